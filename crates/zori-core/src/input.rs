@@ -1,0 +1,38 @@
+//! What can be said to a running engine. Front ends produce these and nothing else.
+
+use crate::ids::CallId;
+use crate::outcome::CancelCause;
+
+/// One thing said to the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Starts a turn. While one runs, it waits for its end.
+    Prompt(String),
+    /// Adds to the running turn: the model sees it with the next request. Without a turn it is a prompt.
+    Steer(String),
+    /// Answers an approval question.
+    Approve {
+        /// The call that was asked about.
+        call: CallId,
+        /// The answer.
+        answer: Approval,
+    },
+    /// Ends the running turn; nothing when there is none.
+    Cancel(CancelCause),
+    /// Uses another model from the next request on.
+    SetModel(String),
+    /// Ends the run when the running turn is over.
+    Shutdown,
+}
+
+/// An answer to an approval question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approval {
+    /// Run it.
+    Allow,
+    /// Do not run it; the model is told why.
+    Reject {
+        /// The person's words, if any.
+        reason: Option<String>,
+    },
+}

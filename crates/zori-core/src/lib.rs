@@ -1,0 +1,29 @@
+//! The vocabulary of zori: pure values, and the six traits everything else implements.
+//!
+//! Nothing here does I/O, reads a clock or the environment, or knows a wire format. Start with [`event`]: the
+//! closed list of all that can happen in a run. Then [`provider`] and [`tool`], the two things a turn waits for.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod cancel;
+pub mod event;
+pub mod failure;
+pub mod ids;
+pub mod input;
+pub mod log;
+pub mod message;
+pub mod outcome;
+pub mod permission;
+pub mod provider;
+pub mod render;
+pub mod text;
+pub mod time;
+pub mod tool;
+pub mod transport;
+pub mod usage;
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// A boxed future that may move between threads, so that an embedder can use any runtime.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

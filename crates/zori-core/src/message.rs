@@ -1,0 +1,159 @@
+//! The conversation: messages made of blocks, in the order the model or the user produced them.
+//!
+//! What a provider wants back byte for byte (tool input, thinking signatures) is kept as raw JSON.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::ids::CallId;
+
+/// Who wrote a message. Tool results travel in user messages, as most providers want it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The person, or a tool answering.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Who wrote it.
+    pub role: Role,
+    /// What it says, in order.
+    pub blocks: Vec<Block>,
+}
+
+impl Message {
+    /// A user message of one text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: Role::User, blocks: vec![Block::Text(text.into())] }
+    }
+
+    /// Returns all text blocks joined.
+    pub fn text(&self) -> String {
+        self.blocks
+            .iter()
+            .filter_map(|b| if let Block::Text(t) = b { Some(t.as_str()) } else { None })
+            .collect()
+    }
+
+    /// Returns the tool calls in the order the model made them.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.blocks.iter().filter_map(|b| if let Block::ToolCall(c) = b { Some(c) } else { None })
+    }
+}
+
+/// A part of a message.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// Visible text.
+    Text(String),
+    /// The model's reasoning.
+    Thinking(Thinking),
+    /// The model asks for a tool.
+    ToolCall(ToolCall),
+    /// A tool answered.
+    ToolResult(ToolResult),
+}
+
+/// Reasoning of the model. `text` may be empty where a provider hides it.
+#[derive(Clone, Debug)]
+pub struct Thinking {
+    /// What may be shown.
+    pub text: String,
+    /// What the provider wants back, exactly.
+    pub replay: Option<Opaque>,
+}
+
+/// Bytes that only one provider understands. They are stored and sent back as they came.
+#[derive(Clone, Debug)]
+pub struct Opaque {
+    /// The provider that made them; others must not be sent them.
+    pub provider: Arc<str>,
+    /// The bytes, which are JSON.
+    pub raw: Box<RawValue>,
+}
+
+/// A tool call as the model made it.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// The id that the result refers to.
+    pub id: CallId,
+    /// The tool's name in the dialect the model was shown.
+    pub name: String,
+    /// The arguments.
+    pub input: ToolInput,
+    /// Whether the provider issued the id.
+    pub id_origin: IdOrigin,
+    /// A signature or the like that the provider attached to this call.
+    pub replay: Option<Opaque>,
+}
+
+/// Where a call's id comes from (PROV-10, L-3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdOrigin {
+    /// The provider issued it.
+    Provider,
+    /// We made it up, because the provider sends none.
+    Made,
+}
+
+/// A call's arguments: the JSON that arrived, or the text that is none.
+#[derive(Clone, Debug)]
+pub enum ToolInput {
+    /// Valid JSON, byte for byte.
+    Json(Box<RawValue>),
+    /// Not JSON, or cut off before it ended. Never executed.
+    Malformed(String),
+}
+
+impl ToolInput {
+    /// Reads complete argument text; empty text counts as `{}` (TOOL-7).
+    pub fn parse(text: String) -> Self {
+        if text.trim().is_empty() {
+            return Self::empty();
+        }
+        match RawValue::from_string(text.clone()) {
+            Ok(raw) => Self::Json(raw),
+            Err(_) => Self::Malformed(text),
+        }
+    }
+
+    /// The arguments `{}`.
+    pub fn empty() -> Self {
+        Self::Json(RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
+    }
+
+    /// Returns JSON that can be sent to a provider: the arguments, or `{}` where they are malformed.
+    pub fn json(&self) -> &str {
+        match self {
+            Self::Json(raw) => raw.get(),
+            Self::Malformed(_) => "{}",
+        }
+    }
+}
+
+/// A tool's answer, as it is sent to the model and stored.
+#[derive(Clone, Debug)]
+pub struct ToolResult {
+    /// The call it answers.
+    pub call: CallId,
+    /// The tool's name as the model knows it; some providers want it repeated.
+    pub name: String,
+    /// Whether the tool succeeded.
+    pub ok: bool,
+    /// The envelope `{"ok":..,"data"|"error":..}` (TOOL-1).
+    pub envelope: Arc<RawValue>,
+    /// What the model reads instead of the envelope, where the dialect lays results out differently.
+    pub text: Option<Arc<str>>,
+}
+
+impl ToolResult {
+    /// Returns what the model reads.
+    pub fn content(&self) -> &str {
+        self.text.as_deref().unwrap_or_else(|| self.envelope.get())
+    }
+}

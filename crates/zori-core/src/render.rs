@@ -1,0 +1,43 @@
+//! Where events go.
+
+use std::io;
+
+use crate::event::Event;
+
+/// Shows events: to a person, or to a program in some protocol. A pure projection; it holds no engine.
+pub trait Renderer {
+    /// Takes one event. Events come once each and in order. A broken pipe ends the run; any other error is
+    /// reported once, when the run is over.
+    fn on_event(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Called when no further event is due right now, so that a renderer that collects bytes writes them out.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Called once, after the last event.
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+/// The engine's one outlet. It gives each event to the log first, then to the renderers.
+pub trait Sink: Send {
+    /// Takes one event. `Err` asks the engine to end the turn; the event itself has been logged all the same,
+    /// and so are those that follow.
+    fn emit(&mut self, event: &Event) -> Result<(), Stop>;
+
+    /// Called when the engine is about to wait.
+    fn idle(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// Why the outlet wants no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The reader is gone.
+    OutputClosed,
+    /// The session cannot be saved, and the user asked never to go on without (`session_required`).
+    NotSaved(String),
+}

@@ -1,0 +1,330 @@
+//! Tools as the engine sees them: a name, arguments, effects that can be judged, and a result that never fails.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::BoxFuture;
+use crate::cancel::Cancel;
+use crate::ids::CallId;
+
+/// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
+pub trait Tool: Send + Sync {
+    /// Returns which tool this is.
+    fn kind(&self) -> ToolKind;
+
+    /// Returns what a call would do. This is what a permission is given for, so it must be complete.
+    fn effects(&self, args: &RawValue) -> Vec<Effect>;
+
+    /// Runs the call. It never fails: an error is an output with `failure` set. Dropping the future cancels:
+    /// processes are killed, and blocking work stops at its next check without leaving a half-written file.
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// The tools of a session, seen through one dialect.
+pub trait Toolbox: Send + Sync {
+    /// Returns the tools as the model sees them. The same `Arc` every time, so that providers can cache the
+    /// encoded form.
+    fn specs(&self) -> &Arc<[ToolSpec]>;
+
+    /// Finds the tool and checks the arguments, accepting the names of other dialects where unambiguous.
+    fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall>;
+}
+
+/// A tool as the model sees it.
+#[derive(Clone, Debug)]
+pub struct ToolSpec {
+    /// The name.
+    pub name: String,
+    /// What it does, written for the model.
+    pub description: String,
+    /// The JSON schema of its arguments; the bytes never change between turns.
+    pub schema: Box<RawValue>,
+}
+
+/// A call that can be judged and run.
+pub struct ResolvedCall {
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+    /// Canonical arguments.
+    pub args: Box<RawValue>,
+    /// What it would do.
+    pub effects: Vec<Effect>,
+}
+
+/// A call that cannot be run; the model is told why and may correct itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadCall {
+    /// `unknown_tool` or `invalid_input`.
+    pub code: ToolCode,
+    /// Names the offending field and lists the valid ones (TOOL-6).
+    pub message: String,
+}
+
+/// What a running call may use beside its arguments.
+#[derive(Clone)]
+pub struct ToolCx {
+    /// The call's id, for files and messages that belong to it.
+    pub call: CallId,
+    /// Set when the call is cancelled; blocking work polls it.
+    pub cancel: Cancel,
+    /// Takes output while the tool runs; `None` where nobody watches.
+    pub live: Option<Arc<dyn LiveOutput>>,
+}
+
+/// Takes a running tool's output. Implementations merge what comes faster than it is shown.
+pub trait LiveOutput: Send + Sync {
+    /// Adds output.
+    fn push(&self, stream: OutputStream, text: &str);
+}
+
+/// The tools there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ToolKind {
+    /// Reads a file.
+    Read,
+    /// Creates or overwrites a file.
+    Write,
+    /// Replaces text in a file.
+    Edit,
+    /// Several replacements in one file, all or nothing.
+    MultiEdit,
+    /// Applies a patch over several files, all or nothing.
+    Patch,
+    /// Finds files by name.
+    Glob,
+    /// Finds lines by content.
+    Grep,
+    /// Lists a directory.
+    Ls,
+    /// Runs a shell command.
+    Bash,
+    /// Fetches a web page as text.
+    Fetch,
+    /// Replaces the task list.
+    Todo,
+}
+
+/// One thing a call does, as permission rules see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Reads a file or lists a directory; the path is absolute and normalised.
+    Read(PathBuf),
+    /// Creates, changes or deletes a file; the path is absolute and normalised.
+    Write(PathBuf),
+    /// Runs a shell command.
+    Exec {
+        /// The text given to `sh -c`.
+        command: String,
+        /// Where it runs.
+        cwd: PathBuf,
+    },
+    /// Contacts a host.
+    Net {
+        /// The URL.
+        url: String,
+    },
+    /// Changes nothing outside the session.
+    Internal,
+}
+
+impl Effect {
+    /// Returns whether it may change something outside the session; then a later failure is a partial one.
+    pub fn mutates(&self) -> bool {
+        matches!(self, Self::Write(_) | Self::Exec { .. })
+    }
+}
+
+/// A stream of a child process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// A tool's result.
+#[derive(Clone, Debug)]
+pub struct ToolOutput {
+    /// The envelope `{"ok":true,"data":{..}}` or `{"ok":false,"error":{..}}` (TOOL-1).
+    pub envelope: Arc<RawValue>,
+    /// Set when the tool failed.
+    pub failure: Option<ToolFailure>,
+    /// What the model reads instead of the envelope, where the dialect lays results out differently.
+    pub text: Option<Arc<str>>,
+    /// How the process ended, for the shell tool.
+    pub process: Option<ProcessEnd>,
+    /// What changed in files, for front ends that draw it.
+    pub changes: Vec<FileChange>,
+    /// The new task list, if the tool replaced it.
+    pub todos: Option<Arc<[Todo]>>,
+}
+
+impl ToolOutput {
+    /// A success; `data` is a JSON object.
+    pub fn success(data: &str) -> Self {
+        Self::new(format!(r#"{{"ok":true,"data":{data}}}"#), None)
+    }
+
+    /// A failure written for the model to act on.
+    pub fn failure(code: ToolCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let text = serde_json::to_string(&message).expect("a string is JSON");
+        let envelope = format!(r#"{{"ok":false,"error":{{"code":"{}","message":{text}}}}}"#, code.as_str());
+        Self::new(envelope, Some(ToolFailure { code, message }))
+    }
+
+    /// A failure with `details`, which is a JSON value.
+    pub fn failure_with(code: ToolCode, message: impl Into<String>, details: &str) -> Self {
+        let message = message.into();
+        let text = serde_json::to_string(&message).expect("a string is JSON");
+        let envelope = format!(
+            r#"{{"ok":false,"error":{{"code":"{}","message":{text},"details":{details}}}}}"#,
+            code.as_str()
+        );
+        Self::new(envelope, Some(ToolFailure { code, message }))
+    }
+
+    fn new(envelope: String, failure: Option<ToolFailure>) -> Self {
+        let envelope = RawValue::from_string(envelope).expect("an envelope is made of JSON");
+        Self {
+            envelope: envelope.into(),
+            failure,
+            text: None,
+            process: None,
+            changes: Vec::new(),
+            todos: None,
+        }
+    }
+
+    /// Returns whether the tool succeeded.
+    pub fn ok(&self) -> bool {
+        self.failure.is_none()
+    }
+}
+
+/// Why a tool failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolFailure {
+    /// The stable code.
+    pub code: ToolCode,
+    /// A sentence for the model.
+    pub message: String,
+}
+
+/// How a child process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessEnd {
+    /// The exit code; -1 when a signal or the time limit ended it (BASH-2, BASH-3).
+    pub exit_code: i32,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether the time limit ended it.
+    pub timed_out: bool,
+}
+
+/// A changed file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// Which file.
+    pub path: PathBuf,
+    /// Its text before; `None` if it did not exist.
+    pub before: Option<Arc<str>>,
+    /// Its text after; `None` if it was deleted.
+    pub after: Option<Arc<str>>,
+}
+
+/// An entry of the task list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Todo {
+    /// What is to be done.
+    pub content: String,
+    /// How far it is.
+    pub status: TodoStatus,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Under way.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+impl TodoStatus {
+    /// Returns the name models and sessions use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+macro_rules! tool_codes {
+    ($($name:ident $text:literal $about:literal),* $(,)?) => {
+        /// The stable codes of failed tool calls.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ToolCode { $(#[doc = $about] $name),* }
+
+        impl ToolCode {
+            /// Every code, in the order of the reference page.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns the code as the model and the session file see it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// Returns one line that says what it means.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$name => $about),* }
+            }
+        }
+    };
+}
+
+tool_codes! {
+    UnknownTool "unknown_tool" "No tool has this name.",
+    InvalidInput "invalid_input" "The arguments are missing, of a wrong type, or not JSON.",
+    PermissionDenied "permission_denied" "The policy or a person said no.",
+    Canceled "canceled" "The turn ended before the call was done.",
+    Timeout "timeout" "The call took longer than `tool_timeout_secs`.",
+    Panic "panic" "The tool has a defect; the program survived it.",
+    PathError "path_error" "The path does not exist or cannot be resolved.",
+    ReadError "read_error" "The file cannot be read, or is not text.",
+    MkdirError "mkdir_error" "A parent directory cannot be created.",
+    WriteError "write_error" "The file cannot be written; its old content is unchanged.",
+    SpawnError "spawn_error" "The shell could not be started.",
+    ExecError "exec_error" "The shell was started but its output or status could not be collected.",
+    OldNotFound "old_not_found" "The text to replace does not occur in the file.",
+    CountMismatch "replacement_count_mismatch" "The text to replace occurs another number of times.",
+    InvalidPatch "invalid_patch" "The patch cannot be parsed.",
+    FileNotFound "file_not_found" "A file that the patch changes or deletes does not exist.",
+    FileExists "file_exists" "A file that the patch adds exists already.",
+    PatternNotFound "pattern_not_found" "A hunk's context does not occur in the file.",
+    IoError "io_error" "A file of the patch cannot be read or written; nothing was changed.",
+    FetchError "fetch_error" "The page could not be fetched.",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn envelopes() {
+        assert_eq!(ToolOutput::success(r#"{"a":1}"#).envelope.get(), r#"{"ok":true,"data":{"a":1}}"#);
+        let failed = ToolOutput::failure(ToolCode::PathError, "no \"x\"\n");
+        assert_eq!(
+            failed.envelope.get(),
+            r#"{"ok":false,"error":{"code":"path_error","message":"no \"x\"\n"}}"#
+        );
+        assert!(!failed.ok());
+    }
+}

@@ -1,0 +1,28 @@
+//! What tools need of the world, gathered once by the binary.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zori_core::transport::Transport;
+
+/// The world as the tools see it. Tools share one through an `Arc`.
+pub struct ToolEnv {
+    /// The canonical working directory: relative paths start here, and `bash` runs here.
+    pub root: PathBuf,
+    /// The user's home directory, for `~` and `$HOME` in paths.
+    pub home: Option<PathBuf>,
+    /// The time limit of one call; `None` is without limit (`tool_timeout_secs = 0`).
+    pub timeout: Option<Duration>,
+    /// How many bytes of each stream of `bash` the model sees; 0 means up to the 8 MiB ceiling (DECISIONS 14).
+    pub bash_max_output: usize,
+    /// Where a private folder for spilled output may be made (mode 0700, on first use), and removed with the run.
+    pub temp_parent: PathBuf,
+    /// Variables a child does not inherit: provider keys, our own settings (DECISIONS 37).
+    pub child_env_removed: Vec<OsString>,
+    /// Variables a child gets on top.
+    pub child_env_set: Vec<(OsString, OsString)>,
+    /// HTTP, for `web_fetch`.
+    pub transport: Arc<dyn Transport>,
+}

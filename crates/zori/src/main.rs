@@ -1,0 +1,2 @@
+//! zori.
+fn main() {}
