@@ -1,1 +1,21 @@
-//! (under construction)
+//! The agent loop: a prompt goes in, events come out, until the model ends the turn.
+//!
+//! Start with [`engine`], then `turn`: the straight line from request to result. Nothing here knows a provider, a
+//! tool, a terminal, a file or a JSON shape; all of that comes in through the traits of `zori-core`.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod assemble;
+mod catch;
+mod control;
+mod dispatch;
+mod emitter;
+pub mod engine;
+mod history;
+pub mod permission;
+pub mod policy;
+pub mod retry;
+mod turn;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! Runs the tool calls of one reply: decided one after another, executed together, answered in call order.
+//!
+//! Calls that touch the same path, at least one of them writing, run one after another in call order.
+
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use zori_core::cancel::Cancel;
+use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
+use zori_core::ids::CallId;
+use zori_core::input::Approval;
+use zori_core::message::{ToolCall, ToolInput, ToolResult};
+use zori_core::outcome::CancelCause;
+use zori_core::permission::{Decision, Verdict};
+use zori_core::render::Sink;
+use zori_core::time::Clock;
+use zori_core::tool::{
+    Effect, LiveOutput, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox,
+};
+
+use crate::catch::Caught;
+use crate::control::Control;
+use crate::emitter::Emitter;
+use crate::permission::decide;
+use crate::policy::Policy;
+
+/// What running calls needs of the engine.
+pub(crate) struct Dispatch<'a, 'i, S> {
+    pub(crate) toolbox: &'a dyn Toolbox,
+    pub(crate) policy: &'a Policy,
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) emitter: &'a mut Emitter<S>,
+    pub(crate) control: &'a mut Control<'i>,
+    /// Whether output is told while a tool runs.
+    pub(crate) live: bool,
+}
+
+/// What became of the calls.
+pub(crate) struct Dispatched {
+    /// One result per call, in call order.
+    pub(crate) results: Vec<ToolResult>,
+    /// Whether a tool that changes something was started.
+    pub(crate) effects: bool,
+    /// Set when the turn was cancelled meanwhile; the calls that were not done have a `canceled` result.
+    pub(crate) cancelled: Option<CancelCause>,
+}
+
+/// A call on its way through the dispatcher.
+struct Job<'c> {
+    call: &'c ToolCall,
+    kind: Option<ToolKind>,
+    /// What can be run; `None` for a call that was answered without running.
+    ready: Option<ResolvedCall>,
+    output: Option<ToolOutput>,
+    started: Option<Duration>,
+}
+
+impl<S: Sink> Dispatch<'_, '_, S> {
+    /// Runs all calls of one reply.
+    pub(crate) async fn run(&mut self, calls: &[ToolCall]) -> Dispatched {
+        let mut jobs = self.request(calls);
+        let mut cancelled = self.approve(&mut jobs).await.err();
+        let mut effects = false;
+        if cancelled.is_none() {
+            let ready: Vec<_> = jobs.iter_mut().map(|job| job.ready.take()).collect();
+            effects = ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
+            cancelled = self.execute(&mut jobs, &ready).await.err();
+        }
+        for job in jobs.iter_mut().filter(|job| job.output.is_none()) {
+            self.settle(
+                job,
+                ToolOutput::failure(ToolCode::Canceled, "The call was canceled before it was done"),
+            );
+        }
+        Dispatched { results: jobs.into_iter().map(Job::into_result).collect(), effects, cancelled }
+    }
+
+    /// Resolves the calls and announces all of them before the first one runs.
+    fn request<'c>(&mut self, calls: &'c [ToolCall]) -> Vec<Job<'c>> {
+        let mut jobs: Vec<_> = calls.iter().map(|call| self.resolve(call)).collect();
+        for job in &jobs {
+            let effects = job.ready.as_ref().map_or_else(Vec::new, |ready| ready.effects.clone());
+            let call = job.call.clone();
+            self.emitter.emit(EventKind::ToolRequested(ToolRequested {
+                call,
+                kind: job.kind,
+                effects,
+                of: calls.len(),
+            }));
+        }
+        for job in jobs.iter_mut() {
+            if let Some(output) = job.output.take() {
+                self.settle(job, output);
+            }
+        }
+        jobs
+    }
+
+    fn resolve<'c>(&self, call: &'c ToolCall) -> Job<'c> {
+        let resolved = match &call.input {
+            ToolInput::Json(args) => self
+                .toolbox
+                .resolve(&call.name, args)
+                .map_err(|bad| ToolOutput::failure(bad.code, bad.message)),
+            ToolInput::Malformed(_) => Err(ToolOutput::failure(
+                ToolCode::InvalidInput,
+                "The arguments are not valid JSON, or were cut off. Nothing was executed. Send the call again with \
+                 one complete JSON object.",
+            )),
+        };
+        let (kind, ready, output) = match resolved {
+            Ok(ready) => (Some(ready.tool.kind()), Some(ready), None),
+            Err(output) => (None, None, Some(output)),
+        };
+        Job { call, kind, ready, output, started: None }
+    }
+
+    /// Decides about each call in order, asking where the policy says so, before any of them starts.
+    async fn approve(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
+        for job in jobs {
+            let Some(ready) = &job.ready else { continue };
+            let decision = decide(self.policy, &ready.effects);
+            let refusal = match decision.verdict {
+                Verdict::Allow => None,
+                Verdict::Deny => {
+                    let reason = decision.reason.clone();
+                    self.resolved(job.call, decision, DecidedBy::Policy);
+                    Some(reason)
+                }
+                Verdict::Ask => self.ask(job.call, decision).await?,
+            };
+            if let Some(reason) = refusal {
+                job.ready = None;
+                self.settle(job, ToolOutput::failure(ToolCode::PermissionDenied, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks and waits. Returns why the call must not run, or `None` if it may.
+    async fn ask(&mut self, call: &ToolCall, decision: Decision) -> Result<Option<String>, CancelCause> {
+        self.emitter.emit(EventKind::ApprovalRequested { call: call.id.clone(), decision: decision.clone() });
+        self.emitter.idle();
+        let answer = self.control.answer(&call.id).await.inspect_err(|_| {
+            let denied = Decision { verdict: Verdict::Deny, ..decision.clone() };
+            self.resolved(call, denied, DecidedBy::Cancelled);
+        })?;
+        let (verdict, by, refusal) = match answer {
+            Some(Approval::Allow) => (Verdict::Allow, DecidedBy::User, None),
+            Some(Approval::Reject { reason }) => {
+                let said = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                (Verdict::Deny, DecidedBy::User, Some(format!("The user rejected this call{said}")))
+            }
+            None => {
+                let gone = "approval_unavailable: nobody is left to answer";
+                (Verdict::Deny, DecidedBy::Policy, Some(gone.to_owned()))
+            }
+        };
+        let reason = refusal.clone().unwrap_or(decision.reason);
+        self.resolved(call, Decision { verdict, class: decision.class, reason }, by);
+        Ok(refusal)
+    }
+
+    fn resolved(&mut self, call: &ToolCall, decision: Decision, by: DecidedBy) {
+        self.emitter.emit(EventKind::ApprovalResolved { call: call.id.clone(), decision, by });
+    }
+
+    /// Runs what can be run, together where paths allow it. `Err` means cancelled: what still ran was dropped.
+    async fn execute(
+        &mut self,
+        jobs: &mut [Job<'_>],
+        ready: &[Option<ResolvedCall>],
+    ) -> Result<(), CancelCause> {
+        let blockers = blockers(ready);
+        let live = self.live.then(|| Arc::new(LiveQueue::default()));
+        let mut running: Vec<(usize, Caught<'_>)> = Vec::new();
+        loop {
+            for (index, slot) in ready.iter().enumerate() {
+                let Some(resolved) = slot else { continue };
+                let job = &jobs[index];
+                let free = blockers[index].iter().all(|&earlier| jobs[earlier].output.is_some());
+                if job.output.is_some() || job.started.is_some() || !free {
+                    continue;
+                }
+                let cx = ToolCx {
+                    call: job.call.id.clone(),
+                    cancel: Cancel::new(),
+                    live: live.as_ref().map(|queue| queue.of(&job.call.id)),
+                };
+                let name = job.call.name.as_str().into();
+                self.emitter.emit(EventKind::ToolStarted { call: job.call.id.clone(), name });
+                jobs[index].started = Some(self.clock.elapsed());
+                running.push((index, Caught(resolved.tool.run(cx, &resolved.args))));
+            }
+            if running.is_empty() {
+                return Ok(());
+            }
+            self.emitter.idle();
+            if self.emitter.stop().is_some() {
+                // Nobody reads the results; the caller sees the same and ends the turn.
+                return Ok(());
+            }
+            match self.control.until(next(&mut running, live.as_deref())).await? {
+                Step::Done(index, output) => self.settle(&mut jobs[index], output),
+                Step::Live(deltas) => {
+                    for (call, stream, text) in deltas {
+                        self.emitter.emit(EventKind::ToolOutputDelta { call, stream, text });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives a call its one result, and says so.
+    fn settle(&mut self, job: &mut Job<'_>, output: ToolOutput) {
+        let todos = output.todos.clone();
+        let now = self.clock.elapsed();
+        self.emitter.emit(EventKind::ToolFinished(ToolFinished {
+            call: job.call.id.clone(),
+            name: job.call.name.as_str().into(),
+            kind: job.kind,
+            output: output.clone(),
+            duration: job.started.map(|start| now.saturating_sub(start)),
+        }));
+        job.output = Some(output);
+        if let Some(todos) = todos {
+            self.emitter.emit(EventKind::TodosChanged { todos });
+        }
+    }
+}
+
+impl Job<'_> {
+    fn into_result(self) -> ToolResult {
+        let output = self.output.expect("every job is settled before results are taken");
+        ToolResult {
+            call: self.call.id.clone(),
+            name: self.call.name.clone(),
+            ok: output.ok(),
+            envelope: output.envelope,
+            text: output.text,
+        }
+    }
+}
+
+/// For each call, the earlier ones that must be done before it starts.
+fn blockers(ready: &[Option<ResolvedCall>]) -> Vec<Vec<usize>> {
+    // For each path: who touched it so far, and whether by writing.
+    let mut touched: HashMap<&Path, Vec<(usize, bool)>> = HashMap::new();
+    ready
+        .iter()
+        .enumerate()
+        .map(|(index, slot)| {
+            let mut earlier = Vec::new();
+            for effect in slot.iter().flat_map(|resolved| &resolved.effects) {
+                let (path, writes) = match effect {
+                    Effect::Read(path) => (path.as_path(), false),
+                    Effect::Write(path) => (path.as_path(), true),
+                    Effect::Exec { .. } | Effect::Net { .. } | Effect::Internal => continue,
+                };
+                let before = touched.entry(path).or_default();
+                earlier.extend(before.iter().filter(|(i, w)| *i != index && (*w || writes)).map(|(i, _)| *i));
+                before.push((index, writes));
+            }
+            earlier
+        })
+        .collect()
+}
+
+enum Step {
+    Done(usize, ToolOutput),
+    Live(Vec<(CallId, OutputStream, String)>),
+}
+
+/// Waits until one of the running calls is done, or has output to show.
+async fn next(running: &mut Vec<(usize, Caught<'_>)>, live: Option<&LiveQueue>) -> Step {
+    poll_fn(|cx| {
+        for slot in 0..running.len() {
+            if let Poll::Ready(output) = Pin::new(&mut running[slot].1).poll(cx) {
+                let (index, _) = running.remove(slot);
+                return Poll::Ready(Step::Done(index, output));
+            }
+        }
+        match live.map(LiveQueue::take) {
+            Some(deltas) if !deltas.is_empty() => Poll::Ready(Step::Live(deltas)),
+            _ => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Output of running tools that was not told yet. Tools push while they are polled, so it is emptied right
+/// after each poll and stays small.
+#[derive(Default)]
+struct LiveQueue(Arc<Mutex<Vec<(CallId, OutputStream, String)>>>);
+
+struct LiveCall {
+    call: CallId,
+    queue: Arc<Mutex<Vec<(CallId, OutputStream, String)>>>,
+}
+
+impl LiveQueue {
+    fn of(&self, call: &CallId) -> Arc<dyn LiveOutput> {
+        Arc::new(LiveCall { call: call.clone(), queue: self.0.clone() })
+    }
+
+    fn take(&self) -> Vec<(CallId, OutputStream, String)> {
+        std::mem::take(&mut *self.0.lock().expect("pushing text does not panic"))
+    }
+}
+
+impl LiveOutput for LiveCall {
+    fn push(&self, stream: OutputStream, text: &str) {
+        let mut queue = self.queue.lock().expect("pushing text does not panic");
+        match queue.last_mut() {
+            Some((call, last, pending)) if *call == self.call && *last == stream => pending.push_str(text),
+            _ => queue.push((self.call.clone(), stream, text.to_owned())),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The engine: owns the conversation, takes `Input`s on one channel, pushes `Event`s to one sink.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use zori_core::event::{EventKind, SessionFacts, TurnSummary};
+use zori_core::ids::{IdSource, SessionId};
+use zori_core::input::Input;
+use zori_core::message::Message;
+use zori_core::provider::{Delivery, Provider};
+use zori_core::render::Sink;
+use zori_core::time::Clock;
+use zori_core::tool::Toolbox;
+use zori_core::usage::Usage;
+
+use crate::control::Control;
+use crate::emitter::Emitter;
+use crate::history::History;
+use crate::policy::Policy;
+use crate::retry::Retry;
+use crate::turn::Turn;
+
+/// What an engine is made of.
+pub struct Parts {
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// The tools.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// The rules.
+    pub policy: Policy,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// Where jitter comes from.
+    pub ids: Arc<dyn IdSource>,
+    /// The session's name.
+    pub session: SessionId,
+    /// The conversation of an earlier run, repaired.
+    pub history: Vec<Arc<Message>>,
+    /// What requests look like.
+    pub settings: Settings,
+}
+
+/// What every request of a run has in common.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The model's id.
+    pub model: Arc<str>,
+    /// The system prompt; the bytes never change within a run.
+    pub system: Option<Arc<str>>,
+    /// The upper bound for a reply.
+    pub max_tokens: Option<u32>,
+    /// Sent only if set.
+    pub temperature: Option<f64>,
+    /// Whether replies are streamed.
+    pub delivery: Delivery,
+    /// How failed requests are repeated.
+    pub retry: Retry,
+    /// Whether a running tool's output is told as it comes.
+    pub live_output: bool,
+}
+
+/// One session under way. The only writer of its history.
+pub struct Engine<S> {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) toolbox: Arc<dyn Toolbox>,
+    pub(crate) policy: Policy,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn IdSource>,
+    pub(crate) settings: Settings,
+    pub(crate) history: History,
+    pub(crate) emitter: Emitter<S>,
+    /// How many call ids were made up so far, so that no two are alike.
+    pub(crate) made_calls: usize,
+    usage: Usage,
+    turns: u32,
+}
+
+impl<S: Sink> Engine<S> {
+    /// Makes an engine and announces the session.
+    pub fn start(parts: Parts, sink: S, facts: SessionFacts) -> Self {
+        let history = History::new(parts.history);
+        let mut emitter = Emitter::new(sink, parts.clock.clone(), parts.session);
+        emitter.emit(EventKind::SessionStarted(facts));
+        Self {
+            provider: parts.provider,
+            toolbox: parts.toolbox,
+            policy: parts.policy,
+            clock: parts.clock,
+            ids: parts.ids,
+            settings: parts.settings,
+            made_calls: history.calls(),
+            history,
+            emitter,
+            usage: Usage::default(),
+            turns: 0,
+        }
+    }
+
+    /// Runs one turn. What is said meanwhile and is not for this turn comes back, oldest first.
+    pub async fn turn(
+        &mut self,
+        prompt: String,
+        inputs: &mut mpsc::Receiver<Input>,
+    ) -> (TurnSummary, VecDeque<Input>) {
+        let (summary, control) = Turn::new(self, Control::new(inputs)).run(prompt).await;
+        self.usage += summary.usage;
+        self.turns += 1;
+        let unseen = control.steers.into_iter().map(Input::Prompt);
+        (summary, unseen.chain(control.later).collect())
+    }
+
+    /// Takes inputs until they end or say so. `on_turn` sees each turn's end and says whether to go on.
+    pub async fn run(
+        &mut self,
+        inputs: &mut mpsc::Receiver<Input>,
+        mut on_turn: impl FnMut(&TurnSummary) -> Next,
+    ) {
+        let mut queue = VecDeque::new();
+        loop {
+            let input = match queue.pop_front() {
+                Some(input) => Some(input),
+                None => inputs.recv().await,
+            };
+            match input {
+                Some(Input::Prompt(text) | Input::Steer(text)) => {
+                    let (summary, later) = self.turn(text, inputs).await;
+                    queue.extend(later);
+                    if on_turn(&summary) == Next::Stop {
+                        return;
+                    }
+                }
+                Some(Input::SetModel(model)) => self.set_model(&model),
+                // No turn runs, so there is nothing to cancel and nothing was asked.
+                Some(Input::Cancel(_) | Input::Approve { .. }) => {}
+                Some(Input::Shutdown) | None => return,
+            }
+        }
+    }
+
+    /// Uses another model from the next request on.
+    pub fn set_model(&mut self, model: &str) {
+        self.settings.model = model.into();
+        self.emitter.emit(EventKind::ModelChanged { model: self.settings.model.clone() });
+    }
+
+    /// Returns the model in use.
+    pub fn model(&self) -> &str {
+        &self.settings.model
+    }
+
+    /// Returns what all turns used, and how many there were.
+    pub fn totals(&self) -> (Usage, u32) {
+        (self.usage, self.turns)
+    }
+
+    /// Returns the conversation as it would be sent.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        self.history.messages()
+    }
+
+    /// Ends the session and gives the sink back.
+    pub fn finish(mut self) -> S {
+        self.emitter.emit(EventKind::SessionEnded { usage: self.usage, turns: self.turns });
+        self.emitter.into_sink()
+    }
+}
+
+/// Whether a run goes on after a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// With the next input.
+    Continue,
+    /// It is over.
+    Stop,
+}

@@ -1,0 +1,8 @@
+//! The loop under test: a scripted model, tools made for the purpose, and the whole event list compared.
+
+mod approvals;
+mod cancelling;
+mod failures;
+mod stage;
+mod tools;
+mod turns;

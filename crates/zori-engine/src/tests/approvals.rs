@@ -1,0 +1,95 @@
+//! Asking: in order, before anything runs, and never longer than somebody can answer.
+
+use zori_core::ids::CallId;
+use zori_core::input::{Approval, Input};
+use zori_core::outcome::CancelCause;
+
+use super::stage::{Setup, Stage, calls, play, says};
+use crate::policy::Asker;
+
+const WRITES: &[(&str, &str)] = &[("act", r#"{"write":"/ws/a"}"#), ("act", r#"{"write":"/ws/b"}"#)];
+
+fn asking(asker: Asker) -> Stage {
+    let setup = Setup { default_mode: Some(asker), ..Setup::default() };
+    Stage::with(setup, vec![calls(WRITES), says("ok")])
+}
+
+fn answer(call: &str, answer: Approval) -> Input {
+    Input::Approve { call: CallId::new(call), answer }
+}
+
+fn from_requests(stage: &Stage) -> String {
+    let events = stage.events();
+    let first = events.iter().position(|e| e.starts_with("requested")).unwrap();
+    events[first..].join("\n")
+}
+
+#[test]
+fn one_allowed_one_rejected() {
+    play(async {
+        let mut stage = asking(Asker::Present);
+        // Answers may come in any order; one for a call that was never made is ignored (IO-7).
+        stage.say.send(answer("c9", Approval::Allow)).await.unwrap();
+        stage.say.send(answer("c1", Approval::Reject { reason: Some("not b".into()) })).await.unwrap();
+        stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
+        stage.turn("go").await;
+        insta::assert_snapshot!(from_requests(&stage), @r#"
+        requested c0 of 2
+        requested c1 of 2
+        asked about c0: W
+        c0 is Allow by User: mode default
+        asked about c1: W
+        c1 is Deny by User: The user rejected this call: not b
+        finished c1 {"ok":false,"error":{"code":"permission_denied","message":"The user rejected this call: not b"}}
+        started c0
+        finished c0 {"ok":true,"data":{}}
+        delta "ok"
+        message model "ok" (Some(EndTurn))
+        final "ok"
+        turn over: Completed(EndTurn), 2 requests, 4 out
+        "#);
+    });
+}
+
+#[test]
+fn nobody_there() {
+    play(async {
+        let mut stage = asking(Asker::Absent);
+        stage.turn("go").await;
+        let events = from_requests(&stage);
+        assert_eq!(events.matches("approval_unavailable").count(), 4);
+        assert!(!events.contains("asked about") && !events.contains("started"));
+    });
+}
+
+#[test]
+fn nobody_left() {
+    play(async {
+        let mut stage = asking(Asker::Present);
+        stage.inputs.close();
+        stage.turn("go").await;
+        let events = from_requests(&stage);
+        assert_eq!(events.matches("c0 is Deny by Policy: approval_unavailable").count(), 1);
+        assert!(!events.contains("started"));
+    });
+}
+
+#[test]
+fn cancelled_while_asking() {
+    play(async {
+        let mut stage = asking(Asker::Present);
+        stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
+        let say = stage.say.clone();
+        let turn = stage.engine.turn("go".into(), &mut stage.inputs);
+        let cancel = async {
+            tokio::task::yield_now().await;
+            say.send(Input::Cancel(CancelCause::User)).await.unwrap();
+        };
+        let ((summary, _), ()) = tokio::join!(turn, cancel);
+        assert_eq!(summary.outcome, zori_core::outcome::Outcome::Cancelled(CancelCause::User));
+        let events = from_requests(&stage);
+        assert!(events.contains("c1 is Deny by Cancelled"));
+        assert_eq!(events.matches("finished").count(), 2);
+        assert!(!events.contains("started"), "nothing runs before all is decided");
+    });
+}

@@ -1,0 +1,388 @@
+//! The stage: a model that plays a script, tools that do as they are told, and a sink that writes one line per event.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, mpsc};
+use zori_core::BoxFuture;
+use zori_core::event::{Event, EventKind, SessionFacts, TurnSummary};
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::ids::{IdSource, SessionId};
+use zori_core::input::Input;
+use zori_core::message::{Block, Message, Role};
+use zori_core::provider::{Chunk, ChunkStream, Delivery, Provider, Request, StopReason};
+use zori_core::render::{Sink, Stop};
+use zori_core::time::{Clock, Timestamp};
+use zori_core::tool::{
+    BadCall, Effect, OutputStream, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec,
+    Toolbox,
+};
+use zori_core::usage::Usage;
+
+use crate::engine::{Engine, Parts, Settings};
+use crate::policy::{Asker, Mode, Policy};
+use crate::retry::Retry;
+
+/// One step of a scripted answer.
+#[derive(Clone)]
+pub(crate) enum Step {
+    Say(Chunk),
+    Fail(ProviderFailure),
+    /// Waits for ever.
+    Hang,
+}
+
+/// One scripted answer: a stream, or a refusal to start one.
+pub(crate) type Script = Result<Vec<Step>, ProviderFailure>;
+
+pub(crate) fn text(text: &str) -> Step {
+    Step::Say(Chunk::Text(text.to_owned()))
+}
+
+pub(crate) fn call(index: u32, name: &str, input: &str) -> Vec<Step> {
+    vec![
+        Step::Say(Chunk::CallStart {
+            index,
+            id: Some(format!("c{index}")),
+            name: name.to_owned(),
+            replay: None,
+        }),
+        Step::Say(Chunk::CallInput { index, json: input.to_owned() }),
+        Step::Say(Chunk::CallEnd { index }),
+    ]
+}
+
+pub(crate) fn done(stop: StopReason) -> Vec<Step> {
+    let usage = Usage { input: 10, output: 2, ..Usage::default() };
+    vec![Step::Say(Chunk::Usage(usage)), Step::Say(Chunk::Done(stop))]
+}
+
+/// An answer that says one text.
+pub(crate) fn says(words: &str) -> Script {
+    Ok([vec![text(words)], done(StopReason::EndTurn)].concat())
+}
+
+/// An answer that makes calls: name and input each.
+pub(crate) fn calls(list: &[(&str, &str)]) -> Script {
+    let mut steps: Vec<Step> =
+        list.iter().enumerate().flat_map(|(i, (name, input))| call(i as u32, name, input)).collect();
+    steps.extend(done(StopReason::ToolUse));
+    Ok(steps)
+}
+
+pub(crate) fn failure(kind: FailureKind, status: Option<u16>) -> ProviderFailure {
+    ProviderFailure { status, ..ProviderFailure::new(kind, "told to fail") }
+}
+
+#[derive(Default)]
+struct Model {
+    scripts: Mutex<VecDeque<Script>>,
+    /// What each request sent, one line per message.
+    seen: Mutex<Vec<String>>,
+}
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        "stage"
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
+        let sent: Vec<_> = request.messages.iter().map(|m| show_message(m)).collect();
+        self.seen.lock().unwrap().push(sent.join(" | "));
+        let script = self.scripts.lock().unwrap().pop_front().expect("the script has another answer");
+        Box::pin(async move { script.map(|steps| Box::pin(Play(steps.into())) as ChunkStream) })
+    }
+}
+
+struct Play(VecDeque<Step>);
+
+impl Stream for Play {
+    type Item = Result<Chunk, ProviderFailure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.0.pop_front() {
+            None => Poll::Ready(None),
+            Some(Step::Say(chunk)) => Poll::Ready(Some(Ok(chunk))),
+            Some(Step::Fail(failure)) => Poll::Ready(Some(Err(failure))),
+            Some(Step::Hang) => {
+                self.0.push_front(Step::Hang);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// A tool whose arguments say what it does: `{"do":"..","path":".."}`.
+struct Actor {
+    gate: Arc<Notify>,
+}
+
+impl Tool for Actor {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Bash
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        let args: serde_json::Value = serde_json::from_str(args.get()).unwrap();
+        match (args["write"].as_str(), args["read"].as_str()) {
+            (Some(path), _) => vec![Effect::Write(PathBuf::from(path))],
+            (_, Some(path)) => vec![Effect::Read(PathBuf::from(path))],
+            _ => vec![Effect::Internal],
+        }
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args: serde_json::Value = serde_json::from_str(args.get()).unwrap();
+        Box::pin(async move {
+            match args["do"].as_str() {
+                Some("hang") => std::future::pending().await,
+                Some("boom") => panic!("told to panic"),
+                Some("fail") => ToolOutput::failure(ToolCode::PathError, "told to fail"),
+                Some("wait") => {
+                    self.gate.notified().await;
+                    ToolOutput::success(r#"{"waited":true}"#)
+                }
+                Some("open") => {
+                    self.gate.notify_one();
+                    ToolOutput::success(r#"{"opened":true}"#)
+                }
+                Some("talk") => {
+                    let live = cx.live.as_ref().unwrap();
+                    live.push(OutputStream::Stdout, "a");
+                    live.push(OutputStream::Stdout, "b");
+                    live.push(OutputStream::Stderr, "c");
+                    tokio::task::yield_now().await;
+                    ToolOutput::success("{}")
+                }
+                _ => ToolOutput::success("{}"),
+            }
+        })
+    }
+}
+
+struct Box1 {
+    specs: Arc<[ToolSpec]>,
+    actor: Arc<Actor>,
+}
+
+impl Toolbox for Box1 {
+    fn specs(&self) -> &Arc<[ToolSpec]> {
+        &self.specs
+    }
+
+    fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
+        if name != "act" {
+            return Err(BadCall { code: ToolCode::UnknownTool, message: format!("no tool `{name}`") });
+        }
+        let effects = self.actor.effects(args);
+        Ok(ResolvedCall { tool: self.actor.clone(), args: args.to_owned(), effects })
+    }
+}
+
+/// A clock that stands still, and a source of jitter that always says "the whole bound".
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp(0)
+    }
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl IdSource for Still {
+    fn session(&self) -> SessionId {
+        SessionId::parse("s").unwrap()
+    }
+    fn random(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// Writes one line per event; says an input, or wants no more, at the event with a given number.
+pub(crate) struct Recorder {
+    lines: Arc<Mutex<Vec<String>>>,
+    count: AtomicU64,
+    act: Option<(u64, Act)>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Act {
+    Say(mpsc::Sender<Input>, Input),
+    Stop(Stop),
+}
+
+impl Sink for Recorder {
+    fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+        self.lines.lock().unwrap().push(show_event(&event.kind));
+        let n = self.count.fetch_add(1, Ordering::Relaxed);
+        match &self.act {
+            Some((at, Act::Say(sender, input))) if *at == n => {
+                sender.try_send(input.clone()).unwrap();
+                Ok(())
+            }
+            Some((at, Act::Stop(stop))) if *at <= n => Err(stop.clone()),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(crate) struct Stage {
+    pub(crate) engine: Engine<Recorder>,
+    pub(crate) inputs: mpsc::Receiver<Input>,
+    pub(crate) say: mpsc::Sender<Input>,
+    model: Arc<Model>,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+/// How a stage differs from the plain one.
+#[derive(Default)]
+pub(crate) struct Setup {
+    pub(crate) default_mode: Option<Asker>,
+    pub(crate) live: bool,
+    pub(crate) act_at: Option<u64>,
+    pub(crate) say: Option<Input>,
+    pub(crate) stop: Option<Stop>,
+}
+
+impl Stage {
+    pub(crate) fn new(scripts: Vec<Script>) -> Self {
+        Self::with(Setup::default(), scripts)
+    }
+
+    pub(crate) fn with(setup: Setup, scripts: Vec<Script>) -> Self {
+        let model = Arc::new(Model { scripts: Mutex::new(scripts.into()), ..Model::default() });
+        let (say, inputs) = mpsc::channel(16);
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let act = setup.act_at.map(|at| match (setup.say, setup.stop) {
+            (Some(input), _) => (at, Act::Say(say.clone(), input)),
+            (None, stop) => (at, Act::Stop(stop.unwrap())),
+        });
+        let actor = Arc::new(Actor { gate: Arc::new(Notify::new()) });
+        let parts = Parts {
+            provider: model.clone(),
+            toolbox: Arc::new(Box1 { specs: Arc::new([]), actor }),
+            policy: Policy {
+                mode: if setup.default_mode.is_some() { Mode::Default } else { Mode::Yolo },
+                roots: vec!["/ws".into()],
+                asker: setup.default_mode.unwrap_or(Asker::Absent),
+            },
+            clock: Arc::new(Still),
+            ids: Arc::new(Still),
+            session: SessionId::parse("s").unwrap(),
+            history: Vec::new(),
+            settings: Settings {
+                model: "m".into(),
+                system: None,
+                max_tokens: None,
+                temperature: None,
+                delivery: Delivery::Streamed,
+                retry: Retry::DEFAULT,
+                live_output: setup.live,
+            },
+        };
+        let facts = SessionFacts {
+            provider: "stage".into(),
+            model: "m".into(),
+            root: PathBuf::from("/ws").into(),
+            tools: vec!["act".into()],
+            resumed_messages: 0,
+            saved: false,
+        };
+        let recorder = Recorder { lines: lines.clone(), count: AtomicU64::new(0), act };
+        let engine = Engine::start(parts, recorder, facts);
+        Self { engine, inputs, say, model, lines }
+    }
+
+    pub(crate) async fn turn(&mut self, prompt: &str) -> TurnSummary {
+        self.engine.turn(prompt.to_owned(), &mut self.inputs).await.0
+    }
+
+    /// Returns the events so far, without the opening one.
+    pub(crate) fn events(&self) -> Vec<String> {
+        self.lines.lock().unwrap()[1..].to_vec()
+    }
+
+    /// Returns what each request sent.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.model.seen.lock().unwrap().clone()
+    }
+
+    pub(crate) fn history(&self) -> String {
+        self.engine.messages().iter().map(|m| show_message(m)).collect::<Vec<_>>().join(" | ")
+    }
+}
+
+/// Runs a test with time that only moves when everybody waits.
+pub(crate) fn play<T>(test: impl Future<Output = T>) -> T {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true).build().unwrap().block_on(test)
+}
+
+fn show_message(message: &Message) -> String {
+    let who = match message.role {
+        Role::User => "user",
+        Role::Assistant => "model",
+    };
+    let blocks: Vec<_> = message
+        .blocks
+        .iter()
+        .map(|block| match block {
+            Block::Text(text) => format!("{text:?}"),
+            Block::Thinking(thinking) => format!("thinking {:?}", thinking.text),
+            Block::ToolCall(call) => format!("{}={}{}", call.id, call.name, call.input.json()),
+            Block::ToolResult(result) => {
+                format!("{}:{}", result.call, if result.ok { "ok" } else { "failed" })
+            }
+        })
+        .collect();
+    format!("{who} {}", blocks.join(" "))
+}
+
+fn show_event(kind: &EventKind) -> String {
+    match kind {
+        EventKind::SessionStarted(_) => "session".into(),
+        EventKind::ModelChanged { model } => format!("model {model}"),
+        EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
+        EventKind::TurnStarted { prompt } => format!("turn {prompt:?}"),
+        EventKind::Steered { text } => format!("steered {text:?}"),
+        EventKind::TurnFinished(s) => {
+            let outcome = match &s.outcome {
+                zori_core::outcome::Outcome::Failed(f) => format!("Failed({f})"),
+                other => format!("{other:?}"),
+            };
+            format!("turn over: {outcome}, {} requests, {} out", s.requests, s.usage.output)
+        }
+        EventKind::MessageStarted { model } => format!("message by {model}"),
+        EventKind::AssistantDelta { text } => format!("delta {text:?}"),
+        EventKind::ThinkingDelta { text } => format!("thinking {text:?}"),
+        EventKind::ToolInputDelta { index, json } => format!("input {index} {json}"),
+        EventKind::MessageFinished(reply) => {
+            format!("message {} ({:?})", show_message(&reply.message), reply.stop)
+        }
+        EventKind::AssistantFinal { text } => format!("final {text:?}"),
+        EventKind::ToolRequested(r) => format!("requested {} of {}", r.call.id, r.of),
+        EventKind::ApprovalRequested { call, decision } => {
+            format!("asked about {call}: {}", decision.class.as_str())
+        }
+        EventKind::ApprovalResolved { call, decision, by } => {
+            format!("{call} is {:?} by {by:?}: {}", decision.verdict, decision.reason)
+        }
+        EventKind::ToolStarted { call, .. } => format!("started {call}"),
+        EventKind::ToolOutputDelta { call, stream, text } => format!("{call} {stream:?} {text:?}"),
+        EventKind::ToolFinished(f) => format!("finished {} {}", f.call, f.output.envelope.get()),
+        EventKind::TodosChanged { todos } => format!("{} todos", todos.len()),
+        EventKind::Retrying { attempt, max, delay, .. } => format!("retry {attempt}/{max} in {delay:?}"),
+        EventKind::Notice { code, .. } => format!("notice {code}"),
+        EventKind::Error { failure } => format!("error {failure}"),
+        EventKind::Interrupted => "interrupted".into(),
+    }
+}

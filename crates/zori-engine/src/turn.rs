@@ -1,0 +1,300 @@
+//! One turn, as a straight line: request, stream, tool calls, results, again, until the model ends it.
+//!
+//! Whatever happens, a turn ends in exactly one `TurnFinished`. Cancelling drops the future the turn waits for;
+//! what has arrived until then lives here, not in that future, and is kept.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::message::{Block, ToolCall, ToolInput};
+use zori_core::outcome::{CancelCause, Outcome};
+use zori_core::provider::{ChunkStream, Request, StopReason};
+use zori_core::render::{Sink, Stop};
+use zori_core::usage::Usage;
+
+use crate::assemble::Assembly;
+use crate::control::Control;
+use crate::dispatch::{Dispatch, Dispatched};
+use crate::engine::Engine;
+
+/// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
+const MALFORMED_IN_A_ROW: u32 = 3;
+
+/// A turn under way.
+pub(crate) struct Turn<'e, 'i, S> {
+    engine: &'e mut Engine<S>,
+    control: Control<'i>,
+    usage: Usage,
+    requests: u32,
+    retries: u32,
+    malformed: u32,
+    effects: bool,
+    text: Arc<str>,
+}
+
+/// Why a turn ended before the model ended it.
+enum Cut {
+    Cancelled(CancelCause),
+    Failed(ProviderFailure),
+    Stopped(Stop),
+}
+
+impl From<CancelCause> for Cut {
+    fn from(cause: CancelCause) -> Self {
+        Self::Cancelled(cause)
+    }
+}
+
+impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
+    pub(crate) fn new(engine: &'e mut Engine<S>, control: Control<'i>) -> Self {
+        Self {
+            engine,
+            control,
+            usage: Usage::default(),
+            requests: 0,
+            retries: 0,
+            malformed: 0,
+            effects: false,
+            text: "".into(),
+        }
+    }
+
+    /// Runs the turn to its end, and gives back what was said for later.
+    pub(crate) async fn run(mut self, prompt: String) -> (TurnSummary, Control<'i>) {
+        let began = self.engine.clock.elapsed();
+        let mark = self.engine.history.mark();
+        self.emit(EventKind::TurnStarted { prompt: prompt.as_str().into() });
+        self.engine.history.push_user(vec![Block::Text(prompt)]);
+
+        let ended = self.converse().await;
+
+        if ended.is_err() && self.requests == 0 {
+            // Nothing came of the prompt, so the conversation goes on as if it had not been said (PERR-5, INT-1).
+            self.engine.history.back_to(mark);
+        }
+        let outcome = self.close(ended);
+        let summary = TurnSummary {
+            outcome,
+            usage: self.usage,
+            requests: self.requests,
+            duration: self.engine.clock.elapsed().saturating_sub(began),
+            text: self.text.clone(),
+            effects: self.effects,
+        };
+        self.emit(EventKind::TurnFinished(summary.clone()));
+        self.engine.emitter.idle();
+        (summary, self.control)
+    }
+
+    async fn converse(&mut self) -> Result<StopReason, Cut> {
+        loop {
+            let reply = self.ask().await?;
+            let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
+            let stop = self.keep(reply);
+            if calls.is_empty() {
+                match stop {
+                    StopReason::Pause => continue,
+                    stop => return Ok(stop),
+                }
+            }
+            self.answer(&calls).await?;
+        }
+    }
+
+    /// Gets one reply, trying again while that is safe.
+    async fn ask(&mut self) -> Result<Reply, Cut> {
+        let mut attempt = 0;
+        loop {
+            let (cut, visible) = match self.attempt().await {
+                Ok(reply) => return Ok(reply),
+                Err(cut) => cut,
+            };
+            let Cut::Failed(failure) = cut else { return Err(cut) };
+            let retry = self.engine.settings.retry;
+            let random = self.engine.ids.random();
+            let delay = retry.next_delay(attempt, self.retries, &failure, random);
+            let (false, Some(delay)) = (visible, delay) else { return Err(Cut::Failed(failure)) };
+            attempt += 1;
+            self.retries += 1;
+            self.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
+            self.wait(delay).await?;
+        }
+    }
+
+    /// Sends the request once. An error says whether any of the answer was shown.
+    async fn attempt(&mut self) -> Result<Reply, (Cut, bool)> {
+        let model = self.engine.settings.model.clone();
+        let mut assembly = Assembly::new(model.clone());
+        let cut = match self.receive(&model, &mut assembly).await {
+            Ok(()) => {
+                let provider = self.engine.provider.name().to_owned();
+                match assembly.finish(&provider, &mut self.engine.made_calls) {
+                    Some(reply) => return Ok(reply),
+                    None => {
+                        let text = "the provider ended the reply without saying so";
+                        return Err((Cut::Failed(ProviderFailure::new(FailureKind::Transport, text)), true));
+                    }
+                }
+            }
+            Err(cut) => cut,
+        };
+        let visible = assembly.visible();
+        if visible && let Some(partial) = assembly.partial() {
+            self.usage += partial.usage;
+            self.text = partial.message.text().into();
+            self.emit(EventKind::MessageFinished(partial));
+        }
+        Err((cut, visible))
+    }
+
+    async fn receive(&mut self, model: &str, assembly: &mut Assembly) -> Result<(), Cut> {
+        let engine = &mut *self.engine;
+        let settings = &engine.settings;
+        let request = Request {
+            model,
+            system: settings.system.as_ref(),
+            tools: engine.toolbox.specs(),
+            messages: engine.history.messages(),
+            max_tokens: settings.max_tokens,
+            temperature: settings.temperature,
+            delivery: settings.delivery,
+        };
+        engine.emitter.idle();
+        let mut stream = self.control.until(engine.provider.stream(&request)).await?.map_err(Cut::Failed)?;
+        while let Some(chunk) = self.next_chunk(&mut stream).await? {
+            if let Some(shown) = assembly.push(chunk?).map_err(Cut::Failed)? {
+                self.emit(shown);
+            }
+            if let Some(stop) = self.engine.emitter.stop() {
+                return Err(Cut::Stopped(stop.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the next chunk. Before it really has to wait, it lets the outlet write out what it holds.
+    async fn next_chunk(
+        &mut self,
+        stream: &mut ChunkStream,
+    ) -> Result<Option<Result<zori_core::provider::Chunk, Cut>>, Cut> {
+        let emitter = &mut self.engine.emitter;
+        let polled = poll_fn(|cx| match stream.as_mut().poll_next(cx) {
+            Poll::Pending => {
+                emitter.idle();
+                Poll::Pending
+            }
+            ready => ready,
+        });
+        Ok(self.control.until(polled).await?.map(|chunk| chunk.map_err(Cut::Failed)))
+    }
+
+    /// Takes a complete reply into the conversation.
+    fn keep(&mut self, reply: Reply) -> StopReason {
+        self.requests += 1;
+        self.usage += reply.usage;
+        self.text = reply.message.text().into();
+        if !reply.message.blocks.is_empty() {
+            self.engine.history.push(reply.message.clone());
+        }
+        let stop = reply.stop.clone().unwrap_or(StopReason::EndTurn);
+        self.emit(EventKind::MessageFinished(reply));
+        stop
+    }
+
+    /// Runs the calls of a reply and takes their results, and what the user added meanwhile, into the conversation.
+    async fn answer(&mut self, calls: &[ToolCall]) -> Result<(), Cut> {
+        let engine = &mut *self.engine;
+        let mut dispatch = Dispatch {
+            toolbox: &*engine.toolbox,
+            policy: &engine.policy,
+            clock: &*engine.clock,
+            emitter: &mut engine.emitter,
+            control: &mut self.control,
+            live: engine.settings.live_output,
+        };
+        let Dispatched { results, effects, cancelled } = dispatch.run(calls).await;
+        self.effects |= effects;
+        let mut blocks: Vec<_> = results.into_iter().map(Block::ToolResult).collect();
+        for text in std::mem::take(&mut self.control.steers) {
+            self.emit(EventKind::Steered { text: text.as_str().into() });
+            blocks.push(Block::Text(text));
+        }
+        self.engine.history.push_user(blocks);
+        if let Some(cause) = cancelled {
+            return Err(Cut::Cancelled(cause));
+        }
+        if let Some(stop) = self.engine.emitter.stop() {
+            return Err(Cut::Stopped(stop.clone()));
+        }
+        let malformed = calls.iter().any(|call| matches!(call.input, ToolInput::Malformed(_)));
+        self.malformed = if malformed { self.malformed + 1 } else { 0 };
+        if self.malformed == MALFORMED_IN_A_ROW {
+            let text =
+                format!("the model sent arguments that are not JSON {MALFORMED_IN_A_ROW} times in a row");
+            return Err(Cut::Failed(ProviderFailure::new(FailureKind::Parse, text)));
+        }
+        Ok(())
+    }
+
+    /// Says how the turn ended, in the events that belong to it.
+    fn close(&mut self, ended: Result<StopReason, Cut>) -> Outcome {
+        match ended {
+            Ok(stop) => {
+                if let Some((code, text)) = remark(&stop, self.text.is_empty()) {
+                    self.emit(EventKind::Notice { level: NoticeLevel::Warning, code, text });
+                }
+                if !self.text.is_empty() {
+                    self.emit(EventKind::AssistantFinal { text: self.text.clone() });
+                }
+                Outcome::Completed(stop)
+            }
+            Err(Cut::Cancelled(cause)) => {
+                self.emit(EventKind::Interrupted);
+                Outcome::Cancelled(cause)
+            }
+            Err(Cut::Failed(failure)) => {
+                self.emit(EventKind::Error { failure: failure.clone() });
+                Outcome::Failed(failure)
+            }
+            Err(Cut::Stopped(Stop::OutputClosed)) => Outcome::OutputClosed,
+            Err(Cut::Stopped(Stop::NotSaved(why))) => Outcome::NotSaved(why),
+        }
+    }
+
+    async fn wait(&mut self, delay: Duration) -> Result<(), CancelCause> {
+        self.engine.emitter.idle();
+        self.control.until(tokio::time::sleep(delay)).await
+    }
+
+    fn emit(&mut self, kind: EventKind) {
+        self.engine.emitter.emit(kind);
+    }
+}
+
+/// What a person should know about the way a reply ended (NET-10, L-7).
+fn remark(stop: &StopReason, empty: bool) -> Option<(&'static str, String)> {
+    let (code, text) = match stop {
+        StopReason::MaxTokens => {
+            ("max_tokens", "The reply was cut off at the token limit (`max_tokens`)".into())
+        }
+        StopReason::Refusal => ("refusal", "The model refused to answer".into()),
+        StopReason::ContentFilter => ("content_filter", "The provider withheld the answer".into()),
+        StopReason::ContextWindow => {
+            ("context_window_exceeded", "The conversation no longer fits the model's context window".into())
+        }
+        StopReason::Other(name) => {
+            ("unknown_stop", format!("The model stopped for an unknown reason: {name}"))
+        }
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Pause if empty => {
+            ("empty_reply", "The model returned an empty reply".into())
+        }
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Pause => {
+            return None;
+        }
+    };
+    Some((code, text))
+}
