@@ -1,1 +1,31 @@
-//! (under construction)
+//! Session files: `<base>/sessions/<id>.jsonl`, one JSON object a line, only ever appended to.
+//!
+//! [`SessionDir`] is the way in. [`SessionWriter`] turns events into records and is the run's [`zori_core::log::Log`];
+//! [`Records`] reads them back, whatever has happened to the file, and [`repair`] makes a history of them that
+//! providers accept. The shapes on disk are in `record/`, and nowhere else. Nothing here knows the engine, a
+//! terminal, or SQLite.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod dir;
+mod error;
+mod lines;
+mod list;
+mod load;
+mod lock;
+mod record;
+mod repair;
+#[cfg(test)]
+mod sample;
+mod transcript;
+mod writer;
+
+pub use dir::SessionDir;
+pub use error::StoreError;
+pub use list::Entry;
+pub use load::{Damage, DamagedLine, Loaded, Records};
+pub use lock::SessionLock;
+pub use record::{Meta, Record, RecordKind, ReplyEnd};
+pub use repair::repair;
+pub use transcript::{transcript, transcript_block};
+pub use writer::{Durability, NewSession, SessionWriter};

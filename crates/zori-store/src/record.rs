@@ -1,0 +1,98 @@
+//! What a line of a session file says, as values. How it is written and read is in `record/encode.rs` and
+//! `record/decode.rs`, the only places that know the shapes on disk.
+
+pub(crate) mod decode;
+pub(crate) mod encode;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use zori_core::ids::CallId;
+use zori_core::message::{Role, Thinking, ToolCall};
+use zori_core::usage::Usage;
+
+/// The version new sessions carry. Readers accept any: fields and types are only ever added (FS-9).
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// One record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// When it was written, as it stands in the file; empty where it does not say.
+    pub ts: String,
+    /// Set on the last record of a model's reply (DECISIONS 28).
+    pub reply_end: Option<ReplyEnd>,
+    /// What it says.
+    pub kind: RecordKind,
+}
+
+/// What a record says.
+#[derive(Clone, Debug)]
+pub enum RecordKind {
+    /// The first line.
+    Meta(Meta),
+    /// Text of the user or the model.
+    Message {
+        /// Who wrote it.
+        role: Role,
+        /// The text.
+        text: String,
+        /// Whether the reply was cut off here.
+        partial: bool,
+    },
+    /// Reasoning of the model.
+    Reasoning(Thinking),
+    /// The model asked for a tool.
+    ToolUse(ToolCall),
+    /// A tool answered.
+    ToolResult {
+        /// The call it answers.
+        call: CallId,
+        /// The envelope.
+        output: Arc<RawValue>,
+        /// Whether the tool succeeded.
+        ok: bool,
+        /// What the model read instead of the envelope, where that differs.
+        text: Option<Arc<str>>,
+    },
+    /// The turn was cancelled.
+    Interrupted,
+    /// A call was asked about or denied.
+    Approval {
+        /// The call in question.
+        call: CallId,
+        /// `allow` or `deny`.
+        decision: String,
+        /// `user`, `policy` or `cancelled`.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// Something the user was told; never sent to a model (L-7).
+    Notice {
+        /// A stable name.
+        code: String,
+        /// One sentence.
+        text: String,
+    },
+}
+
+/// The facts of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// The version of the format.
+    pub schema_version: u32,
+    /// The working directory it was begun in; sessions of other programs have none.
+    pub root: Option<PathBuf>,
+    /// The session it was forked from.
+    pub parent: Option<String>,
+}
+
+/// What is known when a reply is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplyEnd {
+    /// The model that wrote it.
+    pub model: Option<String>,
+    /// What the request used.
+    pub usage: Usage,
+}

@@ -1,0 +1,268 @@
+//! Lines to values. Tolerates what it does not know: other types, other fields, missing additions (SES-14).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use zori_core::ids::CallId;
+use zori_core::message::{IdOrigin, Opaque, Role, Thinking, ToolCall, ToolInput};
+use zori_core::usage::Usage;
+
+use super::{Meta, Record, RecordKind, ReplyEnd};
+
+/// What a line turned out to be.
+pub(crate) struct Decoded {
+    /// Its records: none for a type this version does not know, several where line ends were lost.
+    pub(crate) records: Vec<Record>,
+    /// What is wrong with it.
+    pub(crate) damage: Option<&'static str>,
+}
+
+/// Reads one line, which is not blank.
+///
+/// Where a line end was lost, the line holds several whole records, at most one odd byte apart (LOG-3). They are
+/// taken from the start of the line only, up to the first that is not whole. A search for one further in could
+/// find an object that a tool was given and take it for something the user said.
+pub(crate) fn decode(line: &[u8]) -> Decoded {
+    let mut records = Vec::new();
+    let mut rest = line.trim_ascii();
+    let mut count = 0;
+    loop {
+        match first_object(rest) {
+            Some((kind, object, after)) => {
+                match record(&kind, object) {
+                    Ok(found) => records.extend(found),
+                    Err(why) => return Decoded { records, damage: Some(reason(object, why)) },
+                }
+                count += 1;
+                rest = after.trim_ascii();
+            }
+            None => return Decoded { records, damage: Some(reason(rest, "not a whole record")) },
+        }
+        if rest.is_empty() {
+            return Decoded { records, damage: (count > 1).then_some("several records on one line") };
+        }
+        if !rest.starts_with(b"{") {
+            rest = &rest[1..];
+        }
+    }
+}
+
+/// Returns the type of the object the bytes begin with, its bytes, and what follows it.
+fn first_object(bytes: &[u8]) -> Option<(String, &[u8], &[u8])> {
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Type>();
+    // An array of one string would pass for the struct.
+    let Type { r#type } = values.next()?.ok().filter(|_| bytes.starts_with(b"{"))?;
+    let (object, after) = bytes.split_at(values.byte_offset());
+    Some((r#type, object, after))
+}
+
+fn reason(bytes: &[u8], otherwise: &'static str) -> &'static str {
+    if str::from_utf8(bytes).is_err() { "invalid UTF-8" } else { otherwise }
+}
+
+fn record(kind: &str, object: &[u8]) -> Result<Option<Record>, &'static str> {
+    match kind {
+        "meta" => parse::<MetaIn>(object).map(|meta| Some(meta.record())),
+        "message" => parse::<MessageIn>(object)?.record().map(Some),
+        "reasoning" => parse::<ReasoningIn>(object).map(|reasoning| Some(reasoning.record())),
+        "tool_use" => parse::<ToolUseIn>(object).map(|call| Some(call.record())),
+        "tool_result" => parse::<ToolResultIn>(object).map(|result| Some(result.record())),
+        "interrupted" => {
+            parse::<InterruptedIn>(object).map(|stop| Some(plain(stop.ts, RecordKind::Interrupted)))
+        }
+        "approval" => parse::<ApprovalIn>(object).map(|approval| Some(approval.record())),
+        "notice" => parse::<NoticeIn>(object).map(|notice| Some(notice.record())),
+        _ => Ok(None),
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(object: &'a [u8]) -> Result<T, &'static str> {
+    serde_json::from_slice(object).map_err(|_| "fields are missing or of a wrong type")
+}
+
+fn plain(ts: String, kind: RecordKind) -> Record {
+    Record { ts, reply_end: None, kind }
+}
+
+#[derive(Deserialize)]
+struct Type {
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+struct MetaIn {
+    schema_version: u32,
+    #[serde(default)]
+    ts: String,
+    root: Option<PathBuf>,
+    parent: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MessageIn {
+    role: String,
+    text: String,
+    #[serde(default)]
+    ts: String,
+    model: Option<String>,
+    usage: Option<UsageIn>,
+    #[serde(default)]
+    partial: bool,
+}
+
+#[derive(Deserialize)]
+struct ReasoningIn {
+    #[serde(default)]
+    text: Option<String>,
+    replay: Option<Box<RawValue>>,
+    #[serde(default)]
+    ts: String,
+    model: Option<String>,
+    usage: Option<UsageIn>,
+}
+
+#[derive(Deserialize)]
+struct ToolUseIn {
+    id: String,
+    name: String,
+    input: Box<RawValue>,
+    #[serde(default)]
+    ts: String,
+    id_origin: Option<String>,
+    replay: Option<Box<RawValue>>,
+    malformed: Option<String>,
+    model: Option<String>,
+    usage: Option<UsageIn>,
+}
+
+#[derive(Deserialize)]
+struct ToolResultIn {
+    tool_use_id: String,
+    output: Box<RawValue>,
+    ok: bool,
+    #[serde(default)]
+    ts: String,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct InterruptedIn {
+    #[serde(default)]
+    ts: String,
+}
+
+#[derive(Deserialize)]
+struct ApprovalIn {
+    tool_use_id: String,
+    decision: String,
+    by: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    ts: String,
+}
+
+#[derive(Deserialize)]
+struct NoticeIn {
+    code: String,
+    text: String,
+    #[serde(default)]
+    ts: String,
+}
+
+#[derive(Deserialize)]
+struct ReplayIn {
+    provider: String,
+    block: Box<RawValue>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct UsageIn {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+}
+
+impl MetaIn {
+    fn record(self) -> Record {
+        let Self { schema_version, ts, root, parent } = self;
+        plain(ts, RecordKind::Meta(Meta { schema_version, root, parent }))
+    }
+}
+
+impl MessageIn {
+    fn record(self) -> Result<Record, &'static str> {
+        let role = match self.role.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            _ => return Err("a message of an unknown role"),
+        };
+        let kind = RecordKind::Message { role, text: self.text, partial: self.partial };
+        Ok(Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind })
+    }
+}
+
+impl ReasoningIn {
+    fn record(self) -> Record {
+        let thinking = Thinking { text: self.text.unwrap_or_default(), replay: replay(self.replay) };
+        let kind = RecordKind::Reasoning(thinking);
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+    }
+}
+
+impl ToolUseIn {
+    fn record(self) -> Record {
+        let made = self.id_origin.as_deref() == Some("synthesized");
+        let kind = RecordKind::ToolUse(ToolCall {
+            id: CallId::new(self.id),
+            name: self.name,
+            input: self.malformed.map_or(ToolInput::Json(self.input), ToolInput::Malformed),
+            id_origin: if made { IdOrigin::Made } else { IdOrigin::Provider },
+            replay: replay(self.replay),
+        });
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+    }
+}
+
+impl ToolResultIn {
+    fn record(self) -> Record {
+        let Self { tool_use_id, output, ok, ts, text } = self;
+        let call = CallId::new(tool_use_id);
+        plain(ts, RecordKind::ToolResult { call, output: output.into(), ok, text: text.map(Arc::from) })
+    }
+}
+
+impl ApprovalIn {
+    fn record(self) -> Record {
+        let Self { tool_use_id, decision, by, reason, ts } = self;
+        plain(ts, RecordKind::Approval { call: CallId::new(tool_use_id), decision, by, reason })
+    }
+}
+
+impl NoticeIn {
+    fn record(self) -> Record {
+        plain(self.ts, RecordKind::Notice { code: self.code, text: self.text })
+    }
+}
+
+fn reply_end(model: Option<String>, usage: Option<UsageIn>) -> Option<ReplyEnd> {
+    usage.map(|u| ReplyEnd {
+        model,
+        usage: Usage {
+            input: u.input_tokens,
+            output: u.output_tokens,
+            cache_read: u.cache_read_tokens,
+            cache_write: u.cache_write_tokens,
+        },
+    })
+}
+
+/// What another program attached in a shape of its own is of no use to our providers; the rest of the record is.
+fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
+    let ReplayIn { provider, block } = serde_json::from_str(raw?.get()).ok()?;
+    Some(Opaque { provider: provider.into(), raw: block })
+}

@@ -1,0 +1,313 @@
+//! Values to lines. Fields stand in the documented order, later additions after `ts` (SES-1, SES-2, DECISIONS 28).
+//!
+//! Tool input and what providers want back keep their bytes, except that a line break between two tokens
+//! becomes a space: a record is one line, and JSON has no line breaks elsewhere.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, Reply};
+use zori_core::ids::{CallId, SessionId};
+use zori_core::message::{Block, IdOrigin, Opaque, ToolCall, ToolInput};
+use zori_core::permission::{Decision, Verdict};
+use zori_core::time::Timestamp;
+use zori_core::tool::ToolOutput;
+use zori_core::usage::Usage;
+
+use super::SCHEMA_VERSION;
+
+/// Returns the lines an event becomes, each with its newline; most events become none.
+pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
+    let ts = event.at.rfc3339();
+    match &event.kind {
+        EventKind::TurnStarted { prompt: text } | EventKind::Steered { text } => vec![user(text, &ts)],
+        EventKind::MessageFinished(reply) => reply_lines(reply, &ts),
+        EventKind::ToolFinished(done) => vec![tool_result(&done.call, &done.output, &ts)],
+        EventKind::ApprovalResolved { call, decision, by } => approval(call, decision, *by, &ts),
+        EventKind::Notice { level, code, text } => vec![notice(*level, code, text, &ts)],
+        EventKind::Interrupted => vec![interrupted(&ts)],
+        EventKind::SessionStarted(_)
+        | EventKind::ModelChanged { .. }
+        | EventKind::SessionEnded { .. }
+        | EventKind::TurnFinished(_)
+        | EventKind::MessageStarted { .. }
+        | EventKind::AssistantDelta { .. }
+        | EventKind::ThinkingDelta { .. }
+        | EventKind::ToolInputDelta { .. }
+        | EventKind::AssistantFinal { .. }
+        | EventKind::ToolRequested(_)
+        | EventKind::ApprovalRequested { .. }
+        | EventKind::ToolStarted { .. }
+        | EventKind::ToolOutputDelta { .. }
+        | EventKind::TodosChanged { .. }
+        | EventKind::Retrying { .. }
+        | EventKind::Error { .. } => Vec::new(),
+    }
+}
+
+/// Returns the first line of a session.
+pub(crate) fn meta(at: Timestamp, root: &Path, parent: Option<&SessionId>) -> Vec<u8> {
+    line(&MetaOut {
+        r#type: "meta",
+        schema_version: SCHEMA_VERSION,
+        ts: &at.rfc3339(),
+        root: &root.to_string_lossy(),
+        parent: parent.map(SessionId::as_str),
+    })
+}
+
+/// Returns the line that stands where records could not be saved (FS-1).
+pub(crate) fn gap(at: Timestamp, lost: u64) -> Vec<u8> {
+    let records = if lost == 1 { "record" } else { "records" };
+    notice(NoticeLevel::Warning, "gap", &format!("{lost} {records} could not be saved here"), &at.rfc3339())
+}
+
+#[derive(Serialize)]
+struct MetaOut<'a> {
+    r#type: &'static str,
+    schema_version: u32,
+    ts: &'a str,
+    root: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct MessageOut<'a> {
+    r#type: &'static str,
+    role: &'static str,
+    text: &'a str,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct ReasoningOut<'a> {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayOut<'a>>,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageOut>,
+}
+
+#[derive(Serialize)]
+struct ToolUseOut<'a> {
+    r#type: &'static str,
+    id: &'a str,
+    name: &'a str,
+    input: &'a RawValue,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_origin: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayOut<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    malformed: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageOut>,
+}
+
+#[derive(Serialize)]
+struct ToolResultOut<'a> {
+    r#type: &'static str,
+    tool_use_id: &'a str,
+    output: &'a RawValue,
+    ok: bool,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct InterruptedOut<'a> {
+    r#type: &'static str,
+    role: &'static str,
+    text: &'static str,
+    ts: &'a str,
+}
+
+#[derive(Serialize)]
+struct ApprovalOut<'a> {
+    r#type: &'static str,
+    tool_use_id: &'a str,
+    decision: &'static str,
+    by: &'static str,
+    class: &'static str,
+    reason: &'a str,
+    ts: &'a str,
+}
+
+#[derive(Serialize)]
+struct NoticeOut<'a> {
+    r#type: &'static str,
+    level: &'static str,
+    code: &'a str,
+    text: &'a str,
+    ts: &'a str,
+}
+
+#[derive(Serialize)]
+struct ReplayOut<'a> {
+    provider: &'a str,
+    block: Cow<'a, RawValue>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct UsageOut {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+}
+
+impl From<Usage> for UsageOut {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read_tokens: usage.cache_read,
+            cache_write_tokens: usage.cache_write,
+        }
+    }
+}
+
+fn user(text: &str, ts: &str) -> Vec<u8> {
+    line(&MessageOut { r#type: "message", role: "user", text, ts, model: None, usage: None, partial: None })
+}
+
+/// The blocks in stream order (L-2); the last of them carries model and usage.
+fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
+    let said: Vec<&Block> = reply.message.blocks.iter().filter(|block| says_something(block)).collect();
+    let end = (Some(&*reply.model), Some(UsageOut::from(reply.usage)));
+    let last = said.len().saturating_sub(1);
+    let block_line = |(i, block): (usize, &Block)| {
+        let (model, usage) = if i == last { end } else { (None, None) };
+        match block {
+            Block::Text(text) => line(&MessageOut {
+                r#type: "message",
+                role: "assistant",
+                text,
+                ts,
+                model,
+                usage,
+                partial: (i == last && reply.stop.is_none()).then_some(true),
+            }),
+            Block::Thinking(thinking) => line(&ReasoningOut {
+                r#type: "reasoning",
+                text: Some(thinking.text.as_str()).filter(|text| !text.is_empty()),
+                replay: thinking.replay.as_ref().map(replay),
+                ts,
+                model,
+                usage,
+            }),
+            Block::ToolCall(call) => tool_use(call, ts, model, usage),
+            Block::ToolResult(_) => unreachable!("`says_something` leaves results out of replies"),
+        }
+    };
+    said.into_iter().enumerate().map(block_line).collect()
+}
+
+fn says_something(block: &Block) -> bool {
+    match block {
+        Block::Text(text) => !text.is_empty(),
+        Block::Thinking(thinking) => !thinking.text.is_empty() || thinking.replay.is_some(),
+        Block::ToolCall(_) => true,
+        Block::ToolResult(_) => false,
+    }
+}
+
+fn tool_use(call: &ToolCall, ts: &str, model: Option<&str>, usage: Option<UsageOut>) -> Vec<u8> {
+    let none = RawValue::from_string("{}".to_owned()).expect("`{}` is JSON");
+    let (input, malformed) = match &call.input {
+        ToolInput::Json(raw) => (single_line(raw), None),
+        ToolInput::Malformed(text) => (Cow::Borrowed(&*none), Some(text.as_str())),
+    };
+    line(&ToolUseOut {
+        r#type: "tool_use",
+        id: call.id.as_str(),
+        name: &call.name,
+        input: &input,
+        ts,
+        id_origin: (call.id_origin == IdOrigin::Made).then_some("synthesized"),
+        replay: call.replay.as_ref().map(replay),
+        malformed,
+        model,
+        usage,
+    })
+}
+
+fn tool_result(call: &CallId, output: &ToolOutput, ts: &str) -> Vec<u8> {
+    line(&ToolResultOut {
+        r#type: "tool_result",
+        tool_use_id: call.as_str(),
+        output: &single_line(&output.envelope),
+        ok: output.ok(),
+        ts,
+        text: output.text.as_deref(),
+    })
+}
+
+fn interrupted(ts: &str) -> Vec<u8> {
+    line(&InterruptedOut { r#type: "interrupted", role: "system", text: "Interrupted", ts })
+}
+
+/// A plain allow by the policy leaves no record (DECISIONS 28).
+fn approval(call: &CallId, decision: &Decision, by: DecidedBy, ts: &str) -> Vec<Vec<u8>> {
+    let allowed = decision.verdict == Verdict::Allow;
+    if allowed && by == DecidedBy::Policy {
+        return Vec::new();
+    }
+    vec![line(&ApprovalOut {
+        r#type: "approval",
+        tool_use_id: call.as_str(),
+        decision: if allowed { "allow" } else { "deny" },
+        by: match by {
+            DecidedBy::User => "user",
+            DecidedBy::Policy => "policy",
+            DecidedBy::Cancelled => "cancelled",
+        },
+        class: decision.class.as_str(),
+        reason: &decision.reason,
+        ts,
+    })]
+}
+
+fn notice(level: NoticeLevel, code: &str, text: &str, ts: &str) -> Vec<u8> {
+    let level = match level {
+        NoticeLevel::Info => "info",
+        NoticeLevel::Warning => "warning",
+    };
+    line(&NoticeOut { r#type: "notice", level, code, text, ts })
+}
+
+fn replay(opaque: &Opaque) -> ReplayOut<'_> {
+    ReplayOut { provider: &opaque.provider, block: single_line(&opaque.raw) }
+}
+
+fn single_line(raw: &RawValue) -> Cow<'_, RawValue> {
+    if !raw.get().contains(['\n', '\r']) {
+        return Cow::Borrowed(raw);
+    }
+    let text = raw.get().replace(['\n', '\r'], " ");
+    Cow::Owned(RawValue::from_string(text).expect("line breaks in JSON are white space between tokens"))
+}
+
+fn line(record: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(record).expect("records hold nothing that JSON cannot say");
+    bytes.push(b'\n');
+    bytes
+}

@@ -1,0 +1,139 @@
+//! The session's log: which events become records, and when they have to be on the disk.
+//!
+//! How records get into the file is in `writer/appender.rs`, the file itself in `writer/medium.rs`.
+
+mod appender;
+mod medium;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zori_core::event::{Event, EventKind, NoticeLevel};
+use zori_core::ids::{AgentId, CallId, SessionId};
+use zori_core::log::{Log, LogError};
+use zori_core::tool::Effect;
+
+use crate::dir::SessionDir;
+use crate::lock::SessionLock;
+use crate::record::encode;
+use appender::{AppendError, Appender};
+use medium::{Medium, SessionFile};
+
+/// Appends a session's records. Each is in the file when `append` returns, so that it outlives the process.
+///
+/// After a failure every further record is tried again; the first that can be saved is preceded by a notice that
+/// says how many are missing (FS-1).
+pub struct SessionWriter {
+    appender: Appender,
+    path: PathBuf,
+    new: NewSession,
+    durability: Durability,
+    /// Whether a turn runs. Notices outside of one are not worth a file (SES-5).
+    in_turn: bool,
+    /// Calls of this turn that may change something.
+    effective: HashSet<CallId>,
+}
+
+/// What the first line of a new session says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// The working directory of the tools, canonical.
+    pub root: Arc<Path>,
+    /// For a fork, the session it comes from.
+    pub parent: Option<SessionId>,
+}
+
+/// What a record outlives (DECISIONS 29).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The process; one sync per turn.
+    Process,
+    /// Loss of power, wherever something was announced (LOG-5).
+    Full,
+}
+
+impl SessionWriter {
+    pub(crate) fn in_dir(
+        dir: &SessionDir,
+        id: &SessionId,
+        new: NewSession,
+        durability: Durability,
+        lock: Option<SessionLock>,
+    ) -> Self {
+        let file = SessionFile::new(dir.path().to_owned(), id.clone(), lock, durability == Durability::Full);
+        Self::on(Box::new(file), dir.file(id), new, durability)
+    }
+
+    fn on(medium: Box<dyn Medium>, path: PathBuf, new: NewSession, durability: Durability) -> Self {
+        let appender = Appender::new(medium);
+        Self { appender, path, new, durability, in_turn: false, effective: HashSet::new() }
+    }
+
+    fn is_kept(&self, event: &Event) -> bool {
+        match &event.kind {
+            EventKind::Notice { level: NoticeLevel::Info, .. } => false,
+            // What could not be saved is told by the gap, once saving works again.
+            EventKind::Notice { code, .. } => self.in_turn && *code != "session_not_saved",
+            _ => true,
+        }
+    }
+
+    fn is_synced(&self, event: &Event) -> bool {
+        let full = self.durability == Durability::Full;
+        match &event.kind {
+            EventKind::TurnFinished(_) => true,
+            EventKind::TurnStarted { .. } | EventKind::Steered { .. } => full,
+            EventKind::ToolStarted { call, .. } => full && self.effective.contains(call),
+            EventKind::ToolFinished(done) => full && self.effective.contains(&done.call),
+            _ => false,
+        }
+    }
+
+    fn note(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::TurnStarted { .. } => self.in_turn = true,
+            EventKind::TurnFinished(_) => {
+                self.in_turn = false;
+                self.effective.clear();
+            }
+            EventKind::ToolRequested(request) if request.effects.iter().any(Effect::mutates) => {
+                self.effective.insert(request.call.id.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn save(&mut self, event: &Event) -> Result<(), AppendError> {
+        let mut outcome = Ok(());
+        if self.is_kept(event) {
+            for line in encode::lines(event) {
+                let meta = || encode::meta(event.at, &self.new.root, self.new.parent.as_ref());
+                let gap = |lost| encode::gap(event.at, lost);
+                outcome = outcome.and(self.appender.append(&line, meta, gap));
+            }
+        }
+        if self.is_synced(event) {
+            outcome = outcome.and(self.appender.sync());
+        }
+        outcome
+    }
+}
+
+impl Log for SessionWriter {
+    fn append(&mut self, event: &Event) -> Result<(), LogError> {
+        // A sub-agent's conversation is not this one; its result arrives as the result of a call.
+        if event.agent != AgentId::MAIN {
+            return Ok(());
+        }
+        let outcome = self.save(event);
+        self.note(event);
+        outcome.map_err(|error| match error {
+            AppendError::Open(error) => LogError(error.to_string()),
+            error => LogError(format!("{}: {error}", self.path.display())),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,437 @@
+//! Whole file contents after events, on the real file and on one whose calls fail.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
+
+use zori_core::ids::SessionId;
+use zori_core::log::Log;
+use zori_core::message::Block;
+use zori_core::provider::StopReason;
+use zori_core::tool::{Effect, ToolOutput};
+
+use super::medium::{Medium, Opened};
+use super::*;
+use crate::error::StoreError;
+use crate::sample::{
+    call, event, everything, finished, prompt, reply, requested, say, started, turn_over, warning,
+};
+
+fn new_session() -> NewSession {
+    NewSession { root: Path::new("/home/u/p").into(), parent: None }
+}
+
+fn id() -> SessionId {
+    SessionId::parse("s").unwrap()
+}
+
+fn writer(dir: &SessionDir, durability: Durability) -> SessionWriter {
+    dir.writer(&id(), new_session(), durability, None)
+}
+
+const META: &str = r#"{"type":"meta","schema_version":1,"ts":"2026-11-15T21:15:00Z","root":"/home/u/p"}"#;
+
+fn user(text: &str) -> String {
+    format!(r#"{{"type":"message","role":"user","text":"{text}","ts":"2026-11-15T21:15:00Z"}}"#)
+}
+
+fn assistant(text: &str) -> String {
+    format!(
+        r#"{{"type":"message","role":"assistant","text":"{text}","ts":"2026-11-15T21:15:00Z","model":"m-1","usage":{{"input_tokens":10,"output_tokens":5,"cache_read_tokens":2,"cache_write_tokens":1}}}}"#
+    )
+}
+
+fn gap(text: &str) -> String {
+    format!(
+        r#"{{"type":"notice","level":"warning","code":"gap","text":"{text} could not be saved here","ts":"2026-11-15T21:15:00Z"}}"#
+    )
+}
+
+fn file(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn one_of_everything() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let mut log = writer(&dir, Durability::Process);
+    for event in everything() {
+        log.append(&event).unwrap();
+    }
+    let ts = r#""ts":"2026-11-15T21:15:00Z""#;
+    let end = r#""model":"m-1","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":2,"cache_write_tokens":1}"#;
+    let replay = r#""replay":{"provider":"anthropic","block":{"b":"x==", "a":1}}"#;
+    let expected = file(&[
+        META,
+        &format!(r#"{{"type":"message","role":"user","text":"What is in \"a\"?\nTell me.",{ts}}}"#),
+        &format!(r#"{{"type":"reasoning","text":"Let me see.",{replay},{ts}}}"#),
+        &format!(r#"{{"type":"message","role":"assistant","text":"I look.",{ts}}}"#),
+        &format!(r#"{{"type":"tool_use","id":"call-1","name":"read","input":{{"path": "a",  "b":1}},{ts}}}"#),
+        &format!(r#"{{"type":"reasoning",{replay},{ts}}}"#),
+        &format!(
+            r#"{{"type":"tool_use","id":"call-2","name":"bash","input":{{   "command": "ls" }},{ts},"id_origin":"synthesized",{replay}}}"#
+        ),
+        &format!(
+            r#"{{"type":"tool_use","id":"call-3","name":"edit","input":{{}},{ts},"malformed":"{{\"path\":",{end}}}"#
+        ),
+        &format!(
+            r#"{{"type":"approval","tool_use_id":"call-2","decision":"allow","by":"user","class":"X","reason":"because",{ts}}}"#
+        ),
+        &format!(
+            r#"{{"type":"approval","tool_use_id":"call-3","decision":"deny","by":"policy","class":"X","reason":"because",{ts}}}"#
+        ),
+        &format!(
+            r#"{{"type":"tool_result","tool_use_id":"call-1","output":{{"ok":true,"data":{{"content":"hé"}}}},"ok":true,{ts},"text":"     1\thé"}}"#
+        ),
+        &format!(
+            r#"{{"type":"tool_result","tool_use_id":"call-2","output":{{"ok":false,"error":{{"code":"canceled","message":"Stopped."}}}},"ok":false,{ts}}}"#
+        ),
+        &format!(
+            r#"{{"type":"tool_result","tool_use_id":"call-3","output":{{"ok":false,"error":{{"code":"invalid_input","message":"Not JSON."}}}},"ok":false,{ts}}}"#
+        ),
+        &user("Be quick."),
+        &assistant("It says hé."),
+        &format!(
+            r#"{{"type":"notice","level":"warning","code":"refusal","text":"The model refused.",{ts}}}"#
+        ),
+        &user("Again."),
+        &format!(r#"{{"type":"message","role":"assistant","text":"It sa",{ts},{end},"partial":true}}"#),
+        &format!(r#"{{"type":"interrupted","role":"system","text":"Interrupted",{ts}}}"#),
+    ]);
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), expected);
+}
+
+/// SES-6: a plain run is three lines, the next one two more.
+#[test]
+fn a_second_run_appends_without_meta() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    for (question, answer) in [("a", "b"), ("c", "d")] {
+        let mut log = writer(&dir, Durability::Process);
+        for event in [prompt(question), say(answer), turn_over()] {
+            log.append(&event).unwrap();
+        }
+    }
+    let expected = file(&[META, &user("a"), &assistant("b"), &user("c"), &assistant("d")]);
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), expected);
+}
+
+#[test]
+fn a_fork_names_its_parent() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let parent = Some(SessionId::parse("before").unwrap());
+    let mut log = dir.writer(&id(), NewSession { parent, ..new_session() }, Durability::Process, None);
+    log.append(&prompt("a")).unwrap();
+    let meta = META.replace('}', r#","parent":"before"}"#);
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[&meta, &user("a")]));
+}
+
+/// SES-5, PATH-3: nothing is created before there is something to keep.
+#[test]
+fn an_aborted_start_leaves_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path().join("base/sessions"));
+    let mut log = writer(&dir, Durability::Full);
+    log.append(&warning("config")).unwrap();
+    log.append(&event(EventKind::AssistantDelta { text: "x".to_owned() })).unwrap();
+    log.append(&turn_over()).unwrap();
+    drop(log);
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn for_the_owner_only_and_no_lock_left() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path().join("base/sessions"));
+    let mut log = writer(&dir, Durability::Full);
+    log.append(&prompt("a")).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&dir.file(&id())), mode(dir.path())), (0o600, 0o700));
+    assert!(matches!(dir.lock(&id()), Err(StoreError::Locked { .. })));
+    drop(log);
+    let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["s.jsonl"]);
+}
+
+#[test]
+fn a_torn_first_line_is_followed_by_meta() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    fs::write(dir.file(&id()), &META[..30]).unwrap();
+    writer(&dir, Durability::Process).append(&prompt("a")).unwrap();
+    let expected = file(&[&META[..30], META, &user("a")]);
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), expected);
+}
+
+#[test]
+fn sub_agents_and_notices_outside_a_turn_are_not_kept() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let mut log = writer(&dir, Durability::Process);
+    let sub = Event { agent: AgentId(1), ..prompt("inner") };
+    let info = event(EventKind::Notice { level: NoticeLevel::Info, code: "x", text: String::new() });
+    let events = [prompt("a"), sub, info, warning("session_not_saved"), turn_over(), warning("late")];
+    for event in events {
+        log.append(&event).unwrap();
+    }
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("a")]));
+}
+
+#[test]
+fn a_directory_that_cannot_be_made() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("file"), "").unwrap();
+    let dir = SessionDir::new(temp.path().join("file/sessions"));
+    let error = writer(&dir, Durability::Process).append(&prompt("a")).unwrap_err();
+    let path = dir.path().join("s.lock");
+    assert_eq!(error.to_string(), format!("{}: Not a directory (os error 20)", path.display()));
+}
+
+/// Only Linux has a device that is always full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    std::os::unix::fs::symlink("/dev/full", dir.file(&id())).unwrap();
+    let mut log = writer(&dir, Durability::Full);
+    let error = log.append(&prompt("a")).unwrap_err();
+    let path = dir.file(&id());
+    assert_eq!(error.to_string(), format!("{}: No space left on device (os error 28)", path.display()));
+    assert!(dir.load(&id()).unwrap().unwrap().history.is_empty());
+}
+
+/// A medium in memory whose calls fail where told.
+#[derive(Clone, Default)]
+struct Faulty(Arc<Mutex<Faults>>);
+
+#[derive(Default)]
+struct Faults {
+    content: Vec<u8>,
+    /// What a loss of power would leave.
+    on_disk: Vec<u8>,
+    /// What each next write does; then all is well.
+    writes: Vec<WriteFault>,
+    syncs: Vec<bool>,
+    rewrites: Vec<bool>,
+    trace: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy)]
+enum WriteFault {
+    Short(usize),
+    Interrupted,
+    Full,
+    Fine,
+}
+
+impl Medium for Faulty {
+    fn open(&mut self) -> Result<Opened, StoreError> {
+        let faults = self.0.lock().unwrap();
+        let content = &faults.content;
+        Ok(Opened {
+            len: content.len() as u64,
+            at_line_start: content.last().is_none_or(|&byte| byte == b'\n'),
+            has_first_line: content.contains(&b'\n'),
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut faults = self.0.lock().unwrap();
+        faults.trace.push("write");
+        let fault = if faults.writes.is_empty() { WriteFault::Fine } else { faults.writes.remove(0) };
+        let count = match fault {
+            WriteFault::Short(count) => count.min(bytes.len()),
+            WriteFault::Interrupted => return Err(io::ErrorKind::Interrupted.into()),
+            WriteFault::Full => return Err(io::ErrorKind::StorageFull.into()),
+            WriteFault::Fine => bytes.len(),
+        };
+        faults.content.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut faults = self.0.lock().unwrap();
+        faults.trace.push("sync");
+        if !faults.syncs.is_empty() && !faults.syncs.remove(0) {
+            return Err(io::Error::other("lost pages"));
+        }
+        faults.on_disk = faults.content.clone();
+        Ok(())
+    }
+
+    fn rewrite(&mut self, keep: u64, tail: &[u8]) -> io::Result<()> {
+        let mut faults = self.0.lock().unwrap();
+        faults.trace.push("rewrite");
+        if !faults.rewrites.is_empty() && !faults.rewrites.remove(0) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        // Only what was synced before can be relied on.
+        let mut whole = faults.on_disk[..keep as usize].to_vec();
+        whole.extend_from_slice(tail);
+        (faults.content, faults.on_disk) = (whole.clone(), whole);
+        Ok(())
+    }
+}
+
+impl Faulty {
+    fn log(&self, durability: Durability) -> SessionWriter {
+        SessionWriter::on(Box::new(self.clone()), "/s".into(), new_session(), durability)
+    }
+
+    fn content(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().content.clone()).unwrap()
+    }
+
+    fn set(&self, change: impl FnOnce(&mut Faults)) {
+        change(&mut self.0.lock().unwrap());
+    }
+}
+
+/// LOG-7: every short write and interruption is completed.
+#[test]
+fn short_writes_at_each_byte() {
+    let expected = file(&[META, &user("a"), &assistant("b")]);
+    for k in 1..META.len() + user("a").len() + 2 {
+        let medium = Faulty::default();
+        medium.set(|f| f.writes = vec![WriteFault::Short(k), WriteFault::Interrupted, WriteFault::Short(1)]);
+        let mut log = medium.log(Durability::Process);
+        log.append(&prompt("a")).unwrap();
+        log.append(&say("b")).unwrap();
+        assert_eq!(medium.content(), expected, "k = {k}");
+    }
+}
+
+/// LOG-7, FS-1: wherever the disk becomes full, no two records share a line and the gap is told.
+#[test]
+fn a_disk_that_is_full_for_a_while_at_each_byte() {
+    let (meta, first) = (format!("{META}\n"), format!("{}\n", user("a")));
+    let whole = format!("{meta}{first}");
+    for k in 0..whole.len() {
+        let medium = Faulty::default();
+        medium.set(|f| f.writes = vec![WriteFault::Short(k.max(1)), WriteFault::Full, WriteFault::Full]);
+        if k == 0 {
+            medium.set(|f| f.writes = vec![WriteFault::Full, WriteFault::Full]);
+        }
+        let mut log = medium.log(Durability::Process);
+        assert_eq!(log.append(&prompt("a")).unwrap_err().to_string(), "/s: no storage space");
+        assert_eq!(log.append(&say("b")).unwrap_err().to_string(), "/s: no storage space");
+        log.append(&prompt("c")).unwrap();
+
+        let torn = &whole[..k];
+        let newline = if torn.is_empty() || torn.ends_with('\n') { "" } else { "\n" };
+        let meta_again = if k >= meta.len() { "" } else { &meta };
+        let rest = file(&[&gap("2 records"), &user("c")]);
+        assert_eq!(medium.content(), format!("{torn}{newline}{meta_again}{rest}"), "k = {k}");
+    }
+}
+
+#[test]
+fn one_lost_record_between_two() {
+    let medium = Faulty::default();
+    medium.set(|f| f.writes = vec![WriteFault::Fine, WriteFault::Full]);
+    let mut log = medium.log(Durability::Process);
+    log.append(&prompt("a")).unwrap();
+    log.append(&say("b")).unwrap_err();
+    log.append(&prompt("c")).unwrap();
+    log.append(&say("d")).unwrap();
+    let expected = file(&[META, &user("a"), &gap("1 record"), &user("c"), &assistant("d")]);
+    assert_eq!(medium.content(), expected);
+}
+
+fn tool_turn() -> Vec<Event> {
+    let bash = call("1", "bash", r#"{"command":"ls"}"#);
+    let effect = Effect::Exec { command: "ls".to_owned(), cwd: "/".into() };
+    vec![
+        prompt("a"),
+        reply(vec![Block::ToolCall(bash.clone())], Some(StopReason::ToolUse)),
+        requested(bash, vec![effect]),
+        started("1"),
+        finished("1", ToolOutput::success("{}")),
+        say("b"),
+        turn_over(),
+    ]
+}
+
+/// LOG-5: where each durability syncs.
+#[test]
+fn syncs() {
+    let cases = [
+        (Durability::Process, vec!["write", "write", "write", "write", "sync"]),
+        (Durability::Full, vec!["write", "sync", "write", "sync", "write", "sync", "write", "sync"]),
+    ];
+    for (durability, expected) in cases {
+        let medium = Faulty::default();
+        let mut log = medium.log(durability);
+        for event in tool_turn() {
+            log.append(&event).unwrap();
+        }
+        assert_eq!(medium.0.lock().unwrap().trace, expected, "{durability:?}");
+    }
+}
+
+/// LOG-6: whichever sync fails, a copy makes up for it: nothing lost, nothing twice.
+#[test]
+fn a_failed_sync_is_made_up_for() {
+    let sound = Faulty::default();
+    let mut log = sound.log(Durability::Full);
+    for event in tool_turn() {
+        log.append(&event).unwrap();
+    }
+    for n in 0..4 {
+        let medium = Faulty::default();
+        medium.set(|f| f.syncs = (0..=n).map(|i| i != n).collect());
+        let mut log = medium.log(Durability::Full);
+        let warned: Vec<String> =
+            tool_turn().iter().filter_map(|e| log.append(e).err()).map(|e| e.to_string()).collect();
+        assert_eq!(
+            warned,
+            ["/s: could not sync (lost pages); the records were written to a new copy of the file"]
+        );
+        let faults = medium.0.lock().unwrap();
+        assert_eq!(faults.on_disk, sound.0.lock().unwrap().content, "n = {n}");
+        assert_eq!(faults.content, faults.on_disk, "n = {n}");
+    }
+}
+
+#[test]
+fn a_sync_is_not_believed_after_one_that_failed() {
+    let medium = Faulty::default();
+    medium.set(|f| (f.syncs, f.rewrites) = (vec![false], vec![false]));
+    let mut log = medium.log(Durability::Process);
+    log.append(&prompt("a")).unwrap();
+    assert_eq!(
+        log.append(&turn_over()).unwrap_err().to_string(),
+        "/s: could not sync (lost pages), nor write a new copy of the file (no storage space)"
+    );
+    log.append(&prompt("b")).unwrap();
+    assert_eq!(
+        log.append(&turn_over()).unwrap_err().to_string(),
+        "/s: could not sync (an earlier sync failed); the records were written to a new copy of the file"
+    );
+    let faults = medium.0.lock().unwrap();
+    assert_eq!(faults.on_disk, file(&[META, &user("a"), &user("b")]).as_bytes());
+    assert_eq!(faults.trace, ["write", "sync", "rewrite", "write", "sync", "rewrite"]);
+}
+
+/// The real file's half of LOG-6.
+#[test]
+fn a_rewritten_file_is_appended_to() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    fs::write(dir.file(&id()), "kept\nlost").unwrap();
+    let mut file = SessionFile::new(dir.path().to_owned(), id(), None, true);
+    let opened = file.open().unwrap();
+    assert_eq!(opened, Opened { len: 9, at_line_start: false, has_first_line: true });
+    file.rewrite(5, b"again\n").unwrap();
+    file.write(b"more\n").unwrap();
+    file.sync().unwrap();
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), "kept\nagain\nmore\n");
+    assert_eq!(fs::metadata(dir.file(&id())).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(file.rewrite(99, b"").is_err());
+    drop(file);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}

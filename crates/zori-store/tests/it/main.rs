@@ -1,0 +1,3 @@
+//! Behaviour of the store through its public face.
+
+mod fixtures;
