@@ -1,0 +1,137 @@
+//! The engine's outlet: the log first, then the renderers in order, each event once.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use zori_core::event::{Event, EventKind, NoticeLevel};
+use zori_core::log::{Log, LogError};
+use zori_core::render::{Renderer, Sink, Stop};
+
+/// Gives events to a log and to renderers. Neither can fail a turn, unless the reader of the output is gone, or
+/// the session cannot be saved and `session_required` says that it must be.
+pub struct Fanout {
+    log: Option<Box<dyn Log>>,
+    outlets: Vec<Outlet>,
+    session_required: bool,
+    /// Whether the user knows that the session is not being saved.
+    told_unsaved: bool,
+    report: FinishReport,
+}
+
+/// A renderer and how it fares.
+struct Outlet {
+    /// `None` once it can take no more.
+    renderer: Option<Box<dyn Renderer + Send>>,
+    /// Whether an error of it has been noted. It is still called: what is lost on a full disk may be the
+    /// answer, but what it says on stderr is not.
+    failed: bool,
+}
+
+/// What became of the output.
+#[derive(Debug, Default)]
+pub struct FinishReport {
+    /// Whether a reader went away (OUT-10): no error to show, but the exit code may depend on it.
+    pub output_closed: bool,
+    /// Other write errors; the first of each renderer.
+    pub errors: Vec<io::Error>,
+}
+
+impl Fanout {
+    /// Returns an outlet; without a log nothing is saved.
+    pub fn new(
+        log: Option<Box<dyn Log>>,
+        renderers: Vec<Box<dyn Renderer + Send>>,
+        session_required: bool,
+    ) -> Self {
+        let outlet = |renderer| Outlet { renderer: Some(renderer), failed: false };
+        let outlets = renderers.into_iter().map(outlet).collect();
+        Self { log, outlets, session_required, told_unsaved: false, report: FinishReport::default() }
+    }
+
+    /// Finishes the renderers after the last event and says how it went. A second call does nothing more.
+    pub fn finish(&mut self) -> FinishReport {
+        self.each(|renderer| renderer.finish());
+        self.outlets.clear();
+        std::mem::take(&mut self.report)
+    }
+
+    /// Replaces the log, for another session in the same run.
+    pub fn set_log(&mut self, log: Option<Box<dyn Log>>) {
+        self.log = log;
+        self.told_unsaved = false;
+    }
+
+    fn each(&mut self, mut act: impl FnMut(&mut (dyn Renderer + Send)) -> io::Result<()>) {
+        for outlet in &mut self.outlets {
+            let Some(renderer) = &mut outlet.renderer else { continue };
+            // A defect in one front end must not take the session with it (REL-1).
+            match catch_unwind(AssertUnwindSafe(|| act(&mut **renderer))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.report.output_closed = true;
+                    outlet.renderer = None;
+                }
+                Ok(Err(error)) => {
+                    if !std::mem::replace(&mut outlet.failed, true) {
+                        self.report.errors.push(error);
+                    }
+                }
+                Err(_) => {
+                    self.report.errors.push(io::Error::other("the renderer panicked"));
+                    outlet.renderer = None;
+                }
+            }
+        }
+    }
+
+    /// Tells the user once that records are lost; again only after saving has worked in between.
+    fn tell_unsaved(&mut self, event: &Event, error: &LogError) {
+        if !std::mem::replace(&mut self.told_unsaved, true) {
+            let text = format!("Failed to save session: {error}");
+            let kind = EventKind::Notice { level: NoticeLevel::Warning, code: "session_not_saved", text };
+            let notice = Event { kind, ..event.clone() };
+            self.each(|renderer| renderer.on_event(&notice));
+        }
+    }
+
+    fn stop_if_closed(&self) -> Result<(), Stop> {
+        if self.report.output_closed { Err(Stop::OutputClosed) } else { Ok(()) }
+    }
+}
+
+impl Sink for Fanout {
+    fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+        let logged = self.log.as_mut().map_or(Ok(()), |log| log.append(event));
+        self.each(|renderer| renderer.on_event(event));
+        match logged {
+            Ok(()) if is_always_kept(&event.kind) => self.told_unsaved = false,
+            Ok(()) => {}
+            Err(error) => {
+                self.tell_unsaved(event, &error);
+                if self.session_required {
+                    return Err(Stop::NotSaved(error.to_string()));
+                }
+            }
+        }
+        self.stop_if_closed()
+    }
+
+    fn idle(&mut self) -> Result<(), Stop> {
+        self.each(|renderer| renderer.flush());
+        self.stop_if_closed()
+    }
+}
+
+/// Only an event that every log keeps shows, by being kept, that saving works: a log has nothing to do for a delta.
+fn is_always_kept(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::TurnStarted { .. }
+            | EventKind::Steered { .. }
+            | EventKind::ToolFinished(_)
+            | EventKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests;

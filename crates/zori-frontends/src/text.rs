@@ -1,0 +1,256 @@
+//! Text for people: the assistant's words on stdout and nothing else there, all talk on stderr (OUT-1 to OUT-9).
+//!
+//! What is said when is here; `text/prose.rs` keeps the bytes of stdout, `text/talk.rs` the lines of stderr.
+
+mod calls;
+mod prose;
+mod talk;
+
+use std::io::{self, Write};
+
+use zori_core::event::{Event, EventKind, NoticeLevel, ToolFinished, ToolRequested};
+use zori_core::failure::ProviderFailure;
+use zori_core::ids::{AgentId, CallId};
+use zori_core::render::Renderer;
+use zori_core::text::one_line;
+use zori_core::tool::{Effect, Todo, TodoStatus, ToolCode, ToolKind};
+
+use calls::Calls;
+use prose::Prose;
+use talk::Talk;
+
+/// Writes a run as text. What it collects goes out on `flush`, and before anything that has to come after it.
+pub struct TextRenderer {
+    prose: Prose,
+    talk: Talk,
+    calls: Calls,
+    style: TextStyle,
+}
+
+/// What the two streams are. The binary knows; this crate does not look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Whether stdout is a terminal; then control characters are made visible there.
+    pub stdout_terminal: bool,
+    /// Whether stderr is a terminal.
+    pub stderr_terminal: bool,
+    /// Whether stderr may use escape sequences: it is a terminal and `NO_COLOR` is not set.
+    pub colour: bool,
+}
+
+impl TextRenderer {
+    /// Returns a renderer that writes to the two streams.
+    pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, style: TextStyle) -> Self {
+        Self {
+            prose: Prose::new(out, style.stdout_terminal),
+            talk: Talk::new(err, style.colour),
+            calls: Calls::default(),
+            style,
+        }
+    }
+
+    fn one_screen(&self) -> bool {
+        self.style.stdout_terminal && self.style.stderr_terminal
+    }
+
+    /// Puts what was said so far before what comes next on stderr.
+    fn before_talk(&mut self) -> io::Result<()> {
+        self.prose.write()?;
+        if self.one_screen() && self.prose.leave_line() {
+            self.talk.raw("\n");
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        self.before_talk()?;
+        self.talk.line(text);
+        Ok(())
+    }
+
+    fn dim_line(&mut self, text: &str) -> io::Result<()> {
+        self.before_talk()?;
+        self.talk.dim_line(text);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        if self.one_screen() {
+            self.talk.close();
+        } else {
+            self.talk.close_thinking();
+        }
+        self.prose.push(text)
+    }
+
+    /// Reasoning is for watching: only where it can be told from the answer.
+    fn thinking(&mut self, text: &str) -> io::Result<()> {
+        if self.style.stderr_terminal && self.style.colour {
+            self.before_talk()?;
+            self.talk.think(text);
+        }
+        Ok(())
+    }
+
+    fn message_over(&mut self) {
+        self.talk.close_thinking();
+        self.prose.end_message();
+    }
+
+    fn tool_requested(&mut self, request: &ToolRequested) -> io::Result<()> {
+        self.calls.add(request);
+        let command = request.effects.iter().find_map(|effect| match effect {
+            Effect::Exec { command, .. } => Some(command),
+            _ => None,
+        });
+        match (request.kind, command) {
+            (Some(ToolKind::Bash), Some(command)) => {
+                let name = one_line(&request.call.name);
+                self.dim_line(&format!("Tool requested: {name} command=\"{}\"", one_line(command)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn tool_started(&mut self, call: &CallId, name: &str) -> io::Result<()> {
+        self.before_talk()?;
+        let label = self.calls.label(call, name);
+        if self.calls.parallel() {
+            self.talk.dim_line(&format!("⚙ Running {label}..."));
+        } else {
+            self.talk.open_tool(call.clone(), &format!("⚙ Running {label}..."));
+        }
+        Ok(())
+    }
+
+    fn tool_finished(&mut self, done: &ToolFinished) -> io::Result<()> {
+        self.before_talk()?;
+        if let Some(duration) = done.duration {
+            let took = format!("Done. ({:.2}s)", duration.as_secs_f64());
+            if !self.talk.end_tool(&done.call, &format!(" {took}")) {
+                let label = self.calls.label(&done.call, &done.name);
+                self.talk.dim_line(&format!("⚙ {label} {took}"));
+            }
+        }
+        if let Some(line) = result_line(done) {
+            self.talk.dim_line(&line);
+        }
+        Ok(())
+    }
+
+    fn todos(&mut self, todos: &[Todo]) -> io::Result<()> {
+        self.dim_line("Tasks:")?;
+        for todo in todos {
+            let mark = match todo.status {
+                TodoStatus::Pending => ' ',
+                TodoStatus::InProgress => '>',
+                TodoStatus::Completed => 'x',
+            };
+            self.dim_line(&format!("  [{mark}] {}", one_line(&todo.content)))?;
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, failure: &ProviderFailure) -> io::Result<()> {
+        self.prose.end_message();
+        self.line(&format!("Error [{}]: {}", failure.kind.as_str(), one_line(&failure.message)))?;
+        match &failure.details {
+            Some(details) => self.line(&format!("  Details: {}", one_line(details))),
+            None => Ok(()),
+        }
+    }
+
+    fn interrupted(&mut self) -> io::Result<()> {
+        self.prose.end_message();
+        self.prose.write()?;
+        self.talk.new_line();
+        self.talk.line("^C Interrupted.");
+        Ok(())
+    }
+
+    fn turn_over(&mut self) -> io::Result<()> {
+        self.talk.close();
+        self.prose.end_message();
+        self.prose.write()
+    }
+}
+
+/// Returns what is said about a result beside how long it took (OUT-6). Success needs no words, but a shell's exit
+/// code is not known otherwise; a call that was cancelled before it ran is not worth any.
+fn result_line(done: &ToolFinished) -> Option<String> {
+    let name = one_line(&done.name);
+    let Some(failure) = &done.output.failure else {
+        let end = done.output.process.filter(|_| done.kind == Some(ToolKind::Bash))?;
+        return Some(if end.timed_out {
+            format!("Tool finished: {name} timed_out=true")
+        } else {
+            format!("Tool finished: {name} exit={}", end.exit_code)
+        });
+    };
+    let message = one_line(&failure.message);
+    match (done.duration, failure.code) {
+        (None, ToolCode::Canceled) => None,
+        (None, ToolCode::PermissionDenied) => Some(format!("Tool denied: {name}: {message}")),
+        _ if done.kind == Some(ToolKind::Bash) => Some(format!("Tool finished: {name} error=\"{message}\"")),
+        (_, code) => Some(format!("Tool failed: {name} {}: {message}", code.as_str())),
+    }
+}
+
+impl Renderer for TextRenderer {
+    fn on_event(&mut self, event: &Event) -> io::Result<()> {
+        // A sub-agent speaks to the agent that started it; only its warnings are for the user.
+        if event.agent != AgentId::MAIN && !matches!(event.kind, EventKind::Notice { .. }) {
+            return Ok(());
+        }
+        match &event.kind {
+            EventKind::MessageStarted { .. } => {
+                self.calls.clear();
+                Ok(())
+            }
+            EventKind::AssistantDelta { text } => self.text(text),
+            EventKind::ThinkingDelta { text } => self.thinking(text),
+            EventKind::MessageFinished(_) => {
+                self.message_over();
+                Ok(())
+            }
+            EventKind::ToolRequested(request) => self.tool_requested(request),
+            EventKind::ToolStarted { call, name } => self.tool_started(call, name),
+            EventKind::ToolFinished(done) => self.tool_finished(done),
+            EventKind::TodosChanged { todos } => self.todos(todos),
+            EventKind::Retrying { attempt, max, delay, failure } => {
+                let (secs, why) = (delay.as_secs_f64(), one_line(&failure.message));
+                self.line(&format!("Retrying in {secs:.1}s ({attempt}/{max}): {why}"))
+            }
+            EventKind::Notice { level: NoticeLevel::Warning, text, .. } => {
+                self.line(&format!("Warning: {}", one_line(text)))
+            }
+            EventKind::Notice { level: NoticeLevel::Info, text, .. } => self.line(&one_line(text)),
+            EventKind::Error { failure } => self.error(failure),
+            EventKind::Interrupted => self.interrupted(),
+            EventKind::TurnFinished(_) => self.turn_over(),
+            // The binary has the words for the start and end of a run; the rest is shown by other events.
+            EventKind::SessionStarted(_)
+            | EventKind::ModelChanged { .. }
+            | EventKind::SessionEnded { .. }
+            | EventKind::TurnStarted { .. }
+            | EventKind::Steered { .. }
+            | EventKind::ToolInputDelta { .. }
+            | EventKind::AssistantFinal { .. }
+            | EventKind::ApprovalRequested { .. }
+            | EventKind::ApprovalResolved { .. }
+            | EventKind::ToolOutputDelta { .. } => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.talk.flush();
+        self.prose.write()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.turn_over()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Stdout: the assistant's text as it came, except that exactly one newline ends each message (OUT-3).
+
+use std::io::{self, Write};
+
+use zori_core::text::neutral;
+
+/// Collects text and writes it when told to, or when there is much of it.
+pub(super) struct Prose {
+    out: Box<dyn Write + Send>,
+    /// Whether control characters have to be made visible.
+    neutralise: bool,
+    pending: String,
+    /// Newlines that are written only if more text follows.
+    held: usize,
+    /// Whether this message has said anything.
+    said: bool,
+    /// Whether the last byte written was no newline.
+    mid_line: bool,
+}
+
+/// So much is collected at most; a write of this size costs nothing against the rest.
+const MAX_PENDING: usize = 8 << 10;
+
+impl Prose {
+    pub(super) fn new(out: Box<dyn Write + Send>, neutralise: bool) -> Self {
+        Self { out, neutralise, pending: String::new(), held: 0, said: false, mid_line: false }
+    }
+
+    pub(super) fn push(&mut self, text: &str) -> io::Result<()> {
+        let body = text.trim_end_matches('\n');
+        if !body.is_empty() {
+            self.pending.extend(std::iter::repeat_n('\n', self.held));
+            self.held = 0;
+            self.said = true;
+            if self.neutralise {
+                self.pending.push_str(&neutral(body));
+            } else {
+                self.pending.push_str(body);
+            }
+        }
+        self.held += text.len() - body.len();
+        if self.pending.len() > MAX_PENDING { self.write() } else { Ok(()) }
+    }
+
+    pub(super) fn end_message(&mut self) {
+        if std::mem::take(&mut self.said) {
+            self.pending.push('\n');
+        }
+        self.held = 0;
+    }
+
+    /// Writes what was collected. What could not be written is not tried again: the reader would see it twice.
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.mid_line = !self.pending.ends_with('\n');
+        let written = self.out.write_all(self.pending.as_bytes()).and_then(|()| self.out.flush());
+        self.pending.clear();
+        written
+    }
+
+    /// Returns whether the cursor stands in a line of text, which the caller is about to end.
+    pub(super) fn leave_line(&mut self) -> bool {
+        std::mem::take(&mut self.mid_line)
+    }
+}
