@@ -1,0 +1,158 @@
+//! Anthropic's Messages API.
+//!
+//! This file sends and sorts answers by their kind. `encode` makes the request body, `reply` and `decode` turn
+//! the answer into chunks, `wire` holds the JSON shapes. The fixtures are in `fixtures/anthropic`.
+
+mod decode;
+mod encode;
+mod reply;
+mod wire;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use zori_core::BoxFuture;
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::provider::{ChunkStream, Delivery, Provider, Request};
+use zori_core::time::Clock;
+use zori_core::transport::{HttpRequest, HttpResponse, Limits, Method, Redirects, Transport};
+
+use crate::catalog::{self, ProviderFacts};
+use crate::failure::{self, BodyEnd};
+
+/// The provider's name; also marks the blocks that only it understands.
+pub const NAME: &str = "anthropic";
+
+const VERSION: &str = "2023-06-01";
+/// How much of an answer in one piece is read: the text it may hold, and room for the JSON around it.
+const MAX_WHOLE: usize = decode::MAX_REPLY + decode::MAX_REPLY / 4;
+
+/// What a provider is made from.
+#[derive(Clone)]
+pub struct AnthropicOptions {
+    /// Where the API is, as [`ProviderFacts::parse_base_url`] returned it.
+    pub base_url: String,
+    /// The key; without one every request fails.
+    pub key: Option<String>,
+    /// Who sends.
+    pub transport: Arc<dyn Transport>,
+    /// How long each phase of a request may take.
+    pub limits: Limits,
+    /// Reads the dates in `Retry-After`, and counts how long nothing but pings has come.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Anthropic's models.
+pub struct Anthropic {
+    options: AnthropicOptions,
+    encoder: Mutex<encode::Encoder>,
+}
+
+impl Anthropic {
+    /// Returns the provider; nothing is sent yet.
+    pub fn new(options: AnthropicOptions) -> Self {
+        Self { options, encoder: Mutex::default() }
+    }
+
+    fn facts() -> &'static ProviderFacts {
+        catalog::provider(NAME).expect("the catalogue lists this provider")
+    }
+
+    fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
+        let facts = Self::facts();
+        let auth = |text: String| ProviderFailure::new(FailureKind::Auth, text);
+        let key = self.options.key.as_deref().ok_or_else(|| auth(format!("{} is not set", facts.key_var)))?;
+        if !key.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(auth(format!("{} has characters that no key has", facts.key_var)));
+        }
+        let max_tokens = facts.max_tokens(request.model, request.max_tokens);
+        let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
+        Ok(HttpRequest {
+            method: Method::Post,
+            url: format!("{}/v1/messages", self.options.base_url.trim_end_matches('/')),
+            headers: vec![
+                ("content-type", "application/json".to_owned()),
+                ("anthropic-version", VERSION.to_owned()),
+                ("x-api-key", key.to_owned()),
+            ],
+            body: Bytes::from(body),
+            limits: self.options.limits,
+            redirects: Redirects::SameOrigin,
+        })
+    }
+
+    async fn ask(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
+        let http = self.http_request(request)?;
+        let response = self.options.transport.send(http).await.map_err(|f| failure::before_answer(&f))?;
+        if !(200..300).contains(&response.status) {
+            return Err(failure::from_response(response, self.options.clock.now()).await);
+        }
+        match Shape::of(&response, request.delivery) {
+            Shape::Events => {
+                let clock = Arc::clone(&self.options.clock);
+                Ok(Box::pin(reply::Reply::new(response.body, clock, self.key().to_owned())))
+            }
+            Shape::Document => read_document(response).await,
+            Shape::Neither(content_type) => Err(read_stranger(response, &content_type).await),
+        }
+    }
+
+    fn key(&self) -> &str {
+        self.options.key.as_deref().unwrap_or_default()
+    }
+}
+
+impl Provider for Anthropic {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
+        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(self.key(), f)) })
+    }
+}
+
+impl fmt::Debug for Anthropic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Neither the key nor the base URL, which may hold a password.
+        f.debug_struct("Anthropic").finish_non_exhaustive()
+    }
+}
+
+/// What a successful answer looks like. Servers answer what they like, so the answer is asked, not the request.
+enum Shape {
+    Events,
+    Document,
+    Neither(String),
+}
+
+impl Shape {
+    fn of(response: &HttpResponse, delivery: Delivery) -> Self {
+        let header = response.header("content-type").unwrap_or_default();
+        let kind = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match kind.as_str() {
+            "text/event-stream" => Self::Events,
+            "application/json" => Self::Document,
+            "" if delivery == Delivery::Streamed => Self::Events,
+            "" => Self::Document,
+            _ => Self::Neither(kind),
+        }
+    }
+}
+
+async fn read_document(mut response: HttpResponse) -> Result<ChunkStream, ProviderFailure> {
+    match failure::read_bounded(&mut response.body, MAX_WHOLE).await {
+        (body, BodyEnd::Complete) => Ok(Box::pin(reply::Ready(decode::whole(&body)?))),
+        (_, BodyEnd::Failed(broken)) => Err(failure::mid_answer(&broken)),
+        (body, BodyEnd::TooLong) => Err(failure::unreadable("the provider's answer is too large", &body)),
+    }
+}
+
+async fn read_stranger(mut response: HttpResponse, content_type: &str) -> ProviderFailure {
+    let (body, _) = failure::read_bounded(&mut response.body, 64 * 1024).await;
+    failure::unreadable(
+        format!("the server answered with `{content_type}`, not with a model's reply; check the base URL"),
+        &body,
+    )
+}

@@ -1,0 +1,248 @@
+//! A conversation to Anthropic's request body, without encoding any of it twice.
+//!
+//! A message is encoded when it is first seen; the bytes are kept with the `Arc` they came from. A step of a
+//! turn therefore costs its new messages and one copy. The copy also puts in the cache marks, which move with
+//! every request while the text around them stays the same bytes (L-10).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use zori_core::message::{Block, Message, Role, ToolCall};
+use zori_core::provider::{Delivery, Request};
+use zori_core::tool::ToolSpec;
+
+use super::{NAME, wire};
+
+/// Encodes requests and remembers what it has encoded.
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    head: Option<Head>,
+    /// The messages of `marks`, encoded, separated by commas.
+    history: Vec<u8>,
+    marks: Vec<Mark>,
+}
+
+/// The part of a request that stays the same for a whole session.
+#[derive(Debug)]
+struct Head {
+    tools: Arc<[ToolSpec]>,
+    system: Option<Arc<str>>,
+    /// `"tools":[..],"system":[..],`, without what is absent.
+    bytes: Vec<u8>,
+}
+
+/// Where a message lies in the encoded history.
+#[derive(Debug)]
+struct Mark {
+    message: Arc<Message>,
+    end: usize,
+    /// Where a cache mark would go; `None` if the message had nothing to send.
+    cache_at: Option<usize>,
+}
+
+impl Encoder {
+    /// Returns the request body.
+    pub(super) fn encode(&mut self, request: &Request<'_>, max_tokens: u32) -> Vec<u8> {
+        self.update_head(request);
+        self.update_history(request.messages);
+        let head = self.head.as_ref().map_or(&[][..], |h| &h.bytes);
+
+        let mut body = Vec::with_capacity(head.len() + self.history.len() + 512);
+        body.extend_from_slice(br#"{"model":"#);
+        push_json(&mut body, &request.model);
+        body.extend_from_slice(br#","max_tokens":"#);
+        push_json(&mut body, &max_tokens);
+        if request.delivery == Delivery::Streamed {
+            body.extend_from_slice(br#","stream":true"#);
+        }
+        if let Some(temperature) = request.temperature {
+            body.extend_from_slice(br#","temperature":"#);
+            push_json(&mut body, &temperature);
+        }
+        body.push(b',');
+        body.extend_from_slice(head);
+        body.extend_from_slice(br#""messages":["#);
+        let mut copied = 0;
+        for at in self.cache_marks() {
+            body.extend_from_slice(&self.history[copied..at]);
+            body.extend_from_slice(wire::CACHE_CONTROL);
+            copied = at;
+        }
+        body.extend_from_slice(&self.history[copied..]);
+        body.extend_from_slice(b"]}");
+        body
+    }
+
+    /// Returns where the history is marked for the cache: at its end, which the next request will read, and at
+    /// the user's message before, which the last request wrote. With tools and system that makes the four marks
+    /// the API allows. The second one matters when a step adds more blocks than the API looks back over.
+    fn cache_marks(&self) -> impl Iterator<Item = usize> {
+        let mut sent = self.marks.iter().rev().filter_map(|m| Some((m.message.role, m.cache_at?)));
+        let last = sent.next().map(|(_, at)| at);
+        let before = sent.find(|(role, _)| *role == Role::User).map(|(_, at)| at);
+        before.into_iter().chain(last)
+    }
+
+    fn update_head(&mut self, request: &Request<'_>) {
+        let same_text = |a: &Option<Arc<str>>, b: Option<&Arc<str>>| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let current = self
+            .head
+            .as_ref()
+            .is_some_and(|h| Arc::ptr_eq(&h.tools, request.tools) && same_text(&h.system, request.system));
+        if !current {
+            self.head = Some(Head {
+                tools: Arc::clone(request.tools),
+                system: request.system.cloned(),
+                bytes: encode_head(request.tools, request.system.map(|s| &**s)),
+            });
+        }
+    }
+
+    /// Brings the encoded history up to date: keeps what is the same, forgets the rest, appends what is new.
+    fn update_history(&mut self, messages: &[Arc<Message>]) {
+        let same =
+            self.marks.iter().zip(messages).take_while(|(mark, m)| Arc::ptr_eq(&mark.message, m)).count();
+        self.marks.truncate(same);
+        self.history.truncate(self.marks.last().map_or(0, |m| m.end));
+        for message in &messages[same..] {
+            let cache_at = encode_message(&mut self.history, message);
+            self.marks.push(Mark { message: Arc::clone(message), end: self.history.len(), cache_at });
+        }
+    }
+}
+
+fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    if !tools.is_empty() {
+        out.extend_from_slice(br#""tools":["#);
+        for tool in tools {
+            let ToolSpec { name, description, schema } = tool;
+            push_json(&mut out, &wire::Tool { name, description, input_schema: schema });
+            out.push(b',');
+        }
+        // Back over the last comma and brace, to put the mark into the last tool.
+        out.truncate(out.len() - 2);
+        out.extend_from_slice(wire::CACHE_CONTROL);
+        out.extend_from_slice(b"}],");
+    }
+    if let Some(text) = system.filter(|t| !t.trim().is_empty()) {
+        out.extend_from_slice(br#""system":["#);
+        push_json(&mut out, &wire::Block::Text { text });
+        out.pop();
+        out.extend_from_slice(wire::CACHE_CONTROL);
+        out.extend_from_slice(b"}],");
+    }
+    out
+}
+
+/// Appends a message, behind a comma where one is needed. A message of which nothing can be sent leaves no trace.
+fn encode_message(out: &mut Vec<u8>, message: &Message) -> Option<usize> {
+    let start = out.len();
+    if start > 0 {
+        out.push(b',');
+    }
+    out.extend_from_slice(match message.role {
+        Role::User => br#"{"role":"user","content":["#,
+        Role::Assistant => br#"{"role":"assistant","content":["#,
+    });
+    let cache_at = match message.role {
+        Role::User => encode_user(out, &message.blocks),
+        Role::Assistant => encode_assistant(out, &message.blocks),
+    };
+    if cache_at.is_some() {
+        out.pop();
+        out.extend_from_slice(b"]}");
+    } else {
+        out.truncate(start);
+    }
+    cache_at
+}
+
+/// Results come first, as the API demands; then the text.
+fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
+    let mut cache_at = None;
+    for block in blocks {
+        if let Block::ToolResult(result) = block {
+            let tool_use_id = &wire_id(result.call.as_str());
+            let content = result.content();
+            cache_at =
+                push_block(out, &wire::Block::ToolResult { tool_use_id, content, is_error: !result.ok });
+        }
+    }
+    for block in blocks {
+        if let Block::Text(text) = block {
+            cache_at = push_text(out, text).or(cache_at);
+        }
+    }
+    cache_at
+}
+
+/// Blocks stay in the order they came in. Thinking goes back only where it is Anthropic's own, and never as the
+/// last block, which the API refuses: it is what a reply leaves that was cut off while thinking.
+fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
+    let mut cache_at = None;
+    let mut sendable = out.len();
+    for block in blocks {
+        let written = match block {
+            Block::Text(text) => push_text(out, text),
+            Block::ToolCall(call) => push_call(out, call),
+            Block::Thinking(thinking) => {
+                if let Some(replay) = thinking.replay.as_ref().filter(|r| &*r.provider == NAME) {
+                    out.extend_from_slice(replay.raw.get().as_bytes());
+                    out.push(b',');
+                }
+                None
+            }
+            Block::ToolResult(_) => None,
+        };
+        if written.is_some() {
+            cache_at = written;
+            sendable = out.len();
+        }
+    }
+    out.truncate(sendable);
+    cache_at
+}
+
+/// Text of nothing but blanks is refused by the API.
+fn push_text(out: &mut Vec<u8>, text: &str) -> Option<usize> {
+    if text.trim().is_empty() { None } else { push_block(out, &wire::Block::Text { text }) }
+}
+
+fn push_call(out: &mut Vec<u8>, call: &ToolCall) -> Option<usize> {
+    // Arguments go back as they came; the API takes only objects, so anything else the model wrote does not.
+    let json = call.input.json();
+    let json = if json.trim_start().starts_with('{') { json } else { "{}" };
+    let input: &RawValue = serde_json::from_str(json).expect("arguments were JSON when they were read");
+    push_block(out, &wire::Block::ToolUse { id: &wire_id(call.id.as_str()), name: &call.name, input })
+}
+
+/// Appends a block and a comma; returns where its cache mark would go, in front of the closing brace.
+fn push_block(out: &mut Vec<u8>, block: &wire::Block<'_>) -> Option<usize> {
+    push_json(out, block);
+    let cache_at = out.len() - 1;
+    out.push(b',');
+    Some(cache_at)
+}
+
+/// Returns an id the API accepts: letters, digits, `_` and `-`. Another provider's id may have more in it.
+fn wire_id(id: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !id.is_empty() && id.chars().all(fits) {
+        return Cow::Borrowed(id);
+    }
+    let fitted: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    Cow::Owned(if fitted.is_empty() { "_".to_owned() } else { fitted })
+}
+
+fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("strings, numbers and JSON are written to memory");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! From what the wire says went wrong to one [`ProviderFailure`]: statuses, bodies, broken connections.
+//!
+//! Structure comes first (status, JSON, headers), text last. What is retried is the engine's business.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::text;
+use zori_core::time::Timestamp;
+use zori_core::transport::{ByteStream, HttpResponse, TransportFailure};
+
+/// How much of an error body is read (NET-11).
+const MAX_ERROR_BODY: usize = 64 * 1024;
+/// How much of it is kept in `details`.
+const MAX_DETAILS: usize = 2 * 1024;
+/// The length from which a key is taken for a secret.
+const MIN_SECRET: usize = 8;
+/// What stands where a secret was (DECISIONS 31).
+const REDACTED: &str = "[REDACTED]";
+/// How much of the provider's own sentence is kept in the message.
+const MAX_MESSAGE: usize = 1024;
+
+/// Reads the body of an answer that is not 2xx and says what it means (PERR-2).
+pub async fn from_response(mut response: HttpResponse, now: Timestamp) -> ProviderFailure {
+    let body = read_bounded(&mut response.body, MAX_ERROR_BODY).await.0;
+    let retry_after = retry_after(&response, now);
+    ProviderFailure { retry_after, ..from_status(response.status, &body) }
+}
+
+/// Says what a status and its body mean.
+pub fn from_status(status: u16, body: &[u8]) -> ProviderFailure {
+    let message = match provider_message(body) {
+        Some(text) => format!("HTTP {status}: {text}"),
+        None => format!("HTTP {status}"),
+    };
+    ProviderFailure {
+        status: Some(status),
+        details: details(body),
+        ..ProviderFailure::new(FailureKind::HttpStatus, message)
+    }
+}
+
+/// Says what a failure means while nothing of an answer has arrived (PERR-3).
+pub fn before_answer(failure: &TransportFailure) -> ProviderFailure {
+    let kind = match failure {
+        TransportFailure::Connect(_) | TransportFailure::Timeout(_) => FailureKind::Timeout,
+        TransportFailure::Broken(_) => FailureKind::Transport,
+        TransportFailure::Redirect(_) => FailureKind::HttpStatus,
+        // Base URLs are checked when they are configured, so a bad one here is ours.
+        TransportFailure::BadUrl(_) => FailureKind::Internal,
+    };
+    ProviderFailure::new(kind, failure.to_string())
+}
+
+/// Says what a failure means after the answer has begun: whatever it was, the answer is broken (NET-4, NET-5).
+pub fn mid_answer(failure: &TransportFailure) -> ProviderFailure {
+    ProviderFailure::new(FailureKind::Transport, failure.to_string())
+}
+
+/// Says that an answer cannot be understood.
+pub fn unreadable(message: impl Into<String>, body: &[u8]) -> ProviderFailure {
+    ProviderFailure { details: details(body), ..ProviderFailure::new(FailureKind::Parse, message) }
+}
+
+/// Takes a secret out of what a server said, in case it repeats it (PROV-12). What is as short as a word is no
+/// secret but a placeholder for a local server, and taking it out would garble the message.
+pub fn without(secret: &str, mut failure: ProviderFailure) -> ProviderFailure {
+    if secret.len() >= MIN_SECRET {
+        failure.message = failure.message.replace(secret, REDACTED);
+        failure.details = failure.details.map(|text| text.replace(secret, REDACTED));
+    }
+    failure
+}
+
+/// Returns the bytes as one bounded line for `details`; nothing for an empty body.
+pub fn details(body: &[u8]) -> Option<String> {
+    fold(body, MAX_DETAILS)
+}
+
+/// Reads at most `max` bytes; also says whether that was everything, and why not.
+pub(crate) async fn read_bounded(body: &mut ByteStream, max: usize) -> (Vec<u8>, BodyEnd) {
+    let mut out = Vec::new();
+    loop {
+        match poll_fn(|cx| body.as_mut().poll_next(cx)).await {
+            None => return (out, BodyEnd::Complete),
+            Some(Err(failure)) => return (out, BodyEnd::Failed(failure)),
+            Some(Ok(bytes)) if out.len() + bytes.len() > max => {
+                out.extend_from_slice(&bytes[..max - out.len()]);
+                return (out, BodyEnd::TooLong);
+            }
+            Some(Ok(bytes)) => out.extend_from_slice(&bytes),
+        }
+    }
+}
+
+/// How reading a body ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BodyEnd {
+    /// All of it was read.
+    Complete,
+    /// The connection broke.
+    Failed(TransportFailure),
+    /// There is more than was asked for.
+    TooLong,
+}
+
+/// The error object of all the APIs we know: `{"error":{"message":..}}`, or `{"error":".."}`.
+#[derive(Deserialize)]
+struct ErrorBody<'a> {
+    #[serde(borrow)]
+    error: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    message: String,
+}
+
+fn provider_message(body: &[u8]) -> Option<String> {
+    let error = serde_json::from_slice::<ErrorBody<'_>>(body).ok()?.error.get();
+    let message = serde_json::from_str::<ErrorObject>(error)
+        .map(|object| object.message)
+        .or_else(|_| serde_json::from_str::<String>(error))
+        .ok()?;
+    fold(message.as_bytes(), MAX_MESSAGE)
+}
+
+/// Makes one line of at most `max` bytes: runs of blanks become one, control bytes become visible (L-23).
+fn fold(bytes: &[u8], max: usize) -> Option<String> {
+    // Text beyond the bound is not worth folding; blanks shrink, so look at somewhat more.
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(max * 4)]);
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = text::one_line(&line);
+    let kept = text::prefix(&line, max);
+    match kept {
+        "" => None,
+        _ if kept.len() < line.len() || bytes.len() > max * 4 => Some(format!("{kept} [...]")),
+        _ => Some(kept.to_owned()),
+    }
+}
+
+/// Returns how long the provider asks us to wait: milliseconds, seconds, or until a date. A date in the past is
+/// no wait (CLK-3).
+fn retry_after(response: &HttpResponse, now: Timestamp) -> Option<Duration> {
+    let millis = |v: &str| v.trim().parse().ok().map(Duration::from_millis);
+    let seconds = |v: &str| v.trim().parse().ok().map(Duration::from_secs);
+    let until = |v: &str| {
+        let date = Timestamp::parse_http_date(v)?;
+        Some(Duration::from_secs(u64::try_from(date.0.saturating_sub(now.0)).unwrap_or(0)))
+    };
+    response
+        .header("retry-after-ms")
+        .and_then(millis)
+        .or_else(|| response.header("retry-after").and_then(|v| seconds(v).or_else(|| until(v))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::Exchange;
+
+    fn message(status: u16, body: &str) -> (String, Option<String>) {
+        let failure = from_status(status, body.as_bytes());
+        assert_eq!((failure.kind, failure.status), (FailureKind::HttpStatus, Some(status)));
+        (failure.message, failure.details)
+    }
+
+    #[test]
+    fn statuses_and_bodies() {
+        let json =
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
+        assert_eq!(message(401, json), ("HTTP 401: invalid x-api-key".into(), Some(json.into())));
+        assert_eq!(message(500, ""), ("HTTP 500".into(), None));
+        assert_eq!(message(404, r#"{"error":"model not found"}"#).0, "HTTP 404: model not found");
+        assert_eq!(message(400, r#"{"error":{"code":7}}"#).0, "HTTP 400");
+        assert_eq!(message(400, r#"{"error":{"message":""}}"#).0, "HTTP 400");
+        assert_eq!(message(400, r#"[1]"#).0, "HTTP 400");
+        assert_eq!(
+            message(502, "<html>\n  <h1>Bad\tGateway</h1>\x1b[31m\n</html>\n"),
+            ("HTTP 502".into(), Some("<html> <h1>Bad Gateway</h1>\\x1b[31m </html>".into()))
+        );
+        assert_eq!(
+            message(429, "{\"error\":{\"message\":\"slow\\n  down\"}}").0,
+            "HTTP 429: slow down",
+            "a message is one line"
+        );
+    }
+
+    #[test]
+    fn long_bodies_are_bounded() {
+        let (_, details) = message(500, &"é".repeat(100_000));
+        assert_eq!(details, Some(format!("{} [...]", "é".repeat(1024))));
+        let (text, _) = message(500, &format!(r#"{{"error":{{"message":"{}"}}}}"#, "m".repeat(5000)));
+        assert_eq!(text, format!("HTTP 500: {} [...]", "m".repeat(1024)));
+    }
+
+    #[tokio::test]
+    async fn an_endless_error_body_is_read_in_part() {
+        let exchange = Exchange::new(500, "text/plain", vec![b'x'; 10 * MAX_ERROR_BODY]);
+        let (body, end) = read_bounded(&mut exchange.response().body, MAX_ERROR_BODY).await;
+        assert_eq!((body.len(), end), (MAX_ERROR_BODY, BodyEnd::TooLong));
+    }
+
+    #[tokio::test]
+    async fn waits() {
+        let now = Timestamp(784_111_777);
+        let cases = [
+            (vec![], None),
+            (vec![("retry-after", "7")], Some(Duration::from_secs(7))),
+            (vec![("retry-after", "0")], Some(Duration::ZERO)),
+            (vec![("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")], Some(Duration::from_secs(60))),
+            (vec![("retry-after", "Sun, 06 Nov 1994 08:48:37 GMT")], Some(Duration::ZERO)),
+            (vec![("retry-after", "soon")], None),
+            (vec![("retry-after", "-1")], None),
+            (vec![("retry-after", "99999999999999999999999")], None),
+            (vec![("retry-after-ms", "250"), ("retry-after", "7")], Some(Duration::from_millis(250))),
+        ];
+        for (headers, expected) in cases {
+            let mut exchange = Exchange::new(429, "application/json", "");
+            exchange.headers.extend(headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
+            let failure = from_response(exchange.response(), now).await;
+            assert_eq!(failure.retry_after, expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_taken_out_and_words_are_not() {
+        let failure = from_status(401, br#"{"error":{"message":"none of sk-12345678"}}"#);
+        let clean = without("sk-12345678", failure.clone());
+        assert_eq!(clean.message, "HTTP 401: none of [REDACTED]");
+        assert_eq!(clean.details.as_deref(), Some(r#"{"error":{"message":"none of [REDACTED]"}}"#));
+        assert_eq!(without("none", failure.clone()), failure);
+        assert_eq!(without("", failure.clone()), failure);
+    }
+
+    #[test]
+    fn broken_connections() {
+        let refused = TransportFailure::Connect("refused".into());
+        let late = TransportFailure::Timeout("no answer".into());
+        let lost = TransportFailure::Broken("reset".into());
+        let show = |f: ProviderFailure| f.to_string();
+        assert_eq!(show(before_answer(&refused)), "timeout: Connection failed: refused");
+        assert_eq!(show(before_answer(&late)), "timeout: Request timed out: no answer");
+        assert_eq!(show(before_answer(&lost)), "transport: connection lost: reset");
+        assert_eq!(show(mid_answer(&late)), "transport: Request timed out: no answer");
+        assert_eq!(show(mid_answer(&lost)), "transport: connection lost: reset");
+    }
+}

@@ -1,0 +1,80 @@
+//! TLS on the loopback interface: whom the client trusts, and what it says when it does not.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
+use zori_providers::http::roots::Roots;
+use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+
+const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
+const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
+const KEY: &[u8] = include_bytes!("tls/server.key");
+
+/// Serves one connection; returns where, and whether a request came through.
+fn serve() -> (String, JoinHandle<bool>) {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let certificate = CertificateDer::from_pem_slice(CERTIFICATE).expect("the test certificate is PEM");
+    let key = PrivateKeyDer::from_pem_slice(KEY).expect("the test key is PEM");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring supports the default TLS versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("the key fits the certificate");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is there");
+    let url = format!("https://{}/", listener.local_addr().expect("it is bound"));
+    let task = std::thread::spawn(move || {
+        let (socket, _) = listener.accept().expect("the client connects");
+        let connection = ServerConnection::new(Arc::new(config)).expect("the set-up is valid");
+        let mut stream = StreamOwned::new(connection, socket);
+        let mut head = [0; 4096];
+        if stream.read(&mut head).is_err() {
+            return false;
+        }
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").expect("the client reads");
+        true
+    });
+    (url, task)
+}
+
+/// Fetches with these authorities; returns the status or the failure, and whether the server saw a request.
+async fn fetch(roots: Roots) -> (String, bool) {
+    let (url, server) = serve();
+    let transport = HttpTransport::new(HttpOptions { roots, proxies: Proxies::None });
+    let request = HttpRequest {
+        method: Method::Get,
+        url: url.clone(),
+        headers: vec![],
+        body: bytes::Bytes::new(),
+        limits: Limits::DEFAULT,
+        redirects: Redirects::SameOrigin,
+    };
+    let place = url.trim_start_matches("https://").trim_end_matches('/').to_owned();
+    let shown = match transport.send(request).await {
+        Ok(response) => response.status.to_string(),
+        Err(failure) => failure.to_string().replace(&place, "HOST"),
+    };
+    drop(transport);
+    (shown, server.join().expect("the server did not fail"))
+}
+
+#[tokio::test]
+async fn an_unknown_authority_is_refused() {
+    let (shown, seen) = fetch(Roots::embedded()).await;
+    assert_eq!(
+        (shown.as_str(), seen),
+        ("Connection failed: HOST: invalid peer certificate: UnknownIssuer", false)
+    );
+}
+
+#[tokio::test]
+async fn an_added_authority_is_trusted() {
+    let roots = Roots::with_pem(AUTHORITY).expect("the test authority is PEM");
+    assert_eq!(fetch(roots).await, ("204".to_owned(), true));
+}
