@@ -5,6 +5,30 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod args;
+pub mod atomic;
+pub mod bash;
 pub mod blocking;
+pub mod change;
 pub mod def;
+pub mod dialect;
+pub mod edit;
 pub mod env;
+pub mod fetch;
+pub mod glob;
+pub mod grep;
+pub mod ls;
+pub mod multi_edit;
+pub mod patch;
+pub mod paths;
+pub mod process;
+pub mod read;
+pub mod seen;
+pub mod textfile;
+pub mod todo;
+pub mod toolset;
+pub mod walk;
+pub mod write;
+
+#[cfg(test)]
+mod testing;

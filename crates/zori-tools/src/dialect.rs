@@ -1,0 +1,179 @@
+//! A dialect: the names and shapes one family of clients knows the tools by. It never changes what a tool does.
+//!
+//! The tables are in the child files, one each. This file knows how to read them: specs going out, arguments coming
+//! in. The results' shapes are in [`layout`].
+
+pub mod a0;
+pub mod claude;
+pub mod layout;
+pub mod zori;
+
+use serde_json::{Map, Value};
+use zori_core::tool::{ToolKind, ToolSpec};
+
+use self::layout::Layout;
+use crate::args::{self, BadArgs, Named};
+use crate::def::{Need, Param, ToolDef, Ty};
+
+pub use self::a0::A0;
+pub use self::claude::CLAUDE;
+pub use self::zori::ZORI;
+
+/// Every dialect.
+pub const ALL: &[&Dialect] = &[&ZORI, &CLAUDE, &A0];
+
+/// A name table.
+#[derive(Debug)]
+pub struct Dialect {
+    /// What the table is called.
+    pub name: &'static str,
+    /// The tools it shows, in the order it shows them.
+    pub tools: &'static [Entry],
+    /// Tools that clients of it know and that are not built.
+    pub unbuilt: &'static [&'static str],
+}
+
+/// A tool as a dialect shows it.
+#[derive(Debug)]
+pub struct Entry {
+    /// Which tool.
+    pub kind: ToolKind,
+    /// What it is called.
+    pub name: &'static str,
+    /// What else it may be called; never shown.
+    pub aliases: &'static [&'static str],
+    /// What it does, where the tool's own words do not fit.
+    pub about: Option<&'static str>,
+    /// Its fields, in the order they are shown.
+    pub fields: &'static [Field],
+    /// Fields that clients know and that are not built.
+    pub unbuilt: &'static [&'static str],
+    /// Turns fields that have no counterpart into canonical ones.
+    pub adapt: Option<Adapt>,
+    /// How a result is laid out; `None` is the envelope.
+    pub layout: Option<Layout>,
+}
+
+/// Rewrites arguments. Fields of the dialect's own have their type already, the others do not.
+pub type Adapt = fn(&mut Map<String, Value>) -> Result<(), BadArgs>;
+
+/// A field as a dialect shows it.
+#[derive(Debug)]
+pub struct Field {
+    /// What it is called.
+    pub name: &'static str,
+    /// What else it may be called; never shown.
+    pub aliases: &'static [&'static str],
+    /// What it stands for.
+    pub source: Source,
+}
+
+/// What a field stands for.
+#[derive(Debug)]
+pub enum Source {
+    /// The tool's own parameter of this name.
+    Canonical(&'static str),
+    /// Something only this dialect has.
+    Own(Param),
+}
+
+/// An entry with nothing special about it.
+pub(crate) const fn entry(kind: ToolKind, name: &'static str, fields: &'static [Field]) -> Entry {
+    Entry { kind, name, aliases: &[], about: None, fields, unbuilt: &[], adapt: None, layout: None }
+}
+
+/// A field that is called as the tool calls it.
+pub(crate) const fn same(name: &'static str) -> Field {
+    Field { name, aliases: &[], source: Source::Canonical(name) }
+}
+
+/// A field that is called otherwise.
+pub(crate) const fn renamed(name: &'static str, canonical: &'static str) -> Field {
+    Field { name, aliases: &[], source: Source::Canonical(canonical) }
+}
+
+/// A field of the dialect's own.
+pub(crate) const fn own(name: &'static str, ty: Ty, need: Need, about: &'static str) -> Field {
+    Field { name, aliases: &[], source: Source::Own(Param { name, aliases: &[], ty, need, about }) }
+}
+
+impl Dialect {
+    /// Returns the entry with this name.
+    pub fn find(&self, name: &str) -> Option<&'static Entry> {
+        self.tools.iter().find(|entry| entry.name == name || entry.aliases.contains(&name))
+    }
+
+    /// Returns the entry of a tool.
+    pub fn shows(&self, kind: ToolKind) -> Option<&'static Entry> {
+        self.tools.iter().find(|entry| entry.kind == kind)
+    }
+}
+
+impl Entry {
+    /// Returns the tool as the model sees it.
+    pub fn spec(&self, def: &ToolDef) -> ToolSpec {
+        let schema = args::schema(&self.named(def));
+        ToolSpec {
+            name: self.name.to_owned(),
+            description: self.about.unwrap_or(def.about).to_owned(),
+            schema: serde_json::value::RawValue::from_string(schema).expect("a schema is made of JSON"),
+        }
+    }
+
+    /// Returns canonical arguments, as JSON text. `args` is what the model wrote.
+    pub fn arguments(&self, def: &ToolDef, args: &str) -> Result<String, BadArgs> {
+        let mut map = args::object(args)?;
+        for &name in self.unbuilt {
+            // Saying no to a thing that is not there is fine.
+            if map.remove(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false))) {
+                return Err(BadArgs::Unsupported(name.to_owned()));
+            }
+        }
+        for field in self.fields {
+            let names = std::iter::once(&field.name).chain(field.aliases);
+            let found = names.filter_map(|name| map.remove(*name)).find(|value| !value.is_null());
+            match (&field.source, found) {
+                (Source::Canonical(name), Some(value)) => {
+                    map.insert((*name).to_owned(), value);
+                }
+                (Source::Own(param), Some(value)) => {
+                    map.insert(param.name.to_owned(), args::checked(value, &param.ty, field.name)?);
+                }
+                (Source::Own(Param { need: Need::Required, .. }), None) => {
+                    return Err(BadArgs::Missing(field.name.to_owned()));
+                }
+                (_, None) => {}
+            }
+        }
+        if let Some(adapt) = self.adapt {
+            adapt(&mut map)?;
+        }
+        args::canonical(&mut map, def.params, &|param| self.shown(param))
+    }
+
+    /// Lists the fields, for a message.
+    pub fn listed(&self, def: &ToolDef) -> String {
+        args::listed(&self.named(def))
+    }
+
+    fn shown(&self, param: &Param) -> String {
+        let field =
+            self.fields.iter().find(|f| matches!(f.source, Source::Canonical(name) if name == param.name));
+        field.map_or(param.name, |field| field.name).to_owned()
+    }
+
+    fn named<'a>(&'a self, def: &'a ToolDef) -> Vec<Named<'a>> {
+        let named = |field: &'a Field| {
+            let param = match &field.source {
+                Source::Own(param) => param,
+                Source::Canonical(name) => def
+                    .params
+                    .iter()
+                    .find(|param| param.name == *name)
+                    .expect("a test looks up every field of every dialect"),
+            };
+            Named { param, name: field.name, about: param.about }
+        };
+        self.fields.iter().map(named).collect()
+    }
+}

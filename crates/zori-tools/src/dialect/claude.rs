@@ -1,0 +1,151 @@
+//! The names of the Claude protocol (`stream-json.md` section 14), with results as its clients read them best.
+
+use serde_json::{Map, Value};
+use zori_core::tool::ToolKind;
+
+use super::{Dialect, Entry, Field, Source, entry, layout, own, renamed, same};
+use crate::args::BadArgs;
+use crate::def::{Need, Param, Ty};
+
+/// The table.
+pub const CLAUDE: Dialect = Dialect {
+    name: "claude",
+    tools: &[
+        Entry {
+            unbuilt: &["pages"],
+            layout: Some(layout::numbered),
+            ..entry(ToolKind::Read, "Read", &[renamed("file_path", "path"), same("offset"), same("limit")])
+        },
+        Entry {
+            layout: Some(layout::written),
+            ..entry(ToolKind::Write, "Write", &[renamed("file_path", "path"), same("content")])
+        },
+        Entry {
+            about: Some(
+                "Replace exact text in a file. old_string must occur exactly once unless replace_all is set.",
+            ),
+            layout: Some(layout::replaced),
+            ..entry(
+                ToolKind::Edit,
+                "Edit",
+                &[
+                    renamed("file_path", "path"),
+                    renamed("old_string", "old"),
+                    renamed("new_string", "new"),
+                    same("replace_all"),
+                ],
+            )
+        },
+        Entry {
+            unbuilt: &["run_in_background"],
+            about: Some("Run a shell command in the working directory, without stdin."),
+            adapt: Some(milliseconds),
+            layout: Some(layout::output),
+            ..entry(
+                ToolKind::Bash,
+                "Bash",
+                &[
+                    same("command"),
+                    own("timeout", Ty::Int, Need::Optional, "milliseconds, at most 600000"),
+                    own("description", Ty::Text, Need::Optional, "what it does, in 5 to 10 words"),
+                ],
+            )
+        },
+        Entry {
+            layout: Some(layout::replaced),
+            ..entry(
+                ToolKind::MultiEdit,
+                "MultiEdit",
+                &[
+                    renamed("file_path", "path"),
+                    own(
+                        "edits",
+                        Ty::Objects(&[OLD_STRING, NEW_STRING, crate::edit::ALL]),
+                        Need::Required,
+                        "",
+                    ),
+                ],
+            )
+        },
+        Entry {
+            layout: Some(layout::files),
+            ..entry(ToolKind::Glob, "Glob", &[same("pattern"), same("path")])
+        },
+        Entry {
+            unbuilt: &["-o"],
+            adapt: Some(search),
+            layout: Some(layout::matches),
+            ..entry(
+                ToolKind::Grep,
+                "Grep",
+                &[
+                    same("pattern"),
+                    same("path"),
+                    same("glob"),
+                    same("type"),
+                    own(
+                        "output_mode",
+                        Ty::Choice(crate::grep::query::MODES),
+                        Need::Optional,
+                        "default files_with_matches",
+                    ),
+                    renamed("-A", "after"),
+                    renamed("-B", "before"),
+                    Field { name: "-C", aliases: &["context"], source: Source::Canonical("context") },
+                    renamed("-i", "ignore_case"),
+                    same("multiline"),
+                    own("head_limit", Ty::Int, Need::Optional, "default 200, at most 2000"),
+                    same("offset"),
+                ],
+            )
+        },
+        Entry { layout: Some(layout::entries), ..entry(ToolKind::Ls, "LS", &[same("path"), same("ignore")]) },
+        Entry { layout: Some(layout::page), ..entry(ToolKind::Fetch, "WebFetch", &[same("url")]) },
+        Entry { layout: Some(layout::todos), ..entry(ToolKind::Todo, "TodoWrite", &[same("todos")]) },
+    ],
+    unbuilt: &[
+        "BashOutput",
+        "KillShell",
+        "TaskOutput",
+        "TaskStop",
+        "WebSearch",
+        "Task",
+        "NotebookEdit",
+        "ExitPlanMode",
+        "AskUserQuestion",
+        "ListMcpResourcesTool",
+        "ReadMcpResourceTool",
+        "Skill",
+        "LSP",
+    ],
+};
+
+const OLD_STRING: Param =
+    Param { name: "old_string", aliases: &["old"], ty: Ty::Text, need: Need::Required, about: "" };
+const NEW_STRING: Param =
+    Param { name: "new_string", aliases: &["new"], ty: Ty::Text, need: Need::Required, about: "" };
+
+/// The time limit is in milliseconds here; a begun second counts.
+fn milliseconds(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+    if let Some(ms) = map.remove("timeout").and_then(|value| value.as_i64()) {
+        if !(1..=600_000).contains(&ms) {
+            return Err(BadArgs::Wrong {
+                field: "timeout".into(),
+                wanted: "1 to 600000 milliseconds".into(),
+                found: ms.to_string(),
+            });
+        }
+        map.insert("timeout_secs".into(), ((ms + 999) / 1000).into());
+    }
+    Ok(())
+}
+
+/// Clients expect file names unless they ask for lines, and no limit when they say 0.
+fn search(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+    let mode = map.remove("output_mode").unwrap_or_else(|| "files_with_matches".into());
+    map.insert("mode".into(), mode);
+    if let Some(limit) = map.remove("head_limit").and_then(|value| value.as_i64()) {
+        map.insert("limit".into(), if limit == 0 { 2000 } else { limit.min(2000) }.into());
+    }
+    Ok(())
+}

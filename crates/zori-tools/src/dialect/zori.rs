@@ -1,0 +1,48 @@
+//! The names of the core document: what `zori` shows by default. Results are the envelopes as they are.
+
+use zori_core::tool::ToolKind;
+
+use super::{Dialect, entry, own, same};
+use crate::def::{Need, Ty};
+use crate::edit::{EXPECTED, NEW, OLD};
+
+/// The table. What is not listed here (search types, multi-line search, byte limits) is understood all the same:
+/// each field shown costs every request its tokens.
+pub const ZORI: Dialect = Dialect {
+    name: "zori",
+    tools: &[
+        entry(ToolKind::Read, "read", &[same("path"), same("offset"), same("limit")]),
+        entry(ToolKind::Write, "write", &[same("path"), same("content")]),
+        entry(
+            ToolKind::Edit,
+            "edit",
+            &[same("path"), same("old"), same("new"), same("expected_replacements")],
+        ),
+        entry(ToolKind::Bash, "bash", &[same("command"), same("timeout_secs")]),
+        entry(
+            ToolKind::MultiEdit,
+            "multi_edit",
+            &[same("path"), own("edits", Ty::Objects(&[OLD, NEW, EXPECTED]), Need::Required, "")],
+        ),
+        entry(ToolKind::Glob, "glob", &[same("pattern"), same("path")]),
+        entry(
+            ToolKind::Grep,
+            "grep",
+            &[
+                same("pattern"),
+                same("path"),
+                same("glob"),
+                same("mode"),
+                same("ignore_case"),
+                same("context"),
+                same("limit"),
+                same("offset"),
+            ],
+        ),
+        entry(ToolKind::Ls, "ls", &[same("path"), same("depth")]),
+        entry(ToolKind::Patch, "apply_patch", &[same("patch")]),
+        entry(ToolKind::Fetch, "web_fetch", &[same("url"), same("raw")]),
+        entry(ToolKind::Todo, "todo_write", &[same("todos")]),
+    ],
+    unbuilt: &[],
+};

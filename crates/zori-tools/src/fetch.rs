@@ -1,0 +1,192 @@
+//! The `web_fetch` tool: one GET through the program's own transport, bounded in time and size, as text.
+//!
+//! Which hosts may be contacted is the permission's business: it is asked about the URL before this runs.
+//! [`url`] says which URLs make sense at all, [`page`] turns a body into text.
+
+pub mod page;
+pub mod url;
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::transport::{
+    ByteStream, HttpRequest, HttpResponse, Limits, Method, Redirects, TransportFailure,
+};
+
+use crate::blocking;
+use crate::def::{Need, Param, ToolDef, Ty};
+use crate::env::ToolEnv;
+use crate::fetch::page::{Page, PageKind};
+
+/// How much of a body is read.
+const MAX_BODY: usize = 5 << 20;
+
+/// How much of an error page is quoted.
+const MAX_QUOTE: usize = 300;
+
+/// How many redirects are followed.
+const MAX_REDIRECTS: u8 = 5;
+
+const LIMITS: Limits = Limits {
+    connect: Some(Duration::from_secs(15)),
+    first_byte: Some(Duration::from_secs(60)),
+    idle: Some(Duration::from_secs(30)),
+};
+
+/// The canonical face of `web_fetch`.
+pub const DEF: ToolDef = ToolDef {
+    kind: ToolKind::Fetch,
+    about: "Fetch a web page; HTML becomes text.",
+    params: &[
+        Param { name: "url", aliases: &["uri"], ty: Ty::Text, need: Need::Required, about: "http or https" },
+        Param { name: "raw", aliases: &[], ty: Ty::Flag, need: Need::Optional, about: "return HTML source" },
+    ],
+};
+
+/// The tool.
+pub struct Fetch {
+    env: Arc<ToolEnv>,
+}
+
+impl Fetch {
+    /// Makes the tool.
+    pub fn new(env: Arc<ToolEnv>) -> Self {
+        Self { env }
+    }
+}
+
+#[derive(Deserialize)]
+struct FetchArgs {
+    url: String,
+    raw: Option<bool>,
+}
+
+impl FetchArgs {
+    fn parse(args: &RawValue) -> Self {
+        serde_json::from_str(args.get()).expect("arguments are checked before a tool sees them")
+    }
+}
+
+impl Tool for Fetch {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Fetch
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        vec![Effect::Net { url: FetchArgs::parse(args).url }]
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args = FetchArgs::parse(args);
+        Box::pin(async move {
+            let work = async { self.fetch(cx, args).await.unwrap_or_else(|failure| failure) };
+            let Some(limit) = self.env.timeout else { return work.await };
+            tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+                let seconds = limit.as_secs();
+                ToolOutput::failure(
+                    ToolCode::Timeout,
+                    format!("Tool execution timed out after {seconds} seconds"),
+                )
+            })
+        })
+    }
+}
+
+impl Fetch {
+    async fn fetch(&self, cx: ToolCx, args: FetchArgs) -> Result<ToolOutput, ToolOutput> {
+        url::check(&args.url).map_err(|error| {
+            ToolOutput::failure(ToolCode::InvalidInput, format!("`url` cannot be fetched: {error}"))
+        })?;
+        let mut response = self.env.transport.send(request(args.url)).await.map_err(|e| lost(&e))?;
+        let kind = PageKind::of(&response);
+        if !(200..300).contains(&response.status) {
+            return Err(refused(&mut response, kind).await);
+        }
+        if let Some(encoding) = response.header("content-encoding").filter(|value| *value != "identity") {
+            return Err(failed(format!(
+                "{} sent a body encoded with {encoding}, which was not asked for",
+                response.url
+            )));
+        }
+        let Some(kind) = kind else {
+            let mime = response.header("content-type").unwrap_or_default();
+            return Err(failed(format!(
+                "{} is {mime}, not text; download it with `bash` if it is needed",
+                response.url
+            )));
+        };
+        let (body, cut) = read(&mut response.body, MAX_BODY).await.map_err(|e| lost(&e))?;
+        let page = Page {
+            url: response.url,
+            status: response.status,
+            content_type: response
+                .headers
+                .into_iter()
+                .find(|(name, _)| name == "content-type")
+                .map(|(_, v)| v),
+            kind: if args.raw == Some(true) { PageKind::Text } else { kind },
+            body,
+            cut,
+        };
+        // Rendering takes a moment for a large page; the time limit is the one around all of this.
+        Ok(blocking::run(cx.cancel, None, move |_| page.output()).await)
+    }
+}
+
+fn request(url: String) -> HttpRequest {
+    HttpRequest {
+        method: Method::Get,
+        url,
+        headers: vec![
+            ("accept", "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5".to_owned()),
+            ("user-agent", "zori".to_owned()),
+        ],
+        body: Default::default(),
+        limits: LIMITS,
+        redirects: Redirects::Any(MAX_REDIRECTS),
+    }
+}
+
+/// Reads at most `max` bytes, and says whether there are more.
+async fn read(stream: &mut ByteStream, max: usize) -> Result<(Vec<u8>, bool), TransportFailure> {
+    let mut body = Vec::new();
+    while let Some(chunk) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        let chunk = chunk?;
+        let room = max - body.len();
+        if chunk.len() > room {
+            body.extend_from_slice(&chunk[..room]);
+            return Ok((body, true));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((body, false))
+}
+
+/// The failure for a status that is none of success; it quotes the beginning of the page.
+async fn refused(response: &mut HttpResponse, kind: Option<PageKind>) -> ToolOutput {
+    let said = match kind {
+        Some(kind) => match read(&mut response.body, MAX_QUOTE * 16).await {
+            Ok((body, _)) => page::quote(&body, kind, MAX_QUOTE),
+            Err(_) => String::new(),
+        },
+        None => String::new(),
+    };
+    let separator = if said.is_empty() { "" } else { ": " };
+    failed(format!("HTTP {} from {}{separator}{said}", response.status, response.url))
+}
+
+fn lost(error: &TransportFailure) -> ToolOutput {
+    failed(error.to_string())
+}
+
+fn failed(message: String) -> ToolOutput {
+    ToolOutput::failure(ToolCode::FetchError, message)
+}
+
+#[cfg(test)]
+mod tests;

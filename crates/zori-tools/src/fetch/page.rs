@@ -1,0 +1,107 @@
+//! A fetched page, turned into text of bounded size.
+
+use serde::Serialize;
+use zori_core::text::prefix;
+use zori_core::tool::{ToolCode, ToolOutput};
+use zori_core::transport::HttpResponse;
+
+/// How much text a result holds.
+const MAX_TEXT: usize = 100 << 10;
+
+/// How many columns a rendered page has; wide, because every wrapped line costs the model a token.
+const WIDTH: usize = 120;
+
+/// How a body becomes text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageKind {
+    /// It is rendered.
+    Html,
+    /// It is taken as it is; bytes that are not UTF-8 are replaced.
+    Text,
+}
+
+impl PageKind {
+    /// Returns how a response's body becomes text; `None` if it is no text.
+    pub fn of(response: &HttpResponse) -> Option<Self> {
+        // Without a type it is most often text; a wrong guess shows.
+        let Some(value) = response.header("content-type") else { return Some(Self::Text) };
+        let mime = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let (top, sub) = mime.split_once('/').unwrap_or((&mime, ""));
+        let is_text = top == "text"
+            || ["json", "+json", "xml", "+xml", "yaml", "javascript", "toml", "x-sh"]
+                .iter()
+                .any(|end| sub.ends_with(end))
+            || mime.is_empty();
+        match mime.as_str() {
+            "text/html" | "application/xhtml+xml" => Some(Self::Html),
+            _ if is_text => Some(Self::Text),
+            _ => None,
+        }
+    }
+}
+
+/// A page that was fetched.
+pub struct Page {
+    /// The URL that answered.
+    pub url: String,
+    /// The status.
+    pub status: u16,
+    /// The type, as the server gave it.
+    pub content_type: Option<String>,
+    /// How the body becomes text.
+    pub kind: PageKind,
+    /// The body, or its beginning.
+    pub body: Vec<u8>,
+    /// Whether it is only the beginning.
+    pub cut: bool,
+}
+
+/// What the model reads.
+#[derive(Serialize)]
+struct Data<'a> {
+    url: &'a str,
+    status: u16,
+    content_type: &'a str,
+    content: &'a str,
+    truncated: bool,
+}
+
+impl Page {
+    /// Returns the result for the model.
+    pub fn output(&self) -> ToolOutput {
+        let text = match text(&self.body, self.kind) {
+            Ok(text) => text,
+            Err(error) => {
+                return ToolOutput::failure(
+                    ToolCode::FetchError,
+                    format!("{} cannot be turned into text: {error}; fetch it with `raw`", self.url),
+                );
+            }
+        };
+        let content = prefix(&text, MAX_TEXT);
+        let data = Data {
+            url: &self.url,
+            status: self.status,
+            content_type: self.content_type.as_deref().unwrap_or_default(),
+            content,
+            truncated: self.cut || content.len() < text.len(),
+        };
+        ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"))
+    }
+}
+
+/// Returns the beginning of a page on one line, to be quoted in a message.
+pub fn quote(body: &[u8], kind: PageKind, max: usize) -> String {
+    let text = text(body, kind).unwrap_or_default();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    prefix(&words, max).to_owned()
+}
+
+fn text(body: &[u8], kind: PageKind) -> Result<String, html2text::Error> {
+    match kind {
+        PageKind::Html => {
+            html2text::config::plain().no_table_borders().allow_width_overflow().string_from_read(body, WIDTH)
+        }
+        PageKind::Text => Ok(String::from_utf8_lossy(body).into_owned()),
+    }
+}

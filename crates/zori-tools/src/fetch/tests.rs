@@ -1,0 +1,200 @@
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+
+use super::*;
+use crate::walk::tree::{call, env_with, raw};
+
+/// Answers every request the same way, and remembers the last one.
+struct Fake {
+    status: u16,
+    headers: Vec<(&'static str, &'static str)>,
+    chunks: Vec<Result<Vec<u8>, TransportFailure>>,
+    refuse: Option<TransportFailure>,
+    asked: Mutex<Option<HttpRequest>>,
+}
+
+impl Fake {
+    fn new(status: u16, content_type: &'static str, body: &str) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type", content_type)],
+            chunks: vec![Ok(body.into())],
+            refuse: None,
+            asked: Mutex::default(),
+        }
+    }
+}
+
+impl zori_core::transport::Transport for Fake {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
+        let url = format!("{}/final", request.url);
+        *self.asked.lock().unwrap() = Some(request);
+        let headers = self.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let response = HttpResponse {
+            status: self.status,
+            headers: headers.collect(),
+            url,
+            body: Box::pin(Chunks(self.chunks.clone().into(), PhantomData)),
+        };
+        let answer = self.refuse.clone().map_or(Ok(response), Err);
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// A body in pieces; without an end if the last piece is empty.
+struct Chunks<B>(VecDeque<Result<Vec<u8>, TransportFailure>>, PhantomData<fn() -> B>);
+
+impl<B: From<Vec<u8>>> Stream for Chunks<B> {
+    type Item = Result<B, TransportFailure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.0.pop_front() {
+            Some(Ok(chunk)) if chunk.is_empty() => Poll::Pending,
+            chunk => Poll::Ready(chunk.map(|chunk| chunk.map(Into::into))),
+        }
+    }
+}
+
+const PLAIN: &str = r#"{"url":"https://example.com"}"#;
+
+/// Fetches from a fake.
+fn fetch(fake: Fake, args: &str) -> String {
+    let fetch = Fetch::new(env_with("/w".as_ref(), Arc::new(fake)));
+    call(&fetch, args).envelope.get().to_owned()
+}
+
+fn failure(code: &str, message: &str) -> String {
+    format!(r#"{{"ok":false,"error":{{"code":"{code}","message":"{message}"}}}}"#)
+}
+
+#[test]
+fn html_becomes_text() {
+    let html = "<html><head><title>T</title><script>x()</script></head><body><h1>Head</h1>\
+                <p>One <b>two</b> <a href=\"/x\">three</a></p><ul><li>a<li>b</ul><pre>  c\n d</pre></body></html>";
+    assert_eq!(
+        fetch(Fake::new(200, "text/html; charset=utf-8", html), PLAIN),
+        r##"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html; charset=utf-8","content":"# Head\n\nOne **two** [three][1]\n* a\n* b\n\n  c\n d\n\n[1]: /x\n","truncated":false}}"##
+    );
+    assert_eq!(
+        fetch(Fake::new(200, "text/html", "<p>x"), r#"{"url":"https://example.com","raw":true}"#),
+        r#"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html","content":"<p>x","truncated":false}}"#
+    );
+}
+
+#[test]
+fn text_stays_as_it_is() {
+    for content_type in [
+        "text/plain",
+        "application/json",
+        "application/ld+json; charset=utf-8",
+        "image/svg+xml",
+        "text/markdown",
+    ] {
+        assert_eq!(
+            fetch(Fake::new(200, content_type, "{\"a\": 1}\n"), PLAIN),
+            format!(
+                r#"{{"ok":true,"data":{{"url":"https://example.com/final","status":200,"content_type":"{content_type}","content":"{{\"a\": 1}}\n","truncated":false}}}}"#
+            )
+        );
+    }
+    let broken =
+        Fake { headers: vec![], chunks: vec![Ok(vec![0xff]), Ok(b"a".to_vec())], ..Fake::new(200, "", "") };
+    assert_eq!(
+        fetch(broken, PLAIN),
+        "{\"ok\":true,\"data\":{\"url\":\"https://example.com/final\",\"status\":200,\"content_type\":\"\",\"content\":\"\u{fffd}a\",\"truncated\":false}}"
+    );
+}
+
+#[test]
+fn what_is_asked() {
+    let fake = Arc::new(Fake::new(200, "text/plain", "x"));
+    let fetch = Fetch::new(env_with("/w".as_ref(), Arc::clone(&fake) as Arc<_>));
+    assert!(call(&fetch, PLAIN).ok());
+    let asked = fake.asked.lock().unwrap().take().unwrap();
+    assert_eq!(
+        (asked.method, asked.url.as_str(), asked.redirects, asked.body.len(), asked.limits.connect),
+        (Method::Get, "https://example.com", Redirects::Any(5), 0, Some(Duration::from_secs(15)))
+    );
+    assert_eq!(fetch.effects(&raw(PLAIN)), [Effect::Net { url: "https://example.com".to_owned() }]);
+}
+
+#[test]
+fn failures() {
+    let page = Fake::new(404, "text/html", "<h1>Not\n here</h1><p>Sorry");
+    assert_eq!(
+        fetch(page, PLAIN),
+        failure("fetch_error", "HTTP 404 from https://example.com/final: # Not here Sorry")
+    );
+    let empty = Fake::new(503, "image/png", "x");
+    assert_eq!(fetch(empty, PLAIN), failure("fetch_error", "HTTP 503 from https://example.com/final"));
+    assert_eq!(
+        fetch(Fake::new(200, "application/pdf", "x"), PLAIN),
+        failure(
+            "fetch_error",
+            "https://example.com/final is application/pdf, not text; download it with `bash` if it is needed"
+        )
+    );
+    let packed = Fake { headers: vec![("content-encoding", "gzip")], ..Fake::new(200, "", "x") };
+    assert_eq!(
+        fetch(packed, PLAIN),
+        failure(
+            "fetch_error",
+            "https://example.com/final sent a body encoded with gzip, which was not asked for"
+        )
+    );
+    let refused =
+        Fake { refuse: Some(TransportFailure::Connect("no such host".into())), ..Fake::new(200, "", "") };
+    assert_eq!(fetch(refused, PLAIN), failure("fetch_error", "Connection failed: no such host"));
+    let broken = Fake {
+        chunks: vec![Ok(b"begin".to_vec()), Err(TransportFailure::Broken("reset".into()))],
+        ..Fake::new(200, "text/plain", "")
+    };
+    assert_eq!(fetch(broken, PLAIN), failure("fetch_error", "connection lost: reset"));
+    assert_eq!(
+        fetch(Fake::new(200, "text/plain", ""), r#"{"url":"file:///etc/passwd"}"#),
+        failure("invalid_input", "`url` cannot be fetched: it must begin with http:// or https://")
+    );
+}
+
+#[test]
+fn a_body_without_end_runs_into_the_time_limit() {
+    let fake = Fake { chunks: vec![Ok(b"x".to_vec()), Ok(Vec::new())], ..Fake::new(200, "text/plain", "") };
+    let mut env = env_with("/w".as_ref(), Arc::new(fake));
+    Arc::get_mut(&mut env).unwrap().timeout = Some(Duration::ZERO);
+    assert_eq!(
+        call(&Fetch::new(env), PLAIN).envelope.get(),
+        failure("timeout", "Tool execution timed out after 0 seconds")
+    );
+}
+
+#[test]
+fn large_pages_are_cut() {
+    let text = "é".repeat(60_000);
+    assert_eq!(
+        fetch(Fake::new(200, "text/plain", &text), PLAIN),
+        format!(
+            r#"{{"ok":true,"data":{{"url":"https://example.com/final","status":200,"content_type":"text/plain","content":"{}","truncated":true}}}}"#,
+            "é".repeat(51_200)
+        )
+    );
+    // More than five MiB, of which the rendered text is short, and after which reading would never end.
+    let mut chunks = vec![Ok(format!("<p>short<!--{}", "x".repeat(1 << 20)).into_bytes()); 6];
+    chunks.push(Ok(Vec::new()));
+    let huge = Fake { chunks, ..Fake::new(200, "text/html", "") };
+    assert_eq!(
+        fetch(huge, PLAIN),
+        r#"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html","content":"short\n","truncated":true}}"#
+    );
+}
+
+/// Deep nesting must neither overflow the stack nor take for ever.
+#[test]
+fn hostile_html_is_survived() {
+    let nested = format!("{}x", "<div><table><tr><td>".repeat(2_000));
+    assert!(fetch(Fake::new(200, "text/html", &nested), PLAIN).starts_with(r#"{"ok":true"#));
+}

@@ -1,0 +1,202 @@
+//! The `grep` tool: lines that match a regular expression, in the order of paths and lines.
+//!
+//! This file is the tool and the shape of its result. [`query`] turns arguments into something to search with,
+//! [`search`] searches one file, [`collect`] keeps the first matches of all files.
+
+pub mod collect;
+pub mod line;
+pub mod query;
+pub mod search;
+mod wire;
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ignore::{DirEntry, WalkState};
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::cancel::Cancel;
+use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+
+use crate::blocking;
+use crate::def::{Need, Param, ToolDef, Ty};
+use crate::env::ToolEnv;
+use crate::grep::collect::{Collector, Cutoff};
+use crate::grep::query::{GrepArgs, Query};
+use crate::grep::search::{Search, Trouble};
+use crate::walk::filter::start_len;
+use crate::walk::place::{Place, cancelled, look, shown};
+use crate::walk::{Hidden, Visitor, Walk};
+
+/// The canonical face of `grep`.
+pub const DEF: ToolDef = ToolDef {
+    kind: ToolKind::Grep,
+    about: "Search file contents by regular expression. Skips ignored, hidden and binary files.",
+    params: &[
+        text("pattern", &["query", "regex"], Need::Required, ""),
+        text("path", &["dir", "file_path"], Need::Optional, "file or directory, default `.`"),
+        text("glob", &["include"], Need::Optional, "only these files, e.g. `*.rs`; `!` first excludes"),
+        text("type", &[], Need::Optional, "file type, e.g. `rust`"),
+        Param {
+            name: "mode",
+            aliases: &["output_mode"],
+            ty: Ty::Choice(query::MODES),
+            need: Need::Optional,
+            about: "default content",
+        },
+        flag("ignore_case", &["-i"], ""),
+        int("before", &["-B"], "lines before each match"),
+        int("after", &["-A"], "lines after each match"),
+        int("context", &["-C"], "lines around each match"),
+        flag("multiline", &[], "let `.` match line ends"),
+        flag("literal", &["fixed_strings"], "the pattern is plain text"),
+        int("limit", &["head_limit", "max_matches", "max_results"], "default 200, max 2000"),
+        int("offset", &[], "matches to skip"),
+    ],
+};
+
+const fn text(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    need: Need,
+    about: &'static str,
+) -> Param {
+    Param { name, aliases, ty: Ty::Text, need, about }
+}
+
+const fn int(name: &'static str, aliases: &'static [&'static str], about: &'static str) -> Param {
+    Param { name, aliases, ty: Ty::Int, need: Need::Optional, about }
+}
+
+const fn flag(name: &'static str, aliases: &'static [&'static str], about: &'static str) -> Param {
+    Param { name, aliases, ty: Ty::Flag, need: Need::Optional, about }
+}
+
+/// The tool.
+pub struct Grep {
+    env: Arc<ToolEnv>,
+}
+
+impl Grep {
+    /// Makes the tool.
+    pub fn new(env: Arc<ToolEnv>) -> Self {
+        Self { env }
+    }
+}
+
+impl Tool for Grep {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Grep
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        vec![Effect::Read(GrepArgs::parse(args).start(&self.env))]
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args = GrepArgs::parse(args);
+        let env = Arc::clone(&self.env);
+        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
+            grep(&env, &args, cancel).unwrap_or_else(|failure| failure)
+        }))
+    }
+}
+
+fn grep(env: &ToolEnv, args: &GrepArgs, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+    let query = Query::new(args)?;
+    let start = args.start(env);
+    let place = look(&start)?;
+    let collector = Collector::new(&query.page, query.mode);
+    let unsearched = AtomicUsize::new(0);
+    match place {
+        Place::File => match Search::new(&query, cancel).file(&start) {
+            Ok(Some(found)) => collector.add(start.as_os_str().as_bytes(), found),
+            Ok(None) => {}
+            Err(trouble) => return Err(trouble_with(&shown(&env.root, &start), &trouble)),
+        },
+        Place::Directory => {
+            let walk = Walk {
+                root: &env.root,
+                start: &start,
+                hidden: if query.names_hidden() { Hidden::Show } else { Hidden::Skip },
+                max_depth: None,
+                types: query.types.clone(),
+            };
+            let make = || Grepper {
+                query: &query,
+                search: Search::new(&query, cancel),
+                cut: start_len(&start),
+                collector: &collector,
+                cutoff: Cutoff::default(),
+                unsearched: &unsearched,
+            };
+            walk.run(cancel, make).map_err(|_| cancelled())?;
+        }
+    }
+    let found = collector.finish();
+    Ok(ToolOutput::success(&wire::data(&env.root, &query, &found, unsearched.into_inner())))
+}
+
+/// A file that was named has to be searchable; one that a walk comes across is only counted.
+fn trouble_with(path: &str, trouble: &Trouble) -> ToolOutput {
+    let message = match trouble {
+        Trouble::Cancelled => return cancelled(),
+        Trouble::Binary => format!("{path} is a binary file; search it with `bash` and `grep -a`"),
+        Trouble::TooLong => format!("{path} has a line of more than 8 MiB; search it with `bash`"),
+        Trouble::Io(error) => format!("{path} cannot be searched: {error}"),
+    };
+    ToolOutput::failure(ToolCode::ReadError, message)
+}
+
+/// Searches the files one thread comes across.
+struct Grepper<'a> {
+    query: &'a Query,
+    search: Search<'a>,
+    cut: usize,
+    collector: &'a Collector,
+    cutoff: Cutoff,
+    unsearched: &'a AtomicUsize,
+}
+
+impl Visitor for Grepper<'_> {
+    fn visit(&mut self, entry: &DirEntry) -> WalkState {
+        let Some(kind) = entry.file_type() else { return WalkState::Continue };
+        let path = entry.path();
+        let bytes = path.as_os_str().as_bytes();
+        if kind.is_dir() {
+            return if self.collector.wants_below(bytes, &mut self.cutoff) {
+                WalkState::Continue
+            } else {
+                WalkState::Skip
+            };
+        }
+        if !kind.is_file()
+            || !self.query.wants_name(&bytes[self.cut..])
+            || !self.collector.wants(bytes, &mut self.cutoff)
+        {
+            return WalkState::Continue;
+        }
+        self.take(path)
+    }
+
+    fn failed(&mut self) {
+        self.unsearched.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Grepper<'_> {
+    fn take(&mut self, path: &Path) -> WalkState {
+        match self.search.file(path) {
+            Ok(Some(found)) => self.collector.add(path.as_os_str().as_bytes(), found),
+            Ok(None) | Err(Trouble::Binary) => {}
+            Err(Trouble::TooLong | Trouble::Io(_)) => self.failed(),
+            Err(Trouble::Cancelled) => return WalkState::Quit,
+        }
+        WalkState::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Searches one file after another, on one thread.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use zori_core::cancel::Cancel;
+
+use crate::grep::line::{self, Line, LineKind};
+use crate::grep::query::{Mode, Query};
+
+/// How many bytes of one file's lines are kept.
+const MAX_BYTES: usize = 4 << 20;
+
+/// What was found in one file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// How many lines match, as far as they were counted.
+    pub count: usize,
+    /// Matching lines and their context, in order; none in modes that do not show them.
+    pub lines: Vec<Line>,
+    /// How many bytes the lines have.
+    pub bytes: usize,
+    /// Whether there were too many to keep them all.
+    pub cut: bool,
+}
+
+/// Why a file was not searched to its end.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It holds a NUL byte.
+    Binary,
+    /// A line of it is too long to be kept in memory, or all of it if a match may span lines.
+    TooLong,
+    /// It cannot be opened or read.
+    Io(io::Error),
+    /// The call was cancelled.
+    Cancelled,
+}
+
+/// A thread's searcher; its buffers are used again for each file.
+pub struct Search<'a> {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    mode: Mode,
+    cancel: &'a Cancel,
+}
+
+impl<'a> Search<'a> {
+    /// Makes the searcher of one thread.
+    pub fn new(query: &Query, cancel: &'a Cancel) -> Self {
+        Self { matcher: query.matcher.clone(), searcher: query.searcher(), mode: query.mode, cancel }
+    }
+
+    /// Searches a file; `None` if nothing matches.
+    pub fn file(&mut self, path: &Path) -> Result<Option<Found>, Trouble> {
+        // A pipe that took the file's place must not block.
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(path)
+            .map_err(Trouble::Io)?;
+        let mut sink =
+            FileSink { matcher: &self.matcher, mode: self.mode, found: Found::default(), binary: false };
+        let reader = Polled { file, cancel: self.cancel };
+        let searched = self.searcher.search_reader(&self.matcher, reader, &mut sink);
+        match searched {
+            _ if self.cancel.is_cancelled() => Err(Trouble::Cancelled),
+            // The searcher's own error is that its buffer may not grow; the others come from the system.
+            Err(error) if error.raw_os_error().is_none() => Err(Trouble::TooLong),
+            Err(error) => Err(Trouble::Io(error)),
+            Ok(()) if sink.binary => Err(Trouble::Binary),
+            Ok(()) => Ok((sink.found.count > 0).then_some(sink.found)),
+        }
+    }
+}
+
+/// A file that stops being readable when the call is cancelled, so that a huge one does not hold it up.
+struct Polled<'a> {
+    file: File,
+    cancel: &'a Cancel,
+}
+
+impl Read for Polled<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("canceled"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+/// Takes the lines of one file.
+struct FileSink<'a> {
+    matcher: &'a RegexMatcher,
+    mode: Mode,
+    found: Found,
+    binary: bool,
+}
+
+impl FileSink<'_> {
+    fn push(&mut self, number: Option<u64>, text: String, kind: LineKind) -> bool {
+        self.found.bytes += text.len();
+        self.found.lines.push(Line { number: number.unwrap_or_default(), text, kind });
+        self.found.cut = self.found.bytes >= MAX_BYTES;
+        !self.found.cut
+    }
+}
+
+impl Sink for FileSink<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.found.count += 1;
+        match self.mode {
+            Mode::Files => Ok(false),
+            Mode::Count => Ok(true),
+            Mode::Content => {
+                let text = line::cut_around(found.bytes(), |bytes| {
+                    self.matcher.find(bytes).ok().flatten().map(|found| found.start())
+                });
+                Ok(self.push(found.line_number(), text, LineKind::Match))
+            }
+        }
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let text = line::cut_around(context.bytes(), |_| None);
+        Ok(self.push(context.line_number(), text, LineKind::Context))
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, io::Error> {
+        self.binary = true;
+        Ok(false)
+    }
+
+    fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {
+        self.binary |= end.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk::tree::Tree;
+
+    #[test]
+    fn a_file_cannot_be_read_on_after_a_cancel() {
+        let tree = Tree::new(&[("f", "some text")]);
+        let cancel = Cancel::new();
+        let mut file = Polled { file: File::open(tree.root.join("f")).unwrap(), cancel: &cancel };
+        let mut buffer = [0; 4];
+        assert_eq!(file.read(&mut buffer).unwrap(), 4);
+        cancel.cancel();
+        assert_eq!(file.read(&mut buffer).unwrap_err().to_string(), "canceled");
+    }
+}

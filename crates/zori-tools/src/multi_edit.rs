@@ -1,0 +1,72 @@
+//! `multi_edit`: several replacements in one file, one after another, all or none.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+
+use crate::def::{Need, Param, ToolDef, Ty};
+use crate::edit::{self, Replacement, change_file};
+use crate::env::ToolEnv;
+use crate::seen::Seen;
+use crate::{blocking, paths};
+
+/// The tool's table entry.
+pub const DEF: ToolDef = ToolDef {
+    kind: ToolKind::MultiEdit,
+    about: "Several edits of one file, in order, all or none.",
+    params: &[
+        Param { name: "path", aliases: &["file_path"], ty: Ty::Text, need: Need::Required, about: "" },
+        Param {
+            name: "edits",
+            aliases: &[],
+            ty: Ty::Objects(&[edit::OLD, edit::NEW, edit::EXPECTED, edit::ALL]),
+            need: Need::Required,
+            about: "",
+        },
+    ],
+};
+
+/// The tool.
+pub struct MultiEdit {
+    env: Arc<ToolEnv>,
+    seen: Arc<Seen>,
+}
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    edits: Vec<Replacement>,
+}
+
+impl MultiEdit {
+    /// Makes the tool; `seen` is shared with the tools that read.
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+        Self { env, seen }
+    }
+}
+
+impl Tool for MultiEdit {
+    fn kind(&self) -> ToolKind {
+        DEF.kind
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        let args: Args = crate::args::typed(args);
+        vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args: Args = crate::args::typed(args);
+        let path = paths::resolve(&self.env, &args.path);
+        let seen = self.seen.clone();
+        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
+            if args.edits.is_empty() {
+                return ToolOutput::failure(ToolCode::InvalidInput, "`edits` must hold at least one edit");
+            }
+            change_file(&path, &args.edits, &seen, cancel).unwrap_or_else(|failure| failure)
+        }))
+    }
+}

@@ -1,0 +1,254 @@
+//! `apply_patch`: changes several files, all or none.
+//!
+//! Everything is computed in memory first (`plan` below), then written (`commit.rs`); what fails on the way leaves
+//! no trace.
+
+mod commit;
+pub mod hunk;
+pub mod parse;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::cancel::Cancel;
+use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+
+use self::commit::{Before, Entry};
+use self::parse::{Action, FilePatch};
+use crate::change::file_change;
+use crate::def::{Need, Param, ToolDef, Ty};
+use crate::env::ToolEnv;
+use crate::seen::{Mark, Seen};
+use crate::textfile::{self, FileError};
+use crate::{atomic, blocking, paths};
+
+/// The tool's table entry.
+pub const DEF: ToolDef = ToolDef {
+    kind: ToolKind::Patch,
+    about: "Apply a patch to one or more files, all or nothing: a unified diff, or `*** Begin Patch`, then per file \
+            `*** Add File: P`, `*** Delete File: P` or `*** Update File: P` (optional `*** Move to: P`) with lines \
+            prefixed by blank, - or + under `@@` headers, then `*** End Patch`.",
+    params: &[Param {
+        name: "patch",
+        aliases: &["diff", "input"],
+        ty: Ty::Text,
+        need: Need::Required,
+        about: "",
+    }],
+};
+
+/// The tool.
+pub struct Patch {
+    env: Arc<ToolEnv>,
+    seen: Arc<Seen>,
+}
+
+#[derive(Deserialize)]
+struct Args {
+    patch: String,
+}
+
+#[derive(Serialize)]
+struct Data {
+    files: Vec<Changed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Changed {
+    path: String,
+    action: &'static str,
+}
+
+impl Patch {
+    /// Makes the tool; `seen` is shared with the tools that read.
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+        Self { env, seen }
+    }
+}
+
+impl Tool for Patch {
+    fn kind(&self) -> ToolKind {
+        DEF.kind
+    }
+
+    /// A patch that cannot be read changes nothing, so it has no effects.
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        let args: Args = crate::args::typed(args);
+        let files = parse::parse(&args.patch).unwrap_or_default();
+        let names = files.into_iter().flat_map(|file| match file.action {
+            Action::Update { move_to: Some(to), .. } => vec![file.path, to],
+            _ => vec![file.path],
+        });
+        names.map(|name| Effect::Write(paths::resolve(&self.env, &name))).collect()
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args: Args = crate::args::typed(args);
+        let (env, seen) = (self.env.clone(), self.seen.clone());
+        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
+            patch(&env, &args.patch, &seen, cancel).unwrap_or_else(|failure| failure)
+        }))
+    }
+}
+
+fn patch(env: &ToolEnv, patch: &str, seen: &Seen, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+    let files =
+        parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
+    let Plan { entries, tolerated } = plan(env, &files)?;
+    commit::commit(&entries, cancel)?;
+
+    let mut data = Data { files: Vec::new(), note: None };
+    let mut changes = Vec::new();
+    for entry in &entries {
+        let action = match (&entry.before, &entry.after) {
+            (None, None) => continue,
+            (None, Some(_)) => "added",
+            (Some(_), None) => "deleted",
+            (Some(_), Some(_)) => "updated",
+        };
+        data.files.push(Changed { path: paths::shown(&entry.path), action });
+        match &entry.after {
+            Some(text) => {
+                let real = fs::canonicalize(&entry.target).unwrap_or_else(|_| entry.target.clone());
+                seen.remember(&real, Mark::whole(text.as_bytes()));
+            }
+            None => seen.forget(&entry.target),
+        }
+        // What is no text has no text to be shown.
+        let before = entry.before.as_ref().map(|before| before.text.as_deref());
+        if before != Some(None) {
+            changes.extend(file_change(&entry.path, before.flatten(), entry.after.as_deref()));
+        }
+    }
+    if tolerated > 0 {
+        data.note = Some(format!("{tolerated} hunks were matched without regard to blanks at line ends"));
+    }
+    let mut output = ToolOutput::success(&serde_json::to_string(&data).expect("strings are JSON"));
+    output.changes = changes;
+    Ok(output)
+}
+
+/// What every file is to hold afterwards.
+struct Plan {
+    entries: Vec<Entry>,
+    tolerated: usize,
+}
+
+/// Works out the new content of every file, without changing any.
+fn plan(env: &ToolEnv, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
+    let mut plan = Plan { entries: Vec::new(), tolerated: 0 };
+    for file in files {
+        let at = plan.entry(env, &file.path)?;
+        let entry = &plan.entries[at];
+        match &file.action {
+            Action::Add(_) if entry.exists() => return Err(exists(&entry.path)),
+            Action::Add(content) => plan.entries[at].after = Some(content.clone()),
+            _ if !entry.exists() => {
+                let error = FileError::NotFound { path: entry.path.clone() };
+                return Err(ToolOutput::failure(ToolCode::FileNotFound, error.to_string()));
+            }
+            Action::Delete => {
+                plan.entries[at].after = None;
+                plan.entries[at].touched = true;
+            }
+            Action::Update { hunks, move_to } => {
+                let text = entry.text()?;
+                let patched = hunk::apply(text, hunks).map_err(|misfit| {
+                    let near = crate::edit::nearest::nearest(text, &misfit.wanted);
+                    misfitting(&entry.path, &misfit, &near)
+                })?;
+                plan.tolerated += patched.tolerated;
+                match move_to {
+                    None => {
+                        plan.entries[at].after = Some(patched.text);
+                        plan.entries[at].touched = true;
+                    }
+                    Some(to) => plan.move_entry(env, at, to, patched.text)?,
+                }
+            }
+        }
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// Returns the entry of a path; several changes of one file build on each other.
+    fn entry(&mut self, env: &ToolEnv, name: &str) -> Result<usize, ToolOutput> {
+        let path = paths::resolve(env, name);
+        let target = atomic::follow(&path).map_err(|e| io_error(&path, &e))?;
+        if let Some(at) = self.entries.iter().position(|entry| entry.target == target) {
+            return Ok(at);
+        }
+        let before = match textfile::load(&target) {
+            Ok(loaded) => Some(Before { text: Some(loaded.text), meta: loaded.meta, unreadable: None }),
+            Err(FileError::NotFound { .. }) => None,
+            // It may still be deleted; whoever needs its text gets the error then.
+            Err(error @ (FileError::NotText { .. } | FileError::TooLarge { .. })) => {
+                let meta = fs::metadata(&target).map_err(|e| io_error(&path, &e))?;
+                Some(Before { text: None, meta, unreadable: Some(error.to_string()) })
+            }
+            Err(error) => return Err(ToolOutput::failure(ToolCode::IoError, error.to_string())),
+        };
+        let after = before.as_ref().and_then(|before| before.text.clone());
+        self.entries.push(Entry { path, target, before, after, like: None, touched: false });
+        Ok(self.entries.len() - 1)
+    }
+
+    fn move_entry(&mut self, env: &ToolEnv, from: usize, to: &str, text: String) -> Result<(), ToolOutput> {
+        let at = self.entry(env, to)?;
+        if at == from {
+            self.entries[at].after = Some(text);
+            self.entries[at].touched = true;
+            return Ok(());
+        }
+        if self.entries[at].exists() {
+            return Err(exists(&self.entries[at].path));
+        }
+        // The moved file keeps its mode.
+        let like = self.entries[from].before.as_ref().map(|before| before.meta.clone());
+        self.entries[from].after = None;
+        self.entries[from].touched = true;
+        self.entries[at].after = Some(text);
+        self.entries[at].like = like;
+        Ok(())
+    }
+}
+
+fn exists(path: &Path) -> ToolOutput {
+    ToolOutput::failure(
+        ToolCode::FileExists,
+        format!("{} exists already; update it, or delete it first", path.display()),
+    )
+}
+
+fn io_error(path: &Path, why: &dyn std::fmt::Display) -> ToolOutput {
+    ToolOutput::failure(ToolCode::IoError, format!("{}: {why}; nothing was changed", path.display()))
+}
+
+fn misfitting(path: &Path, misfit: &hunk::Misfit, near: &[crate::edit::nearest::Line]) -> ToolOutput {
+    let mut message = format!(
+        "hunk {} does not fit {}: these lines were not found:\n{}",
+        misfit.hunk,
+        path.display(),
+        zori_core::text::prefix(&misfit.wanted, 1000)
+    );
+    if near.is_empty() {
+        message.push_str("\nRead the file again. Nothing was changed");
+        return ToolOutput::failure(ToolCode::PatternNotFound, message);
+    }
+    message.push_str("\nNothing was changed. The nearest lines are:");
+    for line in near {
+        message.push_str(&format!("\n{}\t{}", line.line, line.text));
+    }
+    let details = serde_json::json!({ "nearest": near }).to_string();
+    ToolOutput::failure_with(ToolCode::PatternNotFound, message, &details)
+}
+
+#[cfg(test)]
+mod tests;

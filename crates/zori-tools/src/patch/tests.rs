@@ -1,0 +1,208 @@
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use super::*;
+use crate::testing::{Scratch, call};
+
+fn apply(scratch: &Scratch, patch: &str) -> ToolOutput {
+    let tool = Patch::new(Arc::new(scratch.env()), Arc::default());
+    call(&tool, &DEF, &serde_json::json!({ "patch": patch }).to_string())
+}
+
+fn check(scratch: &Scratch, patch: &str) -> String {
+    scratch.hide(apply(scratch, patch).envelope.get())
+}
+
+#[test]
+fn several_files_at_once() {
+    let scratch = Scratch::new();
+    scratch.put("keep.txt", "a\nb\nc\n");
+    scratch.put("move.sh", "x\n");
+    scratch.put("gone.bin", b"\0\xff");
+    fs::set_permissions(scratch.path().join("move.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let patch = "\
+*** Begin Patch
+*** Update File: keep.txt
+ a
+-b
++B
+*** Add File: deep/new.txt
++n
+*** Update File: move.sh
+*** Move to: bin/moved.sh
+-x
++y
+*** Delete File: gone.bin
+*** Update File: keep.txt
+-c
++C
+*** End Patch";
+    let output = apply(&scratch, patch);
+    assert_eq!(
+        scratch.hide(output.envelope.get()),
+        concat!(
+            r#"{"ok":true,"data":{"files":[{"path":"$ROOT/keep.txt","action":"updated"},"#,
+            r#"{"path":"$ROOT/deep/new.txt","action":"added"},{"path":"$ROOT/move.sh","action":"deleted"},"#,
+            r#"{"path":"$ROOT/bin/moved.sh","action":"added"},{"path":"$ROOT/gone.bin","action":"deleted"}]}}"#
+        )
+    );
+    let changes: Vec<_> = output
+        .changes
+        .iter()
+        .map(|c| (scratch.hide(c.path.to_str().unwrap()), c.before.as_deref(), c.after.as_deref()))
+        .collect();
+    assert_eq!(
+        changes,
+        [
+            ("$ROOT/keep.txt".into(), Some("a\nb\nc\n"), Some("a\nB\nC\n")),
+            ("$ROOT/deep/new.txt".into(), None, Some("n\n")),
+            ("$ROOT/move.sh".into(), Some("x\n"), None),
+            ("$ROOT/bin/moved.sh".into(), None, Some("y\n")),
+        ]
+    );
+    assert_eq!(scratch.list(), ["bin", "bin/moved.sh", "deep", "deep/new.txt", "keep.txt"]);
+    assert_eq!(scratch.get("keep.txt"), "a\nB\nC\n");
+    assert_eq!(fs::metadata(scratch.path().join("bin/moved.sh")).unwrap().mode() & 0o777, 0o755);
+}
+
+#[test]
+fn tolerance_is_noted() {
+    let scratch = Scratch::new();
+    scratch.put("f", "a  \nb\n");
+    assert_eq!(
+        check(&scratch, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+        r#"{"ok":true,"data":{"files":[{"path":"$ROOT/f","action":"updated"}],"note":"1 hunks were matched without regard to blanks at line ends"}}"#
+    );
+    assert_eq!(scratch.get("f"), "a  \nc\n");
+}
+
+#[test]
+fn one_misfit_and_nothing_changes() {
+    let scratch = Scratch::new();
+    scratch.put("f", "one\ntwo\n");
+    scratch.put("g", "x\n");
+    scratch.put("binary", b"\0");
+    fs::create_dir(scratch.path().join("folder")).unwrap();
+    let before = scratch.list();
+    let good = "*** Update File: g\n-x\n+y\n*** Add File: made/h\n+h\n*** Delete File: g2\n";
+    let good = good.replace("*** Delete File: g2\n", "");
+    let cases = [
+        (
+            "*** Update File: missing\n-x\n+y",
+            r#"{"code":"file_not_found","message":"File not found: $ROOT/missing (ENOENT); check the path"}"#,
+        ),
+        (
+            "*** Delete File: missing",
+            r#"{"code":"file_not_found","message":"File not found: $ROOT/missing (ENOENT); check the path"}"#,
+        ),
+        (
+            "*** Add File: f\n+x",
+            r#"{"code":"file_exists","message":"$ROOT/f exists already; update it, or delete it first"}"#,
+        ),
+        (
+            "*** Update File: f\n*** Move to: g\n-one\n+1",
+            r#"{"code":"file_exists","message":"$ROOT/g exists already; update it, or delete it first"}"#,
+        ),
+        (
+            "*** Update File: f\n-twos\n+2",
+            r#"{"code":"pattern_not_found","message":"hunk 1 does not fit $ROOT/f: these lines were not found:\ntwos\nNothing was changed. The nearest lines are:\n2\ttwo","details":{"nearest":[{"line":2,"text":"two"}]}}"#,
+        ),
+        (
+            "*** Update File: f\n-zebra\n+2",
+            r#"{"code":"pattern_not_found","message":"hunk 1 does not fit $ROOT/f: these lines were not found:\nzebra\nRead the file again. Nothing was changed"}"#,
+        ),
+        (
+            "*** Update File: binary\n-x\n+y",
+            r#"{"code":"io_error","message":"$ROOT/binary: $ROOT/binary is not UTF-8 text: binary data (a NUL byte at offset 0); inspect it with `xxd` or `file` in the shell; nothing was changed"}"#,
+        ),
+        (
+            "*** Delete File: folder",
+            r#"{"code":"io_error","message":"$ROOT/folder is a directory, not a regular file"}"#,
+        ),
+        (
+            "*** Add File: f/below\n+x",
+            r#"{"code":"io_error","message":"$ROOT/f/below: Not a directory (os error 20); nothing was changed"}"#,
+        ),
+        (
+            "nonsense",
+            r#"{"code":"invalid_patch","message":"line 8 of the patch: a changed line starts with `+` or `-`, a line that stays with a blank"}"#,
+        ),
+    ];
+    for (bad, error) in cases {
+        let patch = format!("*** Begin Patch\n{good}{bad}\n*** End Patch");
+        let patch = if bad == "nonsense" { patch.replace("+h\n", "+h\n*** Update File: f\n") } else { patch };
+        assert_eq!(check(&scratch, &patch), format!(r#"{{"ok":false,"error":{error}}}"#), "{bad}");
+    }
+    assert_eq!(scratch.list(), before);
+    assert_eq!((scratch.get("f"), scratch.get("g")), ("one\ntwo\n".into(), "x\n".into()));
+}
+
+#[test]
+fn a_failure_while_writing_puts_everything_back() {
+    let scratch = Scratch::new();
+    scratch.put("f", "old\n");
+    scratch.put("gone", "still here\n");
+    let entry = |name: &str, before: Option<&str>, after: Option<&str>| {
+        let path = scratch.path().join(name);
+        let before = before.map(|text| Before {
+            text: Some(text.into()),
+            meta: fs::metadata(scratch.path().join("f")).unwrap(),
+            unreadable: None,
+        });
+        Entry { target: path.clone(), path, before, after: after.map(Into::into), like: None, touched: true }
+    };
+    // The plan was made when `late` did not exist; somebody made it before it was written.
+    scratch.put("late", "theirs\n");
+    let entries = [
+        entry("f", Some("old\n"), Some("new\n")),
+        entry("made/new", None, Some("new\n")),
+        entry("late", None, Some("ours\n")),
+        entry("gone", Some("still here\n"), None),
+    ];
+    let failure = commit::commit(&entries, &Cancel::new()).unwrap_err();
+    assert_eq!(
+        scratch.hide(failure.envelope.get()),
+        r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/late: File exists (os error 17); nothing was changed"}}"#
+    );
+    assert_eq!(scratch.list(), ["f", "gone", "late"]);
+    assert_eq!(scratch.get("f"), "old\n");
+    assert_eq!(scratch.get("late"), "theirs\n");
+
+    // Somebody changed a file that the plan has read.
+    scratch.put("f", "changed\n");
+    let failure = commit::commit(&entries[..2], &Cancel::new()).unwrap_err();
+    assert_eq!(
+        scratch.hide(failure.envelope.get()),
+        r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/f: another process changed it meanwhile; read it again; nothing was changed"}}"#
+    );
+    assert_eq!(scratch.list(), ["f", "gone", "late"]);
+}
+
+#[test]
+fn effects_name_every_file() {
+    let scratch = Scratch::new();
+    let tool = Patch::new(Arc::new(scratch.env()), Arc::default());
+    let effects = |patch: &str| {
+        let args = serde_json::json!({ "patch": patch }).to_string();
+        tool.effects(&RawValue::from_string(args).unwrap())
+    };
+    let write = |name: &str| Effect::Write(scratch.path().join(name));
+    assert_eq!(
+        effects(
+            "*** Begin Patch\n*** Delete File: a\n*** Update File: b\n*** Move to: ../c\n-x\n*** End Patch"
+        ),
+        [write("a"), write("b"), Effect::Write(scratch.path().parent().unwrap().join("c"))]
+    );
+    assert_eq!(effects("no patch"), []);
+}
+
+#[test]
+fn a_link_is_written_through_and_deleted_itself() {
+    let scratch = Scratch::new();
+    scratch.put("real", "a\n");
+    symlink("real", scratch.path().join("link")).unwrap();
+    assert!(apply(&scratch, "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-a\n+b\n").ok());
+    assert_eq!(scratch.get("real"), "b\n");
+    assert!(scratch.path().join("link").is_symlink());
+    assert!(apply(&scratch, "*** Begin Patch\n*** Delete File: link\n*** End Patch").ok());
+    assert_eq!(scratch.list(), ["real"]);
+}

@@ -1,0 +1,92 @@
+//! A process group of ours: signalled as a whole, and looked at to see whether anybody is left in it.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::Child;
+
+/// A process group. Its number stays taken as long as anybody is in it, even after its leader was reaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Group(Pid);
+
+impl Group {
+    /// The group of a child that started a session of its own.
+    pub fn led_by(child: &Child) -> Self {
+        let id = child.id().expect("a child that was not waited for has an id");
+        Self::new(id.cast_signed()).expect("the id of a process is not 0")
+    }
+
+    /// The group with this number.
+    pub fn new(id: i32) -> Option<Self> {
+        Pid::from_raw(id).map(Self)
+    }
+
+    /// Returns its number.
+    pub fn id(self) -> i32 {
+        self.0.as_raw_nonzero().get()
+    }
+
+    /// Asks everybody in it to end.
+    pub fn terminate(self) {
+        // That nobody is left is what was wanted.
+        let _ = kill_process_group(self.0, Signal::TERM);
+    }
+
+    /// Makes everybody in it end.
+    pub fn kill(self) {
+        let _ = kill_process_group(self.0, Signal::KILL);
+    }
+
+    /// Returns whether its number is taken, be it by the dead. Cheap.
+    pub fn exists(self) -> bool {
+        // `SRCH`: nobody. `PERM`: nobody of ours, so the number was given to somebody else.
+        !matches!(test_kill_process_group(self.0), Err(Errno::SRCH | Errno::PERM))
+    }
+
+    /// Returns whether anybody is left in it. The dead whom nobody has reaped do not count.
+    pub fn alive(self) -> bool {
+        self.exists() && !only_dead(self.id())
+    }
+}
+
+/// Returns whether all members are zombies. Where the first process of a container does not reap, orphans stay zombies
+/// for ever, and waiting for them to go would be in vain.
+#[cfg(target_os = "linux")]
+fn only_dead(group: i32) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    !processes.flatten().any(|process| {
+        process.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
+            && std::fs::read(process.path().join("stat")).is_ok_and(|stat| lives_in(&stat, group))
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn only_dead(_: i32) -> bool {
+    false
+}
+
+/// Reads `PID (NAME) STATE PARENT GROUP ...`; the name may hold anything, also `)`.
+#[cfg(target_os = "linux")]
+fn lives_in(stat: &[u8], group: i32) -> bool {
+    let Some(end) = stat.iter().rposition(|&b| b == b')') else { return false };
+    let Ok(rest) = std::str::from_utf8(&stat[end + 1..]) else { return false };
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next();
+    fields.nth(1).and_then(|group| group.parse().ok()) == Some(group) && !matches!(state, Some("Z" | "X"))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proc_lines() {
+        assert!(lives_in(b"7 (a) b) S 1 42 42 0", 42));
+        assert!(!lives_in(b"7 (a) Z 1 42 42 0", 42));
+        assert!(!lives_in(b"7 (a) S 1 41 42 0", 42));
+        assert!(!lives_in(b"", 42));
+        assert!(lives_in(
+            &std::fs::read("/proc/self/stat").unwrap(),
+            rustix::process::getpgrp().as_raw_nonzero().get()
+        ));
+    }
+}

@@ -1,0 +1,254 @@
+//! Collects what a process prints: all of it up to a bound, then its beginning and its end, and the whole in a file.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zori_core::tool::{LiveOutput, OutputStream};
+
+use super::spill::SpillFolder;
+
+/// The most that is kept of a stream in memory (DECISIONS 14).
+const CEILING: usize = 8 << 20;
+/// What is kept of each end when even the ceiling is passed (CH-4).
+const CEILING_END: usize = 1 << 20;
+/// The most that is written to a file; what comes after it is counted only.
+const MAX_SPILL: u64 = 1 << 30;
+/// The longest piece of a line that is held back for the rest of it while somebody watches (L-12).
+const MAX_PENDING: usize = 64 << 10;
+
+/// What a process printed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// The text; bytes that are no UTF-8 are replaced. Where something was cut out, it says so.
+    pub text: String,
+    /// Set when something was cut out.
+    pub cut: Option<Cut>,
+}
+
+/// What is missing from a text.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Where all of it is, unless it could not be stored.
+    pub file: Option<PathBuf>,
+}
+
+/// A stream being collected.
+pub struct Collector {
+    stream: OutputStream,
+    /// Up to how many bytes all is kept.
+    limit: usize,
+    /// How many bytes of each end are kept beyond that.
+    end: usize,
+    folder: Arc<SpillFolder>,
+    live: Option<Feed>,
+    /// All of it, or after the limit its beginning.
+    head: Vec<u8>,
+    over: Option<Over>,
+}
+
+/// What there is of a stream that has passed its limit.
+struct Over {
+    total: u64,
+    tail: Tail,
+    spill: Option<Spill>,
+}
+
+struct Spill {
+    path: PathBuf,
+    file: File,
+    room: u64,
+    failed: bool,
+}
+
+impl Collector {
+    /// Collects up to `max` bytes whole; 0 means up to the ceiling.
+    pub fn new(
+        stream: OutputStream,
+        max: usize,
+        folder: Arc<SpillFolder>,
+        live: Option<Arc<dyn LiveOutput>>,
+    ) -> Self {
+        let (limit, end) = match max {
+            1..CEILING => (max, max / 2),
+            _ => (CEILING, CEILING_END),
+        };
+        let live = live.map(|live| Feed { live, stream, pending: Vec::new() });
+        Self { stream, limit, end, folder, live, head: Vec::new(), over: None }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8]) {
+        if let Some(feed) = &mut self.live {
+            feed.push(chunk);
+        }
+        match &mut self.over {
+            Some(over) => over.push(chunk),
+            None => {
+                self.head.extend_from_slice(chunk);
+                if self.head.len() > self.limit {
+                    self.pass_limit();
+                }
+            }
+        }
+    }
+
+    /// Returns the text.
+    pub fn finish(self) -> Captured {
+        if let Some(feed) = self.live {
+            feed.finish();
+        }
+        let Some(over) = self.over else {
+            return Captured { text: lossy(self.head), cut: None };
+        };
+        let head = whole_start(&self.head);
+        let tail = whole_end(over.tail.bytes());
+        let missing = over.total - (head.len() + tail.len()) as u64;
+        let (place, file) = match over.spill {
+            Some(spill) if spill.failed => ("the file with all of it could not be written".to_owned(), None),
+            Some(spill) if spill.room == 0 => {
+                (format!("the first GiB of it is in {}", spill.path.display()), Some(spill.path))
+            }
+            Some(spill) => (format!("all of it is in {}", spill.path.display()), Some(spill.path)),
+            None => ("the file with all of it could not be made".to_owned(), None),
+        };
+        let text = format!(
+            "{}\n[... {missing} of {} bytes cut here; {place} ...]\n{}",
+            String::from_utf8_lossy(head).trim_end_matches('\n'),
+            over.total,
+            String::from_utf8_lossy(tail)
+        );
+        Captured { text, cut: Some(Cut { file }) }
+    }
+
+    /// From here on only both ends are kept, and everything goes to a file.
+    fn pass_limit(&mut self) {
+        let name = match self.stream {
+            OutputStream::Stdout => "stdout",
+            OutputStream::Stderr => "stderr",
+        };
+        let spill = self.folder.create(name).ok();
+        let spill = spill.map(|(path, file)| Spill { path, file, room: MAX_SPILL, failed: false });
+        let all = std::mem::take(&mut self.head);
+        self.head = all[..self.end].to_vec();
+        let mut over = Over { total: 0, tail: Tail::new(self.end), spill };
+        over.push(&all);
+        self.over = Some(over);
+    }
+}
+
+impl Over {
+    fn push(&mut self, chunk: &[u8]) {
+        self.total += chunk.len() as u64;
+        self.tail.push(chunk);
+        let Some(spill) = &mut self.spill else { return };
+        let len = usize::try_from(spill.room).unwrap_or(usize::MAX).min(chunk.len());
+        if !spill.failed {
+            spill.failed = spill.file.write_all(&chunk[..len]).is_err();
+            spill.room -= len as u64;
+        }
+    }
+}
+
+/// The last bytes of a stream. It holds up to twice as many as it keeps, so that each byte is moved about once.
+struct Tail {
+    keep: usize,
+    held: Vec<u8>,
+}
+
+impl Tail {
+    fn new(keep: usize) -> Self {
+        Self { keep, held: Vec::new() }
+    }
+
+    fn push(&mut self, chunk: &[u8]) {
+        let chunk = &chunk[chunk.len().saturating_sub(self.keep)..];
+        if self.held.len() + chunk.len() > 2 * self.keep {
+            let stays = self.keep - chunk.len();
+            self.held.drain(..self.held.len() - stays);
+        }
+        self.held.extend_from_slice(chunk);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.held[self.held.len().saturating_sub(self.keep)..]
+    }
+}
+
+/// Cuts a beginning at a line's end if one is near, else at a character's.
+fn whole_start(bytes: &[u8]) -> &[u8] {
+    let near = bytes.len() - bytes.len() / 4;
+    if let Some(newline) = bytes[near..].iter().rposition(|&b| b == b'\n') {
+        return &bytes[..=near + newline];
+    }
+    &bytes[..bytes.len() - unfinished(bytes)]
+}
+
+/// Cuts an end at a line's start if one is near, else at a character's.
+fn whole_end(bytes: &[u8]) -> &[u8] {
+    let near = bytes.len() / 4;
+    if let Some(newline) = bytes[..near].iter().position(|&b| b == b'\n') {
+        return &bytes[newline + 1..];
+    }
+    let inside = bytes.iter().take(3).take_while(|&&b| b & 0xc0 == 0x80).count();
+    &bytes[inside..]
+}
+
+/// Returns how many bytes at the end begin a character that is not complete.
+fn unfinished(bytes: &[u8]) -> usize {
+    (1..=bytes.len().min(3))
+        .find(|&back| bytes[bytes.len() - back] & 0xc0 != 0x80)
+        .filter(|&back| {
+            let lead = bytes[bytes.len() - back];
+            let len = match lead {
+                0xc2..=0xdf => 2,
+                0xe0..=0xef => 3,
+                0xf0..=0xf4 => 4,
+                _ => 1,
+            };
+            len > back
+        })
+        .unwrap_or(0)
+}
+
+fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
+
+/// Passes whole lines on to whoever watches.
+struct Feed {
+    live: Arc<dyn LiveOutput>,
+    stream: OutputStream,
+    pending: Vec<u8>,
+}
+
+impl Feed {
+    fn push(&mut self, chunk: &[u8]) {
+        let lines = chunk.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline + 1);
+        if lines > 0 {
+            if self.pending.is_empty() {
+                self.live.push(self.stream, &String::from_utf8_lossy(&chunk[..lines]));
+            } else {
+                self.pending.extend_from_slice(&chunk[..lines]);
+                self.live.push(self.stream, &String::from_utf8_lossy(&self.pending));
+                self.pending.clear();
+            }
+        }
+        self.pending.extend_from_slice(&chunk[lines..]);
+        if self.pending.len() > MAX_PENDING {
+            let rest = self.pending.split_off(self.pending.len() - unfinished(&self.pending));
+            self.live.push(self.stream, &String::from_utf8_lossy(&self.pending));
+            self.pending = rest;
+        }
+    }
+
+    fn finish(self) {
+        if !self.pending.is_empty() {
+            self.live.push(self.stream, &String::from_utf8_lossy(&self.pending));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

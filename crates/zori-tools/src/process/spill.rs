@@ -1,0 +1,77 @@
+//! Files for output that is too long for memory, in a private folder of the run.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The folder. It is made with the first file and removed with the run.
+#[derive(Debug)]
+pub struct SpillFolder {
+    parent: PathBuf,
+    made: Mutex<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    folder: Option<PathBuf>,
+    files: u32,
+}
+
+impl SpillFolder {
+    /// Makes nothing yet.
+    pub fn new(parent: PathBuf) -> Self {
+        Self { parent, made: Mutex::default() }
+    }
+
+    /// Creates a file that only we can read.
+    pub fn create(&self, name: &str) -> io::Result<(PathBuf, File)> {
+        let mut made = self.lock();
+        let folder = match &made.folder {
+            Some(folder) => folder.clone(),
+            None => made.folder.insert(make_folder(&self.parent)?).clone(),
+        };
+        made.files += 1;
+        let path = folder.join(format!("{}-{name}.txt", made.files));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)?;
+        Ok((path, file))
+    }
+
+    /// Removes the folder with all files.
+    pub fn remove(&self) {
+        if let Some(folder) = self.lock().folder.take() {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for SpillFolder {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Makes a folder nobody else can enter. A name that is taken is never used, whoever took it, so it need not be
+/// secret.
+fn make_folder(parent: &Path) -> io::Result<PathBuf> {
+    for n in 0..1000 {
+        let folder = parent.join(format!("zori-{}-{n}", process::id()));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}

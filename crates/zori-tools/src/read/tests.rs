@@ -1,0 +1,162 @@
+use std::os::unix::fs::symlink;
+use std::time::Instant;
+
+use super::*;
+use crate::testing::{Scratch, call};
+
+/// Reads and returns the envelope, with the scratch folder as `$ROOT`.
+fn check(scratch: &Scratch, args: &str) -> String {
+    let tool = Read::new(Arc::new(scratch.env()), Arc::default());
+    scratch.hide(call(&tool, &DEF, args).envelope.get())
+}
+
+#[test]
+fn a_file_whole() {
+    let scratch = Scratch::new();
+    scratch.put("a/b.txt", "one\r\nzwölf\n");
+    symlink("a/b.txt", scratch.path().join("link")).unwrap();
+    let whole = r#"{"ok":true,"data":{"path":"$ROOT/a/b.txt","content":"one\r\nzwölf\n","truncated":false,"bytes":12}}"#;
+    assert_eq!(check(&scratch, r#"{"path":"a/b.txt"}"#), whole);
+    assert_eq!(check(&scratch, r#"{"path":"./a/../link"}"#), whole);
+    scratch.put("empty", "");
+    assert_eq!(
+        check(&scratch, r#"{"path":"empty"}"#),
+        r#"{"ok":true,"data":{"path":"$ROOT/empty","content":"","truncated":false,"bytes":0}}"#
+    );
+}
+
+#[test]
+fn the_bound_is_51200_bytes_and_never_inside_a_character() {
+    let scratch = Scratch::new();
+    let expect = |name: &str, content: &str, truncated: bool, bytes: usize| {
+        let args = format!(r#"{{"path":"{name}"}}"#);
+        let path = format!("$ROOT/{name}");
+        let data =
+            serde_json::json!({ "path": path, "content": content, "truncated": truncated, "bytes": bytes });
+        let found: serde_json::Value = serde_json::from_str(&check(&scratch, &args)).unwrap();
+        assert_eq!(found["data"], data);
+    };
+    scratch.put("fits", "x".repeat(51200));
+    expect("fits", &"x".repeat(51200), false, 51200);
+    scratch.put("over", "x".repeat(51201));
+    expect("over", &"x".repeat(51200), true, 51201);
+    let start = "x".repeat(51199);
+    scratch.put("split", format!("{start}ö tail"));
+    expect("split", &start, true, 51199 + 7);
+}
+
+#[test]
+fn pages() {
+    let scratch = Scratch::new();
+    scratch.put("f", "one\ntwo\nthree\nfour");
+    let page = |args: &str| check(&scratch, args).replace(r#"{"ok":true,"data":{"path":"$ROOT/f","#, "{");
+    assert_eq!(
+        page(r#"{"path":"f","offset":2,"limit":2}"#),
+        r#"{"content":"two\nthree\n","truncated":true,"bytes":18,"start_line":2,"end_line":3,"next_offset":4}}"#
+    );
+    assert_eq!(
+        page(r#"{"path":"f","offset":"4"}"#),
+        r#"{"content":"four","truncated":false,"bytes":18,"start_line":4,"end_line":4}}"#
+    );
+    assert_eq!(
+        page(r#"{"path":"f","limit":1}"#),
+        r#"{"content":"one\n","truncated":true,"bytes":18,"start_line":1,"end_line":1,"next_offset":2}}"#
+    );
+    assert_eq!(
+        page(r#"{"path":"f","offset":2,"max_bytes":9}"#),
+        r#"{"content":"two\n","truncated":true,"bytes":18,"start_line":2,"end_line":2,"next_offset":3}}"#
+    );
+    assert_eq!(
+        page(r#"{"path":"f","offset":5}"#),
+        r#"{"ok":false,"error":{"code":"invalid_input","message":"`offset` 5 is past the end: the file has 4 lines"}}"#
+    );
+    assert_eq!(
+        page(r#"{"path":"f","offset":0}"#),
+        r#"{"ok":false,"error":{"code":"invalid_input","message":"`offset` must be at least 1"}}"#
+    );
+}
+
+#[test]
+fn a_page_of_one_endless_line_is_bounded() {
+    let scratch = Scratch::new();
+    scratch.put("long", "x".repeat(300_000));
+    let found: serde_json::Value =
+        serde_json::from_str(&check(&scratch, r#"{"path":"long","offset":1}"#)).unwrap();
+    assert_eq!(found["data"]["content"].as_str().unwrap().len(), 51200);
+    assert_eq!(found["data"]["truncated"], true);
+}
+
+#[test]
+fn what_cannot_be_read() {
+    let scratch = Scratch::new();
+    scratch.put("binary", b"ELF\0\x01");
+    scratch.put("latin1", b"gr\xfc\xdfe");
+    scratch.put("cut", b"ab\xc3");
+    scratch.put("utf16", b"\xff\xfea\0");
+    scratch.put("file", "x");
+    symlink("loop", scratch.path().join("loop")).unwrap();
+    let pipe = scratch.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(scratch.path().join("socket")).unwrap();
+    let long = "n".repeat(300);
+    let cases = [
+        ("missing", "path_error", "File not found: $ROOT/missing (ENOENT); check the path"),
+        ("file/below", "path_error", "cannot resolve $ROOT/file/below: Not a directory (os error 20)"),
+        ("loop", "path_error", "cannot resolve $ROOT/loop: Too many levels of symbolic links (os error 40)"),
+        (".", "read_error", "$ROOT is a directory, not a regular file"),
+        ("pipe", "read_error", "$ROOT/pipe is a named pipe, not a regular file"),
+        ("socket", "read_error", "$ROOT/socket is a socket, not a regular file"),
+        ("/dev/zero", "read_error", "/dev/zero is a device, not a regular file"),
+        (
+            "binary",
+            "read_error",
+            "$ROOT/binary is not UTF-8 text: binary data (a NUL byte at offset 3); inspect it with `xxd` or `file` in the shell",
+        ),
+        (
+            "latin1",
+            "read_error",
+            "$ROOT/latin1 is not UTF-8 text: an invalid byte at offset 2; inspect it with `xxd` or `file` in the shell",
+        ),
+        (
+            "cut",
+            "read_error",
+            "$ROOT/cut is not UTF-8 text: an invalid byte at offset 2; inspect it with `xxd` or `file` in the shell",
+        ),
+        (
+            "utf16",
+            "read_error",
+            "$ROOT/utf16 is not UTF-8 text: it is UTF-16; convert it with `iconv -f UTF-16 -t UTF-8` in the shell",
+        ),
+        (&long, "path_error", &format!("cannot resolve $ROOT/{long}: File name too long (os error 36)")),
+        (
+            "nul\\u0000byte",
+            "path_error",
+            "cannot resolve $ROOT/nul\0byte: file name contained an unexpected NUL byte",
+        ),
+    ];
+    let start = Instant::now();
+    for (name, code, message) in cases {
+        let error = serde_json::json!({ "code": code, "message": message });
+        let found: serde_json::Value =
+            serde_json::from_str(&check(&scratch, &format!(r#"{{"path":"{name}"}}"#))).unwrap();
+        assert_eq!(found, serde_json::json!({ "ok": false, "error": error }), "{name}");
+    }
+    // P-5: none of them may block.
+    assert!(start.elapsed() < std::time::Duration::from_secs(2), "took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_huge_sparse_file_is_only_touched_where_needed() {
+    let scratch = Scratch::new();
+    scratch.put("huge", "text\n".repeat(20_000));
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(scratch.path().join("huge"))
+        .unwrap()
+        .set_len(10 << 30)
+        .unwrap();
+    let found: serde_json::Value = serde_json::from_str(&check(&scratch, r#"{"path":"huge"}"#)).unwrap();
+    assert_eq!(found["data"]["bytes"], 10_u64 << 30);
+    assert_eq!(found["data"]["truncated"], true);
+}

@@ -1,0 +1,95 @@
+//! What this session knows of the files it has read or written, so that a change made by somebody else in
+//! between is noticed (FS-7).
+//!
+//! A file read whole is known by its content; of one read in part only size and time can be compared.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The files this session has seen, by canonical path.
+#[derive(Debug, Default)]
+pub struct Seen {
+    marks: Mutex<HashMap<PathBuf, Mark>>,
+}
+
+/// What is remembered of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// All of it was seen.
+    Whole {
+        /// How long it was.
+        len: u64,
+        /// What it held.
+        hash: u64,
+    },
+    /// Only a part was seen.
+    Part {
+        /// Which file it was.
+        inode: (u64, u64),
+        /// How long it was.
+        len: u64,
+        /// When it had been changed, in seconds and nanoseconds.
+        modified: (i64, i64),
+    },
+}
+
+impl Mark {
+    /// The mark of a file whose whole content is known.
+    pub fn whole(content: &[u8]) -> Self {
+        // Not cryptographic on purpose: it notices accidents, and nobody gains by faking it.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(content);
+        Self::Whole { len: content.len() as u64, hash: hasher.finish() }
+    }
+
+    /// The mark of a file of which only a part was read.
+    pub fn part(meta: &Metadata) -> Self {
+        Self::Part {
+            inode: (meta.dev(), meta.ino()),
+            len: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+        }
+    }
+
+    /// Returns whether the file may still be what it was, judged without reading it.
+    pub fn plausible(&self, meta: &Metadata) -> bool {
+        match self {
+            Self::Whole { len, .. } => *len == meta.len(),
+            Self::Part { .. } => *self == Self::part(meta),
+        }
+    }
+
+    /// Returns whether the file with this content still is what it was.
+    pub fn holds(&self, content: &[u8], meta: &Metadata) -> bool {
+        match self {
+            Self::Whole { .. } => *self == Self::whole(content),
+            Self::Part { .. } => *self == Self::part(meta),
+        }
+    }
+}
+
+impl Seen {
+    /// Remembers a file.
+    pub fn remember(&self, path: &Path, mark: Mark) {
+        self.lock().insert(path.to_owned(), mark);
+    }
+
+    /// Forgets a file that is gone.
+    pub fn forget(&self, path: &Path) {
+        self.lock().remove(path);
+    }
+
+    /// Returns what is remembered of a file.
+    pub fn mark(&self, path: &Path) -> Option<Mark> {
+        self.lock().get(path).copied()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Mark>> {
+        // A panicking tool leaves a map that is still whole.
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,204 @@
+//! Opens files the way tools may: regular files only, never blocking, and as text.
+//!
+//! Every failure knows the code and the sentence the model gets. Writing is in [`crate::atomic`].
+
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use zori_core::tool::{ToolCode, ToolOutput};
+
+/// The largest file that is loaded whole, to be edited (FS-5).
+pub const MAX_LOADED: u64 = 64 << 20;
+
+/// A file that is open for reading.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its canonical path.
+    pub real: PathBuf,
+    /// The file.
+    pub file: File,
+    /// What the open file is.
+    pub meta: Metadata,
+}
+
+/// A file's whole text.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its canonical path.
+    pub real: PathBuf,
+    /// Its content.
+    pub text: String,
+    /// What the file was when it was read.
+    pub meta: Metadata,
+}
+
+/// Why a file cannot be read as text.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// There is no such file.
+    #[error("File not found: {} (ENOENT); check the path", path.display())]
+    NotFound {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The path leads nowhere.
+    #[error("cannot resolve {}: {source}", path.display())]
+    Unresolved {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not a regular file.
+    #[error("{} is a {kind}, not a regular file", path.display())]
+    NotRegular {
+        /// Which.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// It is too large to be loaded.
+    #[error("{} has {len} bytes; files over 64 MiB are not edited here, use a shell command", path.display())]
+    TooLarge {
+        /// Which.
+        path: PathBuf,
+        /// How large.
+        len: u64,
+    },
+    /// It is not text.
+    #[error("{} is not UTF-8 text: {what}; {advice}", path.display())]
+    NotText {
+        /// Which.
+        path: PathBuf,
+        /// What shows it.
+        what: String,
+        /// What to do instead.
+        advice: &'static str,
+    },
+    /// The system said no.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    /// Returns the code of READ-4.
+    pub fn code(&self) -> ToolCode {
+        match self {
+            Self::NotFound { .. } | Self::Unresolved { .. } => ToolCode::PathError,
+            _ => ToolCode::ReadError,
+        }
+    }
+
+    /// Returns the result for the model.
+    pub fn output(&self) -> ToolOutput {
+        ToolOutput::failure(self.code(), self.to_string())
+    }
+
+    /// Sorts an error of the system by what it says about the path.
+    pub fn from_io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.raw_os_error() {
+            Some(libc::ENOENT) => Self::NotFound { path },
+            Some(libc::ENOTDIR | libc::ELOOP | libc::ENAMETOOLONG) => Self::Unresolved { path, source },
+            // A path with a NUL byte never reaches the system.
+            None if source.kind() == io::ErrorKind::InvalidInput => Self::Unresolved { path, source },
+            _ => Self::Io { path, source },
+        }
+    }
+}
+
+/// Opens a regular file. Pipes, sockets and devices are refused without waiting for them (P-5).
+pub fn open(path: &Path) -> Result<Opened, FileError> {
+    let real = fs::canonicalize(path).map_err(|e| FileError::from_io(path, e))?;
+    // Asking first spares a device the side effects of being opened; asking the open file again closes the gap
+    // in which it could have been exchanged.
+    let meta = fs::metadata(&real).map_err(|e| FileError::from_io(path, e))?;
+    regular(path, &meta)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(&real)
+        .map_err(|e| FileError::from_io(path, e))?;
+    let meta = file.metadata().map_err(|e| FileError::from_io(path, e))?;
+    regular(path, &meta)?;
+    Ok(Opened { real, file, meta })
+}
+
+/// Reads a file whole.
+pub fn load(path: &Path) -> Result<Loaded, FileError> {
+    let Opened { real, mut file, meta } = open(path)?;
+    if meta.len() > MAX_LOADED {
+        return Err(FileError::TooLarge { path: path.to_owned(), len: meta.len() });
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    // One byte more than allowed, so that a file that grows meanwhile is noticed and not swallowed.
+    (&mut file)
+        .take(MAX_LOADED + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    if bytes.len() as u64 > MAX_LOADED {
+        return Err(FileError::TooLarge { path: path.to_owned(), len: bytes.len() as u64 });
+    }
+    let text = text(path, bytes, Completeness::Whole)?;
+    Ok(Loaded { real, text, meta })
+}
+
+/// Whether bytes end where the file ends, or may stop inside a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// The file ends here.
+    Whole,
+    /// There is more; an unfinished character at the end is dropped.
+    Cut,
+}
+
+/// Takes bytes as text, or says what they are instead.
+pub fn text(path: &Path, mut bytes: Vec<u8>, completeness: Completeness) -> Result<String, FileError> {
+    if completeness == Completeness::Cut
+        && let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    let not_text =
+        |what: String, advice: &'static str| FileError::NotText { path: path.to_owned(), what, advice };
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(not_text(
+            "it is UTF-16".into(),
+            "convert it with `iconv -f UTF-16 -t UTF-8` in the shell",
+        ));
+    }
+    // A NUL byte is valid UTF-8, but no text has one, and as JSON it costs six bytes.
+    let shell = "inspect it with `xxd` or `file` in the shell";
+    if let Some(at) = bytes.iter().position(|&b| b == 0) {
+        return Err(not_text(format!("binary data (a NUL byte at offset {at})"), shell));
+    }
+    String::from_utf8(bytes)
+        .map_err(|e| not_text(format!("an invalid byte at offset {}", e.utf8_error().valid_up_to()), shell))
+}
+
+/// Returns what a path is called that is no regular file.
+pub fn kind_name(file_type: FileType) -> Option<&'static str> {
+    match file_type {
+        t if t.is_file() => None,
+        t if t.is_dir() => Some("directory"),
+        t if t.is_fifo() => Some("named pipe"),
+        t if t.is_socket() => Some("socket"),
+        t if t.is_block_device() || t.is_char_device() => Some("device"),
+        _ => Some("special file"),
+    }
+}
+
+fn regular(path: &Path, meta: &Metadata) -> Result<(), FileError> {
+    match kind_name(meta.file_type()) {
+        None => Ok(()),
+        Some(kind) => Err(FileError::NotRegular { path: path.to_owned(), kind }),
+    }
+}

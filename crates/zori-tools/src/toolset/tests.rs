@@ -1,0 +1,398 @@
+use std::fmt::Write;
+
+use super::*;
+use crate::dialect::{A0, CLAUDE, Source, ZORI};
+use crate::testing::{Scratch, ask};
+
+fn tools(scratch: &Scratch, dialect: &'static Dialect) -> ToolSet {
+    ToolSet::new(Arc::new(scratch.env()), dialect)
+}
+
+/// The specs as a provider would send them, one tool a paragraph.
+fn specs(dialect: &'static Dialect) -> String {
+    let set = tools(&Scratch::new(), dialect);
+    let mut out = String::new();
+    for spec in set.specs().iter() {
+        writeln!(out, "{}: {}\n{}\n", spec.name, spec.description, spec.schema).unwrap();
+    }
+    out
+}
+
+/// What the model reads after a call.
+fn read(scratch: &Scratch, set: &ToolSet, name: &str, args: &str) -> String {
+    let output = ask(set, name, args);
+    let text = output.text.as_deref().unwrap_or_else(|| output.envelope.get());
+    scratch.hide(text)
+}
+
+#[test]
+fn every_field_of_every_dialect_is_known() {
+    for dialect in dialect::ALL {
+        for entry in dialect.tools {
+            let def = def(entry.kind);
+            for field in entry.fields {
+                if let Source::Canonical(name) = field.source {
+                    assert!(
+                        def.params.iter().any(|p| p.name == name),
+                        "{} {} {name}",
+                        dialect.name,
+                        entry.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_request_stays_small() {
+    let size: usize = tools(&Scratch::new(), &ZORI)
+        .specs()
+        .iter()
+        .map(|spec| spec.name.len() + spec.description.len() + spec.schema.get().len())
+        .sum();
+    assert!(size < 5500, "the tools take {size} bytes of every request");
+}
+
+#[test]
+fn other_dialects_names_are_understood() {
+    let scratch = Scratch::new();
+    scratch.put("f", "one\ntwo\n");
+    let set = tools(&scratch, &ZORI);
+    let whole = r#"{"ok":true,"data":{"path":"$ROOT/f","content":"one\ntwo\n","truncated":false,"bytes":8}}"#;
+    for (name, args) in [
+        ("read", r#"{"file_path":"f"}"#),
+        ("Read", r#"{"file_path":"f"}"#),
+        ("read", r#"{"path":"f","x":1}"#),
+    ] {
+        assert_eq!(read(&scratch, &set, name, args), whole, "{name} {args}");
+    }
+    assert_eq!(
+        read(&scratch, &set, "read_file", r#"{"target":"f","start_line":"2","end_line":2}"#),
+        r#"{"ok":true,"data":{"path":"$ROOT/f","content":"two\n","truncated":false,"bytes":8,"start_line":2,"end_line":2}}"#
+    );
+}
+
+#[test]
+fn calls_that_cannot_be_run() {
+    let scratch = Scratch::new();
+    let zori = tools(&scratch, &ZORI);
+    let claude = tools(&scratch, &CLAUDE);
+    let names = "read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write";
+    let cases = [
+        (&zori, "rm", "{}", format!("unknown_tool: `rm` is not a tool; the tools are {names}")),
+        (&zori, "Task", "{}", format!("unknown_tool: `Task` is not available here; the tools are {names}")),
+        (
+            &zori,
+            "read",
+            "{}",
+            "invalid_input: missing field `path`. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)".into(),
+        ),
+        (
+            &zori,
+            "read",
+            r#"{"path":["f"]}"#,
+            "invalid_input: field `path` must be a string, not a list. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)".into(),
+        ),
+        (
+            &claude,
+            "Write",
+            r#"{"path":"f"}"#,
+            "invalid_input: missing field `content`. Fields of `Write`: `file_path` (a string, required), `content` (a string, required)".into(),
+        ),
+        (
+            &claude,
+            "Bash",
+            r#"{"command":"x","run_in_background":true}"#,
+            "invalid_input: `run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)".into(),
+        ),
+        (
+            &claude,
+            "MultiEdit",
+            r#"{"file_path":"f","edits":[{"old_string":"a"}]}"#,
+            "invalid_input: missing field `edits[0].new_string`. Fields of `MultiEdit`: `file_path` (a string, required), `edits` (a list of objects with old_string, new_string, required)".into(),
+        ),
+        (
+            &claude,
+            "Bash",
+            r#"{"command":"x","timeout":600001}"#,
+            "invalid_input: field `timeout` must be 1 to 600000 milliseconds, not 600001. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)".into(),
+        ),
+        (
+            &claude,
+            "apply_patch",
+            r#"{"patch":"x"}"#,
+            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite".into(),
+        ),
+    ];
+    for (set, name, args, message) in cases {
+        let raw = RawValue::from_string(args.to_owned()).unwrap();
+        let Err(bad) = set.resolve(name, &raw) else { panic!("{name} {args}") };
+        assert_eq!(format!("{}: {}", bad.code.as_str(), bad.message), message);
+    }
+    let deep = format!(r#"{{"path":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let Err(bad) = zori.resolve("read", &RawValue::from_string(deep).unwrap()) else { panic!("too deep") };
+    assert_eq!(bad.code, ToolCode::InvalidInput);
+}
+
+#[test]
+fn the_claude_protocol_reads_plain_text() {
+    let scratch = Scratch::new();
+    scratch.put("src/a.rs", "fn a() {}\nfn b() {}\n");
+    let set = tools(&scratch, &CLAUDE);
+    let calls = [
+        ("Read", r#"{"file_path":"src/a.rs"}"#),
+        ("Read", r#"{"file_path":"src/a.rs","offset":2,"limit":1}"#),
+        ("Read", r#"{"file_path":"src/a.rs","limit":1}"#),
+        ("Read", r#"{"file_path":"none"}"#),
+        ("Write", r#"{"file_path":"new.txt","content":""}"#),
+        ("Read", r#"{"file_path":"new.txt"}"#),
+        ("Write", r#"{"file_path":"new.txt","content":"abc"}"#),
+        ("Edit", r#"{"file_path":"src/a.rs","old_string":"fn","new_string":"pub fn"}"#),
+        ("Edit", r#"{"file_path":"src/a.rs","old_string":"fn","new_string":"pub fn","replace_all":true}"#),
+        (
+            "MultiEdit",
+            r#"{"file_path":"new.txt","edits":[{"old_string":"a","new_string":"b","replace_all":true}]}"#,
+        ),
+        ("Bash", r#"{"command":"true","description":"Do nothing","timeout":500,"run_in_background":false}"#),
+        ("Bash", r#"{"command":"echo out; echo err >&2; exit 2"}"#),
+        ("Bash", r#"{"command":"kill $$"}"#),
+        ("Glob", r#"{"pattern":"**/*.rs"}"#),
+        ("Glob", r#"{"pattern":"**/*.py"}"#),
+        ("Grep", r#"{"pattern":"pub"}"#),
+        ("Grep", r#"{"pattern":"A\\(","-i":true,"output_mode":"content","-C":1,"head_limit":0}"#),
+        ("Grep", r#"{"pattern":"pub","output_mode":"count"}"#),
+        ("Grep", r#"{"pattern":"nothing"}"#),
+        ("LS", r#"{"path":"."}"#),
+        ("TodoWrite", r#"{"todos":[{"content":"x","status":"completed","activeForm":"Doing x"}]}"#),
+    ];
+    let mut out = String::new();
+    for (name, args) in calls {
+        writeln!(out, "> {name} {args}\n{}", read(&scratch, &set, name, args)).unwrap();
+    }
+    set.shutdown();
+    insta::assert_snapshot!(out, @r##"
+    > Read {"file_path":"src/a.rs"}
+    1	fn a() {}
+    2	fn b() {}
+    > Read {"file_path":"src/a.rs","offset":2,"limit":1}
+    2	fn b() {}
+    > Read {"file_path":"src/a.rs","limit":1}
+    1	fn a() {}
+    [cut here: the file has 20 bytes; go on with offset 2]
+    > Read {"file_path":"none"}
+    File not found: $ROOT/none (ENOENT); check the path
+    > Write {"file_path":"new.txt","content":""}
+    Created $ROOT/new.txt (0 bytes)
+    > Read {"file_path":"new.txt"}
+    (the file is empty)
+    > Write {"file_path":"new.txt","content":"abc"}
+    Wrote $ROOT/new.txt (3 bytes)
+    > Edit {"file_path":"src/a.rs","old_string":"fn","new_string":"pub fn"}
+    expected 1 and found 2 occurrences of `old` in $ROOT/src/a.rs; add surrounding lines to make it unique, or ask for all 2
+    > Edit {"file_path":"src/a.rs","old_string":"fn","new_string":"pub fn","replace_all":true}
+    Replaced 2 occurrences in $ROOT/src/a.rs
+    > MultiEdit {"file_path":"new.txt","edits":[{"old_string":"a","new_string":"b","replace_all":true}]}
+    Replaced 1 occurrence in $ROOT/new.txt
+    > Bash {"command":"true","description":"Do nothing","timeout":500,"run_in_background":false}
+    (Bash completed with no output)
+    > Bash {"command":"echo out; echo err >&2; exit 2"}
+    out
+    err
+    Exit code 2
+    > Bash {"command":"kill $$"}
+    (killed by a signal)
+    > Glob {"pattern":"**/*.rs"}
+    src/a.rs
+    > Glob {"pattern":"**/*.py"}
+    No files found
+    > Grep {"pattern":"pub"}
+    src/a.rs
+    > Grep {"pattern":"A\\(","-i":true,"output_mode":"content","-C":1,"head_limit":0}
+    src/a.rs:1:pub fn a() {}
+    src/a.rs-2-pub fn b() {}
+    > Grep {"pattern":"pub","output_mode":"count"}
+    src/a.rs:2
+    > Grep {"pattern":"nothing"}
+    No matches found
+    > LS {"path":"."}
+    new.txt
+    src/
+    > TodoWrite {"todos":[{"content":"x","status":"completed","activeForm":"Doing x"}]}
+    The task list has 1 tasks, 1 of them completed
+    "##);
+}
+
+#[test]
+fn agent_zero_reads_plain_text() {
+    let scratch = Scratch::new();
+    scratch.put("src/a.txt", "one\ntwo\nThree two\n");
+    let set = tools(&scratch, &A0);
+    let calls = [
+        ("read_file", r#"{"file":"src/a.txt"}"#),
+        ("read_file", r#"{"path":"src/a.txt","start_line":2,"end_line":2}"#),
+        ("read", r#"{"path":"src/a.txt","max_bytes":5}"#),
+        ("list_files", "{}"),
+        ("tree", r#"{"dir":"src","include_sizes":"false"}"#),
+        ("search_text", r#"{"query":"TWO"}"#),
+        ("rg", r#"{"text":"TWO","case_sensitive":true}"#),
+        ("search_text", r#"{"query":"t.o"}"#),
+        ("write_file", r#"{"path":"b.json","text":{"a":1}}"#),
+        ("replace_text", r#"{"path":"src/a.txt","find":"two","replace":"zwei"}"#),
+        ("replace_text", r#"{"path":"src/a.txt","old":"e","new":"E","count":0}"#),
+        ("replace_text", r#"{"path":"src/a.txt","old":"absent","new":"x"}"#),
+        ("apply_patch", r#"{"diff":"--- a/b.json\n+++ b/b.json\n@@ -1 +1 @@\n-{\"a\":1}\n+{}\n"}"#),
+        ("terminal", r#"{"command":"cat src/a.txt"}"#),
+        ("shell", r#"{"command":"exit 1"}"#),
+    ];
+    let mut out = String::new();
+    for (name, args) in calls {
+        writeln!(out, "> {name} {args}\n{}", read(&scratch, &set, name, args)).unwrap();
+    }
+    // Text that does not occur is a success there.
+    let nothing = ask(&set, "replace_text", r#"{"path":"src/a.txt","old":"absent","new":"x"}"#);
+    assert_eq!(
+        nothing.envelope.get(),
+        r#"{"ok":true,"data":{"changed":false,"path":"src/a.txt","replacements":0}}"#
+    );
+    set.shutdown();
+    insta::assert_snapshot!(out, @r##"
+    > read_file {"file":"src/a.txt"}
+    one
+    two
+    Three two
+
+    > read_file {"path":"src/a.txt","start_line":2,"end_line":2}
+    two
+
+    > read {"path":"src/a.txt","max_bytes":5}
+    one
+    t... [truncated]
+    > list_files {}
+    src/a.txt (18B)
+    > tree {"dir":"src","include_sizes":"false"}
+    src/a.txt
+    > search_text {"query":"TWO"}
+    src/a.txt:2: two
+    src/a.txt:3: Three two
+    > rg {"text":"TWO","case_sensitive":true}
+    (no matches)
+    > search_text {"query":"t.o"}
+    (no matches)
+    > write_file {"path":"b.json","text":{"a":1}}
+    Created $ROOT/b.json (7 bytes)
+    > replace_text {"path":"src/a.txt","find":"two","replace":"zwei"}
+    Replaced 1 occurrence in $ROOT/src/a.txt
+    > replace_text {"path":"src/a.txt","old":"e","new":"E","count":0}
+    Replaced 4 occurrences in $ROOT/src/a.txt
+    > replace_text {"path":"src/a.txt","old":"absent","new":"x"}
+    Nothing was replaced: `old` was not found in $ROOT/src/a.txt, and no line is like it; read the file again
+    > apply_patch {"diff":"--- a/b.json\n+++ b/b.json\n@@ -1 +1 @@\n-{\"a\":1}\n+{}\n"}
+    updated $ROOT/b.json
+    > terminal {"command":"cat src/a.txt"}
+    onE
+    zwEi
+    ThrEE two
+    > shell {"command":"exit 1"}
+    Exit code 1
+    "##);
+}
+
+#[test]
+fn the_zori_dialect() {
+    insta::assert_snapshot!(specs(&ZORI), @r##"
+    read: Read a text file. Returns at most 51200 bytes; page through larger files with offset and limit.
+    {"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["path"]}
+
+    write: Create or overwrite a file. Missing parent directories are created.
+    {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
+
+    edit: Replace exact text in a file. `old` must occur exactly expected_replacements times (default 1); all are replaced.
+    {"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer"}},"required":["path","old","new"]}
+
+    bash: Run a command with `sh -c` in the root directory, without stdin. Returns stdout, stderr and exit_code; long output is cut in the middle and kept in a file.
+    {"type":"object","properties":{"command":{"type":"string"},"timeout_secs":{"type":"integer","description":"1 to 600"}},"required":["command"]}
+
+    multi_edit: Several edits of one file, in order, all or none.
+    {"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer"}},"required":["old","new"]}}},"required":["path","edits"]}
+
+    glob: Find files by glob pattern, newest first. Skips ignored files and, unless the pattern names them, hidden ones.
+    {"type":"object","properties":{"pattern":{"type":"string","description":"relative to path, e.g. `src/**/*.rs`"},"path":{"type":"string","description":"directory, default `.`"}},"required":["pattern"]}
+
+    grep: Search file contents by regular expression. Skips ignored, hidden and binary files.
+    {"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"glob":{"type":"string","description":"only these files, e.g. `*.rs`; `!` first excludes"},"mode":{"type":"string","enum":["content","files_with_matches","count"],"description":"default content"},"ignore_case":{"type":"boolean"},"context":{"type":"integer","description":"lines around each match"},"limit":{"type":"integer","description":"default 200, max 2000"},"offset":{"type":"integer","description":"matches to skip"}},"required":["pattern"]}
+
+    ls: List a directory with file sizes. Ignored files are left out.
+    {"type":"object","properties":{"path":{"type":"string","description":"default `.`"},"depth":{"type":"integer","description":"levels to list, default 1, max 10"}}}
+
+    apply_patch: Apply a patch to one or more files, all or nothing: a unified diff, or `*** Begin Patch`, then per file `*** Add File: P`, `*** Delete File: P` or `*** Update File: P` (optional `*** Move to: P`) with lines prefixed by blank, - or + under `@@` headers, then `*** End Patch`.
+    {"type":"object","properties":{"patch":{"type":"string"}},"required":["patch"]}
+
+    web_fetch: Fetch a web page; HTML becomes text.
+    {"type":"object","properties":{"url":{"type":"string","description":"http or https"},"raw":{"type":"boolean","description":"return HTML source"}},"required":["url"]}
+
+    todo_write: Replace the task list. Use it for work of several steps and keep it current.
+    {"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}
+    "##);
+}
+
+#[test]
+fn the_claude_dialect() {
+    insta::assert_snapshot!(specs(&CLAUDE), @r##"
+    Read: Read a text file. Returns at most 51200 bytes; page through larger files with offset and limit.
+    {"type":"object","properties":{"file_path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["file_path"]}
+
+    Write: Create or overwrite a file. Missing parent directories are created.
+    {"type":"object","properties":{"file_path":{"type":"string"},"content":{"type":"string"}},"required":["file_path","content"]}
+
+    Edit: Replace exact text in a file. old_string must occur exactly once unless replace_all is set.
+    {"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean","description":"replace every occurrence"}},"required":["file_path","old_string","new_string"]}
+
+    Bash: Run a shell command in the working directory, without stdin.
+    {"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","description":"milliseconds, at most 600000"},"description":{"type":"string","description":"what it does, in 5 to 10 words"}},"required":["command"]}
+
+    MultiEdit: Several edits of one file, in order, all or none.
+    {"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean","description":"replace every occurrence"}},"required":["old_string","new_string"]}}},"required":["file_path","edits"]}
+
+    Glob: Find files by glob pattern, newest first. Skips ignored files and, unless the pattern names them, hidden ones.
+    {"type":"object","properties":{"pattern":{"type":"string","description":"relative to path, e.g. `src/**/*.rs`"},"path":{"type":"string","description":"directory, default `.`"}},"required":["pattern"]}
+
+    Grep: Search file contents by regular expression. Skips ignored, hidden and binary files.
+    {"type":"object","properties":{"pattern":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"glob":{"type":"string","description":"only these files, e.g. `*.rs`; `!` first excludes"},"type":{"type":"string","description":"file type, e.g. `rust`"},"output_mode":{"type":"string","enum":["content","files_with_matches","count"],"description":"default files_with_matches"},"-A":{"type":"integer","description":"lines after each match"},"-B":{"type":"integer","description":"lines before each match"},"-C":{"type":"integer","description":"lines around each match"},"-i":{"type":"boolean"},"multiline":{"type":"boolean","description":"let `.` match line ends"},"head_limit":{"type":"integer","description":"default 200, at most 2000"},"offset":{"type":"integer","description":"matches to skip"}},"required":["pattern"]}
+
+    LS: List a directory with file sizes. Ignored files are left out.
+    {"type":"object","properties":{"path":{"type":"string","description":"default `.`"},"ignore":{"type":"array","items":{"type":"string"},"description":"globs to leave out"}}}
+
+    WebFetch: Fetch a web page; HTML becomes text.
+    {"type":"object","properties":{"url":{"type":"string","description":"http or https"}},"required":["url"]}
+
+    TodoWrite: Replace the task list. Use it for work of several steps and keep it current.
+    {"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}
+    "##);
+}
+
+#[test]
+fn the_a0_dialect() {
+    insta::assert_snapshot!(specs(&A0), @r##"
+    read_file: Read a text file, or some of its lines.
+    {"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the root"},"start_line":{"type":"integer","description":"from 1"},"end_line":{"type":"integer","description":"inclusive"},"max_bytes":{"type":"integer","description":"at most this many bytes"}},"required":["path"]}
+
+    list_files: List the files below a directory.
+    {"type":"object","properties":{"path":{"type":"string","description":"default `.`"},"max_depth":{"type":"integer"},"max_files":{"type":"integer"},"include_sizes":{"type":"boolean","description":"default true"}}}
+
+    search_text: Find lines that contain a text.
+    {"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"max_matches":{"type":"integer","description":"default 50"},"case_sensitive":{"type":"boolean","description":"default false"}},"required":["query"]}
+
+    write_file: Create or overwrite a file. Missing parent directories are created.
+    {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
+
+    replace_text: Replace text in a file: the first `count` occurrences (default 1), or all if it is 0.
+    {"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"count":{"type":"integer"}},"required":["path","old","new"]}
+
+    apply_patch: Apply a patch to one or more files, all or nothing: a unified diff, or `*** Begin Patch`, then per file `*** Add File: P`, `*** Delete File: P` or `*** Update File: P` (optional `*** Move to: P`) with lines prefixed by blank, - or + under `@@` headers, then `*** End Patch`.
+    {"type":"object","properties":{"patch":{"type":"string"}},"required":["patch"]}
+
+    shell: Run a command with `sh -c` in the root directory, without stdin. Returns stdout, stderr and exit_code; long output is cut in the middle and kept in a file.
+    {"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}
+    "##);
+}

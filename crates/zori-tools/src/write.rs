@@ -1,0 +1,200 @@
+//! `write`: creates a file, or replaces its whole content in one step.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::cancel::Cancel;
+use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+
+use crate::atomic::{self, Staged, WriteFailure};
+use crate::change::file_change;
+use crate::def::{Need, Param, ToolDef, Ty};
+use crate::env::ToolEnv;
+use crate::seen::{Mark, Seen};
+use crate::{blocking, paths, textfile};
+
+/// The tool's table entry.
+pub const DEF: ToolDef = ToolDef {
+    kind: ToolKind::Write,
+    about: "Create or overwrite a file. Missing parent directories are created.",
+    params: &[
+        Param { name: "path", aliases: &["file_path"], ty: Ty::Text, need: Need::Required, about: "" },
+        Param { name: "content", aliases: &[], ty: Ty::Text, need: Need::Required, about: "" },
+    ],
+};
+
+/// The tool.
+pub struct Write {
+    env: Arc<ToolEnv>,
+    seen: Arc<Seen>,
+}
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    content: String,
+}
+
+#[derive(Serialize)]
+struct Data {
+    path: String,
+    bytes: usize,
+    created: bool,
+}
+
+impl Write {
+    /// Makes the tool; `seen` is shared with the tools that read.
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+        Self { env, seen }
+    }
+}
+
+impl Tool for Write {
+    fn kind(&self) -> ToolKind {
+        DEF.kind
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        let args: Args = crate::args::typed(args);
+        vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args: Args = crate::args::typed(args);
+        let path = paths::resolve(&self.env, &args.path);
+        let seen = self.seen.clone();
+        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
+            write(&path, &args.content, &seen, cancel).unwrap_or_else(|failure| failure)
+        }))
+    }
+}
+
+fn write(path: &Path, content: &str, seen: &Seen, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
+    };
+    let parent = path.parent().ok_or_else(|| refuse(&"it is a directory"))?;
+    fs::create_dir_all(parent).map_err(|e| {
+        ToolOutput::failure(
+            ToolCode::MkdirError,
+            format!("cannot create the directory {}: {e}", parent.display()),
+        )
+    })?;
+    let target = atomic::follow(path).map_err(|e| refuse(&e))?;
+    let old = Old::look(&target, seen).map_err(|e| refuse(&e))?;
+    if let Some(why) = old.as_ref().and_then(Old::objection) {
+        return Err(refuse(&why));
+    }
+
+    let like = old.as_ref().map(|old| &old.meta);
+    let staged = Staged::new(&target, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
+    match &old {
+        Some(old) => {
+            // The content took time to write; whoever changed the file meanwhile must not lose that change.
+            if !old.still_there(&target) {
+                return Err(refuse(&"it was changed by another process meanwhile; read it again first"));
+            }
+            staged.replace()
+        }
+        None => staged.create(),
+    }
+    .map_err(|e| refuse(&e))?;
+
+    let real = fs::canonicalize(&target).unwrap_or(target);
+    seen.remember(&real, Mark::whole(content.as_bytes()));
+    let data = Data { path: paths::shown(path), bytes: content.len(), created: old.is_none() };
+    let mut output =
+        ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
+    output.changes = match old.map(|old| old.text) {
+        None => file_change(path, None, Some(content)),
+        Some(Some(before)) => file_change(path, Some(&before), Some(content)),
+        Some(None) => None,
+    }
+    .into_iter()
+    .collect();
+    Ok(output)
+}
+
+/// Turns a failure of the file system into the result; a cancelled call is nobody's error.
+pub(crate) fn failed(
+    failure: &WriteFailure,
+    refuse: impl Fn(&dyn std::fmt::Display) -> ToolOutput,
+) -> ToolOutput {
+    match failure {
+        WriteFailure::Cancelled => {
+            ToolOutput::failure(ToolCode::Canceled, "cancelled; the file is unchanged")
+        }
+        WriteFailure::Io(error) => refuse(error),
+    }
+}
+
+/// The file that will be overwritten.
+struct Old {
+    meta: Metadata,
+    /// Its text, where it is text and not too long to be shown.
+    text: Option<String>,
+    /// Whether this session has read it and it is not the same any more.
+    changed: bool,
+}
+
+/// The most that is read of a file only to show what changed.
+const MAX_SHOWN: u64 = 1 << 20;
+
+impl Old {
+    fn look(target: &Path, seen: &Seen) -> io::Result<Option<Self>> {
+        let meta = match fs::metadata(target) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if textfile::kind_name(meta.file_type()).is_some() {
+            return Ok(Some(Self { meta, text: None, changed: false }));
+        }
+        let mark = seen.mark(target);
+        let plausible = mark.is_none_or(|mark| mark.plausible(&meta));
+        if !plausible {
+            return Ok(Some(Self { meta, text: None, changed: true }));
+        }
+        let by_content = matches!(mark, Some(Mark::Whole { .. }));
+        let content =
+            if by_content || meta.len() <= MAX_SHOWN { read_up_to(target, meta.len())? } else { None };
+        let changed = match (mark, &content) {
+            (Some(mark), Some(content)) => !mark.holds(content, &meta),
+            (Some(Mark::Whole { .. }), None) => true,
+            _ => false,
+        };
+        Ok(Some(Self { meta, text: content.and_then(|c| String::from_utf8(c).ok()), changed }))
+    }
+
+    fn objection(&self) -> Option<String> {
+        if let Some(kind) = textfile::kind_name(self.meta.file_type()) {
+            return Some(format!("it is a {kind}, not a regular file"));
+        }
+        self.changed.then(|| "it changed on disk since it was read; read it again, then write".to_owned())
+    }
+
+    fn still_there(&self, target: &PathBuf) -> bool {
+        fs::metadata(target).is_ok_and(|now| Mark::part(&now) == Mark::part(&self.meta))
+    }
+}
+
+/// Reads a file, unless it is unreadable for us: overwriting needs no right to read. A file that has grown past
+/// `len` meanwhile is `None`.
+fn read_up_to(path: &Path, len: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut content = Vec::new();
+    file.take(len + 1).read_to_end(&mut content)?;
+    Ok((content.len() as u64 <= len).then_some(content))
+}
+
+#[cfg(test)]
+mod tests;
