@@ -1,0 +1,250 @@
+//! One answer of the model server: what it says, where it waits, and how it breaks off.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::net::sockopt;
+
+use crate::gate::Gate;
+use crate::http;
+
+/// A scripted answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    parts: Vec<Part>,
+    framing: Framing,
+    end: End,
+}
+
+/// How a connection breaks off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It is closed in good order, but too early.
+    Fin,
+    /// It is reset.
+    Rst,
+    /// It stays open, and nothing more comes.
+    Stall,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Bytes(Vec<u8>),
+    Wait(Gate),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Framing {
+    Chunked,
+    Length,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Complete,
+    /// After this many bytes of the body.
+    Body(usize, Cut),
+    /// Before a byte of the answer.
+    Head(Cut),
+}
+
+impl Reply {
+    /// An event stream, sent as one chunk per event.
+    pub fn sse(stream: impl AsRef<[u8]>) -> Self {
+        let mut reply = Self::new(200, "text/event-stream", Framing::Chunked);
+        reply.parts = events(stream.as_ref()).map(|event| Part::Bytes(event.to_vec())).collect();
+        reply
+    }
+
+    /// A JSON answer.
+    pub fn json(status: u16, body: impl ToString) -> Self {
+        Self::bytes(status, "application/json", body.to_string())
+    }
+
+    /// An answer of any type, sent with its length.
+    pub fn bytes(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        let mut reply = Self::new(status, content_type, Framing::Length);
+        reply.parts.push(Part::Bytes(body.into()));
+        reply
+    }
+
+    /// Never answers; the connection stays open.
+    pub fn stall() -> Self {
+        Self::hang_up(Cut::Stall)
+    }
+
+    /// Takes the request and breaks off without an answer.
+    pub fn hang_up(how: Cut) -> Self {
+        let mut reply = Self::new(200, "text/plain", Framing::Chunked);
+        reply.end = End::Head(how);
+        reply
+    }
+
+    fn new(status: u16, content_type: &str, framing: Framing) -> Self {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        Self { status, headers, parts: Vec::new(), framing, end: End::Complete }
+    }
+
+    /// Answers with another status.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Adds a header, or replaces the one of that name.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Waits at the gate before going on with what is added later.
+    #[must_use]
+    pub fn wait(mut self, gate: &Gate) -> Self {
+        self.parts.push(Part::Wait(gate.clone()));
+        self
+    }
+
+    /// Waits at the gate after this many events (or chunks), and at the end where there are fewer.
+    #[must_use]
+    pub fn wait_after(mut self, events: usize, gate: &Gate) -> Self {
+        let at = events.min(self.parts.len());
+        self.parts.insert(at, Part::Wait(gate.clone()));
+        self
+    }
+
+    /// Goes on with more of the event stream.
+    #[must_use]
+    pub fn then(mut self, stream: impl AsRef<[u8]>) -> Self {
+        self.parts.extend(events(stream.as_ref()).map(|event| Part::Bytes(event.to_vec())));
+        self
+    }
+
+    /// Sends the body in chunks of this many bytes, whatever they cut through.
+    #[must_use]
+    pub fn chunks_of(mut self, size: usize) -> Self {
+        let mut parts = Vec::new();
+        for part in self.parts {
+            match part {
+                Part::Bytes(bytes) => parts.extend(bytes.chunks(size).map(|c| Part::Bytes(c.to_vec()))),
+                Part::Wait(gate) => parts.push(Part::Wait(gate)),
+            }
+        }
+        self.parts = parts;
+        self.framing = Framing::Chunked;
+        self
+    }
+
+    /// Breaks off after this many bytes of the body.
+    #[must_use]
+    pub fn cut_after(mut self, bytes: usize, how: Cut) -> Self {
+        self.end = End::Body(bytes, how);
+        self
+    }
+
+    /// Returns the number of bytes of the whole body.
+    pub fn body_len(&self) -> usize {
+        self.parts.iter().map(|part| if let Part::Bytes(b) = part { b.len() } else { 0 }).sum()
+    }
+
+    /// Sends the answer. Returns whether the connection can be used again.
+    pub(crate) fn play(&self, stream: &mut TcpStream, closing: &dyn Fn() -> bool) -> io::Result<bool> {
+        if let End::Head(how) = self.end {
+            break_off(stream, how, closing)?;
+            return Ok(false);
+        }
+        let mut headers = self.headers.clone();
+        headers.push(match self.framing {
+            Framing::Chunked => ("transfer-encoding".to_owned(), "chunked".to_owned()),
+            Framing::Length => ("content-length".to_owned(), self.body_len().to_string()),
+        });
+        http::write_head(stream, self.status, &headers)?;
+        let mut left = if let End::Body(bytes, _) = self.end { bytes } else { usize::MAX };
+        for part in &self.parts {
+            match part {
+                Part::Wait(gate) if !gate.pass(closing) => return Ok(false),
+                Part::Wait(_) => {}
+                Part::Bytes(bytes) => {
+                    let piece = &bytes[..bytes.len().min(left)];
+                    left -= piece.len();
+                    match self.framing {
+                        // An empty chunk would end the body.
+                        Framing::Chunked if piece.is_empty() => {}
+                        Framing::Chunked => http::write_chunk(stream, piece)?,
+                        Framing::Length => stream.write_all(piece)?,
+                    }
+                }
+            }
+            if let (0, End::Body(_, how)) = (left, self.end) {
+                break_off(stream, how, closing)?;
+                return Ok(false);
+            }
+        }
+        if let Framing::Chunked = self.framing {
+            stream.write_all(b"0\r\n\r\n")?;
+        }
+        Ok(true)
+    }
+}
+
+/// Splits a stream after each blank line; what follows the last one is a piece too.
+fn events(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = stream;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = |mark: &[u8]| rest.windows(mark.len()).position(|w| w == mark).map(|at| at + mark.len());
+        let end = [end(b"\n\n"), end(b"\r\n\r\n"), end(b"\r\r")].into_iter().flatten().min();
+        let (event, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        Some(event)
+    })
+}
+
+fn break_off(stream: &mut TcpStream, how: Cut, closing: &dyn Fn() -> bool) -> io::Result<()> {
+    match how {
+        // Dropping the stream closes it; with bytes unread that would be a reset, but a request is read in full.
+        Cut::Fin => Ok(()),
+        // A linger time of zero turns closing into a reset.
+        Cut::Rst => Ok(sockopt::set_socket_linger(&*stream, Some(Duration::ZERO))?),
+        Cut::Stall => {
+            stream.set_read_timeout(Some(Duration::from_millis(20)))?;
+            let mut byte = [0];
+            while !closing() {
+                match stream.read(&mut byte) {
+                    Ok(0) => return Ok(()),
+                    Ok(_) => {}
+                    Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                    Err(e) => return Err(e),
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_split_after_each_event() {
+        let pieces: Vec<_> = events(b"a\n\nb\r\n\r\nc\r\rd").map(String::from_utf8_lossy).collect();
+        assert_eq!(pieces, ["a\n\n", "b\r\n\r\n", "c\r\r", "d"]);
+        assert_eq!(events(b"").count(), 0);
+    }
+
+    #[test]
+    fn chunks_cut_through_events() {
+        let reply = Reply::sse("ab\n\ncd\n\n").chunks_of(3);
+        let sizes: Vec<_> =
+            reply.parts.iter().map(|p| if let Part::Bytes(b) = p { b.len() } else { 0 }).collect();
+        assert_eq!((sizes, reply.body_len()), (vec![3, 1, 3, 1], 8));
+    }
+}
