@@ -66,7 +66,9 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         let mut jobs = self.request(calls);
         let mut cancelled = self.approve(&mut jobs).await.err();
         let mut effects = false;
-        if cancelled.is_none() {
+        // What was said so far goes out before anything is done; when nobody takes it any more, nothing is.
+        self.emitter.idle();
+        if cancelled.is_none() && self.emitter.stop().is_none() {
             let ready: Vec<_> = jobs.iter_mut().map(|job| job.ready.take()).collect();
             effects = ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
             cancelled = self.execute(&mut jobs, &ready).await.err();

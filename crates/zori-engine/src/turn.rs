@@ -12,7 +12,7 @@ use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::message::{Block, ToolCall, ToolInput};
 use zori_core::outcome::{CancelCause, Outcome};
-use zori_core::provider::{ChunkStream, Request, StopReason};
+use zori_core::provider::{Chunk, ChunkStream, Request, StopReason};
 use zori_core::render::{Sink, Stop};
 use zori_core::usage::Usage;
 
@@ -164,6 +164,9 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             delivery: settings.delivery,
         };
         engine.emitter.idle();
+        if let Some(stop) = engine.emitter.stop() {
+            return Err(Cut::Stopped(stop.clone()));
+        }
         let mut stream = self.control.until(engine.provider.stream(&request)).await?.map_err(Cut::Failed)?;
         while let Some(chunk) = self.next_chunk(&mut stream).await? {
             if let Some(shown) = assembly.push(chunk?).map_err(Cut::Failed)? {
@@ -176,20 +179,31 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         Ok(())
     }
 
-    /// Waits for the next chunk. Before it really has to wait, it lets the outlet write out what it holds.
-    async fn next_chunk(
-        &mut self,
-        stream: &mut ChunkStream,
-    ) -> Result<Option<Result<zori_core::provider::Chunk, Cut>>, Cut> {
+    /// Waits for the next chunk. Before it really has to wait, it lets the outlet write out what it holds; an outlet
+    /// whose reader is gone is found out there and waits for nothing more.
+    ///
+    /// A provider hands its chunks over one by one, so that the stream often has to be asked twice although more has
+    /// arrived already. Only when the second answer is "not yet", too, there is really something to wait for: a
+    /// burst of deltas is then one write, and a slow stream still writes each of them at once.
+    async fn next_chunk(&mut self, stream: &mut ChunkStream) -> Result<Option<Result<Chunk, Cut>>, Cut> {
         let emitter = &mut self.engine.emitter;
+        let mut asked_twice = false;
         let polled = poll_fn(|cx| match stream.as_mut().poll_next(cx) {
-            Poll::Pending => {
-                emitter.idle();
+            Poll::Ready(chunk) => Poll::Ready(Ok(chunk)),
+            Poll::Pending if !asked_twice => {
+                asked_twice = true;
+                cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            ready => ready,
+            Poll::Pending => {
+                emitter.idle();
+                match emitter.stop() {
+                    Some(stop) => Poll::Ready(Err(Cut::Stopped(stop.clone()))),
+                    None => Poll::Pending,
+                }
+            }
         });
-        Ok(self.control.until(polled).await?.map(|chunk| chunk.map_err(Cut::Failed)))
+        Ok(self.control.until(polled).await??.map(|chunk| chunk.map_err(Cut::Failed)))
     }
 
     /// Takes a complete reply into the conversation.

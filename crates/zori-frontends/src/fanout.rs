@@ -87,7 +87,8 @@ impl Fanout {
     /// Tells the user once that records are lost; again only after saving has worked in between.
     fn tell_unsaved(&mut self, event: &Event, error: &LogError) {
         if !std::mem::replace(&mut self.told_unsaved, true) {
-            let text = format!("Failed to save session: {error}");
+            let end = if self.session_required { "; stopping, since `session_required` is set" } else { "" };
+            let text = format!("Failed to save session: {error}{end}");
             let kind = EventKind::Notice { level: NoticeLevel::Warning, code: "session_not_saved", text };
             let notice = Event { kind, ..event.clone() };
             self.each(|renderer| renderer.on_event(&notice));

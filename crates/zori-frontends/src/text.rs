@@ -191,9 +191,14 @@ fn result_line(done: &ToolFinished) -> Option<String> {
     match (done.duration, failure.code) {
         (None, ToolCode::Canceled) => None,
         (None, ToolCode::PermissionDenied) => Some(format!("Tool denied: {name}: {message}")),
-        _ if done.kind == Some(ToolKind::Bash) => Some(format!("Tool finished: {name} error=\"{message}\"")),
+        _ if is_shell(done) => Some(format!("Tool finished: {name} error=\"{message}\"")),
         (_, code) => Some(format!("Tool failed: {name} {}: {message}", code.as_str())),
     }
+}
+
+/// Returns whether the call was for the shell. One whose arguments made no sense has nothing but its name to tell.
+fn is_shell(done: &ToolFinished) -> bool {
+    done.kind.map_or(done.name.eq_ignore_ascii_case("bash"), |kind| kind == ToolKind::Bash)
 }
 
 impl Renderer for TextRenderer {

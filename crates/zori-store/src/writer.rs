@@ -33,7 +33,14 @@ pub struct SessionWriter {
     in_turn: bool,
     /// Calls of this turn that may change something.
     effective: HashSet<CallId>,
+    /// What must not get into the file, as it would stand in a JSON string; empty if there is nothing.
+    secret: String,
 }
+
+/// A shorter secret is none that would deserve the name, and would tear holes into every record.
+const MIN_SECRET: usize = 8;
+/// What stands where a secret was (DECISIONS 31).
+const REDACTED: &str = "[REDACTED]";
 
 /// What the first line of a new session says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +74,27 @@ impl SessionWriter {
 
     fn on(medium: Box<dyn Medium>, path: PathBuf, new: NewSession, durability: Durability) -> Self {
         let appender = Appender::new(medium);
-        Self { appender, path, new, durability, in_turn: false, effective: HashSet::new() }
+        let (in_turn, effective, secret) = (false, HashSet::new(), String::new());
+        Self { appender, path, new, durability, in_turn, effective, secret }
+    }
+
+    /// Keeps the provider's key out of the file, whoever brings it up (CFG-4).
+    #[must_use]
+    pub fn without_secret(mut self, secret: &str) -> Self {
+        if secret.len() >= MIN_SECRET {
+            let quoted = serde_json::to_string(secret).expect("a string is JSON");
+            self.secret = quoted[1..quoted.len() - 1].to_owned();
+        }
+        self
+    }
+
+    fn redacted(&self, line: Vec<u8>) -> Vec<u8> {
+        match str::from_utf8(&line) {
+            Ok(text) if !self.secret.is_empty() && text.contains(&self.secret) => {
+                text.replace(&self.secret, REDACTED).into_bytes()
+            }
+            _ => line,
+        }
     }
 
     fn is_kept(&self, event: &Event) -> bool {
@@ -108,6 +135,7 @@ impl SessionWriter {
         let mut outcome = Ok(());
         if self.is_kept(event) {
             for line in encode::lines(event) {
+                let line = self.redacted(line);
                 let meta = || encode::meta(event.at, &self.new.root, self.new.parent.as_ref());
                 let gap = |lost| encode::gap(event.at, lost);
                 outcome = outcome.and(self.appender.append(&line, meta, gap));

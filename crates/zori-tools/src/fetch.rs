@@ -134,7 +134,7 @@ impl Fetch {
             cut,
         };
         // Rendering takes a moment for a large page; the time limit is the one around all of this.
-        Ok(blocking::run(cx.cancel, None, move |_| page.output()).await)
+        Ok(blocking::run(cx.cancel, None, move |cancel| page.output(cancel)).await)
     }
 }
 

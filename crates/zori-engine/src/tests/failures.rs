@@ -144,6 +144,9 @@ fn a_closed_outlet_ends_the_turn_wherever_it_is() {
             assert!(events.last().unwrap().starts_with("turn over: OutputClosed"), "{at}: {events:#?}");
             let count = |what: &str| events.iter().filter(|e| e.starts_with(what)).count();
             assert_eq!(count("requested"), count("finished"), "{at}: {events:#?}");
+            // Nothing is begun for a reader that is known to be gone: no request, and no tool.
+            assert_eq!(stage.requests().len(), usize::from(at > 1), "{at}: {events:#?}");
+            assert_eq!(count("started") > 0, at > 6, "{at}: {events:#?}");
         });
     }
 }

@@ -109,8 +109,10 @@ fn a_session_that_cannot_be_saved_is_told_once() {
 
 #[test]
 fn a_session_that_must_be_saved() {
-    let (mut fanout, _) = fanout(vec![false], vec![], true);
+    let (mut fanout, seen) = fanout(vec![false], vec![], true);
     assert_eq!(fanout.emit(&prompt()), Err(Stop::NotSaved("/s: disk full".to_owned())));
+    let notice = "Failed to save session: /s: disk full; stopping, since `session_required` is set";
+    assert!(calls(&seen).contains(&format!("a session_not_saved: {notice}")));
     assert_eq!(fanout.emit(&turn_over()), Ok(()));
 }
 

@@ -132,6 +132,14 @@ fn shell_lines() {
         let requested = "Tool requested: bash command=\"ls\\necho \"a\"\"\n";
         check(&events, "", &format!("{requested}⚙ Running bash... Done. (0.01s)\n{line}"));
     }
+    // Arguments that made no sense: the tool was never found out.
+    let EventKind::ToolFinished(mut done) =
+        finished("1", "bash", failed(ToolCode::InvalidInput, "m"), None).kind
+    else {
+        unreachable!("it is what `finished` makes")
+    };
+    done.kind = None;
+    check(&[event(EventKind::ToolFinished(done))], "", "Tool finished: bash error=\"m\"\n");
 }
 
 #[test]

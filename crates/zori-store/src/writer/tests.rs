@@ -435,3 +435,22 @@ fn a_rewritten_file_is_appended_to() {
     drop(file);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+/// CFG-4: in whatever record it turns up, and nothing else of it changes.
+#[test]
+fn a_secret_stays_out_of_the_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let mut log = writer(&dir, Durability::Process).without_secret("key-\"12345");
+    log.append(&prompt("is key-\"12345 right?")).unwrap();
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("is [REDACTED] right?")]));
+}
+
+#[test]
+fn a_word_too_short_to_be_a_secret_is_none() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let mut log = writer(&dir, Durability::Process).without_secret("user");
+    log.append(&prompt("hi")).unwrap();
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("hi")]));
+}

@@ -1,9 +1,14 @@
 //! A fetched page, turned into text of bounded size.
 
+use std::io::{self, Read};
+
 use serde::Serialize;
+use zori_core::cancel::Cancel;
 use zori_core::text::prefix;
 use zori_core::tool::{ToolCode, ToolOutput};
 use zori_core::transport::HttpResponse;
+
+use crate::walk::place::cancelled;
 
 /// How much text a result holds.
 const MAX_TEXT: usize = 100 << 10;
@@ -68,9 +73,10 @@ struct Data<'a> {
 
 impl Page {
     /// Returns the result for the model.
-    pub fn output(&self) -> ToolOutput {
-        let text = match text(&self.body, self.kind) {
+    pub fn output(&self, cancel: &Cancel) -> ToolOutput {
+        let text = match text(&self.body, self.kind, cancel) {
             Ok(text) => text,
+            Err(_) if cancel.is_cancelled() => return cancelled(),
             Err(error) => {
                 return ToolOutput::failure(
                     ToolCode::FetchError,
@@ -92,16 +98,35 @@ impl Page {
 
 /// Returns the beginning of a page on one line, to be quoted in a message.
 pub fn quote(body: &[u8], kind: PageKind, max: usize) -> String {
-    let text = text(body, kind).unwrap_or_default();
+    let text = text(body, kind, &Cancel::new()).unwrap_or_default();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     prefix(&words, max).to_owned()
 }
 
-fn text(body: &[u8], kind: PageKind) -> Result<String, html2text::Error> {
+fn text(body: &[u8], kind: PageKind, cancel: &Cancel) -> Result<String, html2text::Error> {
     match kind {
-        PageKind::Html => {
-            html2text::config::plain().no_table_borders().allow_width_overflow().string_from_read(body, WIDTH)
-        }
+        PageKind::Html => html2text::config::plain()
+            .no_table_borders()
+            .allow_width_overflow()
+            .string_from_read(Polled { body, cancel }, WIDTH),
         PageKind::Text => Ok(String::from_utf8_lossy(body).into_owned()),
+    }
+}
+
+/// A body that ends with an error when the call is cancelled. The parser's time grows with the square of how deep
+/// elements are nested, so a hostile page could keep it busy for hours.
+struct Polled<'a> {
+    body: &'a [u8],
+    cancel: &'a Cancel,
+}
+
+impl Read for Polled<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("canceled"));
+        }
+        // Small pieces, because a deeply nested one takes long.
+        let piece = buffer.len().min(512);
+        self.body.read(&mut buffer[..piece])
     }
 }

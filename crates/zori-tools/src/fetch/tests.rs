@@ -1,3 +1,5 @@
+//! The tool against a transport that answers from memory.
+
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -5,8 +7,11 @@ use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use zori_core::cancel::Cancel;
+use zori_core::transport::Transport;
 
 use super::*;
+use crate::testing;
 use crate::walk::tree::{call, env_with, raw};
 
 /// Answers every request the same way, and remembers the last one.
@@ -30,7 +35,7 @@ impl Fake {
     }
 }
 
-impl zori_core::transport::Transport for Fake {
+impl Transport for Fake {
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
         let url = format!("{}/final", request.url);
         *self.asked.lock().unwrap() = Some(request);
@@ -46,17 +51,17 @@ impl zori_core::transport::Transport for Fake {
     }
 }
 
-/// A body in pieces; without an end if the last piece is empty.
+/// A body in pieces; an empty one is where it stays stuck.
 struct Chunks<B>(VecDeque<Result<Vec<u8>, TransportFailure>>, PhantomData<fn() -> B>);
 
 impl<B: From<Vec<u8>>> Stream for Chunks<B> {
     type Item = Result<B, TransportFailure>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.0.pop_front() {
-            Some(Ok(chunk)) if chunk.is_empty() => Poll::Pending,
-            chunk => Poll::Ready(chunk.map(|chunk| chunk.map(Into::into))),
+        if matches!(self.0.front(), Some(Ok(chunk)) if chunk.is_empty()) {
+            return Poll::Pending;
         }
+        Poll::Ready(self.0.pop_front().map(|chunk| chunk.map(Into::into)))
     }
 }
 
@@ -182,19 +187,53 @@ fn large_pages_are_cut() {
             "é".repeat(51_200)
         )
     );
-    // More than five MiB, of which the rendered text is short, and after which reading would never end.
-    let mut chunks = vec![Ok(format!("<p>short<!--{}", "x".repeat(1 << 20)).into_bytes()); 6];
-    chunks.push(Ok(Vec::new()));
-    let huge = Fake { chunks, ..Fake::new(200, "text/html", "") };
+}
+
+#[test]
+fn reading_stops_at_the_bound() {
+    let body = |chunks: &[&str]| -> ByteStream {
+        let chunks = chunks.iter().map(|chunk| Ok(chunk.as_bytes().to_vec()));
+        Box::pin(Chunks(chunks.collect(), PhantomData))
+    };
+    let read = |chunks: &[&str]| testing::runtime().block_on(read(&mut body(chunks), 8)).unwrap();
+    assert_eq!(read(&["1234", "5678"]), (b"12345678".to_vec(), false));
+    // Were the rest read, it would wait for ever.
+    assert_eq!(read(&["1234", "56789", ""]), (b"12345678".to_vec(), true));
+    let page = Page { cut: true, ..page("<p>begin") };
     assert_eq!(
-        fetch(huge, PLAIN),
-        r#"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html","content":"short\n","truncated":true}}"#
+        page.output(&Cancel::new()).envelope.get(),
+        r#"{"ok":true,"data":{"url":"https://example.com","status":200,"content_type":"","content":"begin\n","truncated":true}}"#
     );
 }
 
-/// Deep nesting must neither overflow the stack nor take for ever.
+fn page(html: &str) -> Page {
+    Page {
+        url: "https://example.com".to_owned(),
+        status: 200,
+        content_type: None,
+        kind: PageKind::Html,
+        body: html.into(),
+        cut: false,
+    }
+}
+
+/// Deep nesting must not overflow the stack.
 #[test]
-fn hostile_html_is_survived() {
+fn deeply_nested_html_is_survived() {
     let nested = format!("{}x", "<div><table><tr><td>".repeat(2_000));
-    assert!(fetch(Fake::new(200, "text/html", &nested), PLAIN).starts_with(r#"{"ok":true"#));
+    assert_eq!(
+        fetch(Fake::new(200, "text/html", &nested), PLAIN),
+        r#"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html","content":"x\n","truncated":false}}"#
+    );
+}
+
+/// This page would keep the parser busy for minutes.
+#[test]
+fn rendering_stops_when_the_call_is_cancelled() {
+    let cancel = Cancel::new();
+    cancel.cancel();
+    assert_eq!(
+        page(&"<div>".repeat(200_000)).output(&cancel).envelope.get(),
+        failure("canceled", "Stopped before it was done")
+    );
 }

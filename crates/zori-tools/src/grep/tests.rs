@@ -1,3 +1,5 @@
+//! The tool in scratch trees.
+
 use std::fs::OpenOptions;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};

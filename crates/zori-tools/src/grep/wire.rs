@@ -101,7 +101,8 @@ fn content<'a>(page: &mut Paging, files: impl Iterator<Item = (Cow<'a, str>, &'a
             let context = line.kind == LineKind::Context;
             let size = path.len() + line.text.len();
             // Context is shown with the matches around it.
-            if if context { page.skip == 0 && page.fits(size) } else { page.takes(size) } {
+            let shown = if context { page.skip == 0 && page.fits(size) } else { page.takes(size) };
+            if shown {
                 matches.push(Match { path: path.clone(), line: line.number, text: &line.text, context });
             }
         }

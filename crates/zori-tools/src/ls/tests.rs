@@ -1,3 +1,5 @@
+//! The tool in scratch trees.
+
 use std::os::unix::fs::symlink;
 
 use super::*;

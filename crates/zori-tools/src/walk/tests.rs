@@ -1,3 +1,5 @@
+//! What a walk sees, and how it ends.
+
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 
