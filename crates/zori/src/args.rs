@@ -1,0 +1,236 @@
+//! From argv to [`LowArgs`]: what was typed, by the flag and command tables, before anything is looked up.
+//!
+//! clap does the parsing and the help; it is fed from the tables, so that nothing is said twice.
+
+pub mod flags;
+
+use std::ffi::OsString;
+
+use clap::builder::{Arg, ArgAction, Command as Clap, ValueHint};
+use clap::error::ErrorKind;
+
+use crate::args::flags::{Flag, GLOBAL, Shown};
+use crate::command_error::{CommandError, ErrorCode};
+use crate::commands::{self, COMMANDS, Command};
+use crate::profile::{Bare, Profile};
+use crate::terminal::Terminal;
+
+/// What was typed.
+#[derive(Clone, Debug, Default)]
+pub struct LowArgs {
+    /// `--root`.
+    pub root: Option<String>,
+    /// `--system-prompt`.
+    pub system_prompt: Option<String>,
+    /// `--session`.
+    pub session: Option<String>,
+    /// `--no-save`.
+    pub no_save: bool,
+    /// `--provider`.
+    pub provider: Option<String>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--prompt`.
+    pub prompt: Option<String>,
+    /// The spellings of the output setting, with what each asks for.
+    pub outputs: Vec<(&'static str, String)>,
+    /// `--retries`.
+    pub retries: Option<u32>,
+    /// `--retry-delay`, in milliseconds.
+    pub retry_delay_ms: Option<u64>,
+    /// `--keep`.
+    pub keep: bool,
+    /// Arguments without a flag.
+    pub positionals: Vec<String>,
+}
+
+/// What argv asks for.
+pub enum Parsed {
+    /// A text: help or version.
+    Help(String),
+    /// A command.
+    Run(&'static Command, Box<LowArgs>),
+}
+
+/// Parses. All problems are usage errors; nothing has happened yet.
+pub fn parse(profile: &Profile, argv: &[OsString]) -> Result<Parsed, CommandError> {
+    let (argv, shown) = take_all(profile, argv);
+    let mut root = build(profile, shown);
+    let matches = match root.try_get_matches_from_mut(argv) {
+        Ok(matches) => matches,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            return Ok(Parsed::Help(error.to_string()));
+        }
+        Err(error) => return Err(usage(profile, &error)),
+    };
+    let mut path = Vec::new();
+    let mut deepest = &matches;
+    while let Some((name, inner)) = deepest.subcommand() {
+        path.push(name);
+        deepest = inner;
+    }
+    let command = match path.as_slice() {
+        [] => match bare(
+            profile,
+            deepest.contains_id("prompt") && deepest.get_one::<String>("prompt").is_some(),
+        ) {
+            Some(command) => command,
+            None => return Ok(Parsed::Help(root.render_help().to_string())),
+        },
+        path => match COMMANDS.iter().find(|command| command.path == path) {
+            Some(command) => command,
+            // A group such as `sessions` without a command of it.
+            None => return Err(incomplete(profile, path)),
+        },
+    };
+    let mut args = LowArgs::default();
+    for flag in GLOBAL.iter().chain(command.flags) {
+        flag.read(deepest, &mut args).map_err(|why| CommandError::new(ErrorCode::Usage, why))?;
+    }
+    if !command.args.is_empty() && !path.is_empty() {
+        args.positionals = deepest.get_many::<String>("args").into_iter().flatten().cloned().collect();
+    }
+    Ok(Parsed::Run(command, Box::new(args)))
+}
+
+/// What a call without a command means (DECISIONS 6, 19, 23).
+fn bare(profile: &Profile, prompt: bool) -> Option<&'static Command> {
+    if prompt {
+        return Some(&commands::EXEC);
+    }
+    let chat = Terminal::detect().interactive() || profile.bare_without_terminal == Bare::Chat;
+    chat.then_some(&commands::CHAT)
+}
+
+/// Builds the parser for a profile.
+pub fn build(profile: &Profile, shown: Shown) -> Clap {
+    let mut root = Clap::new(profile.name)
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(profile.about)
+        .disable_help_subcommand(true)
+        .subcommand_negates_reqs(true)
+        .after_help(
+            "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\
+             `--help --all` shows every option.",
+        );
+    root = root.arg(flags::PROMPT.arg(shown));
+    for flag in GLOBAL {
+        root = root.arg(flag.arg(shown).global(true));
+    }
+    for command in COMMANDS {
+        root = attach(root, command, shown);
+    }
+    root
+}
+
+fn attach(root: Clap, command: &'static Command, shown: Shown) -> Clap {
+    match command.path {
+        [] => root,
+        [name] => root.subcommand(leaf(name, command, shown)),
+        [group, name] => {
+            let inner = leaf(name, command, shown);
+            if root.find_subcommand(group).is_some() {
+                root.mut_subcommand(group, |parent| parent.subcommand(inner))
+            } else {
+                let about = commands::GROUPS.iter().find(|(g, _)| g == group).map_or("", |(_, about)| about);
+                let parent = Clap::new(*group).about(about).disable_help_subcommand(true);
+                root.subcommand(parent.subcommand(inner))
+            }
+        }
+        longer => unreachable!("a command path has at most two words, not {longer:?}"),
+    }
+}
+
+fn leaf(name: &'static str, command: &'static Command, shown: Shown) -> Clap {
+    let mut leaf = Clap::new(name).about(command.about).after_help(command.after_help);
+    for flag in command.flags {
+        leaf = leaf.arg(flag.arg(shown));
+    }
+    if let [arg] = command.args {
+        let positional = Arg::new("args").value_name(arg.name).help(arg.about).required(arg.required);
+        leaf = leaf.arg(positional.action(ArgAction::Set).value_hint(ValueHint::Other));
+    }
+    leaf
+}
+
+/// Takes `--all` out when help is asked for: `--help --all` in any order.
+fn take_all(profile: &Profile, argv: &[OsString]) -> (Vec<OsString>, Shown) {
+    let help = argv.iter().any(|arg| arg == "--help" || arg == "-h");
+    let mut rest = vec![OsString::from(profile.name)];
+    if help && argv.iter().any(|arg| arg == "--all") {
+        rest.extend(argv.iter().filter(|arg| *arg != "--all").cloned());
+        return (rest, Shown::All);
+    }
+    rest.extend(argv.iter().cloned());
+    (rest, Shown::Common)
+}
+
+fn incomplete(profile: &Profile, path: &[&str]) -> CommandError {
+    let group = path.join(" ");
+    let names: Vec<_> = COMMANDS
+        .iter()
+        .filter(|c| c.path.starts_with(path))
+        .map(|c| format!("`{}`", c.path.join(" ")))
+        .collect();
+    CommandError::new(ErrorCode::Usage, format!("`{} {group}` needs a command", profile.name))
+        .hint(format!("one of {}", names.join(", ")))
+}
+
+/// Says a parse error in our words: what is wrong, what may be meant, where the help is.
+fn usage(profile: &Profile, error: &clap::Error) -> CommandError {
+    let text = error.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
+    let mut message = first.to_owned();
+    let mut hints = Vec::new();
+    for line in lines.map(str::trim) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            // What follows `--` is no prompt here, so that advice would lead nowhere.
+            if !tip.starts_with("to pass") {
+                hints.push(quoted(tip));
+            }
+        } else if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        } else if !line.is_empty() {
+            message.push(' ');
+            message.push_str(line);
+        }
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        hints.push(format!("for a prompt: `{} -p TEXT`", profile.name));
+    }
+    hints.push(format!("`{} --help` shows what there is", profile.name));
+    CommandError { code: ErrorCode::Usage, message: quoted(&message), hints }
+}
+
+/// Puts literals in backticks, as everywhere else.
+fn quoted(text: &str) -> String {
+    text.replace('\'', "`")
+}
+
+impl Flag {
+    /// Returns the flag as clap knows it.
+    fn arg(&self, shown: Shown) -> Arg {
+        let mut arg = Arg::new(self.long).long(self.long).help(self.about);
+        if let Some(short) = self.short {
+            arg = arg.short(short);
+        }
+        arg = arg.aliases(self.aliases.iter().copied());
+        arg = match self.value {
+            Some(name) => arg.value_name(name).action(ArgAction::Set).allow_hyphen_values(true),
+            None => arg.action(ArgAction::SetTrue),
+        };
+        arg.hide(self.shown == Shown::All && shown == Shown::Common)
+    }
+
+    fn read(&self, matches: &clap::ArgMatches, args: &mut LowArgs) -> Result<(), String> {
+        match self.value {
+            Some(_) => match matches.get_one::<String>(self.long) {
+                Some(value) => (self.apply)(args, value),
+                None => Ok(()),
+            },
+            None if matches.get_flag(self.long) => (self.apply)(args, ""),
+            None => Ok(()),
+        }
+    }
+}

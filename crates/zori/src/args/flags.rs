@@ -1,0 +1,134 @@
+//! The flags, as a table. Parsing, help, the reference page and later the manifest walk it.
+
+use super::LowArgs;
+
+/// A flag.
+pub struct Flag {
+    /// The long name, without dashes.
+    pub long: &'static str,
+    /// The short name.
+    pub short: Option<char>,
+    /// Other long names; not shown.
+    pub aliases: &'static [&'static str],
+    /// What its value is called; a switch has none.
+    pub value: Option<&'static str>,
+    /// What it does.
+    pub about: &'static str,
+    /// Where help shows it.
+    pub shown: Shown,
+    /// Takes the value down; an error says what is wrong with it.
+    pub apply: fn(&mut LowArgs, &str) -> Result<(), String>,
+}
+
+/// Where help shows a flag, and what help shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// In the short help.
+    Common,
+    /// Only with `--all`.
+    All,
+}
+
+const fn flag(
+    long: &'static str,
+    value: Option<&'static str>,
+    about: &'static str,
+    apply: fn(&mut LowArgs, &str) -> Result<(), String>,
+) -> Flag {
+    Flag { long, short: None, aliases: &[], value, about, shown: Shown::Common, apply }
+}
+
+/// `-p`, for the commands that take a prompt.
+pub const PROMPT: Flag = Flag {
+    short: Some('p'),
+    ..flag("prompt", Some("TEXT"), "The prompt; `-` reads it from standard input", |args, value| {
+        args.prompt = Some(value.to_owned());
+        Ok(())
+    })
+};
+
+/// `--keep`, for the demo.
+pub const KEEP: Flag = flag("keep", None, "Keep the scratch folder and say where it is", |args, _| {
+    args.keep = true;
+    Ok(())
+});
+
+/// The flags every command takes, before and after its name (CLI-1).
+pub const GLOBAL: &[Flag] = &[
+    Flag {
+        aliases: &["cwd"],
+        ..flag("root", Some("DIR"), "Working directory of the tools [default: .]", |args, value| {
+            args.root = Some(value.to_owned());
+            Ok(())
+        })
+    },
+    flag("model", Some("MODEL"), "The model, or `provider:model`", |args, value| {
+        args.model = Some(value.to_owned());
+        Ok(())
+    }),
+    flag("provider", Some("NAME"), "Who serves the model", |args, value| {
+        args.provider = Some(value.to_owned());
+        Ok(())
+    }),
+    flag("session", Some("ID"), "Go on with this session, or start one of this name", |args, value| {
+        args.session = Some(value.to_owned());
+        Ok(())
+    }),
+    flag("no-save", None, "Save no session", |args, _| {
+        args.no_save = true;
+        Ok(())
+    }),
+    flag(
+        "system-prompt",
+        Some("TEXT"),
+        "Replace the configured system prompt; empty clears it",
+        |args, value| {
+            args.system_prompt = Some(value.to_owned());
+            Ok(())
+        },
+    ),
+    Flag {
+        short: Some('o'),
+        ..flag("output", Some("FORMAT"), "What to print: plain", |args, value| {
+            args.outputs.push(("--output", value.to_owned()));
+            Ok(())
+        })
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "format",
+            Some("FORMAT"),
+            "What to print: text (the same as `--output plain`)",
+            |args, value| {
+                args.outputs.push(("--format", value.to_owned()));
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag("retries", Some("N"), "How often a failed request is tried again", |args, value| {
+            args.retries = Some(number("--retries", value, 20)? as u32);
+            Ok(())
+        })
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag("retry-delay", Some("MS"), "The first wait before that, in milliseconds", |args, value| {
+            args.retry_delay_ms = Some(number("--retry-delay", value, 60_000)?);
+            Ok(())
+        })
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag("as", Some("NAME"), "Behave as the program of this name: zori, zdx", |_, _| Ok(()))
+    },
+];
+
+fn number(flag: &str, value: &str, max: u64) -> Result<u64, String> {
+    match value.parse() {
+        Ok(n) if n <= max => Ok(n),
+        _ => Err(format!("`{flag}` takes a whole number from 0 to {max}, not `{value}`")),
+    }
+}

@@ -1,0 +1,71 @@
+//! The base directory: where everything the program keeps lives (PATH-1, PATH-2).
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::command_error::{CommandError, ErrorCode};
+use crate::profile::Profile;
+
+/// The base directory. Nothing in it is created by asking for it.
+#[derive(Clone, Debug)]
+pub struct Base {
+    dir: PathBuf,
+}
+
+impl Base {
+    /// Finds it by the environment: the profile's own variable, then the XDG one, then the home directory.
+    pub fn find(profile: &Profile) -> Result<Self, CommandError> {
+        let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let dir = var(profile.home_var)
+            .or_else(|| Some(var("XDG_CONFIG_HOME")?.join(profile.name)))
+            .or_else(|| Some(home()?.join(".config").join(profile.name)));
+        let unusable = |message: String| CommandError::new(ErrorCode::BaseUnusable, message);
+        let Some(dir) = dir else {
+            return Err(unusable("there is no base directory: `HOME` is not set".into())
+                .hint(format!("set `{}` to a directory of yours", profile.home_var)));
+        };
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        // A base that does not exist yet is fine: it is made on the first write.
+        if let Ok(meta) = std::fs::metadata(&dir) {
+            if !meta.is_dir() {
+                return Err(unusable(format!("the base directory {} is not a directory", dir.display())));
+            }
+            if meta.permissions().mode() & 0o002 != 0 {
+                let message = format!("the base directory {} is writable by others", dir.display());
+                return Err(CommandError::new(ErrorCode::BaseUnsafe, message)
+                    .hint(format!("chmod o-w {}", dir.display())));
+            }
+        }
+        Ok(Self { dir })
+    }
+
+    /// Returns the directory itself.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns the config file.
+    pub fn config(&self) -> PathBuf {
+        self.dir.join("config.toml")
+    }
+
+    /// Returns the sessions' directory.
+    pub fn sessions(&self) -> PathBuf {
+        self.dir.join("sessions")
+    }
+
+    /// Returns the global guidelines.
+    pub fn guidelines(&self) -> PathBuf {
+        self.dir.join("AGENTS.md")
+    }
+
+    /// Returns the file that keeps what was typed in the chat.
+    pub fn chat_history(&self) -> PathBuf {
+        self.dir.join("chat_history")
+    }
+}
+
+/// Returns the user's home directory.
+pub fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}

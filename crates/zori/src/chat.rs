@@ -1,0 +1,145 @@
+//! The line chat: read a line, run a turn or a slash command, again (`core-cli.md` chapter 10).
+//!
+//! Everything but the assistant's text goes to standard error. Lines come from the editor in `chat/editor.rs` at a
+//! terminal, or from a pipe in the profile `zdx`.
+
+mod complete;
+mod editor;
+mod lines;
+pub mod slash;
+
+use std::sync::Arc;
+
+use zori_core::ids::SessionId;
+use zori_core::provider::Provider;
+
+use crate::args::LowArgs;
+use crate::chat::lines::{Line, Lines};
+use crate::chat::slash::Next;
+use crate::command_error::{CommandError, ErrorCode};
+use crate::commands::Cx;
+use crate::commands::exec_turn;
+use crate::exit::Exit;
+use crate::profile::Bare;
+use crate::settings::Settings;
+use crate::signals::Signals;
+use crate::wire_up::{self, Open, Session};
+
+/// A chat under way.
+struct Chat<'a, 'c> {
+    cx: &'a mut Cx<'c>,
+    settings: Settings,
+    provider: Arc<dyn Provider>,
+    signals: Signals,
+    session: Session,
+    id: SessionId,
+}
+
+/// Opens the chat with a new session, or with the one `--session` names.
+pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
+    start(cx, args, Open::ByFlags)
+}
+
+/// Opens the chat with a session that exists.
+pub fn resume(cx: &mut Cx<'_>, args: &LowArgs, id: SessionId) -> Result<Exit, CommandError> {
+    start(cx, args, Open::Existing(id))
+}
+
+fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
+    let interactive = cx.terminal.interactive();
+    if !interactive && cx.profile.bare_without_terminal != Bare::Chat {
+        return Err(CommandError::new(ErrorCode::TerminalRequired, "a chat needs a terminal")
+            .hint("give one prompt with `-p TEXT`"));
+    }
+    let signals = Signals::install()?;
+    let settings = Settings::resolve(cx, args)?;
+    let saved = wire_up::open(&settings, open, cx.ui)?;
+    let provider = wire_up::provider(&settings)?;
+    let id = saved.id.clone();
+    greet(cx, &settings, &saved);
+    let mut lines = match interactive {
+        true => Lines::editor(&settings, cx.terminal.colour),
+        false => Lines::pipe(),
+    };
+    let session = Session::start(cx, &settings, provider.clone(), saved)?;
+    let mut chat = Chat { cx, settings, provider, signals, session, id };
+    let exit = chat.converse(&mut lines);
+    let Chat { cx, signals, session, .. } = chat;
+    signals.leave();
+    session.finish(cx.ui);
+    signals.die_of_hangup();
+    exit
+}
+
+fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
+    let name = cx.profile.name;
+    cx.ui.say(&format!("{name} chat (type :q to quit)"));
+    cx.ui.say(&format!("Model: {}", settings.model));
+    if saved.log.is_some() {
+        cx.ui.say(&format!("Session: {}", saved.id));
+    }
+    if !settings.guidelines.is_empty() {
+        cx.ui.say("Loaded AGENTS.md from:");
+        for path in &settings.guidelines {
+            cx.ui.say(&format!("  - {}", path.display()));
+        }
+    }
+    if !saved.history.is_empty() {
+        cx.ui.say(&format!("Loaded {} previous messages", saved.history.len()));
+    }
+    if let Some(error) = settings.missing_key(name) {
+        cx.ui.report(&error);
+    }
+}
+
+impl Chat<'_, '_> {
+    fn converse(&mut self, lines: &mut Lines) -> Result<Exit, CommandError> {
+        loop {
+            let text = match lines.next(&self.signals)? {
+                Line::Text(text) => text,
+                Line::End => return Ok(Exit::Success),
+                Line::Interrupt => return Ok(Exit::Interrupted),
+            };
+            match text.trim() {
+                "" => {}
+                ":q" => {
+                    self.cx.ui.say("Goodbye!");
+                    return Ok(Exit::Success);
+                }
+                line => match slash::run(self, line)? {
+                    Next::Prompt => self.turn(line.to_owned()),
+                    Next::Done => {}
+                    Next::Quit => {
+                        self.cx.ui.say("Goodbye!");
+                        return Ok(Exit::Success);
+                    }
+                },
+            }
+            if let Some(exit) = self.signals.ending() {
+                return Ok(exit);
+            }
+        }
+    }
+
+    /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
+    fn turn(&mut self, prompt: String) {
+        exec_turn(&mut self.session, prompt, &self.signals);
+    }
+
+    /// Leaves the running session and goes on with another.
+    fn switch(&mut self, open: Open) -> Result<(), CommandError> {
+        let saved = wire_up::open(&self.settings, open, self.cx.ui)?;
+        self.id = saved.id.clone();
+        let (saving, messages) = (saved.log.is_some(), saved.history.len());
+        self.settings.model = self.session.engine.model().into();
+        let next = Session::start(self.cx, &self.settings, self.provider.clone(), saved)?;
+        std::mem::replace(&mut self.session, next).finish(self.cx.ui);
+        if saving {
+            self.cx.ui.say(&format!("Session: {}", self.id));
+        }
+        if messages > 0 {
+            self.cx.ui.say(&format!("Loaded {messages} previous messages"));
+        }
+        Ok(())
+    }
+}

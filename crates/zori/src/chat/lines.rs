@@ -1,0 +1,57 @@
+//! Where the chat's lines come from: the editor at a terminal, or a pipe.
+
+use std::io::{BufRead, Write};
+
+use super::editor::Editor;
+use crate::command_error::{CommandError, ErrorCode};
+use crate::settings::Settings;
+use crate::signals::Signals;
+
+/// What came in.
+pub enum Line {
+    /// A line, or several that belong together.
+    Text(String),
+    /// The user wants out by Ctrl-C.
+    Interrupt,
+    /// There is no more.
+    End,
+}
+
+/// A source of lines.
+pub enum Lines {
+    /// A person types.
+    Editor(Box<Editor>),
+    /// A program writes.
+    Pipe,
+}
+
+impl Lines {
+    /// Reads from the terminal.
+    pub fn editor(settings: &Settings, colour: bool) -> Self {
+        Self::Editor(Box::new(Editor::new(settings, colour)))
+    }
+
+    /// Reads standard input as it is.
+    pub fn pipe() -> Self {
+        Self::Pipe
+    }
+
+    /// Waits for the next line.
+    pub fn next(&mut self, signals: &Signals) -> Result<Line, CommandError> {
+        match self {
+            Self::Editor(editor) => editor.next(signals),
+            Self::Pipe => {
+                // The prompt goes where the talk goes; nothing can be done when that is gone.
+                let mut err = std::io::stderr();
+                let _ = err.write_all(b"you> ").and_then(|()| err.flush());
+                let mut line = Vec::new();
+                let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+                let failed = |why: String| CommandError::new(ErrorCode::Io, why);
+                match read.map_err(|error| failed(format!("cannot read standard input: {error}")))? {
+                    0 => Ok(Line::End),
+                    _ => Ok(Line::Text(String::from_utf8_lossy(&line).into_owned())),
+                }
+            }
+        }
+    }
+}

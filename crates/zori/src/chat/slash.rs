@@ -1,0 +1,220 @@
+//! The chat's slash commands, as one table: what is listed is what runs (`agent-modes.md` 9.11).
+
+use zori_core::message::{Block, Role};
+use zori_core::text;
+use zori_store::SessionDir;
+
+use super::Chat;
+use crate::command_error::CommandError;
+use crate::commands::latest_session;
+use crate::settings::parse_session;
+use crate::wire_up::Open;
+
+/// What to do after a line was looked at.
+pub(super) enum Next {
+    /// It is no command: the model gets it.
+    Prompt,
+    /// It was a command.
+    Done,
+    /// The chat is over.
+    Quit,
+}
+
+/// A slash command.
+pub struct Slash {
+    /// Its names, with the slash; the first is shown.
+    pub names: &'static [&'static str],
+    /// What it takes.
+    pub args: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    run: fn(&mut Chat<'_, '_>, &str) -> Result<Next, CommandError>,
+}
+
+/// Every command, in the order `/help` lists them.
+pub const COMMANDS: &[Slash] = &[
+    Slash { names: &["/help"], args: "", about: "Show these commands", run: help },
+    Slash { names: &["/exit", "/quit"], args: "", about: "Leave the chat (also :q, Ctrl-D)", run: exit },
+    Slash { names: &["/new"], args: "", about: "Start a new session", run: new },
+    Slash { names: &["/clear"], args: "", about: "Clear the screen and start a new session", run: clear },
+    Slash { names: &["/resume"], args: "[ID]", about: "Go on with another session", run: resume },
+    Slash { names: &["/history"], args: "", about: "Show this conversation", run: history },
+    Slash { names: &["/model"], args: "[NAME]", about: "Show or change the model", run: model },
+    Slash { names: &["/status"], args: "", about: "Show model, session, root and usage", run: status },
+];
+
+/// Runs a line if it is a command. A mistyped one is not sent to the model.
+pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, CommandError> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if !is_command_word(word) {
+        return Ok(Next::Prompt);
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.names.contains(&word)) else {
+        let near = nearest(word).map_or_else(String::new, |name| format!("; did you mean {name}?"));
+        chat.cx.ui.say(&format!("Unknown command {word}{near} (/help shows them all)"));
+        return Ok(Next::Done);
+    };
+    match (command.run)(chat, rest.trim()) {
+        Ok(next) => Ok(next),
+        // What cannot be done does not end the chat.
+        Err(error) => {
+            chat.cx.ui.report(&error);
+            Ok(Next::Done)
+        }
+    }
+}
+
+/// A slash and a word: a path such as `/etc/hosts` is no command.
+fn is_command_word(word: &str) -> bool {
+    let name = word.strip_prefix('/').unwrap_or_default();
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Returns the command with the fewest letters to change, if there are few.
+fn nearest(word: &str) -> Option<&'static str> {
+    let names = COMMANDS.iter().flat_map(|command| command.names).copied();
+    names.map(|name| (distance(word, name), name)).filter(|(d, _)| *d <= 3).min().map(|(_, name)| name)
+}
+
+/// The number of letters to insert, delete or change.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    for command in COMMANDS {
+        let names = command.names.join(", ");
+        chat.cx.ui.say(&format!("  {:<16}{}", format!("{names} {}", command.args).trim(), command.about));
+    }
+    chat.cx
+        .ui
+        .say("Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.");
+    Ok(Next::Done)
+}
+
+fn exit(_: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    Ok(Next::Quit)
+}
+
+fn new(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    chat.switch(Open::New)?;
+    Ok(Next::Done)
+}
+
+fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    if chat.cx.terminal.stderr {
+        chat.cx.ui.raw("\x1b[2J\x1b[3J\x1b[H");
+    }
+    new(chat, "")
+}
+
+fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, CommandError> {
+    let Some(base) = &chat.settings.base else {
+        chat.cx.ui.say("There is no base directory, so there are no sessions.");
+        return Ok(Next::Done);
+    };
+    let sessions = SessionDir::new(base.sessions());
+    let id = match id {
+        "" => latest_session(&sessions, Some(&chat.id))?,
+        id => Some(parse_session(id)?),
+    };
+    match id {
+        Some(id) if id == chat.id => chat.cx.ui.say("This is the session you are in."),
+        Some(id) if sessions.file(&id).exists() => chat.switch(Open::Existing(id))?,
+        Some(id) => chat.cx.ui.say(&format!("Session '{id}' is empty or not found.")),
+        None => chat.cx.ui.say("No sessions found to resume"),
+    }
+    Ok(Next::Done)
+}
+
+fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    let mut lines = Vec::new();
+    for message in chat.session.engine.messages() {
+        for block in &message.blocks {
+            lines.extend(match (block, message.role) {
+                (Block::Text(said), Role::User) => Some(format!("you> {said}")),
+                (Block::Text(said), Role::Assistant) => Some(said.clone()),
+                (Block::ToolCall(call), _) => {
+                    let input = text::one_line(call.input.json());
+                    Some(format!("⚙ {} {}", call.name, text::prefix(&input, 200)))
+                }
+                (Block::Thinking(_) | Block::ToolResult(_), _) => None,
+            });
+        }
+    }
+    if lines.is_empty() {
+        lines.push("Nothing has been said yet.".into());
+    }
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
+    if !name.is_empty() {
+        let provider = format!("{}:", chat.settings.provider.name);
+        chat.session.engine.set_model(name.strip_prefix(&provider).unwrap_or(name));
+    }
+    let model = chat.session.engine.model().to_owned();
+    chat.cx.ui.say(&format!("Model: {model}"));
+    Ok(Next::Done)
+}
+
+fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    let engine = &chat.session.engine;
+    let (usage, turns) = engine.totals();
+    let saved = if chat.settings.save { "saved" } else { "not saved" };
+    let lines = [
+        format!("Model:    {} ({})", engine.model(), chat.settings.provider.name),
+        format!("Session:  {} ({saved})", chat.id),
+        format!("Root:     {}", chat.settings.root.display()),
+        format!("Messages: {}", engine.messages().len()),
+        format!(
+            "Tokens:   {} in, {} out, {} read from cache, {} written to cache, in {turns} turns",
+            usage.input, usage.output, usage.cache_read, usage.cache_write
+        ),
+    ];
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_command() {
+        for (word, is) in
+            [("/help", true), ("/etc/hosts", false), ("/", false), ("help", false), ("//", false)]
+        {
+            assert_eq!(is_command_word(word), is, "{word}");
+        }
+    }
+
+    #[test]
+    fn near_names() {
+        assert_eq!(nearest("/hlep"), Some("/help"));
+        assert_eq!(nearest("/modle"), Some("/model"));
+        assert_eq!(nearest("/something-else"), None);
+    }
+
+    #[test]
+    fn no_name_is_taken_twice() {
+        let mut names: Vec<_> = COMMANDS.iter().flat_map(|command| command.names).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert!(COMMANDS.iter().all(|command| !command.about.is_empty()));
+    }
+}

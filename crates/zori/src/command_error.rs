@@ -1,0 +1,72 @@
+//! What the user is told when a command cannot be carried out, and the one mapping to exit codes.
+
+use crate::exit::Exit;
+
+/// A failed command: a stable code, a sentence, and ways out.
+#[derive(Debug)]
+pub struct CommandError {
+    /// The stable code.
+    pub code: ErrorCode,
+    /// What is wrong, naming the offending value.
+    pub message: String,
+    /// What to do about it, one line each.
+    pub hints: Vec<String>,
+}
+
+impl CommandError {
+    /// An error without hints.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Adds a way out.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+macro_rules! error_codes {
+    ($($name:ident $text:literal $exit:ident $about:literal),* $(,)?) => {
+        /// The stable codes of failed commands.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ErrorCode { $(#[doc = $about] $name),* }
+
+        impl ErrorCode {
+            /// Every code, in the order of the reference page.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns the code as programs see it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// Returns the exit code it leads to.
+            pub fn exit(self) -> Exit {
+                match self { $(Self::$name => Exit::$exit),* }
+            }
+
+            /// Returns one line that says what it means.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$name => $about),* }
+            }
+        }
+    };
+}
+
+error_codes! {
+    Usage "USAGE" Usage "The command line cannot be understood.",
+    ConfigInvalid "CONFIG_INVALID" Usage "The config file does not parse, or a value has a wrong type.",
+    SettingInvalid "SETTING_INVALID" Usage "A setting has a value that cannot be used.",
+    PromptMissing "PROMPT_MISSING" Usage "There is no prompt.",
+    PromptInvalid "PROMPT_INVALID" Usage "The prompt is too large, or is not UTF-8 text.",
+    LockHeld "LOCK_HELD" Precondition "Another process uses the session.",
+    BaseUnusable "BASE_UNUSABLE" Precondition "The base directory cannot be used.",
+    BaseUnsafe "BASE_WRITABLE_BY_OTHERS" Precondition "Others can change what the base directory holds.",
+    TerminalRequired "REPL_MODE_PROHIBITED" Precondition "A chat needs a terminal.",
+    SessionNotFound "SESSION_NOT_FOUND" NotFound "There is no such session.",
+    AlreadyExists "ALREADY_EXISTS" Conflict "The file exists already and is left alone.",
+    AuthRequired "AUTH_REQUIRED" AuthRequired "The provider's key is missing.",
+    Interrupted "INTERRUPTED" Interrupted "Ctrl-C before a turn began.",
+    Io "IO_ERROR" General "A file or stream failed.",
+}

@@ -1,0 +1,183 @@
+//! What can be run, as a table: help, the reference page and later the manifest walk it.
+
+mod config;
+mod demo;
+mod exec;
+mod sessions;
+
+pub(crate) use exec::turn as exec_turn;
+pub(crate) use sessions::latest as latest_session;
+
+use crate::args::LowArgs;
+use crate::args::flags::{self, Flag};
+use crate::chat;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::profile::Profile;
+use crate::terminal::Terminal;
+use crate::ui::Ui;
+
+/// What a command runs in.
+pub struct Cx<'a> {
+    /// The name the program was called by.
+    pub profile: &'static Profile,
+    /// Where the streams go.
+    pub terminal: Terminal,
+    /// The way out for words.
+    pub ui: &'a mut Ui,
+}
+
+/// A command.
+pub struct Command {
+    /// Its name, one word or two; none for the bare call.
+    pub path: &'static [&'static str],
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// Examples, shown below the options.
+    pub after_help: &'static str,
+    /// Its own flags.
+    pub flags: &'static [Flag],
+    /// Its argument; at most one so far.
+    pub args: &'static [Positional],
+    /// What its output is (DECISIONS 4, 5).
+    pub class: Class,
+    /// How it may end.
+    pub exits: &'static [Exit],
+    /// Does it.
+    pub run: fn(&mut Cx<'_>, &LowArgs) -> Result<Exit, CommandError>,
+}
+
+/// An argument without a flag.
+pub struct Positional {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+/// What a command's output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A result.
+    Utility,
+    /// What the model says.
+    Agent,
+    /// A conversation.
+    Interactive,
+}
+
+/// The groups of two-word commands.
+pub const GROUPS: &[(&str, &str)] =
+    &[("sessions", "List, show and resume saved sessions"), ("config", "Find or create the config file")];
+
+const AGENT_EXITS: &[Exit] = &[
+    Exit::Success,
+    Exit::General,
+    Exit::Usage,
+    Exit::Partial,
+    Exit::Precondition,
+    Exit::PermissionDenied,
+    Exit::AuthRequired,
+    Exit::PaymentRequired,
+    Exit::RateLimited,
+    Exit::Unavailable,
+    Exit::Interrupted,
+    Exit::Terminated,
+];
+
+/// The bare call.
+pub const CHAT: Command = Command {
+    path: &[],
+    about: "Chat with the model at a terminal",
+    after_help: "",
+    flags: &[flags::PROMPT],
+    args: &[],
+    class: Class::Interactive,
+    exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Interrupted, Exit::Terminated],
+    run: chat::run,
+};
+
+/// One prompt, no questions.
+pub const EXEC: Command = Command {
+    path: &["exec"],
+    about: "Run one prompt and print the answer",
+    after_help: "Examples:\n  zori exec -p \"What does main.rs do?\"\n  \
+                 git diff | zori exec -p \"Review this change\"\n  zori exec < prompt.md",
+    flags: &[flags::PROMPT],
+    args: &[Positional {
+        name: "-",
+        about: "Wait for standard input, however long it takes",
+        required: false,
+    }],
+    class: Class::Agent,
+    exits: AGENT_EXITS,
+    run: exec::run,
+};
+
+/// Every command, in the order help lists them.
+pub const COMMANDS: &[Command] = &[
+    CHAT,
+    EXEC,
+    Command {
+        path: &["demo"],
+        about: "Watch a scripted model edit and test a small program; needs no key",
+        after_help: "",
+        flags: &[flags::KEEP],
+        args: &[],
+        class: Class::Agent,
+        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Interrupted, Exit::Terminated],
+        run: demo::run,
+    },
+    Command {
+        path: &["sessions", "list"],
+        about: "List saved sessions, newest first",
+        after_help: "",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition],
+        run: sessions::list,
+    },
+    Command {
+        path: &["sessions", "show"],
+        about: "Print the transcript of a session",
+        after_help: "",
+        flags: &[],
+        args: &[Positional { name: "ID", about: "The session", required: true }],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::NotFound],
+        run: sessions::show,
+    },
+    Command {
+        path: &["sessions", "resume"],
+        about: "Go on with a session: chat, or with -p one turn",
+        after_help: "Examples:\n  zori sessions resume\n  zori sessions resume -p \"And now the tests\"",
+        flags: &[flags::PROMPT],
+        args: &[Positional { name: "ID", about: "The session [default: the latest]", required: false }],
+        class: Class::Agent,
+        exits: AGENT_EXITS,
+        run: sessions::resume,
+    },
+    Command {
+        path: &["config", "path"],
+        about: "Print where the config file is, or would be",
+        after_help: "",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition],
+        run: config::path,
+    },
+    Command {
+        path: &["config", "init"],
+        about: "Write a config file in which every setting is a comment",
+        after_help: "",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Precondition, Exit::Conflict],
+        run: config::init,
+    },
+];

@@ -1,0 +1,310 @@
+//! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`core-cli.md` chapter 3).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use toml::de::DeTable;
+use toml::{Spanned, Value};
+
+use crate::command_error::{CommandError, ErrorCode};
+use crate::profile::Profile;
+
+/// A key of the file.
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What stands behind the comment sign in the file `config init` writes.
+    pub example: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What a key holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A string.
+    Text,
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range.
+    Count(u64, u64),
+    /// A number.
+    Number,
+    /// True or false.
+    Flag,
+}
+
+const fn key(name: &'static str, kind: Kind, example: &'static str, about: &'static str) -> Key {
+    Key { name, kind, example, about }
+}
+
+/// Every key, in the order `config init` writes them.
+pub const KEYS: &[Key] = &[
+    key("provider", Kind::Text, "\"anthropic\"", "Who serves the model"),
+    key("model", Kind::Text, "\"claude-haiku-4-5\"", "The model"),
+    key(
+        "max_tokens",
+        Kind::Count(1, u32::MAX as u64),
+        "8192",
+        "Upper bound of a reply; unset: the model's own limit",
+    ),
+    key("temperature", Kind::Number, "1.0", "Sent only if set"),
+    key("stream", Kind::Flag, "true", "Take replies as they are made; false: in one piece"),
+    key("system_prompt", Kind::Text, "\"\"", "What the model is told before everything else"),
+    key(
+        "system_prompt_file",
+        Kind::Text,
+        "\"prompt.md\"",
+        "The same from a file, which wins; relative to this file",
+    ),
+    key(
+        "anthropic_base_url",
+        Kind::Text,
+        "\"https://api.anthropic.com\"",
+        "Another address for the provider",
+    ),
+    key(
+        "tool_timeout_secs",
+        Kind::Count(0, 86_400),
+        "120",
+        "Time limit of one tool call in seconds; 0: none",
+    ),
+    key(
+        "bash_max_output_bytes",
+        Kind::Count(0, 8 << 20),
+        "65536",
+        "How much of each output stream of a command the model sees; 0: up to 8 MiB",
+    ),
+    key("output", Kind::Choice(&["plain"]), "\"plain\"", "What commands print"),
+    key(
+        "durability",
+        Kind::Choice(&["process", "full"]),
+        "\"process\"",
+        "Survive the death of the process, or with \"full\" also a loss of power",
+    ),
+    key("session_required", Kind::Flag, "false", "Stop when the session cannot be saved"),
+    key("retries", Kind::Count(0, 20), "4", "How often a failed request is tried again"),
+    key("retry_delay_ms", Kind::Count(0, 60_000), "1000", "The first wait before that; it doubles each time"),
+];
+
+/// Keys of the contract whose subsystem is not there yet: accepted, and said.
+const LATER: &[(&str, &str)] = &[
+    ("openai_base_url", "the provider `openai`"),
+    ("gemini_base_url", "the provider `gemini`"),
+    ("openrouter_base_url", "the provider `openrouter`"),
+];
+
+/// What a file says. A value that is not there was not set.
+#[derive(Debug, Default)]
+pub struct Config {
+    values: BTreeMap<&'static str, Value>,
+    /// What to tell the user, one line each.
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Reads the file; one that does not exist says nothing. A bad file is never partly applied (FS-8).
+    pub fn load(path: &Path, key_var: &str) -> Result<Self, CommandError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Self::parse(&bytes, path, key_var),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            // A parent that is a file is the base directory's problem, not the config's.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Self::default()),
+            Err(error) => Err(invalid(format!("cannot read the config file {}: {error}", path.display()))),
+        }
+    }
+
+    fn parse(bytes: &[u8], path: &Path, key_var: &str) -> Result<Self, CommandError> {
+        let at = |offset: usize, what: &str| {
+            let (line, column) = position(bytes, offset);
+            invalid(format!("{}:{line}:{column}: {what}", path.display()))
+        };
+        let text = std::str::from_utf8(bytes).map_err(|e| at(e.valid_up_to(), "not UTF-8 text"))?;
+        let file: BTreeMap<String, Spanned<Value>> = toml::from_str(text).map_err(|error| {
+            // The parser may stop at a consequence of the mistake; the first of all its errors is the mistake itself.
+            let start = |e: &toml::de::Error| e.span().map_or(0, |span| span.start);
+            let all = DeTable::parse_recoverable(text).1;
+            let first = all.into_iter().min_by_key(start).unwrap_or(error);
+            at(start(&first), first.message().trim())
+        })?;
+        let mut config = Self::default();
+        for (name, value) in file {
+            let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+                config.warnings.push(unknown(&name, path, key_var));
+                continue;
+            };
+            let start = value.span().start;
+            check(key, value.get_ref()).map_err(|wrong| at(start, &wrong))?;
+            config.values.insert(key.name, value.into_inner());
+        }
+        Ok(config)
+    }
+
+    /// Returns a string; blank counts as unset where the key's meaning is an address.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.values.get(key)?.as_str()
+    }
+
+    /// Returns a whole number.
+    pub fn count(&self, key: &str) -> Option<u64> {
+        self.values.get(key)?.as_integer().map(i64::unsigned_abs)
+    }
+
+    /// Returns a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        let value = self.values.get(key)?;
+        value.as_float().or_else(|| Some(value.as_integer()? as f64))
+    }
+
+    /// Returns true or false.
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        self.values.get(key)?.as_bool()
+    }
+}
+
+/// Returns the file `config init` writes: every key, commented out.
+pub fn template(profile: &Profile) -> String {
+    let mut text = format!(
+        "# Settings of {}. Every line is a comment that shows the default or an example.\n\
+         # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY).\n",
+        profile.name
+    );
+    for key in KEYS {
+        let example = match key.name {
+            "tool_timeout_secs" => profile.tool_timeout.as_secs().to_string(),
+            "bash_max_output_bytes" => profile.bash_max_output.to_string(),
+            _ => key.example.to_owned(),
+        };
+        text.push_str(&format!("\n# {}.\n# {} = {example}\n", key.about, key.name));
+    }
+    text
+}
+
+fn check(key: &Key, value: &Value) -> Result<(), String> {
+    let wrong = |wanted: &str| Err(format!("`{}` must be {wanted}, not {}", key.name, describe(value)));
+    match (key.kind, value) {
+        (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
+        (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),
+        (Kind::Choice(choices), Value::String(text)) if choices.contains(&text.as_str()) => Ok(()),
+        (Kind::Count(min, max), Value::Integer(n))
+            if u64::try_from(*n).is_ok_and(|n| min <= n && n <= max) =>
+        {
+            Ok(())
+        }
+        (Kind::Text, _) => wrong("a string"),
+        (Kind::Flag, _) => wrong("true or false"),
+        (Kind::Number, _) => wrong("a number"),
+        (Kind::Choice(choices), _) => wrong(&format!(
+            "one of {}",
+            choices.iter().map(|c| format!("\"{c}\"")).collect::<Vec<_>>().join(", ")
+        )),
+        (Kind::Count(min, max), _) => wrong(&format!("a whole number from {min} to {max}")),
+    }
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("the string {text:?}"),
+        Value::Integer(n) => n.to_string(),
+        Value::Float(n) => n.to_string(),
+        Value::Boolean(b) => b.to_string(),
+        Value::Datetime(date) => date.to_string(),
+        Value::Array(_) => "a list".into(),
+        Value::Table(_) => "a table".into(),
+    }
+}
+
+/// Says what becomes of a key that is not read (CFG-4, CFG-5).
+fn unknown(name: &str, path: &Path, key_var: &str) -> String {
+    let path = path.display();
+    let secret = ["api_key", "apikey", "token", "secret", "password"].iter().any(|s| name.ends_with(s));
+    if secret && name != "max_tokens" {
+        return format!(
+            "`{name}` in {path} is ignored: keys are never read from files; set {key_var} instead"
+        );
+    }
+    match LATER.iter().find(|(later, _)| *later == name) {
+        Some((_, what)) => format!("`{name}` in {path} has no effect: this version does not have {what}"),
+        None => format!("unknown key `{name}` in {path}"),
+    }
+}
+
+/// Turns a byte offset into line and column, both from 1; columns count characters.
+fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
+    let before = &bytes[..offset.min(bytes.len())];
+    let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline + 1);
+    let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+    (line, String::from_utf8_lossy(&before[line_start..]).chars().count() + 1)
+}
+
+fn invalid(message: String) -> CommandError {
+    CommandError::new(ErrorCode::ConfigInvalid, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text.as_bytes(), Path::new("c.toml"), "KEY_VAR").map_err(|error| error.message)
+    }
+
+    #[test]
+    fn the_template_parses_and_names_every_key() {
+        let plain = template(&crate::profile::ZORI);
+        assert!(parse(&plain).unwrap().values.is_empty());
+        let keys_only: String = plain
+            .lines()
+            .filter_map(|line| line.strip_prefix("# ").filter(|l| l.contains(" = ")))
+            .fold(String::new(), |all, line| all + line + "\n");
+        let config = parse(&keys_only).unwrap();
+        assert_eq!(config.values.len(), KEYS.len());
+        assert_eq!(config.warnings, [""; 0]);
+    }
+
+    #[test]
+    fn errors_name_file_line_and_column() {
+        let error = |text| parse(text).unwrap_err();
+        assert_eq!(error("model = 5"), "c.toml:1:9: `model` must be a string, not 5");
+        assert_eq!(
+            error("\nmax_tokens = \"many\""),
+            "c.toml:2:14: `max_tokens` must be a whole number from 1 to 4294967295, not the string \"many\""
+        );
+        assert_eq!(error("stream = 1"), "c.toml:1:10: `stream` must be true or false, not 1");
+        assert_eq!(
+            error("durability = \"none\""),
+            "c.toml:1:14: `durability` must be one of \"process\", \"full\", not the string \"none\""
+        );
+        assert_eq!(
+            error("tool_timeout_secs = -1"),
+            "c.toml:1:21: `tool_timeout_secs` must be a whole number from 0 to 86400, not -1"
+        );
+        assert!(
+            error("model = \"x\nprovider").starts_with("c.toml:1:"),
+            "{}",
+            error("model = \"x\nprovider")
+        );
+        let bad = Config::parse(b"a = \"\xff\"", Path::new("c.toml"), "K").unwrap_err();
+        assert_eq!(bad.message, "c.toml:1:6: not UTF-8 text");
+    }
+
+    #[test]
+    fn unknown_keys_warn_and_secrets_say_where_they_belong() {
+        let config =
+            parse("nope = 1\nanthropic_api_key = \"s\"\nopenai_base_url = \"x\"\nmodel = \"m\"\n[table]\n")
+                .unwrap();
+        assert_eq!(
+            config.warnings,
+            [
+                "`anthropic_api_key` in c.toml is ignored: keys are never read from files; set KEY_VAR instead",
+                "unknown key `nope` in c.toml",
+                "`openai_base_url` in c.toml has no effect: this version does not have the provider `openai`",
+                "unknown key `table` in c.toml",
+            ]
+        );
+        assert_eq!(config.text("model"), Some("m"));
+    }
+}

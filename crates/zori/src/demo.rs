@@ -1,0 +1,116 @@
+//! What `zori demo` plays: a conversation file, and the small program it works on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use zori_core::provider::{Delivery, Provider};
+use zori_engine::retry::Retry;
+use zori_providers::catalog::PROVIDERS;
+use zori_providers::scripted::{Pace, ScriptedProvider};
+use zori_store::Durability;
+
+use crate::clock::SystemIds;
+use crate::command_error::{CommandError, ErrorCode};
+use crate::commands::Cx;
+use crate::settings::Settings;
+
+const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
+const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
+const FILES: &[(&str, &str)] = &[
+    ("fizz.sh", include_str!("../../../fixtures/scripts/demo/fizz.sh")),
+    ("test.sh", include_str!("../../../fixtures/scripts/demo/test.sh")),
+];
+/// About as fast as a person reads along.
+const PER_WORD: Duration = Duration::from_millis(35);
+
+/// The scratch folder and the scripted model. Dropping it removes the folder.
+pub struct Demo {
+    folder: Option<PathBuf>,
+    provider: Arc<dyn Provider>,
+    tool_timeout: Duration,
+    bash_max_output: usize,
+}
+
+impl Demo {
+    /// Makes the folder. The model speaks at a human pace when a person watches, at once otherwise.
+    pub fn prepare(cx: &Cx<'_>) -> Result<Self, CommandError> {
+        let pace = if cx.terminal.stdout { Pace::PerWord(PER_WORD) } else { Pace::Instant };
+        let provider = ScriptedProvider::parse(SCRIPT, pace).expect("a test plays the bundled script");
+        let folder = make_folder().map_err(|error| {
+            CommandError::new(ErrorCode::Io, format!("cannot make a scratch folder: {error}"))
+        })?;
+        Ok(Self {
+            folder: Some(folder),
+            provider: Arc::new(provider),
+            tool_timeout: cx.profile.tool_timeout,
+            bash_max_output: cx.profile.bash_max_output,
+        })
+    }
+
+    /// Returns what the scripted user says.
+    pub fn prompt(&self) -> &str {
+        PROMPT.trim()
+    }
+
+    /// Returns the scripted model.
+    pub fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.clone()
+    }
+
+    /// Returns the scratch folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_deref().expect("the folder is there until it is kept")
+    }
+
+    /// Leaves the folder behind.
+    pub fn keep(mut self) -> PathBuf {
+        self.folder.take().expect("the folder is kept once")
+    }
+
+    /// Returns settings that read no config and save nothing.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            base: None,
+            home: None,
+            root: self.folder().to_owned(),
+            provider: &PROVIDERS[0],
+            base_url: String::new(),
+            key: None,
+            model: "scripted".into(),
+            system: None,
+            guidelines: Vec::new(),
+            max_tokens: None,
+            temperature: None,
+            delivery: Delivery::Streamed,
+            retry: Retry::DEFAULT,
+            tool_timeout: Some(self.tool_timeout),
+            bash_max_output: self.bash_max_output,
+            session: None,
+            save: false,
+            durability: Durability::Process,
+            session_required: false,
+        }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder.take() {
+            // A temporary folder that cannot be removed is the system's to clean up.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Makes a private folder with a name nobody can guess.
+fn make_folder() -> std::io::Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+    let name = format!("zori-demo-{:016x}", zori_core::ids::IdSource::random(&SystemIds));
+    let folder = std::env::temp_dir().canonicalize()?.join(name);
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    for (name, text) in FILES {
+        std::fs::write(folder.join(name), text)?;
+    }
+    Ok(folder)
+}

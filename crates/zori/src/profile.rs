@@ -1,0 +1,156 @@
+//! Profiles: the program under another name. A profile is a table of values; it never changes what a tool does or
+//! whether it is allowed (DECISIONS 1, 19).
+
+mod zdx;
+mod zori;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+pub use zdx::ZDX;
+pub use zori::ZORI;
+use zori_tools::dialect::Dialect;
+
+use crate::command_error::{CommandError, ErrorCode};
+use crate::exit::Exit;
+
+/// The profiles there are.
+pub const ALL: &[&Profile] = &[&ZORI, &ZDX];
+
+/// What changes with the name the program is called by.
+pub struct Profile {
+    /// The name: of the link, of the base directory, in help and banner.
+    pub name: &'static str,
+    /// What one line of help says the program is.
+    pub about: &'static str,
+    /// What a call without a command does when there is no terminal.
+    pub bare_without_terminal: Bare,
+    /// The variable that names the base directory.
+    pub home_var: &'static str,
+    /// The variable that chooses the output.
+    pub output_var: &'static str,
+    /// How exit codes are told.
+    pub exits: Exits,
+    /// What `sessions show` does without such a session.
+    pub missing_session: MissingSession,
+    /// The names the model sees.
+    pub dialect: &'static Dialect,
+    /// `tool_timeout_secs` when nobody sets it.
+    pub tool_timeout: Duration,
+    /// `bash_max_output_bytes` when nobody sets it.
+    pub bash_max_output: usize,
+}
+
+/// What a bare call does without a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bare {
+    /// Prints the help.
+    Help,
+    /// Chats over the pipe.
+    Chat,
+}
+
+/// How exit codes are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exits {
+    /// As the table has them.
+    Fine,
+    /// 0, 2, 130 and 143 stay; everything else is 1.
+    Folded,
+}
+
+/// How a session that is not there is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingSession {
+    /// An error.
+    Error,
+    /// A line on standard output, and success.
+    Text,
+}
+
+impl Profile {
+    /// Returns the number the process exits with.
+    pub fn exit_code(&self, exit: Exit) -> u8 {
+        match (self.exits, exit) {
+            (Exits::Fine, exit) => exit.code(),
+            (Exits::Folded, Exit::Success | Exit::Usage | Exit::Interrupted | Exit::Terminated) => {
+                exit.code()
+            }
+            (Exits::Folded, _) => Exit::General.code(),
+        }
+    }
+}
+
+/// Chooses the profile by `--as NAME`, else by the name of the executable, and returns the other arguments.
+pub fn choose(program: &OsStr, argv: &[OsString]) -> Result<(&'static Profile, Vec<OsString>), CommandError> {
+    let (asked, rest) = take_as(argv)?;
+    let profile = match asked {
+        Some(name) => by_name(&name).ok_or_else(|| {
+            let known: Vec<_> = ALL.iter().map(|profile| profile.name).collect();
+            CommandError::new(ErrorCode::Usage, format!("unknown profile `{}`", name.to_string_lossy()))
+                .hint(format!("this version knows {}", known.join(", ")))
+        })?,
+        None => Path::new(program).file_name().and_then(by_name).unwrap_or(&ZORI),
+    };
+    Ok((profile, rest))
+}
+
+fn by_name(name: &OsStr) -> Option<&'static Profile> {
+    ALL.iter().copied().find(|profile| name == profile.name)
+}
+
+/// Takes `--as NAME` or `--as=NAME` out of the arguments: the flag table depends on it, so it is read first.
+fn take_as(argv: &[OsString]) -> Result<(Option<OsString>, Vec<OsString>), CommandError> {
+    let mut name = None;
+    let mut rest = Vec::with_capacity(argv.len());
+    let mut args = argv.iter();
+    while let Some(arg) = args.next() {
+        if arg == "--" {
+            rest.push(arg.clone());
+            rest.extend(args.cloned());
+            break;
+        }
+        if arg == "--as" {
+            let missing =
+                || CommandError::new(ErrorCode::Usage, "`--as` needs a name").hint("for example `--as zdx`");
+            name = Some(args.next().ok_or_else(missing)?.clone());
+        } else if let Some(value) = arg.to_str().and_then(|arg| arg.strip_prefix("--as=")) {
+            name = Some(value.into());
+        } else {
+            rest.push(arg.clone());
+        }
+    }
+    Ok((name, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(program: &str, argv: &[&str]) -> String {
+        let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
+        match choose(program.as_ref(), &argv) {
+            Ok((profile, rest)) => format!("{} {rest:?}", profile.name),
+            Err(error) => error.message,
+        }
+    }
+
+    #[test]
+    fn by_link_name_and_by_flag() {
+        assert_eq!(chosen("/usr/bin/zori", &["exec"]), r#"zori ["exec"]"#);
+        assert_eq!(chosen("zdx", &[]), "zdx []");
+        assert_eq!(chosen("something", &[]), "zori []");
+        assert_eq!(chosen("zori", &["--as", "zdx", "exec"]), r#"zdx ["exec"]"#);
+        assert_eq!(chosen("zdx", &["exec", "--as=zori"]), r#"zori ["exec"]"#);
+        assert_eq!(chosen("zori", &["--", "--as", "zdx"]), r#"zori ["--", "--as", "zdx"]"#);
+        assert_eq!(chosen("zori", &["--as", "vim"]), "unknown profile `vim`");
+        assert_eq!(chosen("zori", &["--as"]), "`--as` needs a name");
+    }
+
+    #[test]
+    fn zdx_folds_exit_codes() {
+        let folded: Vec<u8> = Exit::ALL.iter().map(|exit| ZDX.exit_code(*exit)).collect();
+        assert_eq!(folded, [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143]);
+    }
+}

@@ -1,0 +1,126 @@
+//! The prompt of a non-interactive run: from the command line, from standard input, or both (CLI-3, DECISIONS 22).
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::command_error::{CommandError, ErrorCode};
+use crate::signals::Signals;
+use crate::ui::Ui;
+
+/// A prompt from standard input may have this many bytes.
+const MAX_STDIN: usize = 10 << 20;
+/// So long a piped stdin may take to say its first byte when there is a prompt already.
+const FIRST_BYTE: Duration = Duration::from_secs(3);
+/// After so long the user is told what is waited for.
+const TELL_AFTER: Duration = Duration::from_millis(500);
+
+/// Where a prompt comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// The text of `-p`; `-` stands for standard input.
+    pub flag: Option<&'a str>,
+    /// A lone `-` argument was given: wait for standard input as long as it takes.
+    pub dash: bool,
+    /// Standard input is a terminal, from which no prompt is read unless asked for.
+    pub stdin_terminal: bool,
+}
+
+/// Puts the prompt together.
+pub fn gather(sources: Sources<'_>, signals: &Signals, ui: &mut Ui) -> Result<String, CommandError> {
+    let flag = sources.flag.filter(|text| *text != "-");
+    let asked = sources.dash || sources.flag == Some("-");
+    let piped = match (flag, asked) {
+        (_, true) => Some(read_all(signals, ui)?),
+        (None, false) if sources.stdin_terminal => None,
+        (None, false) => Some(read_all(signals, ui)?),
+        (Some(_), false) if sources.stdin_terminal => None,
+        (Some(_), false) => match wait(FIRST_BYTE, signals)? {
+            Ready::Yes => Some(read_all(signals, ui)?),
+            Ready::Closed => None,
+            Ready::No => {
+                ui.say("Nothing arrived on standard input within 3 seconds; going on without it (`-` waits for it)");
+                None
+            }
+        },
+    };
+    let piped = piped.as_deref().map(str::trim).unwrap_or_default();
+    let prompt = match flag.map(str::trim).unwrap_or_default() {
+        "" => piped.to_owned(),
+        flag if piped.is_empty() => flag.to_owned(),
+        flag => format!("{flag}\n\n{piped}"),
+    };
+    if prompt.is_empty() {
+        return Err(CommandError::new(ErrorCode::PromptMissing, "there is no prompt")
+            .hint("give one with `-p TEXT`, or on standard input"));
+    }
+    Ok(prompt)
+}
+
+enum Ready {
+    Yes,
+    No,
+    /// There is no standard input at all.
+    Closed,
+}
+
+/// Waits until standard input has something to say, its end included.
+fn wait(limit: Duration, signals: &Signals) -> Result<Ready, CommandError> {
+    let stdin = io::stdin();
+    let until = Instant::now() + limit;
+    loop {
+        signals.check()?;
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut fds = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return Ok(Ready::No),
+            Ok(_) if fds[0].revents().contains(PollFlags::NVAL) => return Ok(Ready::Closed),
+            Ok(_) => return Ok(Ready::Yes),
+            // A signal came; whether it ends the program is seen above.
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(unreadable(error.into())),
+        }
+    }
+}
+
+fn read_all(signals: &Signals, ui: &mut Ui) -> Result<String, CommandError> {
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0; 64 * 1024];
+    let mut told = false;
+    loop {
+        match wait(TELL_AFTER, signals)? {
+            Ready::Closed => break,
+            Ready::No => {
+                if !told {
+                    ui.say("Reading the prompt from standard input until it ends...");
+                    told = true;
+                }
+                continue;
+            }
+            Ready::Yes => {}
+        }
+        match io::stdin().lock().read(&mut chunk) {
+            Ok(0) => break,
+            Ok(n) => bytes.extend_from_slice(&chunk[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+        if bytes.len() > MAX_STDIN {
+            let message = format!("the prompt on standard input is larger than {MAX_STDIN} bytes");
+            return Err(CommandError::new(ErrorCode::PromptInvalid, message)
+                .hint("put it into a file in the root and ask the model to read that"));
+        }
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("the prompt on standard input is not UTF-8 text (byte {at})");
+        CommandError::new(ErrorCode::PromptInvalid, message)
+    })
+}
+
+fn unreadable(error: io::Error) -> CommandError {
+    CommandError::new(ErrorCode::Io, format!("cannot read standard input: {error}"))
+}

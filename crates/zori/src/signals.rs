@@ -1,0 +1,170 @@
+//! SIGINT, SIGTERM and SIGHUP: the first cancels, a second SIGINT ends the program at once (INT-1, INT-2, INT-5).
+//!
+//! One thread waits for signals and turns them into `Input::Cancel` for the turn that runs. Nothing but flags is
+//! touched inside a handler.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals as Iter;
+use tokio::sync::mpsc;
+use zori_core::input::Input;
+use zori_core::outcome::CancelCause;
+
+use crate::command_error::{CommandError, ErrorCode};
+use crate::exit::Exit;
+
+/// What has been signalled, and who wants to know.
+pub struct Signals {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// A SIGINT came and nobody has dealt with it: the next one exits from within the handler.
+    interrupted: Arc<AtomicBool>,
+    /// The last SIGTERM or SIGHUP, else 0. It ends the program, the chat too.
+    ending: AtomicI32,
+    listener: Mutex<Listener>,
+}
+
+/// Who is told of a signal.
+enum Listener {
+    /// Nobody waits; the flags are looked at later.
+    Nobody,
+    /// A turn runs.
+    Turn(mpsc::Sender<Input>),
+    /// The line editor waits for keys: a signal that ends the program must restore the terminal itself.
+    Editor(fn()),
+}
+
+impl Signals {
+    /// Takes the signals over, for the rest of the program's life.
+    pub fn install() -> Result<Self, CommandError> {
+        let failed = |error: std::io::Error| {
+            CommandError::new(ErrorCode::Io, format!("cannot handle signals: {error}"))
+        };
+        let shared = Arc::new(Shared {
+            interrupted: Arc::default(),
+            ending: AtomicI32::new(0),
+            listener: Mutex::new(Listener::Nobody),
+        });
+        // The order matters: the second SIGINT must find the flag set by the first one.
+        let code = i32::from(Exit::Interrupted.code());
+        let flag = &shared.interrupted;
+        signal_hook::flag::register_conditional_shutdown(SIGINT, code, flag.clone()).map_err(failed)?;
+        signal_hook::flag::register(SIGINT, flag.clone()).map_err(failed)?;
+        // A file-size limit is then an error of the write (FS-4) and not the end of the program. A handler, unlike
+        // ignoring the signal, is not inherited by children.
+        signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
+        // A parent that ignores SIGCHLD hands that down, and then no exit code of a child can be had.
+        signal_hook::flag::register(SIGCHLD, Arc::default()).map_err(failed)?;
+        let mut signals = Iter::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+        let thread = shared.clone();
+        std::thread::Builder::new()
+            .name("signals".into())
+            .stack_size(64 * 1024)
+            .spawn(move || signals.forever().for_each(|signal| thread.on_signal(signal)))
+            .map_err(failed)?;
+        Ok(Self { shared })
+    }
+
+    /// Returns an error when a signal came before anything that could be cancelled was under way.
+    pub fn check(&self) -> Result<(), CommandError> {
+        if self.shared.interrupted.load(Ordering::Relaxed) {
+            return Err(CommandError::new(ErrorCode::Interrupted, "interrupted"));
+        }
+        Ok(())
+    }
+
+    /// Sends cancels to a turn until the guard is dropped. What came before the turn is sent at once.
+    pub fn listen(&self, inputs: mpsc::Sender<Input>) -> Listening<'_> {
+        let ending = self.shared.ending.load(Ordering::Relaxed);
+        if ending != 0 {
+            // The channel is new and has room.
+            let _ = inputs.try_send(Input::Cancel(cause(ending)));
+        } else if self.shared.interrupted.load(Ordering::Relaxed) {
+            let _ = inputs.try_send(Input::Cancel(CancelCause::User));
+        }
+        self.shared.set(Listener::Turn(inputs));
+        Listening { signals: self }
+    }
+
+    /// Lets SIGTERM and SIGHUP end the program while the line editor waits; `restore` puts the terminal right.
+    pub fn while_editing(&self, restore: fn()) -> Listening<'_> {
+        self.shared.set(Listener::Editor(restore));
+        Listening { signals: self }
+    }
+
+    /// The program is about to end and nothing is left to cancel: the next Ctrl-C ends it at once (INT-2).
+    pub fn leave(&self) {
+        self.shared.interrupted.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the exit code of a signal that ends the program, if one came.
+    pub fn ending(&self) -> Option<Exit> {
+        (self.shared.ending.load(Ordering::Relaxed) != 0).then_some(Exit::Terminated)
+    }
+
+    /// Dies of SIGHUP if that is what came, so that the parent sees it; otherwise returns.
+    pub fn die_of_hangup(&self) {
+        if self.shared.ending.load(Ordering::Relaxed) == SIGHUP {
+            // Restores the default action and raises the signal again.
+            let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
+        }
+    }
+}
+
+/// Signals go to somebody while this lives.
+pub struct Listening<'a> {
+    signals: &'a Signals,
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.signals.shared.set(Listener::Nobody);
+        // The turn has dealt with it; the next Ctrl-C is a first one again.
+        self.signals.shared.interrupted.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    fn set(&self, listener: Listener) {
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
+    }
+
+    fn on_signal(&self, signal: i32) {
+        if signal != SIGINT {
+            self.ending.store(signal, Ordering::Relaxed);
+        }
+        match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+            Listener::Nobody if signal == SIGINT => {}
+            // Nothing is under way that could lose anything.
+            Listener::Nobody => die(signal),
+            Listener::Turn(inputs) => {
+                // A full channel has a cancel in it already, or a turn that reads it soon.
+                let _ = inputs.try_send(Input::Cancel(cause(signal)));
+            }
+            Listener::Editor(restore) if signal != SIGINT => {
+                restore();
+                die(signal);
+            }
+            Listener::Editor(_) => {}
+        }
+    }
+}
+
+fn die(signal: i32) {
+    if signal == SIGHUP {
+        let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
+    }
+    std::process::exit(i32::from(Exit::Terminated.code()));
+}
+
+fn cause(signal: i32) -> CancelCause {
+    match signal {
+        SIGTERM => CancelCause::Terminate,
+        SIGHUP => CancelCause::Hangup,
+        _ => CancelCause::User,
+    }
+}

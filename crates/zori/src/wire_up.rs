@@ -1,0 +1,269 @@
+//! Puts a run together: the one place that knows all crates.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+use zori_core::event::SessionFacts;
+use zori_core::ids::{IdSource, SessionId};
+use zori_core::log::Log;
+use zori_core::message::Message;
+use zori_core::provider::Provider;
+use zori_core::tool::Toolbox;
+use zori_core::transport::{Limits, Transport};
+use zori_engine::engine::{self, Engine, Parts};
+use zori_engine::policy::{Asker, Mode, Policy};
+use zori_frontends::{Fanout, TextRenderer, TextStyle};
+use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::catalog::PROVIDERS;
+use zori_providers::http::roots::Roots;
+use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_store::{Damage, NewSession, SessionDir, StoreError};
+use zori_tools::env::ToolEnv;
+use zori_tools::toolset::ToolSet;
+
+use crate::clock::{SystemClock, SystemIds};
+use crate::command_error::{CommandError, ErrorCode};
+use crate::commands::Cx;
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::Terminal;
+use crate::ui::Ui;
+
+/// Which session a run goes on with.
+pub enum Open {
+    /// The one `--session` names, made if it does not exist (SES-7); without that flag a new one.
+    ByFlags,
+    /// A new one, whatever the flags say.
+    New,
+    /// One that exists.
+    Existing(SessionId),
+}
+
+/// A session as it was found, and where it goes on being saved.
+pub struct Saved {
+    /// Its name.
+    pub id: SessionId,
+    /// The conversation so far.
+    pub history: Vec<Arc<Message>>,
+    /// Where it is saved; `None` with `--no-save`.
+    pub log: Option<Box<dyn Log>>,
+}
+
+impl Saved {
+    /// A new session that is not saved.
+    pub fn nowhere() -> Self {
+        Self { id: SystemIds.session(), history: Vec::new(), log: None }
+    }
+}
+
+/// Opens the session: takes its lock, reads its history, prepares to append.
+pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, CommandError> {
+    let named = match open {
+        Open::ByFlags => settings.session.clone(),
+        Open::New => None,
+        Open::Existing(id) => Some(id),
+    };
+    let Some(base) = &settings.base else { return Ok(Saved::nowhere()) };
+    let sessions = SessionDir::new(base.sessions());
+    let log = |id: &SessionId, lock| {
+        let new = NewSession { root: settings.root.as_path().into(), parent: None };
+        let writer = sessions.writer(id, new, settings.durability, lock);
+        boxed(writer.without_secret(settings.key.as_deref().unwrap_or_default()))
+    };
+    let Some(id) = named else {
+        let id = SystemIds.session();
+        let log = settings.save.then(|| log(&id, None));
+        return Ok(Saved { id, history: Vec::new(), log });
+    };
+    let lock = match settings.save.then(|| sessions.lock(&id)).transpose() {
+        Ok(lock) => lock,
+        Err(error @ StoreError::Locked { .. }) => {
+            return Err(CommandError::new(ErrorCode::LockHeld, error.to_string())
+                .hint("end that process, or leave `--session` out to start another session"));
+        }
+        Err(error) if settings.session_required => {
+            return Err(CommandError::new(ErrorCode::Io, format!("Failed to save session: {error}"))
+                .hint("`session_required` is set in the config file"));
+        }
+        Err(error) => {
+            // A directory that cannot be written to does not keep the model from answering (FS-3).
+            ui.warn(&format!("Failed to save session: {error}"));
+            None
+        }
+    };
+    let loaded = sessions.load(&id).map_err(|error| {
+        CommandError::new(ErrorCode::BaseUnusable, format!("cannot read session `{id}`: {error}"))
+    })?;
+    let history = match loaded {
+        Some(loaded) => {
+            for warning in damage(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out)) {
+                ui.warn(&warning);
+            }
+            loaded.history
+        }
+        None => {
+            ui.warn(&format!("Session '{id}' does not exist yet; starting it"));
+            Vec::new()
+        }
+    };
+    let log = lock.map(|lock| log(&id, Some(lock)));
+    Ok(Saved { id, history: history.into_iter().map(Arc::new).collect(), log })
+}
+
+fn boxed(log: impl Log + 'static) -> Box<dyn Log> {
+    Box::new(log)
+}
+
+/// Says which lines of a session could not be read (LOG-3).
+pub fn damage(id: &SessionId, damage: &Damage) -> Option<String> {
+    (!damage.is_empty()).then(|| format!("Session '{id}' is damaged and goes on without {damage}"))
+}
+
+fn left_out(id: &SessionId, records: u64) -> Option<String> {
+    (records > 0).then(|| format!("Session '{id}' is very long: its first {records} records are left out"))
+}
+
+/// Returns the model that was chosen.
+pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> {
+    Ok(Arc::new(Anthropic::new(AnthropicOptions {
+        base_url: settings.base_url.clone(),
+        key: settings.key.clone(),
+        transport: transport()?,
+        limits: Limits::DEFAULT,
+        clock: Arc::new(SystemClock::new()),
+    })))
+}
+
+/// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
+fn transport() -> Result<Arc<dyn Transport>, CommandError> {
+    let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
+        None => Roots::embedded(),
+        Some(path) => {
+            let unusable = |why: String| {
+                let message = format!("cannot use SSL_CERT_FILE {}: {why}", path.display());
+                CommandError::new(ErrorCode::SettingInvalid, message)
+            };
+            let pem = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+            Roots::with_pem(&pem).map_err(|error| unusable(error.to_string()))?
+        }
+    };
+    Ok(Arc::new(HttpTransport::new(HttpOptions { roots, proxies: Proxies::Environment })))
+}
+
+/// A session under way, with all it runs on.
+pub struct Session {
+    /// The loop.
+    pub engine: Engine<Fanout>,
+    /// What the loop runs on.
+    pub runtime: Runtime,
+    tools: Arc<ToolSet>,
+}
+
+impl Session {
+    /// Starts a session.
+    pub fn start(
+        cx: &Cx<'_>,
+        settings: &Settings,
+        provider: Arc<dyn Provider>,
+        saved: Saved,
+    ) -> Result<Self, CommandError> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(
+                |error| CommandError::new(ErrorCode::Io, format!("cannot start the runtime: {error}")),
+            )?;
+        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings)?), cx.profile.dialect));
+        let facts = SessionFacts {
+            provider: provider.name().into(),
+            model: settings.model.clone(),
+            root: settings.root.as_path().into(),
+            tools: tools.specs().iter().map(|spec| spec.name.clone()).collect(),
+            resumed_messages: saved.history.len(),
+            saved: saved.log.is_some(),
+        };
+        let parts = Parts {
+            provider,
+            toolbox: tools.clone(),
+            policy: Policy { mode: Mode::Yolo, roots: vec![settings.root.clone()], asker: Asker::Absent },
+            clock: Arc::new(SystemClock::new()),
+            ids: Arc::new(SystemIds),
+            session: saved.id,
+            history: saved.history,
+            settings: engine::Settings {
+                model: settings.model.clone(),
+                system: settings.system.clone(),
+                max_tokens: settings.max_tokens,
+                temperature: settings.temperature,
+                delivery: settings.delivery,
+                retry: settings.retry,
+                live_output: false,
+            },
+        };
+        let sink = Fanout::new(saved.log, vec![Box::new(renderer(cx.terminal)?)], settings.session_required);
+        Ok(Self { engine: Engine::start(parts, sink, facts), runtime, tools })
+    }
+
+    /// Ends the session: the last bytes written, the last process gone.
+    pub fn finish(self, ui: &mut Ui) -> Exit {
+        let report = self.engine.finish().finish();
+        self.tools.shutdown();
+        // A blocking thread that still reads a slow disk must not keep the program from ending.
+        self.runtime.shutdown_background();
+        match report.errors.first() {
+            Some(error) => {
+                ui.warn(&format!("Failed to write the answer: {error}"));
+                Exit::General
+            }
+            None => Exit::Success,
+        }
+    }
+}
+
+fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
+    let handle = |fd: std::os::fd::BorrowedFd<'_>| {
+        // A descriptor of our own, without the standard library's line buffer between us and the reader.
+        fd.try_clone_to_owned().map(File::from).map_err(|error| {
+            CommandError::new(ErrorCode::Io, format!("cannot use the standard streams: {error}"))
+        })
+    };
+    let style = TextStyle {
+        stdout_terminal: terminal.stdout,
+        stderr_terminal: terminal.stderr,
+        colour: terminal.colour && terminal.stderr,
+    };
+    let out = handle(std::io::stdout().as_fd())?;
+    let err = handle(std::io::stderr().as_fd())?;
+    Ok(TextRenderer::new(Box::new(out), Box::new(err), style))
+}
+
+/// Keys of providers that this version does not have: a child has no use for them either (DECISIONS 37).
+const OTHER_KEYS: [&str; 3] = ["OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"];
+
+fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
+    let keys = PROVIDERS.iter().map(|provider| provider.key_var).chain(OTHER_KEYS).map(OsString::from);
+    let prefix = format!("{}_", cx.profile.name.to_uppercase());
+    let own = std::env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(prefix.as_bytes()) || name.starts_with(b"ZORI_")
+    });
+    let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+    Ok(ToolEnv {
+        root: settings.root.clone(),
+        home: settings.home.clone(),
+        timeout: settings.tool_timeout,
+        bash_max_output: settings.bash_max_output,
+        temp_parent: std::env::temp_dir(),
+        child_env_removed: keys.chain(own).collect(),
+        // Nobody is there to page, to be coloured for, or to be asked.
+        child_env_set: vec![
+            set("PAGER", "cat"),
+            set("GIT_PAGER", "cat"),
+            set("MANPAGER", "cat"),
+            set("NO_COLOR", "1"),
+            set("GIT_TERMINAL_PROMPT", "0"),
+        ],
+        transport: transport()?,
+    })
+}

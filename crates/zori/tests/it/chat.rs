@@ -1,0 +1,461 @@
+//! The line chat at a terminal. How keys go in and what is read off the screen is in `chat/screen.rs`.
+
+mod screen;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use zori_testkit::env::TestEnv;
+use zori_testkit::pty::{Pty, Size};
+use zori_testkit::reply::Reply;
+use zori_testkit::{anthropic, wait};
+
+use self::screen::{over, type_keys, type_line};
+use crate::sessions::{only_session, put_session, saved};
+use crate::world::{in_shell, with_model, world};
+
+fn chat(world: &TestEnv, args: &[&str]) -> Pty {
+    world.pty(args, Size::CLASSIC)
+}
+
+/// Chapter 10, CHAT-1.
+#[test]
+fn a_conversation() {
+    let (world, model) = with_model([
+        anthropic::text("Looking.").tool_use("t1", "bash", json!({"command": "echo hi"})),
+        anthropic::text("It says hi."),
+        anthropic::text("Bye."),
+    ]);
+    let mut pty = chat(&world, &[]);
+    type_line(&mut pty, 1, "look");
+    type_line(&mut pty, 2, "");
+    type_line(&mut pty, 3, "thanks");
+    type_line(&mut pty, 4, ":q");
+    insta::assert_snapshot!(over(pty), @r#"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    Session: $SESSION
+    you> look
+    Looking.
+    Tool requested: bash command="echo hi"
+    ⚙ Running bash... Done. (X.XXs)
+    Tool finished: bash exit=0
+    It says hi.
+    you>
+    you> thanks
+    Bye.
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    "#);
+    insta::assert_snapshot!(model.request(2).conversation(), @r#"
+    user: look
+    assistant: Looking.
+    assistant: tool_use t1 bash {"command":"echo hi"}
+    user: tool_result t1 {"ok":true,"data":{"stdout":"hi\n","stderr":"","exit_code":0,"timed_out":false}}
+    assistant: It says hi.
+    user: thanks
+    "#);
+    assert_eq!(saved(&world, &only_session(&world)).lines().count(), 8);
+}
+
+#[test]
+fn control_d_ends_it() {
+    let (world, model) = with_model([anthropic::text("x")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_keys(&mut pty, 1, "\x04");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you>
+    [exit status: 0]
+    ");
+    assert_eq!(model.count(), 0);
+}
+
+/// INT-1: the turn ends, the prompt returns, the message is dropped from the history in memory.
+#[test]
+fn control_c_during_a_turn() {
+    let (world, model) = with_model([Reply::stall(), anthropic::text("Here.").reply()]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "one");
+    model.wait_for_requests(1);
+    pty.send("\x03");
+    type_line(&mut pty, 2, "two");
+    type_line(&mut pty, 3, ":q");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> one
+    ^C
+    ^C Interrupted.
+    you> two
+    Here.
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(model.request(1).conversation(), "user: two\n");
+}
+
+#[test]
+fn control_c_at_the_prompt() {
+    let (world, model) = with_model([anthropic::text("Hi.")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_keys(&mut pty, 1, "not this");
+    pty.wait_for("not this").send("\x03");
+    type_line(&mut pty, 2, "but this");
+    type_keys(&mut pty, 3, "\x03");
+    type_keys(&mut pty, 4, "\x03");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> not this
+    (Ctrl-C again, Ctrl-D or :q to quit)
+    you> but this
+    Hi.
+    you>
+    (Ctrl-C again, Ctrl-D or :q to quit)
+    you>
+    [exit status: 130]
+    ");
+    assert_eq!(model.request(0).conversation(), "user: but this\n");
+}
+
+/// EXIT-3, PERR-5.
+#[test]
+fn an_error_of_the_provider() {
+    let (world, model) = with_model([
+        anthropic::http_error(400, "invalid_request_error", "no"),
+        anthropic::text("Better.").reply(),
+    ]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "one");
+    type_line(&mut pty, 2, "two");
+    type_line(&mut pty, 3, "/exit");
+    insta::assert_snapshot!(over(pty), @r#"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> one
+    Error [http_status]: HTTP 400: no
+      Details: {"error":{"message":"no","type":"invalid_request_error"},"type":"error"}
+    you> two
+    Better.
+    you> /exit
+    Goodbye!
+    [exit status: 0]
+    "#);
+    assert_eq!(model.request(1).conversation(), "user: two\n");
+}
+
+/// PROV-2.
+#[test]
+fn without_a_key() {
+    let world = world();
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "hi");
+    type_line(&mut pty, 2, "/quit");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    Error: ANTHROPIC_API_KEY is not set
+    Hint: set it to your Anthropic API key
+    Hint: `zori demo` shows what this program does without a key
+    you> hi
+    Error [auth]: ANTHROPIC_API_KEY is not set
+    you> /quit
+    Goodbye!
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn slash_commands() {
+    let (world, model) = with_model([anthropic::text("Hello."), anthropic::text("Other.")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "/history");
+    type_line(&mut pty, 2, "hi");
+    type_line(&mut pty, 3, "/history");
+    type_line(&mut pty, 4, "/model");
+    type_line(&mut pty, 5, "/model claude-sonnet-4-5");
+    type_line(&mut pty, 6, "/status");
+    type_line(&mut pty, 7, "/help");
+    type_line(&mut pty, 8, "/hlep me");
+    type_line(&mut pty, 9, "/etc/hosts is what?");
+    type_line(&mut pty, 10, "/quit");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> /history
+    Nothing has been said yet.
+    you> hi
+    Hello.
+    you> /history
+    you> hi
+    Hello.
+    you> /model
+    Model: claude-haiku-4-5
+    you> /model claude-sonnet-4-5
+    Model: claude-sonnet-4-5
+    you> /status
+    Model:    claude-sonnet-4-5 (anthropic)
+    Session:  $SESSION (not saved)
+    Root:     $WORK
+    Messages: 2
+    Tokens:   10 in, 5 out, 0 read from cache, 0 written to cache, in 1 turns
+    you> /help
+      /help           Show these commands
+      /exit, /quit    Leave the chat (also :q, Ctrl-D)
+      /new            Start a new session
+      /clear          Clear the screen and start a new session
+      /resume [ID]    Go on with another session
+      /history        Show this conversation
+      /model [NAME]   Show or change the model
+      /status         Show model, session, root and usage
+    Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
+    you> /hlep me
+    Unknown command /hlep; did you mean /help? (/help shows them all)
+    you> /etc/hosts is what?
+    Other.
+    you> /quit
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(model.count(), 2, "a mistyped command is not sent");
+    assert_eq!(model.request(1).conversation(), "user: hi\nassistant: Hello.\nuser: /etc/hosts is what?\n");
+    assert_eq!(model.request(1).json()["model"], "claude-sonnet-4-5");
+}
+
+#[test]
+fn other_sessions() {
+    let (world, model) =
+        with_model([anthropic::text("One."), anthropic::text("Two."), anthropic::text("Three.")]);
+    let mut pty = chat(&world, &["--session", "first"]);
+    type_line(&mut pty, 1, "hi");
+    type_line(&mut pty, 2, "/new");
+    type_line(&mut pty, 3, "hello");
+    type_line(&mut pty, 4, "/resume nope");
+    type_line(&mut pty, 5, "/resume");
+    type_line(&mut pty, 6, "again");
+    type_line(&mut pty, 7, "/resume first");
+    type_line(&mut pty, 8, "/clear");
+    type_line(&mut pty, 9, "/history");
+    type_line(&mut pty, 10, ":q");
+    insta::assert_snapshot!(over(pty), @"
+    Warning: Session 'first' does not exist yet; starting it
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    Session: first
+    you> hi
+    One.
+    you> /new
+    Session: $SESSION
+    you> hello
+    Two.
+    you> /resume nope
+    Session 'nope' is empty or not found.
+    you> /resume
+    Session: first
+    Loaded 2 previous messages
+    you> again
+    Three.
+    you> /resume first
+    This is the session you are in.
+    you> /clear
+    Session: $SESSION
+    you> /history
+    Nothing has been said yet.
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(model.request(1).conversation(), "user: hello\n");
+    assert_eq!(model.request(2).conversation(), "user: hi\nassistant: One.\nuser: again\n");
+    assert_eq!(world.session_files().len(), 2, "a session in which nothing was said leaves no file");
+}
+
+#[test]
+fn lines_are_remembered() {
+    let (world, model) = with_model([anthropic::text("a"), anthropic::text("b"), anthropic::text("c")]);
+    let mut pty = chat(&world, &[]);
+    type_line(&mut pty, 1, "what is new?");
+    type_line(&mut pty, 2, "\x1b[A");
+    type_line(&mut pty, 3, ":q");
+    assert_eq!(pty.finish().0.code(), Some(0));
+    assert_eq!(model.request(1).conversation(), "user: what is new?\nassistant: a\nuser: what is new?\n");
+    // In the next chat too, and for the owner only.
+    let mut pty = chat(&world, &[]);
+    type_line(&mut pty, 1, "\x1b[A\x1b[A");
+    type_line(&mut pty, 2, ":q");
+    assert_eq!(pty.finish().0.code(), Some(0));
+    assert_eq!(model.request(2).conversation(), "user: what is new?\n");
+    let mode = fs::metadata(world.base().join("chat_history")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// PATH-3.
+#[test]
+fn nothing_is_remembered_without_saving() {
+    let (world, _model) = with_model([anthropic::text("a")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "secret");
+    type_line(&mut pty, 2, ":q");
+    assert_eq!(pty.finish().0.code(), Some(0));
+    assert!(!world.base().exists());
+}
+
+#[test]
+fn several_lines() {
+    let (world, model) = with_model([anthropic::text("a"), anthropic::text("b"), anthropic::text("c")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "one\x1b\rtwo");
+    type_keys(&mut pty, 2, "three\\\r");
+    pty.wait_for("...> ").send("four\r");
+    // What is pasted is not sent before Enter is pressed.
+    type_line(&mut pty, 3, "\x1b[200~five\nsix\x1b[201~");
+    type_line(&mut pty, 4, ":q");
+    assert_eq!(pty.finish().0.code(), Some(0));
+    assert_eq!(
+        model.request(2).conversation(),
+        "user: one\ntwo\nassistant: a\nuser: three\nfour\nassistant: b\nuser: five\nsix\n"
+    );
+}
+
+#[test]
+fn completion() {
+    let (world, model) = with_model([anthropic::text("a")]);
+    world.write("src/lonely.rs", "");
+    let mut pty = chat(&world, &["--no-save"]);
+    type_keys(&mut pty, 1, "see @sr\t");
+    pty.wait_for("@src/").send("lon\t").wait_for("@src/lonely.rs").send("\r");
+    type_keys(&mut pty, 2, "/stat\t");
+    pty.wait_for("/status").send("\r");
+    type_line(&mut pty, 3, ":q");
+    let text = over(pty);
+    assert!(text.contains("Messages: 2\n"), "{text}");
+    assert_eq!(model.request(0).conversation(), "user: see @src/lonely.rs\n");
+}
+
+/// `core-cli.md` chapters 9 and 10.
+#[test]
+fn a_resumed_session() {
+    let (world, model) = with_model([anthropic::text("Yes.")]);
+    put_session(
+        &world,
+        "s",
+        "{\"type\":\"meta\",\"schema_version\":1,\"ts\":\"\"}\n\
+         {\"type\":\"message\",\"role\":\"user\",\"text\":\"before\",\"ts\":\"\"}\n\
+         {\"type\":\"message\",\"role\":\"assistant\",\"text\":\"ok\",\"ts\":\"\"}\n",
+    );
+    world.write("AGENTS.md", "Be kind.");
+    let mut pty = chat(&world, &["sessions", "resume"]);
+    type_line(&mut pty, 1, "still there?");
+    type_line(&mut pty, 2, ":q");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    Session: s
+    Loaded AGENTS.md from:
+      - $WORK/AGENTS.md
+    Loaded 2 previous messages
+    you> still there?
+    Yes.
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(model.request(0).conversation(), "user: before\nassistant: ok\nuser: still there?\n");
+}
+
+/// OUT-9.
+#[test]
+fn no_colour_when_not_wanted() {
+    let (mut world, _model) = with_model([anthropic::text("Hi.")]);
+    world.set_var("NO_COLOR", "1");
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "hi");
+    type_line(&mut pty, 2, ":q");
+    let drawn = pty.finish().1;
+    let colours = drawn.split("\x1b[").skip(1).filter(|rest| {
+        let codes = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        codes.starts_with('m') && !rest.starts_with('m') && !rest.starts_with("0m")
+    });
+    assert_eq!(colours.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// OUT-9: what a model says cannot command the terminal.
+#[test]
+fn control_characters_are_made_visible() {
+    let (world, _model) = with_model([anthropic::text("a\x1b]0;title\x07b\x1b[31mc")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "hi");
+    type_line(&mut pty, 2, ":q");
+    let drawn = pty.finish().1;
+    assert!(drawn.contains("a\\x1b]0;title\\x07b\\x1b[31mc\r\n"), "{drawn}");
+}
+
+/// Runs the chat below a shell that says afterwards whether the terminal is as before.
+fn below_a_shell(world: &TestEnv) -> (Pty, Pid) {
+    let script = "before=$(stty -g); sh -c 'echo $$ > new; mv new pid; exec \"$0\" --no-save' \"$0\"; \
+                  code=$?; test \"$(stty -g)\" = \"$before\" && echo as before; exit $code";
+    let mut outer = in_shell(world, script, &[]);
+    outer.env("TERM", "xterm-256color");
+    let pty = Pty::start(outer, Size::CLASSIC, world.rewrite());
+    wait::until("the chat to start", || world.work().join("pid").exists());
+    let pid = world.read("pid").trim().parse().ok().and_then(Pid::from_raw);
+    (pty, pid.expect("the shell wrote a process id"))
+}
+
+/// INT-5, CAN-3.
+#[test]
+fn sigterm_at_the_prompt() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let (mut pty, pid) = below_a_shell(&world);
+    type_keys(&mut pty, 1, "half a li");
+    pty.wait_for("half a li");
+    kill_process(pid, Signal::TERM).unwrap();
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> half a li
+
+    as before
+    [exit status: 143]
+    ");
+}
+
+#[test]
+fn sighup_at_the_prompt() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let (mut pty, pid) = below_a_shell(&world);
+    type_keys(&mut pty, 1, "half a li");
+    pty.wait_for("half a li");
+    kill_process(pid, Signal::HUP).unwrap();
+    let text = over(pty);
+    assert!(text.contains("as before\n[exit status: 129]"), "{text}");
+}
+
+/// INT-5: the turn is cancelled first.
+#[test]
+fn sigterm_during_a_turn() {
+    let (world, model) = with_model([Reply::stall()]);
+    let mut pty = chat(&world, &["--session", "s"]);
+    type_line(&mut pty, 1, "hi");
+    model.wait_for_requests(1);
+    kill_process(Pid::from_raw(pty.pid() as i32).unwrap(), Signal::TERM).unwrap();
+    insta::assert_snapshot!(over(pty), @"
+    Warning: Session 's' does not exist yet; starting it
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    Session: s
+    you> hi
+
+    ^C Interrupted.
+    [exit status: 143]
+    ");
+    assert!(saved(&world, "s").ends_with(
+        "{\"type\":\"interrupted\",\"role\":\"system\",\"text\":\"Interrupted\",\"ts\":\"$TS\"}\n"
+    ));
+}

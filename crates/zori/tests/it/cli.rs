@@ -1,0 +1,351 @@
+//! The command line itself: what is said about one that makes no sense, and where its options may stand (chapter 9).
+
+mod help;
+
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::running::{Stdin, Stdout};
+
+use crate::world::{in_shell, with_model, world};
+
+/// A world without a home, in which nothing may be created.
+fn bare_world() -> TestEnv {
+    let mut world = world();
+    world.remove_var("HOME").remove_var("ZORI_HOME").remove_var("TMPDIR");
+    world
+}
+
+#[track_caller]
+fn untouched(world: &TestEnv) {
+    for folder in [world.home(), world.work(), world.tmp()] {
+        assert_eq!(
+            std::fs::read_dir(&folder).expect("the folder is ours").count(),
+            0,
+            "{}",
+            folder.display()
+        );
+    }
+    assert!(!world.base().exists());
+}
+
+/// ENV-1: the working directory may be gone.
+#[test]
+fn from_a_directory_that_is_gone() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    let gone = |args: &[&str]| {
+        let command = in_shell(&world, "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"", args);
+        world.start(command, Stdin::Null, Stdout::Captured).finish()
+    };
+    assert_eq!(gone(&["--version"]).code(), Some(0));
+    insta::assert_snapshot!(gone(&["exec", "-p", "hi"]), @r"
+    ------- stderr -------
+    Error: the root `.` cannot be used: No such file or directory (os error 2)
+    [exit status: 2]
+    ");
+    let work = world.work();
+    let root = work.to_str().expect("our paths are text");
+    assert_eq!(gone(&["exec", "-p", "hi", "--root", root]).to_string(), "Hello\n[exit status: 0]");
+    assert_eq!(server.count(), 1);
+}
+
+#[test]
+fn an_unknown_command() {
+    let world = bare_world();
+    insta::assert_snapshot!(world.run(&["exce"]), @r"
+    ------- stderr -------
+    Error: unrecognized subcommand `exce`
+    Hint: a similar subcommand exists: `exec`
+    Hint: for a prompt: `zori -p TEXT`
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["what is this?"]), @r"
+    ------- stderr -------
+    Error: unrecognized subcommand `what is this?`
+    Hint: for a prompt: `zori -p TEXT`
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    untouched(&world);
+}
+
+#[test]
+fn half_a_command() {
+    let world = bare_world();
+    insta::assert_snapshot!(world.run(&["sessions"]), @r"
+    ------- stderr -------
+    Error: `zori sessions` needs a command
+    Hint: one of `sessions list`, `sessions show`, `sessions resume`
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "lst"]), @r"
+    ------- stderr -------
+    Error: unrecognized subcommand `lst`
+    Hint: a similar subcommand exists: `list`
+    Hint: for a prompt: `zori -p TEXT`
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "show"]), @r"
+    ------- stderr -------
+    Error: the following required arguments were not provided: <ID>
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn an_unknown_flag() {
+    let world = bare_world();
+    insta::assert_snapshot!(world.run(&["--modle", "x"]), @r"
+    ------- stderr -------
+    Error: unexpected argument `--modle` found
+    Hint: a similar argument exists: `--model`
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--frobnicate"]), @r"
+    ------- stderr -------
+    Error: unexpected argument `--frobnicate` found
+    Hint: a similar argument exists: `--format`
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "-x"]), @r"
+    ------- stderr -------
+    Error: unexpected argument `-x` found
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    // A flag of another command.
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--keep"]), @r"
+    ------- stderr -------
+    Error: unexpected argument `--keep` found
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    untouched(&world);
+}
+
+#[test]
+fn a_flag_without_its_value() {
+    let world = bare_world();
+    insta::assert_snapshot!(world.run(&["exec", "-p"]), @r"
+    ------- stderr -------
+    Error: a value is required for `--prompt <TEXT>` but none was supplied
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "--model"]), @r"
+    ------- stderr -------
+    Error: a value is required for `--model <MODEL>` but none was supplied
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["--no-save=yes", "exec", "-p", "hi"]), @r"
+    ------- stderr -------
+    Error: unexpected value `yes` for `--no-save` found; no more were expected
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn a_flag_given_twice() {
+    insta::assert_snapshot!(world().run(&["exec", "-p", "a", "-p", "b"]), @r"
+    ------- stderr -------
+    Error: the argument `--prompt <TEXT>` cannot be used multiple times
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn a_number_that_is_none() {
+    let world = world();
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--retries", "many"]), @r"
+    ------- stderr -------
+    Error: `--retries` takes a whole number from 0 to 20, not `many`
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--retry-delay", "60001"]), @r"
+    ------- stderr -------
+    Error: `--retry-delay` takes a whole number from 0 to 60000, not `60001`
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn too_many_arguments() {
+    let world = world();
+    insta::assert_snapshot!(world.run(&["config", "path", "x"]), @r"
+    ------- stderr -------
+    Error: unexpected argument `x` found
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "show", "a", "b"]), @r"
+    ------- stderr -------
+    Error: unexpected argument `b` found
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+}
+
+/// CLI-1.
+#[test]
+fn global_options_before_and_after_the_command() {
+    for args in [
+        &["--no-save", "--model", "m", "exec", "-p", "hi"][..],
+        &["exec", "-p", "hi", "--no-save", "--model", "m"],
+        &["--no-save", "exec", "-p", "hi", "--model=m"],
+        &["--model", "m", "--no-save", "-p", "hi"],
+    ] {
+        let (world, server) = with_model([anthropic::text("Hello")]);
+        assert_eq!(world.run(args).to_string(), "Hello\n[exit status: 0]", "{args:?}");
+        assert_eq!(server.request(0).json()["model"], "m", "{args:?}");
+        assert!(!world.base().exists(), "{args:?}");
+    }
+    let world = world();
+    let path = "$BASE/config.toml\n[exit status: 0]";
+    assert_eq!(world.run(&["--output", "plain", "config", "path"]).to_string(), path);
+    assert_eq!(world.run(&["config", "path", "--output", "plain"]).to_string(), path);
+    assert_eq!(world.run(&["config", "-o", "plain", "path"]).to_string(), path);
+}
+
+/// The one after the command is nearer.
+#[test]
+fn a_global_option_on_both_sides() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    world.run(&["--model", "a", "exec", "-p", "hi", "--model", "b"]).success();
+    assert_eq!(server.request(0).json()["model"], "b");
+}
+
+/// DECISIONS 20: one setting, several spellings.
+#[test]
+fn what_is_printed_can_be_asked_for() {
+    let mut world = world();
+    let path = "$BASE/config.toml\n[exit status: 0]";
+    assert_eq!(world.run(&["config", "path", "--format", "text"]).to_string(), path);
+    assert_eq!(world.run(&["config", "path", "--format", "text", "--output", "plain"]).to_string(), path);
+    insta::assert_snapshot!(world.run(&["config", "path", "--output", "yaml"]), @r"
+    ------- stderr -------
+    Error: `--output` cannot be `yaml`
+    Hint: this version prints text only: use `plain`, or leave it out
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["config", "path", "--format", "plain"]), @r"
+    ------- stderr -------
+    Error: `--format` cannot be `plain`
+    Hint: this version prints text only: use `text`, or leave it out
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--output", "yaml"]), @r"
+    ------- stderr -------
+    Error: `--output` cannot be `yaml`
+    Hint: this version prints text only: use `plain`, or leave it out
+    [exit status: 2]
+    ");
+    world.set_var("ZORI_OUTPUT", "plain");
+    assert_eq!(world.run(&["config", "path"]).to_string(), path);
+    world.set_var("ZORI_OUTPUT", "yaml");
+    insta::assert_snapshot!(world.run(&["config", "path"]), @r"
+    ------- stderr -------
+    Error: `ZORI_OUTPUT` cannot be `yaml`
+    Hint: this version prints text only: use `plain`, or leave it out
+    [exit status: 2]
+    ");
+    // The flag is nearer, and an empty variable is none.
+    assert_eq!(world.run(&["config", "path", "--output", "plain"]).to_string(), path);
+    world.set_var("ZORI_OUTPUT", "");
+    assert_eq!(world.run(&["config", "path"]).to_string(), path);
+}
+
+/// PATH-6.
+#[test]
+fn a_root_that_is_no_directory() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    world.write("file", "");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--root", "missing"]), @r"
+    ------- stderr -------
+    Error: the root `missing` cannot be used: No such file or directory (os error 2)
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--root", "file"]), @r"
+    ------- stderr -------
+    Error: the root `file` is not a directory
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--cwd", ""]), @r"
+    ------- stderr -------
+    Error: the root `` cannot be used: No such file or directory (os error 2)
+    [exit status: 2]
+    ");
+    assert_eq!((server.count(), world.base().exists()), (0, false));
+}
+
+/// SES-4.
+#[test]
+fn a_session_that_is_a_path() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    for id in ["../evil", "a/b", ".hidden", "-dash", "", "ä", "a b", "a\\b", &"x".repeat(129)] {
+        for args in
+            [&["exec", "-p", "hi", "--session", id][..], &["sessions", "resume", "-p", "hi", "--session", id]]
+        {
+            let output = world.run(args);
+            assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{id:?}: {output}");
+        }
+    }
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--session", "../evil"]), @r"
+    ------- stderr -------
+    Error: invalid session id `../evil`: use 1 to 128 of A-Z a-z 0-9 . _ - and do not start with . or -
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "show", "../evil"]), @r"
+    ------- stderr -------
+    Error: invalid session id `../evil`: use 1 to 128 of A-Z a-z 0-9 . _ - and do not start with . or -
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "resume", "../evil", "-p", "hi"]), @r"
+    ------- stderr -------
+    Error: invalid session id `../evil`: use 1 to 128 of A-Z a-z 0-9 . _ - and do not start with . or -
+    [exit status: 2]
+    ");
+    assert_eq!((server.count(), world.base().exists()), (0, false));
+}
+
+/// DECISIONS 1.
+#[test]
+fn by_another_name() {
+    let world = world();
+    let help = world.run(&["--as", "zdx", "--help"]);
+    assert!(help.stdout().contains("Usage: zdx"), "{help}");
+    assert_eq!(world.run(&["--help", "--as=zdx"]).to_string(), help.to_string());
+    insta::assert_snapshot!(world.run(&["--as", "vim", "--help"]), @r"
+    ------- stderr -------
+    Error: unknown profile `vim`
+    Hint: this version knows zori, zdx
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["--as"]), @r"
+    ------- stderr -------
+    Error: `--as` needs a name
+    Hint: for example `--as zdx`
+    [exit status: 2]
+    ");
+}
+
+/// Arguments that are no text are refused, not guessed at (ENV-1).
+#[test]
+fn an_argument_that_is_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = world();
+    let mut command = world.cmd(&["exec", "-p"]);
+    command.arg(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    insta::assert_snapshot!(world.start(command, Stdin::Null, Stdout::Captured).finish(), @r"
+    ------- stderr -------
+    Error: invalid UTF-8 was detected in one or more arguments
+    Hint: `zori --help` shows what there is
+    [exit status: 2]
+    ");
+}

@@ -1,0 +1,350 @@
+//! The config file: where it is, what `config init` writes, what a bad one leads to, and that its keys do something.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::json;
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::reply::Reply;
+use zori_testkit::server::ModelServer;
+
+use crate::world::{with_model, world};
+
+fn config(world: &TestEnv, text: impl AsRef<[u8]>) {
+    world.write(world.base().join("config.toml"), text);
+}
+
+/// CFG-6, PATH-1, PATH-3.
+#[test]
+fn the_path_follows_from_the_environment() {
+    let mut world = world();
+    let path = |world: &TestEnv| world.run(&["config", "path"]).to_string();
+    assert_eq!(path(&world), "$BASE/config.toml\n[exit status: 0]");
+    world.set_var("XDG_CONFIG_HOME", world.home().join("xdg"));
+    assert_eq!(path(&world), "$BASE/config.toml\n[exit status: 0]");
+    world.set_var("ZORI_HOME", "");
+    assert_eq!(path(&world), "$HOME/xdg/zori/config.toml\n[exit status: 0]");
+    world.set_var("XDG_CONFIG_HOME", "");
+    assert_eq!(path(&world), "$HOME/.config/zori/config.toml\n[exit status: 0]");
+    assert_eq!(fs::read_dir(world.home()).unwrap().count(), 0, "asking creates nothing");
+}
+
+#[test]
+fn the_path_is_absolute_and_the_same_whether_or_not_the_file_exists() {
+    let mut world = world();
+    world.set_var("ZORI_HOME", "relative");
+    assert_eq!(world.run(&["config", "path"]).stdout(), "$WORK/relative/config.toml\n");
+    world.write("relative/config.toml", "");
+    assert_eq!(world.run(&["config", "path"]).stdout(), "$WORK/relative/config.toml\n");
+}
+
+/// CFG-7.
+#[test]
+fn init_writes_every_key_as_a_comment() {
+    let world = world();
+    insta::assert_snapshot!(world.run(&["config", "init"]), @"
+    Created config at $BASE/config.toml
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.read(world.base().join("config.toml")), @r#"
+    # Settings of zori. Every line is a comment that shows the default or an example.
+    # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY).
+
+    # Who serves the model.
+    # provider = "anthropic"
+
+    # The model.
+    # model = "claude-haiku-4-5"
+
+    # Upper bound of a reply; unset: the model's own limit.
+    # max_tokens = 8192
+
+    # Sent only if set.
+    # temperature = 1.0
+
+    # Take replies as they are made; false: in one piece.
+    # stream = true
+
+    # What the model is told before everything else.
+    # system_prompt = ""
+
+    # The same from a file, which wins; relative to this file.
+    # system_prompt_file = "prompt.md"
+
+    # Another address for the provider.
+    # anthropic_base_url = "https://api.anthropic.com"
+
+    # Time limit of one tool call in seconds; 0: none.
+    # tool_timeout_secs = 120
+
+    # How much of each output stream of a command the model sees; 0: up to 8 MiB.
+    # bash_max_output_bytes = 65536
+
+    # What commands print.
+    # output = "plain"
+
+    # Survive the death of the process, or with "full" also a loss of power.
+    # durability = "process"
+
+    # Stop when the session cannot be saved.
+    # session_required = false
+
+    # How often a failed request is tried again.
+    # retries = 4
+
+    # The first wait before that; it doubles each time.
+    # retry_delay_ms = 1000
+    "#);
+    assert_eq!(fs::metadata(world.base()).unwrap().permissions().mode() & 0o777, 0o700);
+    let loaded = world.run(&["exec", "-p", "hi"]);
+    assert!(!loaded.stderr().contains("Warning"), "{loaded}");
+}
+
+/// CFG-7.
+#[test]
+fn init_leaves_an_existing_file_alone() {
+    let world = world();
+    config(&world, "model = \"mine\"\n");
+    insta::assert_snapshot!(world.run(&["config", "init"]), @"
+    ------- stderr -------
+    Error: Config file already exists at $BASE/config.toml
+    [exit status: 6]
+    ");
+    assert_eq!(world.read(world.base().join("config.toml")), "model = \"mine\"\n");
+}
+
+/// CFG-5, FS-8: exit 2 before anything happens, with file, line and column.
+#[test]
+fn a_bad_file_is_refused() {
+    let (world, model) = with_model([anthropic::text("x")]);
+    let said = |text: &[u8]| {
+        config(&world, text);
+        world.run(&["exec", "-p", "hi"]).to_string()
+    };
+    insta::assert_snapshot!(said(b"model = \"m\"\nmax_tokens = = 5\n"), @"
+    ------- stderr -------
+    Error: $BASE/config.toml:2:14: extra `=`, expected nothing
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(said(b"model = \"not closed\nprovider\n"), @r#"
+    ------- stderr -------
+    Error: $BASE/config.toml:1:20: invalid basic string, expected `"`
+    [exit status: 2]
+    "#);
+    insta::assert_snapshot!(said(b"model = 5\n"), @"
+    ------- stderr -------
+    Error: $BASE/config.toml:1:9: `model` must be a string, not 5
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(said(b"\n\ntool_timeout_secs = \"soon\"\n"), @r#"
+    ------- stderr -------
+    Error: $BASE/config.toml:3:21: `tool_timeout_secs` must be a whole number from 0 to 86400, not the string "soon"
+    [exit status: 2]
+    "#);
+    insta::assert_snapshot!(said(b"tool_timeout_secs = 1.5\n"), @"
+    ------- stderr -------
+    Error: $BASE/config.toml:1:21: `tool_timeout_secs` must be a whole number from 0 to 86400, not 1.5
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(said(b"model = \"\xc3\x28\"\n"), @"
+    ------- stderr -------
+    Error: $BASE/config.toml:1:10: not UTF-8 text
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(said(b"model = \"a\"\nmodel = \"b\"\n"), @"
+    ------- stderr -------
+    Error: $BASE/config.toml:2:1: duplicate key
+    [exit status: 2]
+    ");
+    assert_eq!(model.count(), 0);
+    assert!(!world.base().join("sessions").exists());
+}
+
+/// FS-8.
+#[test]
+fn a_directory_or_a_link_to_itself_instead_of_a_file() {
+    let world = world();
+    let path = world.base().join("config.toml");
+    fs::create_dir_all(&path).unwrap();
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: cannot read the config file $BASE/config.toml: Is a directory (os error 21)
+    [exit status: 2]
+    ");
+    fs::remove_dir(&path).unwrap();
+    symlink("config.toml", &path).unwrap();
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: cannot read the config file $BASE/config.toml: Too many levels of symbolic links (os error 40)
+    [exit status: 2]
+    ");
+}
+
+/// CFG-4, CFG-5.
+#[test]
+fn unknown_keys_and_keys_of_providers_warn() {
+    let (world, model) = with_model([anthropic::text("Hi.")]);
+    config(
+        &world,
+        "modle = \"typo\"\napi_key = \"sk-secret\"\nanthropic_api_key = \"sk-secret\"\n[security]\nmode = \"x\"\n",
+    );
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    Hi.
+    ------- stderr -------
+    Warning: `anthropic_api_key` in $BASE/config.toml is ignored: keys are never read from files; set ANTHROPIC_API_KEY instead
+    Warning: `api_key` in $BASE/config.toml is ignored: keys are never read from files; set ANTHROPIC_API_KEY instead
+    Warning: unknown key `modle` in $BASE/config.toml
+    Warning: unknown key `security` in $BASE/config.toml
+    [exit status: 0]
+    ");
+    assert_eq!(model.request(0).header("x-api-key"), Some(zori_testkit::env::TEST_KEY));
+}
+
+/// An empty file and a comment say nothing.
+#[test]
+fn an_empty_file_is_fine() {
+    let (world, _model) = with_model([anthropic::text("Hi.")]);
+    config(&world, "# nothing\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    Hi.
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn model_and_limits_are_sent() {
+    let (world, model) = with_model([anthropic::text("a"), anthropic::text("b")]);
+    config(&world, "model = \"claude-sonnet-4-5\"\nmax_tokens = 77\ntemperature = 3.5\n");
+    world.run(&["exec", "-p", "hi"]).success();
+    world.run(&["exec", "--model", "claude-haiku-4-5", "-p", "hi"]).success();
+    let facts = |n: usize| {
+        let body = model.request(n).json();
+        json!([body["model"], body["max_tokens"], body["temperature"], body["stream"]])
+    };
+    // CFG-8: a temperature out of range is the provider's to refuse.
+    assert_eq!(facts(0), json!(["claude-sonnet-4-5", 77, 3.5, true]));
+    assert_eq!(facts(1), json!(["claude-haiku-4-5", 77, 3.5, true]), "CFG-1: a flag wins");
+}
+
+#[test]
+fn a_reply_in_one_piece() {
+    let (world, model) = with_model([Reply::json(200, anthropic::text("Whole.").json())]);
+    config(&world, "stream = false\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    Whole.
+    [exit status: 0]
+    ");
+    assert_ne!(model.request(0).json()["stream"], true);
+}
+
+/// PROV-3: the environment wins over the file; blank counts as unset.
+#[test]
+fn the_providers_address() {
+    let (mut world, by_variable) = with_model([anthropic::text("Variable.")]);
+    let by_file = ModelServer::strict([anthropic::text("File.")]);
+    config(&world, format!("anthropic_base_url = \"  {}  \"\n", by_file.url()));
+    assert_eq!(world.run(&["exec", "-p", "hi"]).success().stdout(), "Variable.\n");
+    world.set_var("ANTHROPIC_BASE_URL", "  ");
+    assert_eq!(world.run(&["exec", "-p", "hi"]).success().stdout(), "File.\n");
+    assert_eq!((by_variable.count(), by_file.count()), (1, 1));
+}
+
+fn bash(command: &str) -> [anthropic::Message; 2] {
+    [anthropic::tool_use("t1", "bash", json!({"command": command})), anthropic::text("Done.")]
+}
+
+/// BASH-3.
+#[test]
+fn tool_timeout_secs() {
+    let (world, model) = with_model(bash("echo before; exec sleep 300"));
+    config(&world, "tool_timeout_secs = 1\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "go"]), @r#"
+    Done.
+    ------- stderr -------
+    Tool requested: bash command="echo before; exec sleep 300"
+    ⚙ Running bash... Done. (X.XXs)
+    Tool finished: bash timed_out=true
+    [exit status: 0]
+    "#);
+    insta::assert_snapshot!(model.request(1).conversation(), @r#"
+    user: go
+    assistant: tool_use t1 bash {"command":"echo before; exec sleep 300"}
+    user: tool_result t1 {"ok":true,"data":{"stdout":"before\n","stderr":"Command timed out after 1 seconds\n","exit_code":-1,"timed_out":true}}
+    "#);
+}
+
+/// BASH-4, DECISIONS 14.
+#[test]
+fn bash_max_output_bytes() {
+    let command = "i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i+1)); done; echo short >&2";
+    let read_back = |path: &str| anthropic::tool_use("t2", "read", json!({"path": path}));
+    let (world, model) = with_model([bash(command)[0].clone()]);
+    config(&world, "bash_max_output_bytes = 60\n");
+    // The spill file's name is known only after the first call: it has the process id in it.
+    let run = crate::sessions::exec_in(&world, "s", "go");
+    let file = world.tmp().join(format!("zori-{}-0/1-stdout.txt", run.pid()));
+    model.push(read_back(file.to_str().unwrap()));
+    model.push(anthropic::text("Done."));
+    run.finish().success();
+    let shown = world.rewrite().apply(&model.request(2).conversation());
+    let pid = file.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    insta::assert_snapshot!(shown.replace(&pid, "zori-$PID-0"), @r#"
+    user: go
+    assistant: tool_use t1 bash {"command":"i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i+1)); done; echo short >&2"}
+    user: tool_result t1 {"ok":true,"data":{"stdout":"line 0\nline 1\nline 2\nline 3\n[... 338 of 390 bytes cut here; all of it is in $TMP/zori-$PID-0/1-stdout.txt ...]\nline 47\nline 48\nline 49\n","stderr":"short\n","exit_code":0,"timed_out":false,"stdout_truncated":true,"stdout_file":"$TMP/zori-$PID-0/1-stdout.txt"}}
+    assistant: tool_use t2 read {"path":"$TMP/zori-$PID-0/1-stdout.txt"}
+    user: tool_result t2 {"ok":true,"data":{"path":"$TMP/zori-$PID-0/1-stdout.txt","content":"line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\nline 10\nline 11\nline 12\nline 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\nline 20\nline 21\nline 22\nline 23\nline 24\nline 25\nline 26\nline 27\nline 28\nline 29\nline 30\nline 31\nline 32\nline 33\nline 34\nline 35\nline 36\nline 37\nline 38\nline 39\nline 40\nline 41\nline 42\nline 43\nline 44\nline 45\nline 46\nline 47\nline 48\nline 49\n","truncated":false,"bytes":390}}
+    "#);
+}
+
+/// NET-7.
+#[test]
+fn retries() {
+    let busy = || anthropic::http_error(503, "api_error", "busy");
+    let (world, model) = with_model([busy(), busy(), busy(), busy()]);
+    config(&world, "retries = 1\nretry_delay_ms = 1\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r#"
+    ------- stderr -------
+    Retrying in 0.0s (1/1): HTTP 503: busy
+    Error [http_status]: HTTP 503: busy
+      Details: {"error":{"message":"busy","type":"api_error"},"type":"error"}
+    [exit status: 12]
+    "#);
+    assert_eq!(model.count(), 2);
+    assert_eq!(world.run(&["exec", "--retries", "0", "-p", "hi"]).code(), Some(12));
+    assert_eq!(model.count(), 3, "a flag wins");
+}
+
+/// DECISIONS 29: the records are the same; only the syncs differ.
+#[test]
+fn durability_full() {
+    let (world, _model) = with_model(bash("echo hi").into_iter().chain(bash("echo hi")));
+    crate::sessions::exec_in(&world, "process", "go").finish().success();
+    config(&world, "durability = \"full\"\n");
+    crate::sessions::exec_in(&world, "full", "go").finish().success();
+    let saved = |id| crate::sessions::saved(&world, id);
+    assert_eq!(saved("full"), saved("process"));
+}
+
+/// DECISIONS 20: asked for what there is not.
+#[test]
+fn an_output_that_is_not_known() {
+    let (mut world, model) = with_model([anthropic::text("Hi.")]);
+    config(&world, "output = \"xml\"\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r#"
+    ------- stderr -------
+    Error: $BASE/config.toml:1:10: `output` must be one of "plain", not the string "xml"
+    [exit status: 2]
+    "#);
+    config(&world, "output = \"plain\"\n");
+    world.set_var("ZORI_OUTPUT", "xml");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: `ZORI_OUTPUT` cannot be `xml`
+    Hint: this version prints text only: use `plain`, or leave it out
+    [exit status: 2]
+    ");
+    assert_eq!(model.count(), 0);
+    assert_eq!(world.run(&["exec", "--output", "plain", "-p", "hi"]).success().stdout(), "Hi.\n");
+}

@@ -1,0 +1,341 @@
+//! The tools through the binary: what each returns, and what a child process may see (chapter 5). Failures are in
+//! `tools/codes.rs`.
+
+mod codes;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic::{self, Message};
+use zori_testkit::env::{TEST_KEY, TestEnv};
+use zori_testkit::reply::Reply;
+use zori_testkit::server::ModelServer;
+
+use crate::world::with_model;
+
+/// Returns the replies of a model that makes these calls one after another, and then ends.
+fn script(calls: &[(&str, Value)]) -> Vec<Message> {
+    let call = |(n, (name, input)): (usize, &(&str, Value))| {
+        anthropic::tool_use(&format!("toolu_{n}"), name, input.clone())
+    };
+    calls.iter().enumerate().map(call).chain([anthropic::text("Done.")]).collect()
+}
+
+/// Returns the results of the n-th request's last message as the model reads them, one line each.
+#[track_caller]
+fn results(world: &TestEnv, server: &ModelServer, n: usize) -> String {
+    let messages = server.request(n).messages();
+    let last =
+        messages.last().expect("a request has messages")["content"].as_array().expect("blocks").clone();
+    let lines: Vec<_> =
+        last.iter().map(|block| block["content"].as_str().expect("a text").to_owned()).collect();
+    world.rewrite().apply(&lines.join("\n"))
+}
+
+/// Runs the calls in a furnished world and returns each one's result, and the world.
+#[track_caller]
+fn run_in(prepare: impl FnOnce(&mut TestEnv), calls: &[(&str, Value)], flags: &[&str]) -> (String, TestEnv) {
+    let (mut world, server) = with_model(script(calls));
+    prepare(&mut world);
+    let output = world.run(&[&["exec", "-p", "go"], flags].concat()).success();
+    assert_eq!(output.stdout(), "Done.\n");
+    let all: Vec<_> = (1..=calls.len()).map(|n| results(&world, &server, n)).collect();
+    (all.join("\n"), world)
+}
+
+/// Runs one call in a world with a file `a.txt`.
+#[track_caller]
+fn run(name: &str, input: Value) -> String {
+    run_in(furnish, &[(name, input)], &[]).0
+}
+
+fn furnish(world: &mut TestEnv) {
+    world.write("a.txt", "one\ntwo\ntwo\n");
+}
+
+/// TOOL-6, TOOL-7: a field too many does no harm, and no input is an empty one.
+#[test]
+fn input_that_is_taken_for_what_it_means() {
+    insta::assert_snapshot!(run("read", json!({"path": "a.txt", "reason": "curious"})), @r#"{"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}"#);
+    let empty = anthropic::tool_use("toolu_0", "ls", json!(""))
+        .sse()
+        .replace("\"partial_json\":\"\\\"\"", "\"partial_json\":\"\"");
+    let (mut world, server) = with_model([Reply::sse(empty), anthropic::text("Done.").into()]);
+    furnish(&mut world);
+    world.run(&["exec", "-p", "go"]).success();
+    insta::assert_snapshot!(results(&world, &server, 1), @r#"{"ok":true,"data":{"path":".","entries":[{"name":"a.txt","size":12}],"total":1,"truncated":false}}"#);
+}
+
+/// EDIT-5.
+#[test]
+fn an_edit_replaces_all_it_was_told_to_expect() {
+    let edit = json!({"path": "a.txt", "old": "two", "new": "2", "expected_replacements": 2});
+    let (result, world) = run_in(furnish, &[("edit", edit)], &[]);
+    insta::assert_snapshot!(result, @r#"{"ok":true,"data":{"path":"$WORK/a.txt","replacements":2}}"#);
+    assert_eq!(world.read("a.txt"), "one\n2\n2\n");
+}
+
+/// BASH-3: what was printed until then is kept.
+#[test]
+fn timeout_of_a_command() {
+    let prepare = |world: &mut TestEnv| {
+        world.write(world.base().join("config.toml"), "tool_timeout_secs = 1\n");
+    };
+    let command = "echo before; echo trouble >&2; sleep 60";
+    let calls = [("bash", json!({"command": command}))];
+    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r#"{"ok":true,"data":{"stdout":"before\n","stderr":"trouble\nCommand timed out after 1 seconds\n","exit_code":-1,"timed_out":true}}"#);
+}
+
+/// DECISIONS 36: the call's own limit counts, and 0 in the config is no limit.
+#[test]
+fn timeout_of_one_call() {
+    let prepare = |world: &mut TestEnv| {
+        world.write(world.base().join("config.toml"), "tool_timeout_secs = 0\n");
+    };
+    let calls = [("bash", json!({"command": "sleep 60", "timeout_secs": "1"}))];
+    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r#"{"ok":true,"data":{"stdout":"","stderr":"Command timed out after 1 seconds\n","exit_code":-1,"timed_out":true}}"#);
+}
+
+/// PATH-4, PATH-5, BASH-1.
+#[test]
+fn the_root_is_where_everything_happens() {
+    let prepare = |world: &mut TestEnv| {
+        world.write("sub/a.txt", "below\n");
+        world.write("a.txt", "above\n");
+        symlink("sub", world.work().join("link")).unwrap();
+    };
+    let calls = [
+        ("bash", json!({"command": "pwd; cat a.txt"})),
+        ("read", json!({"path": "a.txt"})),
+        ("write", json!({"path": "./x/../b.txt", "content": "new\n"})),
+        ("ls", json!({})),
+        // It is no boundary.
+        ("read", json!({"path": "../a.txt"})),
+    ];
+    let (result, world) = run_in(prepare, &calls, &["--root", "link"]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":true,"data":{"stdout":"$WORK/sub\nbelow\n","stderr":"","exit_code":0,"timed_out":false}}
+    {"ok":true,"data":{"path":"$WORK/sub/a.txt","content":"below\n","truncated":false,"bytes":6}}
+    {"ok":true,"data":{"path":"$WORK/sub/b.txt","bytes":4,"created":true}}
+    {"ok":true,"data":{"path":".","entries":[{"name":"a.txt","size":6},{"name":"b.txt","size":4}],"total":2,"truncated":false}}
+    {"ok":true,"data":{"path":"$WORK/a.txt","content":"above\n","truncated":false,"bytes":6}}
+    "#);
+    assert_eq!(world.read("sub/b.txt"), "new\n");
+}
+
+/// READ-2, READ-3.
+#[test]
+fn a_long_file_is_cut_between_characters() {
+    let cut = |content: String| {
+        let prepare = |world: &mut TestEnv| {
+            world.write("long.txt", &content);
+        };
+        let (result, _world) = run_in(prepare, &[("read", json!({"path": "long.txt"}))], &[]);
+        let data = serde_json::from_str::<Value>(&result).unwrap()["data"].clone();
+        (data["content"].as_str().unwrap().len(), data["truncated"].as_bool(), data["bytes"].as_u64())
+    };
+    assert_eq!(cut("x".repeat(51_200)), (51_200, Some(false), Some(51_200)));
+    assert_eq!(cut("x".repeat(51_201)), (51_200, Some(true), Some(51_201)));
+    assert_eq!(cut(format!("{}é", "x".repeat(51_199))), (51_199, Some(true), Some(51_201)));
+}
+
+/// WRITE-2, WRITE-5: the mode stays, and a link is written through.
+#[test]
+fn writing_over_a_file() {
+    let prepare = |world: &mut TestEnv| {
+        let file = world.write("real.sh", "old");
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o750)).unwrap();
+        symlink("real.sh", world.work().join("link.sh")).unwrap();
+    };
+    let calls = [
+        ("write", json!({"path": "link.sh", "content": "né\n"})),
+        ("write", json!({"path": "deep/er/new.txt", "content": ""})),
+    ];
+    let (result, world) = run_in(prepare, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":true,"data":{"path":"$WORK/link.sh","bytes":4,"created":false}}
+    {"ok":true,"data":{"path":"$WORK/deep/er/new.txt","bytes":0,"created":true}}
+    "#);
+    assert_eq!((world.read("real.sh").as_str(), world.read("deep/er/new.txt").as_str()), ("né\n", ""));
+    assert!(world.work().join("link.sh").is_symlink());
+    assert_eq!(world.work().join("real.sh").metadata().unwrap().permissions().mode() & 0o7777, 0o750);
+}
+
+#[test]
+fn a_file_that_vanishes_between_read_and_edit() {
+    let calls = [
+        ("read", json!({"path": "a.txt"})),
+        ("bash", json!({"command": "rm a.txt"})),
+        ("edit", json!({"path": "a.txt", "old": "one", "new": "1"})),
+    ];
+    let (result, world) = run_in(furnish, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}
+    {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
+    {"ok":false,"error":{"code":"path_error","message":"File not found: $WORK/a.txt (ENOENT); check the path"}}
+    "#);
+    assert!(!world.work().join("a.txt").exists());
+}
+
+/// FS-7: what somebody else wrote meanwhile is not lost silently.
+#[test]
+fn a_file_that_changes_between_read_and_write() {
+    let calls = [
+        ("read", json!({"path": "a.txt"})),
+        ("bash", json!({"command": "echo three >> a.txt"})),
+        ("write", json!({"path": "a.txt", "content": "mine\n"})),
+        ("edit", json!({"path": "a.txt", "old": "one", "new": "1"})),
+    ];
+    let (result, world) = run_in(furnish, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}
+    {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
+    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/a.txt: it changed on disk since it was read; read it again, then write"}}
+    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":1,"note":"the file changed on disk since it was last read"}}
+    "#);
+    assert_eq!(world.read("a.txt"), "1\ntwo\ntwo\nthree\n");
+}
+
+/// BASH-2, BASH-5, BASH-7.
+#[test]
+fn commands() {
+    let shell = |command: &str| run("bash", json!({"command": command}));
+    insta::assert_snapshot!(shell("cat; echo out; echo err >&2; exit 7"), @r#"{"ok":true,"data":{"stdout":"out\n","stderr":"err\n","exit_code":7,"timed_out":false}}"#);
+    insta::assert_snapshot!(shell("kill -9 $$"), @r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":-1,"timed_out":false}}"#);
+    insta::assert_snapshot!(shell("printf 'caf\\351\\000\\n'"), @r#"{"ok":true,"data":{"stdout":"caf�\u0000\n","stderr":"","exit_code":0,"timed_out":false}}"#);
+    insta::assert_snapshot!(shell("no-such-program-here 2>/dev/null"), @r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":127,"timed_out":false}}"#);
+}
+
+/// DECISIONS 14: head and tail, and where the rest is.
+#[test]
+fn a_command_that_says_too_much() {
+    let prepare = |world: &mut TestEnv| {
+        world.write(world.base().join("config.toml"), "bash_max_output_bytes = 40\n");
+    };
+    let calls = [
+        ("bash", json!({"command": "i=0; while [ $i -lt 100 ]; do echo line $i; i=$((i+1)); done"})),
+        ("bash", json!({"command": "wc -l < \"$(find \"$TMPDIR\" -type f)\""})),
+    ];
+    let (result, world) = run_in(prepare, &calls, &[]);
+    let (first, second) = result.split_once('\n').unwrap();
+    let data = serde_json::from_str::<Value>(first).unwrap()["data"].clone();
+    let text = data["stdout"].as_str().unwrap();
+    assert!(text.starts_with("line 0\n") && text.ends_with("line 99\n"), "{text}");
+    assert_eq!((data["stdout_truncated"].as_bool(), data.get("stderr_truncated")), (Some(true), None));
+    assert!(data["stdout_file"].as_str().unwrap().starts_with("$TMP/"), "{data}");
+    assert_eq!(
+        second,
+        r#"{"ok":true,"data":{"stdout":"100\n","stderr":"","exit_code":0,"timed_out":false}}"#
+    );
+    assert_eq!(std::fs::read_dir(world.tmp()).unwrap().count(), 0, "the spill file goes with the run");
+}
+
+/// DECISIONS 37: keys and our own settings are no business of a child; everything else is inherited.
+#[test]
+fn what_a_child_process_may_see() {
+    let prepare = |world: &mut TestEnv| {
+        for name in
+            ["OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "ZORI_OUTPUT", "ZORI_X", "MINE"]
+        {
+            world.set_var(name, "plain");
+        }
+    };
+    let (result, _world) = run_in(prepare, &[("bash", json!({"command": "env"}))], &[]);
+    assert!(!result.contains(TEST_KEY), "{result}");
+    let data = serde_json::from_str::<Value>(&result).unwrap()["data"]["stdout"].clone();
+    let names = data.as_str().unwrap().lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+    // The shell adds some of its own.
+    let mut names: Vec<_> = names.filter(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name)).collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "ANTHROPIC_BASE_URL",
+            "GIT_PAGER",
+            "GIT_TERMINAL_PROMPT",
+            "HOME",
+            "LANG",
+            "MANPAGER",
+            "MINE",
+            "NO_COLOR",
+            "PAGER",
+            "PATH",
+            "TERM",
+            "TMPDIR",
+        ]
+    );
+}
+
+/// DECISIONS 13, L-15: names and fields of other tables are understood, and answered in this one.
+#[test]
+fn other_dialects() {
+    let calls = [
+        ("Read", json!({"file_path": "a.txt"})),
+        ("Edit", json!({"file_path": "a.txt", "old_string": "one", "new_string": "1"})),
+        ("Write", json!({"file_path": "b.txt", "content": "b"})),
+        ("Bash", json!({"command": "cat a.txt b.txt", "description": "look"})),
+        ("read_file", json!({"path": "b.txt"})),
+        (
+            "edit",
+            json!({"file_path": "a.txt", "old_string": "two", "new_string": "2", "expected_replacements": "2"}),
+        ),
+    ];
+    let (result, world) = run_in(furnish, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}
+    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":1}}
+    {"ok":true,"data":{"path":"$WORK/b.txt","bytes":1,"created":true}}
+    {"ok":true,"data":{"stdout":"1\ntwo\ntwo\nb","stderr":"","exit_code":0,"timed_out":false}}
+    {"ok":true,"data":{"path":"$WORK/b.txt","content":"b","truncated":false,"bytes":1}}
+    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":2}}
+    "#);
+    assert_eq!(world.read("a.txt"), "1\n2\n2\n");
+}
+
+/// The tools beyond the first four.
+#[test]
+fn the_others() {
+    let prepare = |world: &mut TestEnv| {
+        furnish(world);
+        world.write("src/b.rs", "fn two() {}\n");
+        world.write(".gitignore", "ignored.txt\n");
+        world.write("ignored.txt", "two\n");
+    };
+    let edits = json!([{"old": "one", "new": "1"}, {"old": "two", "new": "2", "expected_replacements": 2}]);
+    let patch = "*** Begin Patch\n*** Update File: src/b.rs\n@@\n-fn two() {}\n+fn three() {}\n*** Add File: c.txt\n+c\n*** End Patch";
+    let calls = [
+        ("glob", json!({"pattern": "**/*.rs"})),
+        ("grep", json!({"pattern": "tw."})),
+        ("ls", json!({"path": "src"})),
+        ("multi_edit", json!({"path": "a.txt", "edits": edits})),
+        ("apply_patch", json!({"patch": patch})),
+        ("todo_write", json!({"todos": [{"content": "rest", "status": "pending"}]})),
+    ];
+    let (result, world) = run_in(prepare, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":true,"data":{"files":["src/b.rs"],"total":1,"truncated":false}}
+    {"ok":true,"data":{"matches":[{"path":"a.txt","line":2,"text":"two"},{"path":"a.txt","line":3,"text":"two"},{"path":"src/b.rs","line":1,"text":"fn two() {}"}],"truncated":false}}
+    {"ok":true,"data":{"path":"src","entries":[{"name":"b.rs","size":12}],"total":1,"truncated":false}}
+    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":3}}
+    {"ok":true,"data":{"files":[{"path":"$WORK/src/b.rs","action":"updated"},{"path":"$WORK/c.txt","action":"added"}]}}
+    {"ok":true,"data":{"total":1,"pending":1,"in_progress":0,"completed":0}}
+    "#);
+    assert_eq!(
+        [world.read("a.txt"), world.read("src/b.rs"), world.read("c.txt")],
+        ["1\n2\n2\n", "fn three() {}\n", "c\n"]
+    );
+}
+
+#[test]
+fn a_web_page() {
+    let site = ModelServer::start([
+        Reply::bytes(200, "text/html", "<html><body><h1>Title</h1><p>Some <b>text</b>.</p></body></html>"),
+        Reply::bytes(404, "text/plain", "nothing here"),
+    ]);
+    let calls = [("web_fetch", json!({"url": site.url()})), ("web_fetch", json!({"url": site.url()}))];
+    insta::assert_snapshot!(run_in(|_| {}, &calls, &[]).0, @r##"
+    {"ok":true,"data":{"url":"http://127.0.0.1:$PORT/","status":200,"content_type":"text/html","content":"# Title\n\nSome **text**.\n","truncated":false}}
+    {"ok":false,"error":{"code":"fetch_error","message":"HTTP 404 from http://127.0.0.1:$PORT/: nothing here"}}
+    "##);
+    assert_eq!(site.request(0).header("x-api-key"), None);
+}

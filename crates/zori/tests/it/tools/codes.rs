@@ -1,0 +1,259 @@
+//! Every error code of a tool call, reached through the binary; `panic` and `exec_error` cannot be provoked from
+//! outside and are tested where they are made.
+
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use zori_testkit::env::TestEnv;
+use zori_testkit::running::{Stdin, Stdout};
+
+use super::{furnish, results, run, run_in, script};
+use crate::world::{in_shell, with_model};
+
+#[test]
+fn unknown_tool() {
+    insta::assert_snapshot!(run("frobnicate", json!({})), @r#"{"ok":false,"error":{"code":"unknown_tool","message":"`frobnicate` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write"}}"#);
+}
+
+/// TOOL-6: the message names the field and lists the valid ones.
+#[test]
+fn invalid_input() {
+    insta::assert_snapshot!(run("read", json!({})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"missing field `path`. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)"}}"#);
+    insta::assert_snapshot!(run("read", json!({"path": 7})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"field `path` must be a string, not 7. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)"}}"#);
+    insta::assert_snapshot!(run("write", json!({"path": "b.txt"})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"missing field `content`. Fields of `write`: `path` (a string, required), `content` (a string, required)"}}"#);
+    insta::assert_snapshot!(run("bash", json!({"command": ["ls"]})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"field `command` must be a string, not a list. Fields of `bash`: `command` (a string, required), `timeout_secs` (an integer)"}}"#);
+    insta::assert_snapshot!(run("bash", json!({"command": "ls", "timeout_secs": 601})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"`timeout_secs` must be 1 to 600, not 601"}}"#);
+    insta::assert_snapshot!(run("edit", json!({"path": "a.txt", "old": "", "new": "x"})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"`old` must not be empty; to create a file, write it"}}"#);
+    insta::assert_snapshot!(
+        run("edit", json!({"path": "a.txt", "old": "one", "new": "x", "expected_replacements": 0})),
+        @r#"{"ok":false,"error":{"code":"invalid_input","message":"`expected_replacements` must be at least 1"}}"#
+    );
+}
+
+/// EDIT-2: what is wrong with the input comes before what is wrong with the file.
+#[test]
+fn invalid_input_comes_first() {
+    let edit = json!({"path": "missing.txt", "old": "", "new": "x", "expected_replacements": 0});
+    insta::assert_snapshot!(run("edit", edit), @r#"{"ok":false,"error":{"code":"invalid_input","message":"`old` must not be empty; to create a file, write it"}}"#);
+}
+
+/// READ-4.
+#[test]
+fn path_error() {
+    insta::assert_snapshot!(run("read", json!({"path": "missing.txt"})), @r#"{"ok":false,"error":{"code":"path_error","message":"File not found: $WORK/missing.txt (ENOENT); check the path"}}"#);
+    insta::assert_snapshot!(run("edit", json!({"path": "missing.txt", "old": "a", "new": "b"})), @r#"{"ok":false,"error":{"code":"path_error","message":"File not found: $WORK/missing.txt (ENOENT); check the path"}}"#);
+    insta::assert_snapshot!(run("read", json!({"path": "a.txt/b"})), @r#"{"ok":false,"error":{"code":"path_error","message":"cannot resolve $WORK/a.txt/b: Not a directory (os error 20)"}}"#);
+}
+
+/// READ-4: what is there and cannot be read as text.
+#[test]
+fn read_error() {
+    insta::assert_snapshot!(run("read", json!({"path": "."})), @r#"{"ok":false,"error":{"code":"read_error","message":"$WORK is a directory, not a regular file"}}"#);
+    let binary = |world: &mut TestEnv| {
+        world.write("nul.bin", b"\x7fELF\0\x01");
+        world.write("latin.txt", b"caf\xe9\n");
+    };
+    let calls = [
+        ("read", json!({"path": "nul.bin"})),
+        ("read", json!({"path": "latin.txt"})),
+        ("edit", json!({"path": "latin.txt", "old": "caf", "new": "x"})),
+        ("read", json!({"path": "/dev/zero"})),
+    ];
+    insta::assert_snapshot!(run_in(binary, &calls, &[]).0, @r#"
+    {"ok":false,"error":{"code":"read_error","message":"$WORK/nul.bin is not UTF-8 text: binary data (a NUL byte at offset 4); inspect it with `xxd` or `file` in the shell"}}
+    {"ok":false,"error":{"code":"read_error","message":"$WORK/latin.txt is not UTF-8 text: an invalid byte at offset 3; inspect it with `xxd` or `file` in the shell"}}
+    {"ok":false,"error":{"code":"read_error","message":"$WORK/latin.txt is not UTF-8 text: an invalid byte at offset 3; inspect it with `xxd` or `file` in the shell"}}
+    {"ok":false,"error":{"code":"read_error","message":"/dev/zero is a device, not a regular file"}}
+    "#);
+}
+
+#[test]
+fn mkdir_error() {
+    let (result, world) =
+        run_in(furnish, &[("write", json!({"path": "a.txt/b/c.txt", "content": "x"}))], &[]);
+    insta::assert_snapshot!(result, @r#"{"ok":false,"error":{"code":"mkdir_error","message":"cannot create the directory $WORK/a.txt/b: Not a directory (os error 20)"}}"#);
+    assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
+}
+
+#[test]
+fn write_error() {
+    let prepare = |world: &mut TestEnv| {
+        world.write("folder/file", "");
+    };
+    insta::assert_snapshot!(run_in(prepare, &[("write", json!({"path": "folder", "content": "x"}))], &[]).0, @r#"{"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/folder: it is a directory, not a regular file"}}"#);
+}
+
+/// FS-2: a disk that takes no more, here by a limit on the size of files. What was there stays, and nothing else is.
+#[test]
+fn write_error_of_a_full_disk() {
+    let (mut world, server) = with_model(script(&[
+        ("write", json!({"path": "a.txt", "content": "x".repeat(100_000)})),
+        ("edit", json!({"path": "a.txt", "old": "one", "new": "x".repeat(100_000)})),
+    ]));
+    furnish(&mut world);
+    let shell = in_shell(&world, "ulimit -f 8; exec \"$0\" \"$@\"", &["exec", "-p", "go", "--no-save"]);
+    world.start(shell, Stdin::Null, Stdout::Captured).finish().success();
+    insta::assert_snapshot!([results(&world, &server, 1), results(&world, &server, 2)].join("\n"), @r#"
+    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/a.txt: File too large (os error 27)"}}
+    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/a.txt: File too large (os error 27)"}}
+    "#);
+    assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
+    let names: Vec<_> = std::fs::read_dir(world.work()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["a.txt"]);
+}
+
+/// What a user without rights to the files gets; tests may run as root, who has all of them.
+#[test]
+fn no_permission() {
+    let (world, server) = with_model(script(&[
+        ("read", json!({"path": "secret.txt"})),
+        ("edit", json!({"path": "secret.txt", "old": "a", "new": "b"})),
+        ("write", json!({"path": "locked/a.txt", "content": "x"})),
+        ("write", json!({"path": "locked/new/a.txt", "content": "x"})),
+        ("bash", json!({"command": "cat secret.txt"})),
+    ]));
+    let secret = world.write("secret.txt", "a");
+    let locked = world.write("locked/x", "");
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&secret, 0o000);
+    mode(locked.parent().unwrap(), 0o555);
+    let run = if rustix::process::getuid().is_root() {
+        // The build folder may be closed to others, so the program is copied to where everybody may run it.
+        let top = world.work().parent().unwrap().to_owned();
+        let copy = top.join("zori");
+        std::fs::copy(world.cmd(&[]).get_program(), &copy).unwrap();
+        for path in [&top, &copy] {
+            mode(path, 0o755);
+        }
+        let mut command = Command::new(copy);
+        let inner = world.cmd(&["exec", "-p", "go", "--no-save"]);
+        command.args(inner.get_args()).current_dir(world.work()).env_clear().uid(65534).gid(65534);
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        world.start(command, Stdin::Null, Stdout::Captured)
+    } else {
+        world.start(world.cmd(&["exec", "-p", "go", "--no-save"]), Stdin::Null, Stdout::Captured)
+    };
+    run.finish().success();
+    let all: Vec<_> = (1..=5).map(|n| results(&world, &server, n)).collect();
+    mode(locked.parent().unwrap(), 0o755);
+    mode(&secret, 0o644);
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    {"ok":false,"error":{"code":"read_error","message":"cannot read $WORK/secret.txt: Permission denied (os error 13)"}}
+    {"ok":false,"error":{"code":"read_error","message":"cannot read $WORK/secret.txt: Permission denied (os error 13)"}}
+    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/locked/a.txt: Permission denied (os error 13)"}}
+    {"ok":false,"error":{"code":"mkdir_error","message":"cannot create the directory $WORK/locked/new: Permission denied (os error 13)"}}
+    {"ok":true,"data":{"stdout":"","stderr":"cat: secret.txt: Permission denied\n","exit_code":1,"timed_out":false}}
+    "#);
+    assert_eq!(world.read("secret.txt"), "a");
+}
+
+/// BASH-6: the shell cannot be started where there is no directory any more.
+#[test]
+fn spawn_error() {
+    let prepare = |world: &mut TestEnv| {
+        world.write("root/x", "");
+    };
+    let calls = [("bash", json!({"command": "rm -r \"$PWD\""})), ("bash", json!({"command": "echo hi"}))];
+    insta::assert_snapshot!(run_in(prepare, &calls, &["--root", "root"]).0, @r#"
+    {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
+    {"ok":false,"error":{"code":"spawn_error","message":"cannot start `sh`: No such file or directory (os error 2); the working directory $WORK/root does not exist any more"}}
+    "#);
+}
+
+/// EDIT-3: the answer shows what is there, and nothing was changed.
+#[test]
+fn old_not_found() {
+    let edit = |old: &str| ("edit", json!({"path": "a.txt", "old": old, "new": "3"}));
+    let (result, world) = run_in(furnish, &[edit("nothing of it"), edit("one\ntwoo\n")], &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":false,"error":{"code":"old_not_found","message":"`old` was not found in $WORK/a.txt, and no line is like it; read the file again"}}
+    {"ok":false,"error":{"code":"old_not_found","message":"`old` was not found in $WORK/a.txt; it must match exactly. The nearest lines are:\n1\tone\n2\ttwo","details":{"nearest":[{"line":1,"text":"one"},{"line":2,"text":"two"}]}}}
+    "#);
+    assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
+}
+
+/// EDIT-4: both numbers are told.
+#[test]
+fn replacement_count_mismatch() {
+    let edit = |expected: usize| json!({"path": "a.txt", "old": "two", "new": "2", "expected_replacements": expected});
+    let calls = [("edit", json!({"path": "a.txt", "old": "two", "new": "2"})), ("edit", edit(3))];
+    let (result, world) = run_in(furnish, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":false,"error":{"code":"replacement_count_mismatch","message":"expected 1 and found 2 occurrences of `old` in $WORK/a.txt; add surrounding lines to make it unique, or ask for all 2"}}
+    {"ok":false,"error":{"code":"replacement_count_mismatch","message":"expected 3 and found 2 occurrences of `old` in $WORK/a.txt; add surrounding lines to make it unique, or ask for all 2"}}
+    "#);
+    assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
+}
+
+/// TOOL-9: a reader that cannot end in time, here one that looks for the second line of 64 GiB without any.
+#[test]
+fn timeout_of_a_file_tool() {
+    let prepare = |world: &mut TestEnv| {
+        world.write(world.base().join("config.toml"), "tool_timeout_secs = 1\n");
+        File::create(world.work().join("huge")).unwrap().set_len(64 << 30).unwrap();
+    };
+    let calls = [("read", json!({"path": "huge", "offset": 2}))];
+    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r#"{"ok":false,"error":{"code":"timeout","message":"Tool execution timed out after 1 seconds"}}"#);
+}
+
+/// INT-3: an interrupted call has a result, so that the session can go on.
+#[test]
+fn canceled() {
+    let (world, _server) = with_model(script(&[("bash", json!({"command": "echo $$ > pid; sleep 60"}))]));
+    let mut run =
+        world.start(world.cmd(&["exec", "-p", "go", "--session", "s"]), Stdin::Null, Stdout::Captured);
+    run.wait_until("the command to run", |_| world.work().join("pid").exists()).interrupt();
+    assert_eq!(run.finish().code(), Some(130));
+    let session = world.read(world.base().join("sessions/s.jsonl"));
+    let results: Vec<Value> = session
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|record| record["type"] == "tool_result")
+        .map(|record| record["output"].clone())
+        .collect();
+    let message = "The call was canceled before it was done";
+    assert_eq!(results, [json!({"ok": false, "error": {"code": "canceled", "message": message}})]);
+}
+
+/// The codes of `apply_patch` (L-13). Nothing is changed by a patch of which a part does not fit.
+#[test]
+fn patches_that_do_not_fit() {
+    let patch =
+        |body: &str| ("apply_patch", json!({"patch": format!("*** Begin Patch\n{body}\n*** End Patch")}));
+    let calls = [
+        ("apply_patch", json!({"patch": "nonsense"})),
+        patch("*** Update File: missing.txt\n@@\n-a\n+b"),
+        patch("*** Add File: a.txt\n+again"),
+        patch("*** Add File: b.txt\n+new\n*** Update File: a.txt\n@@\n-three\n+3"),
+    ];
+    let (result, world) = run_in(furnish, &calls, &[]);
+    insta::assert_snapshot!(result, @r#"
+    {"ok":false,"error":{"code":"invalid_patch","message":"this is no patch: start with `--- a/FILE` and `+++ b/FILE` (unified diff), or with `*** Begin Patch`"}}
+    {"ok":false,"error":{"code":"file_not_found","message":"File not found: $WORK/missing.txt (ENOENT); check the path"}}
+    {"ok":false,"error":{"code":"file_exists","message":"$WORK/a.txt exists already; update it, or delete it first"}}
+    {"ok":false,"error":{"code":"pattern_not_found","message":"hunk 1 does not fit $WORK/a.txt: these lines were not found:\nthree\nRead the file again. Nothing was changed"}}
+    "#);
+    assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
+    assert!(!world.work().join("b.txt").exists());
+}
+
+/// BASH-6: no error where a command ended well. A parent that ignores the end of its children hands that down, and
+/// then their exit codes are lost unless somebody sees to it.
+#[cfg(target_os = "linux")]
+#[test]
+fn exec_error_is_not_for_the_asking() {
+    let (world, server) = with_model(script(&[("bash", json!({"command": "exit 7"}))]));
+    let ignoring = "exec env --ignore-signal=CHLD \"$0\" \"$@\"";
+    let shell = in_shell(&world, ignoring, &["exec", "-p", "go", "--no-save"]);
+    world.start(shell, Stdin::Null, Stdout::Captured).finish().success();
+    assert_eq!(
+        results(&world, &server, 1),
+        r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":7,"timed_out":false}}"#
+    );
+}
