@@ -1,2 +1,67 @@
-//! xtask.
-fn main() {}
+//! The chores of the workspace, run as `cargo xtask CHORE`.
+//!
+//! `tidy` keeps the house rules (its checks are also the tests of this crate), `docs` writes the generated
+//! reference pages, `picture` draws the README's picture, `test` runs every test, `bench` measures speed and size. Nothing here is part of the product.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
+
+mod bench;
+mod docs;
+mod picture;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::workspace::Workspace;
+
+/// A chore: its name, what it takes, what it does, and the function that does it.
+struct Chore {
+    name: &'static str,
+    args: &'static str,
+    about: &'static str,
+    run: fn(&Workspace, &[String]) -> Result<ExitCode>,
+}
+
+const CHORES: &[Chore] = &[
+    Chore { name: "tidy", args: "", about: "Check the house rules", run: tidy::chore },
+    Chore { name: "docs", args: "", about: "Write the generated reference pages", run: docs::chore },
+    Chore {
+        name: "picture",
+        args: "",
+        about: "Draw docs/demo.svg from a run of the demo",
+        run: picture::chore,
+    },
+    Chore { name: "test", args: "[ARGS]", about: "Run every test, doc tests included", run: test::chore },
+    Chore { name: "bench", args: "[AREA]", about: "Measure speed and size", run: bench::chore },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = args.split_first() else {
+        print_help();
+        return ExitCode::SUCCESS;
+    };
+    let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
+        eprintln!("Error: no chore is called `{name}`");
+        print_help();
+        return ExitCode::from(2);
+    };
+    match Workspace::load().and_then(|workspace| (chore.run)(&workspace, rest)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_help() {
+    println!("Usage: cargo xtask CHORE\n\nChores:");
+    for chore in CHORES {
+        println!("  {:<16} {}", format!("{} {}", chore.name, chore.args), chore.about);
+    }
+}

@@ -1,0 +1,70 @@
+//! `cargo xtask bench [AREA]`: speed and size of the release build, beside what the machine allows at best.
+//!
+//! Everything is measured in one run against a loopback server ([`server`]): zori, a bare client that does the
+//! least an agent can do (`bench/floor.rs`), and a process that does nothing. An area is a file below; each gives
+//! [`Figure`]s, which are printed as one table. `docs/benchmarks.md` says how to read it.
+
+mod area;
+mod figure;
+mod programs;
+mod replies;
+mod run;
+mod search;
+mod server;
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use self::area::Bench;
+use self::figure::Figure;
+use self::programs::Programs;
+use crate::test::cargo_path;
+use crate::workspace::Workspace;
+
+/// A group of figures that can be asked for by name.
+struct Area {
+    name: &'static str,
+    measure: fn(&Bench) -> Result<Vec<Figure>>,
+}
+
+const AREAS: &[Area] = &[
+    Area { name: "start", measure: area::start },
+    Area { name: "memory", measure: area::memory },
+    Area { name: "tools", measure: area::tools },
+    Area { name: "stream", measure: area::stream },
+    Area { name: "output", measure: area::output },
+    Area { name: "request", measure: area::request },
+    Area { name: "search", measure: search::search },
+    Area { name: "size", measure: area::size },
+];
+
+/// Measures and prints; exit code 1 when a bar is missed.
+pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
+    let areas: Vec<&Area> =
+        AREAS.iter().filter(|a| args.is_empty() || args.iter().any(|n| n == a.name)).collect();
+    if let Some(unknown) = args.iter().find(|name| !AREAS.iter().any(|a| a.name == *name)) {
+        let names: Vec<_> = AREAS.iter().map(|area| area.name).collect();
+        bail!("no area is called `{unknown}`; there are {}", names.join(", "));
+    }
+    if cfg!(debug_assertions) {
+        return optimised(workspace, args);
+    }
+    let bench = Bench::new(Programs::build(workspace)?)?;
+    let mut figures = Vec::new();
+    for area in areas {
+        eprintln!("measuring {} ...", area.name);
+        figures.extend((area.measure)(&bench).with_context(|| format!("area `{}`", area.name))?);
+    }
+    print!("{}", figure::table(&figures));
+    let missed = figures.iter().any(Figure::missed);
+    Ok(if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Runs the same again as an optimised program: the search figures come from code linked into this one.
+fn optimised(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
+    let mut command = Command::new(cargo_path());
+    command.args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench"]).args(args);
+    let status = command.current_dir(&workspace.root).status().context("cannot run cargo")?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,275 @@
+//! The areas that run programs: start, memory, tool steps, streaming, large output, request size, binary size.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::figure::{Amount, Bar, Figure, median, megabytes, ms};
+use super::programs::Programs;
+use super::replies::{self, Reply};
+use super::run::{self, ms_between};
+use super::server::{Exchange, Server};
+
+/// How often each thing is run. The programs take turns, so that a slow moment of the machine hits them alike.
+pub const RUNS: usize = 31;
+
+/// The steps of the long tool run, and of the read run.
+const STEPS: usize = 200;
+const READS: usize = 50;
+
+/// "Flat over 200 steps": how much slower the last ten may be than the first ten.
+const FLAT: f64 = 1.25;
+
+const PROMPT: &str = "Do as you are told, then stop.";
+
+/// What every area uses.
+pub struct Bench {
+    programs: Programs,
+    server: Server,
+    temp: TempDir,
+}
+
+/// Who is measured.
+#[derive(Clone, Copy)]
+enum Who {
+    Zori,
+    Floor,
+}
+
+impl Bench {
+    /// Prepares home, working directory and server.
+    pub fn new(programs: Programs) -> Result<Self> {
+        let temp = TempDir::new()?;
+        for folder in ["home", "work"] {
+            fs::create_dir(temp.path().join(folder))?;
+        }
+        let bench = Self { programs, server: Server::start()?, temp };
+        fs::write(bench.work().join("small.txt"), "one\ntwo\n")?;
+        fs::write(bench.work().join("large.txt"), "0123456789abcde\n".repeat(625_000))?;
+        Ok(bench)
+    }
+
+    fn work(&self) -> PathBuf {
+        self.temp.path().join("work")
+    }
+
+    fn command(&self, who: Who) -> Command {
+        let home = self.temp.path().join("home");
+        let program = match who {
+            Who::Zori => &self.programs.zori,
+            Who::Floor => &self.programs.floor,
+        };
+        let mut command = run::command(program, &home, &self.work());
+        match who {
+            Who::Zori => {
+                let url = format!("http://{}", self.server.address);
+                command.args(["-p", PROMPT]).env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "dummy");
+            }
+            Who::Floor => {
+                command.args([self.server.address.to_string().as_str(), PROMPT]);
+            }
+        }
+        command
+    }
+
+    /// Runs once against the script; all of it must have been asked for.
+    fn play(&self, who: Who, script: &[Arc<Reply>]) -> Result<(run::Run, Vec<Exchange>)> {
+        self.server.begin(script);
+        let run = run::run(self.command(who))?;
+        let exchanges = self.server.exchanges(script.len());
+        ensure!(
+            exchanges.len() == script.len(),
+            "{} of {} replies were asked for",
+            exchanges.len(),
+            script.len()
+        );
+        Ok((run, exchanges))
+    }
+
+    /// Returns the medians over all runs of what `figure` sees in one: zori's and the floor's.
+    fn medians<const N: usize>(
+        &self,
+        script: &[Arc<Reply>],
+        figure: impl Fn(&run::Run, &[Exchange]) -> Result<[f64; N]>,
+    ) -> Result<[(f64, f64); N]> {
+        let mut seen: [(Vec<f64>, Vec<f64>); N] = std::array::from_fn(|_| Default::default());
+        for _ in 0..RUNS {
+            let (run, exchanges) = self.play(Who::Floor, script)?;
+            for (seen, value) in seen.iter_mut().zip(figure(&run, &exchanges)?) {
+                seen.1.push(value);
+            }
+            let (run, exchanges) = self.play(Who::Zori, script)?;
+            for (seen, value) in seen.iter_mut().zip(figure(&run, &exchanges)?) {
+                seen.0.push(value);
+            }
+        }
+        Ok(seen.map(|(zori, floor)| (median(&zori), median(&floor))))
+    }
+
+    /// Returns the median peak memory of zori and of the floor.
+    fn memory_medians(&self, script: &[Arc<Reply>]) -> Result<(f64, f64)> {
+        let note = self.temp.path().join("peak");
+        let mut seen = (Vec::new(), Vec::new());
+        for _ in 0..RUNS {
+            for (who, values) in [(Who::Floor, &mut seen.1), (Who::Zori, &mut seen.0)] {
+                self.server.begin(script);
+                values.push(run::peak_memory(&self.programs.launch, &note, &self.command(who))?);
+            }
+        }
+        Ok((median(&seen.0), median(&seen.1)))
+    }
+}
+
+/// From starting the program to the first byte of its request.
+pub fn start(bench: &Bench) -> Result<Vec<Figure>> {
+    let script = [hello()];
+    let [(zori, floor)] = bench.medians(&script, |run, seen| Ok([ms_between(run.started, seen[0].began)]))?;
+    let mut nothing = Vec::new();
+    for _ in 0..RUNS {
+        let home = bench.temp.path().join("home");
+        let run = run::run(run::command(&bench.programs.nothing, &home, &bench.work()))?;
+        nothing.push(ms_between(run.started, run.ended));
+    }
+    Ok(vec![
+        Figure {
+            name: "a process that does nothing",
+            measured: ms(median(&nothing)),
+            floor: None,
+            bar: Bar::None,
+        },
+        Figure {
+            name: "start to first request byte",
+            measured: ms(zori),
+            floor: Some(ms(floor)),
+            bar: Bar::Ratio(3.0),
+        },
+    ])
+}
+
+/// Peak memory of a run with one prompt.
+pub fn memory(bench: &Bench) -> Result<Vec<Figure>> {
+    let (zori, floor) = bench.memory_medians(&[hello()])?;
+    Ok(vec![Figure {
+        name: "peak memory, one prompt",
+        measured: megabytes(zori),
+        floor: Some(megabytes(floor)),
+        bar: Bar::Under(15.0),
+    }])
+}
+
+/// From the last byte of a reply with a call to the first byte of the next request.
+pub fn tools(bench: &Bench) -> Result<Vec<Figure>> {
+    let bash = calls(STEPS, "bash", &json!({"command": "true"}));
+    let [step, first, last] = bench.medians(&bash, |_, seen| {
+        let steps = steps(seen);
+        Ok([median(&steps), median(&steps[..10]), median(&steps[steps.len() - 10..])])
+    })?;
+    let path = bench.work().join("small.txt");
+    let read = calls(READS, "read", &json!({"path": path.to_string_lossy()}));
+    let [read] = bench.medians(&read, |_, seen| Ok([median(&steps(seen))]))?;
+    Ok(vec![
+        Figure {
+            name: "tool step, `bash` running `true`",
+            measured: ms(step.0),
+            floor: Some(ms(step.1)),
+            bar: Bar::Ratio(2.0),
+        },
+        Figure {
+            name: "last 10 of 200 steps, beside the first 10",
+            measured: ms(last.0),
+            floor: Some(ms(first.0)),
+            bar: Bar::Ratio(FLAT),
+        },
+        Figure {
+            name: "tool step, `read`",
+            measured: ms(read.0),
+            floor: Some(ms(read.1)),
+            bar: Bar::Under(1.0),
+        },
+    ])
+}
+
+/// 20,000 text deltas at full speed, and the time a single one takes to the screen.
+pub fn stream(bench: &Bench) -> Result<Vec<Figure>> {
+    let script = [Arc::new(replies::text(std::iter::repeat_n("word ", 20_000)))];
+    let [flood] = bench.medians(&script, |run, seen| Ok([ms_between(seen[0].parts[0], run.ended)]))?;
+    let script = [Arc::new(replies::paced("word", Duration::from_millis(20)))];
+    let [first] = bench.medians(&script, |run, seen| {
+        let shown = run.first_output.context("nothing was printed")?;
+        Ok([ms_between(seen[0].parts[1], shown)])
+    })?;
+    Ok(vec![
+        Figure {
+            name: "20,000 deltas, first byte to exit",
+            measured: ms(flood.0),
+            floor: Some(ms(flood.1)),
+            bar: Bar::Under(100.0),
+        },
+        Figure {
+            name: "text delta to stdout",
+            measured: ms(first.0),
+            floor: Some(ms(first.1)),
+            bar: Bar::Under(1.0),
+        },
+    ])
+}
+
+/// A command that prints ten megabytes.
+pub fn output(bench: &Bench) -> Result<Vec<Figure>> {
+    let script = calls(1, "bash", &json!({"command": "cat large.txt"}));
+    let [time] = bench.medians(&script, |_, seen| Ok([median(&steps(seen))]))?;
+    let memory = bench.memory_medians(&script)?;
+    Ok(vec![
+        Figure {
+            name: "10 MB of output, to the next request",
+            measured: ms(time.0),
+            floor: Some(ms(time.1)),
+            bar: Bar::Under(80.0),
+        },
+        Figure {
+            name: "10 MB of output, peak memory",
+            measured: megabytes(memory.0),
+            floor: Some(megabytes(memory.1)),
+            bar: Bar::Under(40.0),
+        },
+    ])
+}
+
+/// The body of the first request, with all tools.
+pub fn request(bench: &Bench) -> Result<Vec<Figure>> {
+    let (_, seen) = bench.play(Who::Zori, &[hello()])?;
+    let measured = Amount { value: seen[0].body_len as f64, unit: "bytes" };
+    Ok(vec![Figure { name: "first request", measured, floor: None, bar: Bar::Under(10_000.0) }])
+}
+
+/// The release binary.
+pub fn size(bench: &Bench) -> Result<Vec<Figure>> {
+    let bytes = fs::metadata(&bench.programs.zori)?.len() as f64;
+    Ok(vec![Figure {
+        name: "release binary",
+        measured: megabytes(bytes),
+        floor: None,
+        bar: Bar::Under(12.0),
+    }])
+}
+
+fn hello() -> Arc<Reply> {
+    Arc::new(replies::text(["Hello."]))
+}
+
+/// A script of that many calls, and a last word.
+fn calls(count: usize, name: &str, input: &Value) -> Vec<Arc<Reply>> {
+    let calls = (0..count).map(|n| Arc::new(replies::call(n, name, input)));
+    calls.chain([hello()]).collect()
+}
+
+/// Returns the milliseconds between the end of each reply and the beginning of the next request.
+fn steps(exchanges: &[Exchange]) -> Vec<f64> {
+    exchanges.windows(2).map(|pair| ms_between(pair[0].ended, pair[1].began)).collect()
+}

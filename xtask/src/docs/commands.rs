@@ -1,0 +1,91 @@
+//! The page of commands, flags and exit codes, and the page of settings.
+
+use zori::args::flags::{Flag, GLOBAL};
+use zori::commands::{COMMANDS, Command};
+use zori::config::{KEYS, Key, Kind};
+use zori::exit::Exit;
+
+use super::cell;
+
+/// Returns the page of commands.
+pub fn commands() -> String {
+    let mut page = String::from("# Commands\n");
+    for command in COMMANDS {
+        page.push_str(&section(command));
+    }
+    page.push_str("\n## Options of every command\n\nBefore or after its name.\n\n");
+    page.push_str(&flags(GLOBAL));
+    page.push_str("\n## Exit codes\n\n| code | meaning |\n|---:|---|\n");
+    for exit in Exit::ALL {
+        page.push_str(&format!("| {} | {} |\n", exit.code(), cell(exit.about())));
+    }
+    page
+}
+
+/// Returns the page of settings.
+pub fn settings() -> String {
+    let mut page = String::from(
+        "# Settings\n\n\
+         `config.toml` in the base directory; `zori config path` says where that is, `zori config init` writes one with every\n\
+         setting as a comment. A flag wins over an environment variable, which wins over this file.\n\n\
+         | key | value | example | meaning |\n|---|---|---|---|\n",
+    );
+    for Key { name, kind, example, about } in KEYS {
+        page.push_str(&format!("| `{name}` | {} | `{}` | {} |\n", value(*kind), cell(example), cell(about)));
+    }
+    page
+}
+
+/// Returns the words of every command that has a name.
+pub fn command_paths() -> impl Iterator<Item = &'static [&'static str]> {
+    COMMANDS.iter().map(|command| command.path).filter(|path| !path.is_empty())
+}
+
+fn section(command: &Command) -> String {
+    let mut usage: Vec<String> = ["zori"].iter().chain(command.path).map(|word| (*word).to_owned()).collect();
+    let title = usage.join(" ");
+    for arg in command.args {
+        usage.push(if arg.required { format!("<{}>", arg.name) } else { format!("[{}]", arg.name) });
+    }
+    let mut text = format!("\n## `{title}`\n\n{}.\n\n```text\n{}\n```\n", command.about, usage.join(" "));
+    if !command.args.is_empty() {
+        text.push_str("\n| argument | meaning |\n|---|---|\n");
+        for arg in command.args {
+            text.push_str(&format!("| `{}` | {} |\n", arg.name, cell(arg.about)));
+        }
+    }
+    if !command.flags.is_empty() {
+        text.push('\n');
+        text.push_str(&flags(command.flags));
+    }
+    let exits: Vec<_> = command.exits.iter().map(|exit| exit.code().to_string()).collect();
+    text.push_str(&format!("\nExit codes: {}\n", exits.join(", ")));
+    if !command.after_help.is_empty() {
+        text.push_str(&format!("\n```text\n{}\n```\n", command.after_help));
+    }
+    text
+}
+
+fn flags(flags: &[Flag]) -> String {
+    let mut text = String::from("| option | meaning |\n|---|---|\n");
+    for flag in flags {
+        let short = flag.short.map(|short| format!("-{short}, ")).unwrap_or_default();
+        let value = flag.value.map(|value| format!(" <{value}>")).unwrap_or_default();
+        let aliases: String = flag.aliases.iter().map(|alias| format!(", `--{alias}`")).collect();
+        text.push_str(&format!("| `{short}--{}{value}`{aliases} | {} |\n", flag.long, cell(flag.about)));
+    }
+    text
+}
+
+fn value(kind: Kind) -> String {
+    match kind {
+        Kind::Text => "text".to_owned(),
+        Kind::Choice(choices) => {
+            choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", ")
+        }
+        Kind::Count(min, max) if max >= u64::from(u32::MAX) => format!("whole number from {min}"),
+        Kind::Count(min, max) => format!("whole number, {min} to {max}"),
+        Kind::Number => "number".to_owned(),
+        Kind::Flag => "`true` or `false`".to_owned(),
+    }
+}

@@ -1,0 +1,183 @@
+//! Who may depend on whom. The table is the picture in `docs/architecture.md`; change both together.
+
+use std::collections::BTreeSet;
+
+use toml::Table;
+
+use super::Finding;
+use crate::workspace::Workspace;
+
+/// What one crate may use.
+struct Rule {
+    name: &'static str,
+    /// Crates of ours.
+    ours: &'static [&'static str],
+    /// Crates of others.
+    others: &'static [&'static str],
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        name: "zori-core",
+        ours: &[],
+        others: &["bytes", "futures-core", "serde_json", "thiserror", "unicode-width"],
+    },
+    Rule { name: "zori-engine", ours: &["zori-core"], others: &["futures-core", "serde_json", "tokio"] },
+    Rule {
+        name: "zori-providers",
+        ours: &["zori-core"],
+        others: &[
+            "bytes",
+            "futures-core",
+            "reqwest",
+            "rustls",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "tokio",
+            "webpki-roots",
+        ],
+    },
+    Rule {
+        name: "zori-tools",
+        ours: &["zori-core"],
+        others: &[
+            "globset",
+            "grep-matcher",
+            "grep-regex",
+            "grep-searcher",
+            "html2text",
+            "ignore",
+            "libc",
+            "rustix",
+            "serde",
+            "serde_json",
+            "similar",
+            "thiserror",
+            "tokio",
+        ],
+    },
+    Rule {
+        name: "zori-store",
+        ours: &["zori-core"],
+        others: &["rustix", "serde", "serde_json", "thiserror"],
+    },
+    Rule { name: "zori-frontends", ours: &["zori-core"], others: &["serde", "serde_json"] },
+    Rule {
+        name: "zori",
+        ours: &["zori-core", "zori-engine", "zori-frontends", "zori-providers", "zori-store", "zori-tools"],
+        others: &[
+            "clap",
+            "futures-core",
+            "reedline",
+            "rustix",
+            "serde",
+            "serde_json",
+            "signal-hook",
+            "thiserror",
+            "tokio",
+            "toml",
+        ],
+    },
+    Rule { name: "zori-testkit", ours: &["zori-core"], others: &["rustix", "serde_json", "tempfile"] },
+    // The chores compare our search with the libraries beneath it, hence their crates; `anyhow` is theirs alone.
+    Rule {
+        name: "xtask",
+        ours: &["zori", "zori-core", "zori-providers", "zori-testkit", "zori-tools"],
+        others: &[
+            "anyhow",
+            "globset",
+            "grep-matcher",
+            "grep-regex",
+            "grep-searcher",
+            "ignore",
+            "serde_json",
+            "tempfile",
+            "tokio",
+            "toml",
+        ],
+    },
+];
+
+/// What tests of every crate may use on top.
+const FOR_TESTS: &[&str] =
+    &["futures-core", "insta", "rustix", "serde_json", "tempfile", "tokio", "zori-testkit"];
+
+/// Looks at every manifest.
+pub fn find(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut seen = BTreeSet::new();
+    for file in workspace.files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
+        let table: Table = match file.text.parse() {
+            Ok(table) => table,
+            Err(error) => {
+                findings.push(Finding::file(&file.path, format!("does not parse: {error}")));
+                continue;
+            }
+        };
+        let name =
+            table.get("package").and_then(|p| p.get("name")).and_then(|n| n.as_str()).unwrap_or_default();
+        seen.insert(name.to_owned());
+        match RULES.iter().find(|rule| rule.name == name) {
+            Some(rule) => {
+                findings.extend(offences(rule, &table).into_iter().map(|w| Finding::file(&file.path, w)))
+            }
+            None => findings.push(Finding::file(&file.path, "has no rule in xtask/src/tidy/dependencies.rs")),
+        }
+        if !file.path.starts_with(&format!("crates/{name}/")) && file.path != "xtask/Cargo.toml" {
+            findings.push(Finding::file(&file.path, "a crate's folder has the crate's name"));
+        }
+    }
+    for rule in RULES.iter().filter(|rule| !seen.contains(rule.name)) {
+        let what = format!("has a rule for `{}`, which does not exist", rule.name);
+        findings.push(Finding::file("xtask/src/tidy/dependencies.rs", what));
+    }
+    findings
+}
+
+fn offences(rule: &Rule, manifest: &Table) -> Vec<String> {
+    let mut found = Vec::new();
+    for (section, for_tests) in
+        [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+    {
+        let Some(dependencies) = manifest.get(section).and_then(|d| d.as_table()) else { continue };
+        for (name, value) in dependencies {
+            let name = name.as_str();
+            let allowed = rule.ours.contains(&name)
+                || rule.others.contains(&name)
+                || (for_tests && FOR_TESTS.contains(&name));
+            if !allowed {
+                found.push(format!("must not use `{name}` in [{section}]"));
+            }
+            if value.get("workspace").and_then(|w| w.as_bool()) != Some(true) {
+                found.push(format!("names a version of `{name}`: versions live in the root manifest"));
+            }
+        }
+    }
+    let inherits = manifest.get("lints").and_then(|l| l.get("workspace")).and_then(|w| w.as_bool());
+    if inherits != Some(true) {
+        found.push("does not take the workspace's lints".to_owned());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_in_the_table_is_found() {
+        let manifest = "[dependencies]\nzori-engine.workspace = true\nserde_json = \"1\"\n\
+            [dev-dependencies]\ninsta.workspace = true\nreqwest.workspace = true\n";
+        let rule = Rule { name: "x", ours: &["zori-core"], others: &["serde_json"] };
+        assert_eq!(
+            offences(&rule, &manifest.parse().unwrap()),
+            [
+                "names a version of `serde_json`: versions live in the root manifest",
+                "must not use `zori-engine` in [dependencies]",
+                "must not use `reqwest` in [dev-dependencies]",
+                "does not take the workspace's lints",
+            ]
+        );
+    }
+}

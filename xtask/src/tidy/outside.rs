@@ -1,0 +1,141 @@
+//! Libraries do not touch the outside on their own: they do not print, and they read neither the environment nor
+//! a clock nor a random source. The binary does, once, and hands values down. Exceptions are listed with a reason.
+
+use super::Finding;
+use super::scan;
+use crate::workspace::{TextFile, Workspace};
+
+/// What library code must not contain, and what to do instead.
+const BANS: &[(&str, &str)] = &[
+    ("println!", "a library does not print: emit an event"),
+    ("print!", "a library does not print: emit an event"),
+    ("dbg!", "a library does not print"),
+    ("io::stdout(", "a library does not print: take a writer"),
+    ("io::stderr(", "a library does not print: take a writer"),
+    ("io::stdin(", "a library does not read stdin: take a reader"),
+    ("std::env::", "a library does not read the environment: take a value"),
+    ("env::var", "a library does not read the environment: take a value"),
+    ("env::current_dir", "a library does not read the working directory: take a path"),
+    ("env::temp_dir", "a library does not read the environment: take a path"),
+    ("home_dir(", "a library does not look for the home directory: take a path"),
+    ("process::exit", "a library does not end the program: return"),
+    ("SystemTime::now", "a library does not read the clock: take a `Clock`"),
+    ("Instant::now", "a library does not read the clock: take a `Clock`"),
+    ("thread::sleep", "a library does not sleep: wait for a condition"),
+    ("getrandom", "a library makes no random numbers: take an `IdSource`"),
+    ("fastrand", "a library makes no random numbers: take an `IdSource`"),
+    ("RandomState::new", "a library makes no random numbers: take an `IdSource`"),
+];
+
+/// A file that may do what others may not, and why.
+struct Exception {
+    path: &'static str,
+    ban: &'static str,
+    why: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        path: "crates/zori-providers/src/http/body.rs",
+        ban: "Instant::now",
+        why: "a timer of tokio is set by tokio's own clock, which tests can stop",
+    },
+    Exception {
+        path: "crates/zori-tools/src/process/keeper.rs",
+        ban: "thread::sleep",
+        why: "no system call waits for the end of a process group, so a thread of its own looks again and again",
+    },
+];
+
+/// Crates that stand outside: the binary, the test kit and the chores.
+const OUTSIDERS: &[&str] = &["crates/zori/", "crates/zori-testkit/", "xtask/"];
+
+/// Looks for offences, and for exceptions that nobody needs any more.
+pub fn find(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut used = vec![false; EXCEPTIONS.len()];
+    let tests = test_files(workspace);
+    for file in workspace.rust().filter(|file| is_library(file) && !tests.contains(&file.path)) {
+        for (line, ban, instead) in offences(&file.text) {
+            match EXCEPTIONS.iter().position(|e| e.path == file.path && e.ban == ban) {
+                Some(n) => used[n] = true,
+                None => findings.push(Finding::line(&file.path, line, format!("`{ban}`: {instead}"))),
+            }
+        }
+    }
+    for (exception, used) in EXCEPTIONS.iter().zip(used) {
+        if !used {
+            let what = format!("no longer uses `{}` ({}): drop the exception", exception.ban, exception.why);
+            findings.push(Finding::file(exception.path, what));
+        }
+    }
+    findings
+}
+
+fn is_library(file: &TextFile) -> bool {
+    let in_sources = file.path.starts_with("crates/") && file.path.contains("/src/");
+    in_sources && !OUTSIDERS.iter().any(|crate_dir| file.path.starts_with(crate_dir))
+}
+
+/// Returns the files that only tests see: `tests.rs`, what lies below `tests/`, and modules declared so.
+fn test_files(workspace: &Workspace) -> Vec<String> {
+    let mut declared = Vec::new();
+    for file in workspace.rust() {
+        let code = scan::code_only(&file.text);
+        let stem = file.path.strip_suffix(".rs").expect("a Rust source is called so");
+        let folder = match file.name() {
+            "lib.rs" | "main.rs" | "mod.rs" => stem.rsplit_once('/').map_or("", |(folder, _)| folder),
+            _ => stem,
+        };
+        for module in scan::test_only_modules(&code) {
+            declared.push(format!("{folder}/{module}"));
+        }
+    }
+    let by_name = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
+    let by_declaration = |path: &str| {
+        declared.iter().any(|module| {
+            path.strip_prefix(module.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        })
+    };
+    let files = workspace.rust().map(|file| file.path.as_str());
+    files.filter(|path| by_name(path) || by_declaration(path)).map(str::to_owned).collect()
+}
+
+/// Returns line, ban and advice for each offence in the code that is not a test.
+fn offences(source: &str) -> Vec<(usize, &'static str, &'static str)> {
+    let code = scan::without_tests(&scan::code_only(source));
+    let mut found = Vec::new();
+    for (n, line) in code.lines().enumerate() {
+        if let Some((ban, instead)) = BANS.iter().find(|(ban, _)| contains_word(line, ban)) {
+            found.push((n + 1, *ban, *instead));
+        }
+    }
+    found
+}
+
+/// Whether the line contains the text at the beginning of a word or path.
+fn contains_word(line: &str, text: &str) -> bool {
+    line.match_indices(text).any(|(at, _)| !line[..at].ends_with(|c: char| c == '_' || c.is_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn banned(source: &str) -> Vec<(usize, &'static str)> {
+        offences(source).into_iter().map(|(line, ban, _)| (line, ban)).collect()
+    }
+
+    #[test]
+    fn code_is_judged_and_nothing_else() {
+        let source = "fn a() {\n    println!(\"x\");\n    let t = std::time::Instant::now();\n}\n\
+            // println!\nconst A: &str = \"println!\";\n#[cfg(test)]\nmod tests { fn b() { println!() } }\n";
+        assert_eq!(banned(source), [(2, "println!"), (3, "Instant::now")]);
+    }
+
+    #[test]
+    fn a_name_that_ends_alike_is_fine() {
+        assert_eq!(banned("my_println!(); crate::env::ToolEnv; env!(\"X\"); writeln!(w)"), []);
+        assert_eq!(banned("use std::env::var;"), [(1, "std::env::")]);
+    }
+}
