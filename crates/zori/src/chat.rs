@@ -98,7 +98,6 @@ impl Chat<'_, '_> {
             let text = match lines.next(&self.signals)? {
                 Line::Text(text) => text,
                 Line::End => return Ok(Exit::Success),
-                Line::Interrupt => return Ok(Exit::Interrupted),
             };
             match text.trim() {
                 "" => {}

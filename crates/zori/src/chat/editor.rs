@@ -85,8 +85,9 @@ impl Editor {
                     return Ok(Line::Text(unfold(&text)));
                 }
                 Ok(Signal::CtrlD) => return Ok(Line::End),
+                // No turn was interrupted, so this is a way to end the chat like any other (DECISIONS 24).
                 Ok(Signal::CtrlC) if self.leaving.is_some_and(|first| first.elapsed() < AGAIN) => {
-                    return Ok(Line::Interrupt);
+                    return Ok(Line::End);
                 }
                 Ok(Signal::CtrlC) => {
                     self.leaving = Some(Instant::now());

@@ -11,9 +11,7 @@ use crate::signals::Signals;
 pub enum Line {
     /// A line, or several that belong together.
     Text(String),
-    /// The user wants out by Ctrl-C.
-    Interrupt,
-    /// There is no more.
+    /// There is no more, or the user wants out.
     End,
 }
 

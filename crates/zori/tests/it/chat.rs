@@ -119,7 +119,7 @@ fn control_c_at_the_prompt() {
     you>
     (Ctrl-C again, Ctrl-D or :q to quit)
     you>
-    [exit status: 130]
+    [exit status: 0]
     ");
     assert_eq!(model.request(0).conversation(), "user: but this\n");
 }
