@@ -8,7 +8,7 @@ use zori_core::event::{EventKind, SessionFacts, TurnSummary};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::Message;
-use zori_core::provider::{Delivery, Provider};
+use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
@@ -52,6 +52,8 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     /// Sent only if set.
     pub temperature: Option<f64>,
+    /// How much the model should think.
+    pub effort: Option<Effort>,
     /// Whether replies are streamed.
     pub delivery: Delivery,
     /// How failed requests are repeated.

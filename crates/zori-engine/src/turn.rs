@@ -161,6 +161,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             messages: engine.history.messages(),
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
+            effort: settings.effort,
             delivery: settings.delivery,
         };
         engine.emitter.idle();

@@ -196,6 +196,7 @@ impl Session {
                 system: settings.system.clone(),
                 max_tokens: settings.max_tokens,
                 temperature: settings.temperature,
+                effort: None,
                 delivery: settings.delivery,
                 retry: settings.retry,
                 live_output: false,

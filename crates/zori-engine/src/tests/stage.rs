@@ -284,6 +284,7 @@ impl Stage {
                 system: None,
                 max_tokens: None,
                 temperature: None,
+                effort: None,
                 delivery: Delivery::Streamed,
                 retry: Retry::DEFAULT,
                 live_output: setup.live,

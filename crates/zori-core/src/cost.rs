@@ -1,0 +1,69 @@
+//! Money as integers: micro-dollars, so that sums are exact.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use crate::usage::Usage;
+
+/// An amount of money in millionths of a US dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MicroUsd(pub u64);
+
+impl AddAssign for MicroUsd {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl fmt::Display for MicroUsd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+/// What a model costs, in micro-dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// Prompt tokens that no cache had anything to do with.
+    pub input: u64,
+    /// Tokens the model wrote.
+    pub output: u64,
+    /// Prompt tokens read from a cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to a cache.
+    pub cache_write: u64,
+}
+
+impl Prices {
+    /// Returns what was used in money, rounded up to the next millionth.
+    pub fn cost(&self, usage: Usage) -> MicroUsd {
+        let parts = [
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write, self.cache_write),
+        ];
+        let total: u128 = parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum();
+        MicroUsd(u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        // 1, 5, 0.1 and 1.25 dollars per million.
+        let prices =
+            Prices { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+        let usage = Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 400 };
+        assert_eq!(prices.cost(usage), MicroUsd(1_000 + 500 + 1_000 + 500));
+        assert_eq!(
+            prices.cost(Usage { cache_read: 1, ..Usage::default() }),
+            MicroUsd(1),
+            "never rounded to nothing"
+        );
+        assert_eq!(MicroUsd(3_000_007).to_string(), "$3.000007");
+    }
+}
