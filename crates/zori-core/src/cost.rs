@@ -48,6 +48,36 @@ impl Prices {
     }
 }
 
+/// What requests used, and what that cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// The tokens.
+    pub usage: Usage,
+    /// The money; `None` as soon as one request went to a model whose price is not known (D-11).
+    pub cost: Option<MicroUsd>,
+}
+
+impl Spent {
+    /// Nothing, which costs nothing.
+    pub const NOTHING: Self =
+        Self { usage: Usage { input: 0, output: 0, cache_read: 0, cache_write: 0 }, cost: Some(MicroUsd(0)) };
+
+    /// Returns one request at these prices.
+    pub fn request(usage: Usage, prices: Option<Prices>) -> Self {
+        Self { usage, cost: prices.map(|prices| prices.cost(usage)) }
+    }
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.cost = self.cost.zip(other.cost).map(|(mut sum, more)| {
+            sum += more;
+            sum
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,5 +95,18 @@ mod tests {
             "never rounded to nothing"
         );
         assert_eq!(MicroUsd(3_000_007).to_string(), "$3.000007");
+    }
+
+    #[test]
+    fn an_unknown_price_makes_the_sum_unknown() {
+        let usage = Usage { input: 1_000, ..Usage::default() };
+        let prices = Prices { input: 2_000_000, output: 0, cache_read: 0, cache_write: 0 };
+        let mut spent = Spent::NOTHING;
+        spent += Spent::request(usage, Some(prices));
+        spent += Spent::request(usage, Some(prices));
+        assert_eq!(spent, Spent { usage: Usage { input: 2_000, ..usage }, cost: Some(MicroUsd(4_000)) });
+        spent += Spent::request(usage, None);
+        spent += Spent::request(usage, Some(prices));
+        assert_eq!(spent, Spent { usage: Usage { input: 4_000, ..usage }, cost: None });
     }
 }

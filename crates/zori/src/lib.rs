@@ -14,6 +14,7 @@ pub mod config;
 mod demo;
 pub mod exit;
 mod instructions;
+mod prices;
 pub mod profile;
 mod prompt;
 mod settings;

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
+use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
@@ -28,6 +29,7 @@ use crate::clock::{SystemClock, SystemIds};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::exit::Exit;
+use crate::prices;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -189,6 +191,8 @@ impl Session {
             policy: Policy { mode: Mode::Yolo, roots: vec![settings.root.clone()], asker: Asker::Absent },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
+            pricing: Arc::new(prices::of),
+            spent_before: Spent::NOTHING,
             session: saved.id,
             history: saved.history,
             settings: engine::Settings {
@@ -199,6 +203,7 @@ impl Session {
                 effort: None,
                 delivery: settings.delivery,
                 retry: settings.retry,
+                limits: zori_engine::limits::Limits::NONE,
                 live_output: false,
             },
         };

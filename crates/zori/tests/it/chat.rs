@@ -181,10 +181,11 @@ fn slash_commands() {
     type_line(&mut pty, 4, "/model");
     type_line(&mut pty, 5, "/model claude-sonnet-4-5");
     type_line(&mut pty, 6, "/status");
-    type_line(&mut pty, 7, "/help");
-    type_line(&mut pty, 8, "/hlep me");
-    type_line(&mut pty, 9, "/etc/hosts is what?");
-    type_line(&mut pty, 10, "/quit");
+    type_line(&mut pty, 7, "/cost");
+    type_line(&mut pty, 8, "/help");
+    type_line(&mut pty, 9, "/hlep me");
+    type_line(&mut pty, 10, "/etc/hosts is what?");
+    type_line(&mut pty, 11, "/quit");
     insta::assert_snapshot!(over(pty), @"
     zori chat (type :q to quit)
     Model: claude-haiku-4-5
@@ -204,7 +205,15 @@ fn slash_commands() {
     Session:  $SESSION (not saved)
     Root:     $WORK
     Messages: 2
-    Tokens:   10 in, 5 out, 0 read from cache, 0 written to cache, in 1 turns
+    Tokens:   10 in, 5 out, 0 read from cache, 0 written to cache, in 1 turn
+    Cost:     $0.000035
+    you> /cost
+    Input:        10 tokens
+    Output:       5 tokens
+    Cache reads:  0 tokens (0% of the prompts)
+    Cache writes: 0 tokens
+    Turns:        1
+    Cost:         $0.000035
     you> /help
       /help           Show these commands
       /exit, /quit    Leave the chat (also :q, Ctrl-D)
@@ -214,6 +223,7 @@ fn slash_commands() {
       /history        Show this conversation
       /model [NAME]   Show or change the model
       /status         Show model, session, root and usage
+      /cost           Show tokens, cache hits and money of this session
     Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
     you> /hlep me
     Unknown command /hlep; did you mean /help? (/help shows them all)
