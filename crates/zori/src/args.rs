@@ -5,6 +5,7 @@
 pub mod flags;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::builder::{Arg, ArgAction, Command as Clap, ValueHint};
 use clap::error::ErrorKind;
@@ -38,6 +39,8 @@ pub struct LowArgs {
     pub retries: Option<u32>,
     /// `--retry-delay`, in milliseconds.
     pub retry_delay_ms: Option<u64>,
+    /// `--timeout`: `Some(None)` is 0, which means none.
+    pub timeout: Option<Option<Duration>>,
     /// `--keep`.
     pub keep: bool,
     /// Arguments without a flag.

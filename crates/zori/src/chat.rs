@@ -51,7 +51,7 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
         return Err(CommandError::new(ErrorCode::TerminalRequired, "a chat needs a terminal")
             .hint("give one prompt with `-p TEXT`"));
     }
-    let signals = Signals::install()?;
+    let signals = Signals::install(cx.timeout.as_ref())?;
     let settings = Settings::resolve(cx, args)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let provider = wire_up::provider(&settings)?;

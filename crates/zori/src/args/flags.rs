@@ -1,6 +1,7 @@
 //! The flags, as a table. Parsing, help, the reference page and later the manifest walk it.
 
 use super::LowArgs;
+use crate::timeout;
 
 /// A flag.
 pub struct Flag {
@@ -119,6 +120,18 @@ pub const GLOBAL: &[Flag] = &[
             args.retry_delay_ms = Some(number("--retry-delay", value, 60_000)?);
             Ok(())
         })
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "timeout",
+            Some("DURATION"),
+            "End the command after 500ms, 30s, 5m, 1h; 0: never",
+            |args, value| {
+                args.timeout = Some(timeout::parse(value)?);
+                Ok(())
+            },
+        )
     },
     Flag {
         shown: Shown::All,

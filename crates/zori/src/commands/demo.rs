@@ -12,7 +12,7 @@ use crate::wire_up::{Saved, Session};
 /// Plays the demo in a scratch folder that is removed afterwards.
 pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     check_output(cx, args, &crate::config::Config::default())?;
-    let signals = Signals::install()?;
+    let signals = Signals::install(cx.timeout.as_ref())?;
     let demo = Demo::prepare(cx)?;
     cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));

@@ -22,7 +22,7 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
-    let signals = Signals::install()?;
+    let signals = Signals::install(cx.timeout.as_ref())?;
     let settings = Settings::resolve(cx, args)?;
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);

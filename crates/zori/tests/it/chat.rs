@@ -469,3 +469,27 @@ fn sigterm_during_a_turn() {
         "{\"type\":\"interrupted\",\"role\":\"system\",\"text\":\"Interrupted\",\"ts\":\"$TS\"}\n"
     ));
 }
+
+/// DECISIONS 25: the terminal is put right, and a turn ends cleanly.
+#[test]
+fn the_end_of_its_time() {
+    let (world, model) = with_model([Reply::stall()]);
+    insta::assert_snapshot!(over(chat(&world, &["--no-save", "--timeout", "1s"])), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you>
+
+    Error: the command was not done within 1s (`--timeout`)
+    [exit status: 10]
+    ");
+    let mut pty = chat(&world, &["--no-save", "--timeout", "4s"]);
+    type_line(&mut pty, 1, "hi");
+    model.wait_for_requests(1);
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> hi
+    Error: The time for this command is over (`--timeout`)
+    [exit status: 10]
+    ");
+}

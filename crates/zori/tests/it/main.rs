@@ -15,6 +15,7 @@ mod prompt;
 mod resume;
 mod sessions;
 mod system_prompt;
+mod timeout;
 mod tools;
 mod trouble;
 mod world;

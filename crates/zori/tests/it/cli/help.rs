@@ -44,7 +44,7 @@ fn help() {
 fn all_of_the_help() {
     let world = bare_world();
     let all = world.run(&["--help", "--all"]);
-    insta::assert_snapshot!(all, @r"
+    insta::assert_snapshot!(all, @"
     A terminal coding agent: one engine, every front end
 
     Usage: zori [OPTIONS]
@@ -68,6 +68,7 @@ fn all_of_the_help() {
           --format <FORMAT>       What to print: text (the same as `--output plain`)
           --retries <N>           How often a failed request is tried again
           --retry-delay <MS>      The first wait before that, in milliseconds
+          --timeout <DURATION>    End the command after 500ms, 30s, 5m, 1h; 0: never
           --as <NAME>             Behave as the program of this name: zori, zdx
       -h, --help                  Print help
       -V, --version               Print version
