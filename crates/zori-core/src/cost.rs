@@ -9,6 +9,15 @@ use crate::usage::Usage;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MicroUsd(pub u64);
 
+impl MicroUsd {
+    /// Returns an amount of dollars as people write it, to the millionth; `None` for nothing, less than that, more
+    /// than a million, and what is no number.
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
+        let micros = (dollars * 1e6).round();
+        (1.0..=1e12).contains(&micros).then_some(Self(micros as u64))
+    }
+}
+
 impl AddAssign for MicroUsd {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
@@ -95,6 +104,16 @@ mod tests {
             "never rounded to nothing"
         );
         assert_eq!(MicroUsd(3_000_007).to_string(), "$3.000007");
+    }
+
+    #[test]
+    fn dollars() {
+        let micros = |dollars| MicroUsd::from_dollars(dollars).map(|amount| amount.0);
+        assert_eq!(
+            [0.1, 0.29, 2.0, 1e6, 0.000_001].map(micros),
+            [Some(100_000), Some(290_000), Some(2_000_000), Some(1_000_000_000_000), Some(1)]
+        );
+        assert_eq!([0.0, -1.0, 1e-7, 1e7, f64::NAN, f64::INFINITY].map(micros), [None; 6]);
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl Effort {
     /// Every level, from little to much.
     pub const ALL: &[Self] = &[Self::Off, Self::Low, Self::Medium, Self::High, Self::Max];
 
+    /// Returns the level of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|effort| effort.as_str() == name)
+    }
+
     /// Returns the name `--thinking` takes.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -165,12 +165,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session.
+    /// Starts a session. `spent_before`: what the run has used in others.
     pub fn start(
         cx: &Cx<'_>,
         settings: &Settings,
         provider: Arc<dyn Provider>,
         saved: Saved,
+        spent_before: Spent,
     ) -> Result<Self, CommandError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(
@@ -192,7 +193,7 @@ impl Session {
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
             pricing: Arc::new(prices::of),
-            spent_before: Spent::NOTHING,
+            spent_before,
             session: saved.id,
             history: saved.history,
             settings: engine::Settings {
@@ -200,10 +201,10 @@ impl Session {
                 system: settings.system.clone(),
                 max_tokens: settings.max_tokens,
                 temperature: settings.temperature,
-                effort: None,
+                effort: settings.effort,
                 delivery: settings.delivery,
                 retry: settings.retry,
-                limits: zori_engine::limits::Limits::NONE,
+                limits: settings.limits,
                 live_output: false,
             },
         };

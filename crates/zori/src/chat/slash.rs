@@ -9,7 +9,7 @@ use zori_store::SessionDir;
 use super::Chat;
 use crate::command_error::CommandError;
 use crate::commands::latest_session;
-use crate::settings::parse_session;
+use crate::settings::{parse_session, priced};
 use crate::wire_up::Open;
 
 /// What to do after a line was looked at.
@@ -171,7 +171,9 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
 fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
     if !name.is_empty() {
         let provider = format!("{}:", chat.settings.provider.name);
-        chat.session.engine.set_model(name.strip_prefix(&provider).unwrap_or(name));
+        let name = name.strip_prefix(&provider).unwrap_or(name);
+        priced(&chat.settings.limits, name)?;
+        chat.session.engine.set_model(name);
     }
     let model = chat.session.engine.model().to_owned();
     chat.cx.ui.say(&format!("Model: {model}"));

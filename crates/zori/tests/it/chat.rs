@@ -1,6 +1,6 @@
 //! The line chat at a terminal. How keys go in and what is read off the screen is in `chat/screen.rs`.
 
-mod screen;
+pub mod screen;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

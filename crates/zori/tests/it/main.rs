@@ -8,6 +8,7 @@ mod errors;
 mod exec;
 mod guidelines;
 mod interrupt;
+mod limits;
 mod output;
 mod processes;
 mod profiles;
