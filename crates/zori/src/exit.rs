@@ -77,6 +77,8 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use zori_core::outcome::LimitKind;
+
     use super::*;
 
     #[test]
@@ -93,5 +95,16 @@ mod tests {
         use FailureKind::{ApiError, Auth, Internal, Parse, Timeout, Transport};
         let got = [Timeout, Transport, Auth, Parse, ApiError, Internal].map(|kind| code(None, kind).0);
         assert_eq!(got, [12, 12, 8, 1, 1, 1]);
+    }
+
+    /// DECISIONS 24: a limit is always 3 and the end of the time always 10, whatever has happened.
+    #[test]
+    fn what_was_used_up() {
+        for effects in [false, true] {
+            for kind in [LimitKind::Turns, LimitKind::Budget, LimitKind::Tokens] {
+                assert_eq!(Exit::of(&Outcome::Limit(kind), effects).code(), 3);
+            }
+            assert_eq!(Exit::of(&Outcome::Cancelled(CancelCause::Deadline), effects).code(), 10);
+        }
     }
 }
