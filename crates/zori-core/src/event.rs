@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
 use crate::ids::{AgentId, CallId, SessionId};
 use crate::message::{Message, ToolCall};
@@ -47,8 +48,8 @@ pub enum EventKind {
     },
     /// The run is over.
     SessionEnded {
-        /// What all its turns used.
-        usage: Usage,
+        /// What all its turns used, and what that cost.
+        spent: Spent,
         /// How many turns there were.
         turns: u32,
     },
@@ -169,7 +170,7 @@ pub enum EventKind {
         /// How.
         failure: ProviderFailure,
     },
-    /// The turn was cancelled; `TurnFinished` follows.
+    /// Somebody cancelled the turn; `TurnFinished` follows. A limit or a deadline is a `Notice` instead.
     Interrupted,
 }
 
@@ -238,6 +239,8 @@ pub struct TurnSummary {
     pub outcome: Outcome,
     /// What all its requests used.
     pub usage: Usage,
+    /// What they cost; `None` where the price of a model is not known (D-11).
+    pub cost: Option<MicroUsd>,
     /// How many requests were answered.
     pub requests: u32,
     /// How long it took.
@@ -266,4 +269,6 @@ pub enum NoticeLevel {
     Info,
     /// Something is not as it should be.
     Warning,
+    /// It ended the turn.
+    Error,
 }

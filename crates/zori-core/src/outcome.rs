@@ -12,6 +12,8 @@ pub enum Outcome {
     Cancelled(CancelCause),
     /// The provider failed.
     Failed(ProviderFailure),
+    /// It would have gone on, but had used up what it was given.
+    Limit(LimitKind),
     /// The reader of the output is gone.
     OutputClosed,
     /// The session could not be saved, and saving was required.
@@ -27,4 +29,28 @@ pub enum CancelCause {
     Terminate,
     /// SIGHUP.
     Hangup,
+    /// The time of the whole command is over.
+    Deadline,
+}
+
+/// What was used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitKind {
+    /// The requests of one prompt.
+    Turns,
+    /// The money of the run.
+    Budget,
+    /// The tokens of the run.
+    Tokens,
+}
+
+impl LimitKind {
+    /// Returns the stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Turns => "max_turns",
+            Self::Budget => "max_budget_usd",
+            Self::Tokens => "max_tokens_total",
+        }
+    }
 }

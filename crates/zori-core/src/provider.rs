@@ -42,8 +42,46 @@ pub struct Request<'a> {
     pub max_tokens: Option<u32>,
     /// Sent only if set.
     pub temperature: Option<f64>,
+    /// How much the model should think; `None` leaves it to the provider.
+    pub effort: Option<Effort>,
     /// Whether the answer comes as it is made or all at once.
     pub delivery: Delivery,
+}
+
+/// How much a model should think before it answers (L-22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Not at all, where the model can leave it.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    Max,
+}
+
+impl Effort {
+    /// Every level, from little to much.
+    pub const ALL: &[Self] = &[Self::Off, Self::Low, Self::Medium, Self::High, Self::Max];
+
+    /// Returns the level of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|effort| effort.as_str() == name)
+    }
+
+    /// Returns the name `--thinking` takes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Max => "max",
+        }
+    }
 }
 
 /// How an answer is delivered.

@@ -15,11 +15,36 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
+impl Usage {
+    /// Returns how many tokens that are, whatever their kind.
+    pub fn total(&self) -> u64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+
+    /// Returns how many of 100 prompt tokens came from the cache, rounded down; `None` without a prompt.
+    pub fn cache_hits(&self) -> Option<u64> {
+        let prompt = self.input + self.cache_read + self.cache_write;
+        (self.cache_read * 100).checked_div(prompt)
+    }
+}
+
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;
         self.output += other.output;
         self.cache_read += other.cache_read;
         self.cache_write += other.cache_write;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_and_cache_hits() {
+        let usage = Usage { input: 100, output: 7, cache_read: 250, cache_write: 25 };
+        assert_eq!((usage.total(), usage.cache_hits()), (382, Some(66)));
+        assert_eq!(Usage { output: 7, ..Usage::default() }.cache_hits(), None);
     }
 }

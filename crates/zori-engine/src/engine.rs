@@ -4,22 +4,26 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, SessionFacts, TurnSummary};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::Message;
-use zori_core::provider::{Delivery, Provider};
+use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
-use zori_core::usage::Usage;
 
 use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::history::History;
+use crate::limits::{Limits, Used};
 use crate::policy::Policy;
 use crate::retry::Retry;
 use crate::turn::Turn;
+
+/// Returns what a model costs; `None` where that is not known.
+pub type Pricing = Arc<dyn Fn(&str) -> Option<Prices> + Send + Sync>;
 
 /// What an engine is made of.
 pub struct Parts {
@@ -33,6 +37,10 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Where jitter comes from.
     pub ids: Arc<dyn IdSource>,
+    /// What models cost.
+    pub pricing: Pricing,
+    /// What the run has used before this session; it counts towards the limits.
+    pub spent_before: Spent,
     /// The session's name.
     pub session: SessionId,
     /// The conversation of an earlier run, repaired.
@@ -52,10 +60,14 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     /// Sent only if set.
     pub temperature: Option<f64>,
+    /// How much the model should think.
+    pub effort: Option<Effort>,
     /// Whether replies are streamed.
     pub delivery: Delivery,
     /// How failed requests are repeated.
     pub retry: Retry,
+    /// What the run may use.
+    pub limits: Limits,
     /// Whether a running tool's output is told as it comes.
     pub live_output: bool,
 }
@@ -67,13 +79,23 @@ pub struct Engine<S> {
     pub(crate) policy: Policy,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
+    pub(crate) pricing: Pricing,
     pub(crate) settings: Settings,
     pub(crate) history: History,
     pub(crate) emitter: Emitter<S>,
     /// How many call ids were made up so far, so that no two are alike.
     pub(crate) made_calls: usize,
-    usage: Usage,
-    turns: u32,
+    spent_before: Spent,
+    totals: Totals,
+}
+
+/// What a session has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// What all its turns used.
+    pub spent: Spent,
+    /// How many turns there were.
+    pub turns: u32,
 }
 
 impl<S: Sink> Engine<S> {
@@ -88,12 +110,13 @@ impl<S: Sink> Engine<S> {
             policy: parts.policy,
             clock: parts.clock,
             ids: parts.ids,
+            pricing: parts.pricing,
             settings: parts.settings,
             made_calls: history.calls(),
             history,
             emitter,
-            usage: Usage::default(),
-            turns: 0,
+            spent_before: parts.spent_before,
+            totals: Totals { spent: Spent::NOTHING, turns: 0 },
         }
     }
 
@@ -104,8 +127,8 @@ impl<S: Sink> Engine<S> {
         inputs: &mut mpsc::Receiver<Input>,
     ) -> (TurnSummary, VecDeque<Input>) {
         let (summary, control) = Turn::new(self, Control::new(inputs)).run(prompt).await;
-        self.usage += summary.usage;
-        self.turns += 1;
+        self.totals.spent += Spent { usage: summary.usage, cost: summary.cost };
+        self.totals.turns += 1;
         let unseen = control.steers.into_iter().map(Input::Prompt);
         (summary, unseen.chain(control.later).collect())
     }
@@ -149,9 +172,23 @@ impl<S: Sink> Engine<S> {
         &self.settings.model
     }
 
-    /// Returns what all turns used, and how many there were.
-    pub fn totals(&self) -> (Usage, u32) {
-        (self.usage, self.turns)
+    /// Returns what the session has come to.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Returns what the whole run has used: this session, and what came before it.
+    pub fn spent(&self) -> Spent {
+        let mut spent = self.spent_before;
+        spent += self.totals.spent;
+        spent
+    }
+
+    /// Returns what a turn that has come so far has used of the limits.
+    pub(crate) fn used(&self, requests: u32, in_turn: Spent) -> Used {
+        let mut spent = self.spent();
+        spent += in_turn;
+        Used { requests, spent, priced: (self.pricing)(&self.settings.model).is_some() }
     }
 
     /// Returns the conversation as it would be sent.
@@ -161,7 +198,7 @@ impl<S: Sink> Engine<S> {
 
     /// Ends the session and gives the sink back.
     pub fn finish(mut self) -> S {
-        self.emitter.emit(EventKind::SessionEnded { usage: self.usage, turns: self.turns });
+        self.emitter.emit(EventKind::SessionEnded { spent: self.totals.spent, turns: self.totals.turns });
         self.emitter.into_sink()
     }
 }

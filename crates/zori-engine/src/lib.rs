@@ -12,6 +12,7 @@ mod dispatch;
 mod emitter;
 pub mod engine;
 mod history;
+pub mod limits;
 pub mod permission;
 pub mod policy;
 pub mod retry;

@@ -3,6 +3,7 @@
 mod approvals;
 mod cancelling;
 mod failures;
+mod limits;
 mod stage;
 mod tools;
 mod turns;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use zori_core::cost::Spent;
 use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::message::{Block, ToolCall, ToolInput};
@@ -20,6 +21,7 @@ use crate::assemble::Assembly;
 use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
 use crate::engine::Engine;
+use crate::limits::Reached;
 
 /// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
 const MALFORMED_IN_A_ROW: u32 = 3;
@@ -28,7 +30,7 @@ const MALFORMED_IN_A_ROW: u32 = 3;
 pub(crate) struct Turn<'e, 'i, S> {
     engine: &'e mut Engine<S>,
     control: Control<'i>,
-    usage: Usage,
+    spent: Spent,
     requests: u32,
     retries: u32,
     malformed: u32,
@@ -40,6 +42,7 @@ pub(crate) struct Turn<'e, 'i, S> {
 enum Cut {
     Cancelled(CancelCause),
     Failed(ProviderFailure),
+    Limit(Reached),
     Stopped(Stop),
 }
 
@@ -54,7 +57,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         Self {
             engine,
             control,
-            usage: Usage::default(),
+            spent: Spent::NOTHING,
             requests: 0,
             retries: 0,
             malformed: 0,
@@ -79,7 +82,8 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         let outcome = self.close(ended);
         let summary = TurnSummary {
             outcome,
-            usage: self.usage,
+            usage: self.spent.usage,
+            cost: self.spent.cost,
             requests: self.requests,
             duration: self.engine.clock.elapsed().saturating_sub(began),
             text: self.text.clone(),
@@ -92,6 +96,10 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
 
     async fn converse(&mut self) -> Result<StopReason, Cut> {
         loop {
+            let used = self.engine.used(self.requests, self.spent);
+            if let Some(reached) = self.engine.settings.limits.reached(&used) {
+                return Err(Cut::Limit(reached));
+            }
             let reply = self.ask().await?;
             let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
             let stop = self.keep(reply);
@@ -144,7 +152,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         };
         let visible = assembly.visible();
         if visible && let Some(partial) = assembly.partial() {
-            self.usage += partial.usage;
+            self.count(partial.usage);
             self.text = partial.message.text().into();
             self.emit(EventKind::MessageFinished(partial));
         }
@@ -161,6 +169,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             messages: engine.history.messages(),
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
+            effort: settings.effort,
             delivery: settings.delivery,
         };
         engine.emitter.idle();
@@ -209,7 +218,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     /// Takes a complete reply into the conversation.
     fn keep(&mut self, reply: Reply) -> StopReason {
         self.requests += 1;
-        self.usage += reply.usage;
+        self.count(reply.usage);
         self.text = reply.message.text().into();
         if !reply.message.blocks.is_empty() {
             self.engine.history.push(reply.message.clone());
@@ -217,6 +226,12 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         let stop = reply.stop.clone().unwrap_or(StopReason::EndTurn);
         self.emit(EventKind::MessageFinished(reply));
         stop
+    }
+
+    /// Counts what a reply used, at the price of the model that was asked.
+    fn count(&mut self, usage: Usage) {
+        let prices = (self.engine.pricing)(&self.engine.settings.model);
+        self.spent += Spent::request(usage, prices);
     }
 
     /// Runs the calls of a reply and takes their results, and what the user added meanwhile, into the conversation.
@@ -265,6 +280,15 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
                     self.emit(EventKind::AssistantFinal { text: self.text.clone() });
                 }
                 Outcome::Completed(stop)
+            }
+            Err(Cut::Cancelled(cause @ CancelCause::Deadline)) => {
+                let text = "The time for this command is over (`--timeout`)".into();
+                self.emit(EventKind::Notice { level: NoticeLevel::Error, code: "timeout", text });
+                Outcome::Cancelled(cause)
+            }
+            Err(Cut::Limit(Reached { kind, text })) => {
+                self.emit(EventKind::Notice { level: NoticeLevel::Error, code: kind.as_str(), text });
+                Outcome::Limit(kind)
             }
             Err(Cut::Cancelled(cause)) => {
                 self.emit(EventKind::Interrupted);

@@ -45,6 +45,7 @@ pub(crate) fn turn_over() -> Event {
     event(EventKind::TurnFinished(TurnSummary {
         outcome: Outcome::Completed(StopReason::EndTurn),
         usage: Usage::default(),
+        cost: None,
         requests: 1,
         duration: Duration::ZERO,
         text: "".into(),

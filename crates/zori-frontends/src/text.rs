@@ -230,6 +230,9 @@ impl Renderer for TextRenderer {
                 self.line(&format!("Warning: {}", one_line(text)))
             }
             EventKind::Notice { level: NoticeLevel::Info, text, .. } => self.line(&one_line(text)),
+            EventKind::Notice { level: NoticeLevel::Error, text, .. } => {
+                self.line(&format!("Error: {}", one_line(text)))
+            }
             EventKind::Error { failure } => self.error(failure),
             EventKind::Interrupted => self.interrupted(),
             EventKind::TurnFinished(_) => self.turn_over(),

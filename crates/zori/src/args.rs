@@ -5,9 +5,12 @@
 pub mod flags;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::builder::{Arg, ArgAction, Command as Clap, ValueHint};
 use clap::error::ErrorKind;
+use zori_core::cost::MicroUsd;
+use zori_core::provider::Effort;
 
 use crate::args::flags::{Flag, GLOBAL, Shown};
 use crate::command_error::{CommandError, ErrorCode};
@@ -38,6 +41,16 @@ pub struct LowArgs {
     pub retries: Option<u32>,
     /// `--retry-delay`, in milliseconds.
     pub retry_delay_ms: Option<u64>,
+    /// `--thinking`.
+    pub thinking: Option<Effort>,
+    /// `--max-turns`.
+    pub max_turns: Option<u32>,
+    /// `--max-budget-usd`.
+    pub max_budget: Option<MicroUsd>,
+    /// `--max-tokens-total`.
+    pub max_tokens_total: Option<u64>,
+    /// `--timeout`: `Some(None)` is 0, which means none.
+    pub timeout: Option<Option<Duration>>,
     /// `--keep`.
     pub keep: bool,
     /// Arguments without a flag.

@@ -10,6 +10,7 @@ pub mod slash;
 
 use std::sync::Arc;
 
+use zori_core::cost::Spent;
 use zori_core::ids::SessionId;
 use zori_core::provider::Provider;
 
@@ -51,7 +52,7 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
         return Err(CommandError::new(ErrorCode::TerminalRequired, "a chat needs a terminal")
             .hint("give one prompt with `-p TEXT`"));
     }
-    let signals = Signals::install()?;
+    let signals = Signals::install(cx.timeout.as_ref())?;
     let settings = Settings::resolve(cx, args)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let provider = wire_up::provider(&settings)?;
@@ -61,7 +62,7 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
         true => Lines::editor(&settings, cx.terminal.colour),
         false => Lines::pipe(),
     };
-    let session = Session::start(cx, &settings, provider.clone(), saved)?;
+    let session = Session::start(cx, &settings, provider.clone(), saved, Spent::NOTHING)?;
     let mut chat = Chat { cx, settings, provider, signals, session, id };
     let exit = chat.converse(&mut lines);
     let Chat { cx, signals, session, .. } = chat;
@@ -131,7 +132,8 @@ impl Chat<'_, '_> {
         self.id = saved.id.clone();
         let (saving, messages) = (saved.log.is_some(), saved.history.len());
         self.settings.model = self.session.engine.model().into();
-        let next = Session::start(self.cx, &self.settings, self.provider.clone(), saved)?;
+        let spent = self.session.engine.spent();
+        let next = Session::start(self.cx, &self.settings, self.provider.clone(), saved, spent)?;
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);
         if saving {
             self.cx.ui.say(&format!("Session: {}", self.id));

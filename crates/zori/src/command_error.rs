@@ -67,6 +67,7 @@ error_codes! {
     SessionNotFound "SESSION_NOT_FOUND" NotFound "There is no such session.",
     AlreadyExists "ALREADY_EXISTS" Conflict "The file exists already and is left alone.",
     AuthRequired "AUTH_REQUIRED" AuthRequired "The provider's key is missing.",
+    Timeout "TIMEOUT" Timeout "The time of `--timeout` was over before anything could be lost.",
     Interrupted "INTERRUPTED" Interrupted "Ctrl-C before a turn began.",
     Io "IO_ERROR" General "A file or stream failed.",
 }

@@ -15,6 +15,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::profile::Profile;
 use crate::terminal::Terminal;
+use crate::timeout::Timeout;
 use crate::ui::Ui;
 
 /// What a command runs in.
@@ -23,6 +24,8 @@ pub struct Cx<'a> {
     pub profile: &'static Profile,
     /// Where the streams go.
     pub terminal: Terminal,
+    /// The clock that ends the command.
+    pub timeout: Option<Timeout>,
     /// The way out for words.
     pub ui: &'a mut Ui,
 }
@@ -81,6 +84,7 @@ const AGENT_EXITS: &[Exit] = &[
     Exit::PermissionDenied,
     Exit::AuthRequired,
     Exit::PaymentRequired,
+    Exit::Timeout,
     Exit::RateLimited,
     Exit::Unavailable,
     Exit::Interrupted,
@@ -95,7 +99,14 @@ pub const CHAT: Command = Command {
     flags: &[flags::PROMPT],
     args: &[],
     class: Class::Interactive,
-    exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Interrupted, Exit::Terminated],
+    exits: &[
+        Exit::Success,
+        Exit::Usage,
+        Exit::Precondition,
+        Exit::Timeout,
+        Exit::Interrupted,
+        Exit::Terminated,
+    ],
     run: chat::run,
 };
 
@@ -127,7 +138,15 @@ pub const COMMANDS: &[Command] = &[
         flags: &[flags::KEEP],
         args: &[],
         class: Class::Agent,
-        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Interrupted, Exit::Terminated],
+        exits: &[
+            Exit::Success,
+            Exit::General,
+            Exit::Usage,
+            Exit::Partial,
+            Exit::Timeout,
+            Exit::Interrupted,
+            Exit::Terminated,
+        ],
         run: demo::run,
     },
     Command {
@@ -137,7 +156,7 @@ pub const COMMANDS: &[Command] = &[
         flags: &[],
         args: &[],
         class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition],
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
         run: sessions::list,
     },
     Command {
@@ -147,7 +166,7 @@ pub const COMMANDS: &[Command] = &[
         flags: &[],
         args: &[Positional { name: "ID", about: "The session", required: true }],
         class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::NotFound],
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::NotFound, Exit::Timeout],
         run: sessions::show,
     },
     Command {
@@ -167,7 +186,7 @@ pub const COMMANDS: &[Command] = &[
         flags: &[],
         args: &[],
         class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition],
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
         run: config::path,
     },
     Command {
@@ -177,7 +196,14 @@ pub const COMMANDS: &[Command] = &[
         flags: &[],
         args: &[],
         class: Class::Utility,
-        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Precondition, Exit::Conflict],
+        exits: &[
+            Exit::Success,
+            Exit::General,
+            Exit::Usage,
+            Exit::Precondition,
+            Exit::Conflict,
+            Exit::Timeout,
+        ],
         run: config::init,
     },
 ];

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 use toml::{Spanned, Value};
+use zori_core::cost::MicroUsd;
 
 use crate::command_error::{CommandError, ErrorCode};
 use crate::profile::Profile;
@@ -33,6 +34,8 @@ pub enum Kind {
     Count(u64, u64),
     /// A number.
     Number,
+    /// An amount of dollars.
+    Money,
     /// True or false.
     Flag,
 }
@@ -52,6 +55,12 @@ pub const KEYS: &[Key] = &[
         "Upper bound of a reply; unset: the model's own limit",
     ),
     key("temperature", Kind::Number, "1.0", "Sent only if set"),
+    key(
+        "thinking",
+        Kind::Choice(&["off", "low", "medium", "high", "max"]),
+        "\"medium\"",
+        "How much the model thinks; unset: as the provider has it",
+    ),
     key("stream", Kind::Flag, "true", "Take replies as they are made; false: in one piece"),
     key("system_prompt", Kind::Text, "\"\"", "What the model is told before everything else"),
     key(
@@ -88,6 +97,19 @@ pub const KEYS: &[Key] = &[
     key("session_required", Kind::Flag, "false", "Stop when the session cannot be saved"),
     key("retries", Kind::Count(0, 20), "4", "How often a failed request is tried again"),
     key("retry_delay_ms", Kind::Count(0, 60_000), "1000", "The first wait before that; it doubles each time"),
+    key(
+        "max_turns",
+        Kind::Count(1, u32::MAX as u64),
+        "50",
+        "How often the model is asked for one prompt; unset: as often as it takes",
+    ),
+    key("max_budget_usd", Kind::Money, "0.50", "What a run may cost in dollars; unset: any amount"),
+    key(
+        "max_tokens_total",
+        Kind::Count(1, i64::MAX as u64),
+        "1000000",
+        "How many tokens a run may use, read and written; unset: any number",
+    ),
 ];
 
 /// Keys of the contract whose subsystem is not there yet: accepted, and said.
@@ -159,6 +181,11 @@ impl Config {
         value.as_float().or_else(|| Some(value.as_integer()? as f64))
     }
 
+    /// Returns an amount of money.
+    pub fn money(&self, key: &str) -> Option<MicroUsd> {
+        dollars(self.values.get(key)?)
+    }
+
     /// Returns true or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.values.get(key)?.as_bool()
@@ -188,6 +215,7 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
     match (key.kind, value) {
         (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
         (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),
+        (Kind::Money, value) if dollars(value).is_some() => Ok(()),
         (Kind::Choice(choices), Value::String(text)) if choices.contains(&text.as_str()) => Ok(()),
         (Kind::Count(min, max), Value::Integer(n))
             if u64::try_from(*n).is_ok_and(|n| min <= n && n <= max) =>
@@ -197,12 +225,17 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
         (Kind::Text, _) => wrong("a string"),
         (Kind::Flag, _) => wrong("true or false"),
         (Kind::Number, _) => wrong("a number"),
+        (Kind::Money, _) => wrong("an amount of dollars from 0.000001 to 1000000"),
         (Kind::Choice(choices), _) => wrong(&format!(
             "one of {}",
             choices.iter().map(|c| format!("\"{c}\"")).collect::<Vec<_>>().join(", ")
         )),
         (Kind::Count(min, max), _) => wrong(&format!("a whole number from {min} to {max}")),
     }
+}
+
+fn dollars(value: &Value) -> Option<MicroUsd> {
+    MicroUsd::from_dollars(value.as_float().or_else(|| Some(value.as_integer()? as f64))?)
 }
 
 fn describe(value: &Value) -> String {
@@ -281,6 +314,10 @@ mod tests {
         assert_eq!(
             error("tool_timeout_secs = -1"),
             "c.toml:1:21: `tool_timeout_secs` must be a whole number from 0 to 86400, not -1"
+        );
+        assert_eq!(
+            error("max_budget_usd = 0"),
+            "c.toml:1:18: `max_budget_usd` must be an amount of dollars from 0.000001 to 1000000, not 0"
         );
         assert!(
             error("model = \"x\nprovider").starts_with("c.toml:1:"),

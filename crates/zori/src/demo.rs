@@ -10,10 +10,12 @@ use zori_providers::catalog::PROVIDERS;
 use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_store::Durability;
 
+use crate::args::LowArgs;
 use crate::clock::SystemIds;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
-use crate::settings::Settings;
+use crate::config::Config;
+use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
 const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
@@ -68,20 +70,25 @@ impl Demo {
         self.folder.take().expect("the folder is kept once")
     }
 
-    /// Returns settings that read no config and save nothing.
-    pub fn settings(&self) -> Settings {
-        Settings {
+    /// Returns settings that read no config and save nothing; the limits of the command line hold.
+    pub fn settings(&self, args: &LowArgs) -> Result<Settings, CommandError> {
+        const MODEL: &str = "scripted";
+        let limits = limits(args, &Config::default());
+        priced(&limits, MODEL)?;
+        Ok(Settings {
             base: None,
             home: None,
             root: self.folder().to_owned(),
             provider: &PROVIDERS[0],
             base_url: String::new(),
             key: None,
-            model: "scripted".into(),
+            model: MODEL.into(),
             system: None,
             guidelines: Vec::new(),
             max_tokens: None,
             temperature: None,
+            effort: args.thinking,
+            limits,
             delivery: Delivery::Streamed,
             retry: Retry::DEFAULT,
             tool_timeout: Some(self.tool_timeout),
@@ -90,7 +97,7 @@ impl Demo {
             save: false,
             durability: Durability::Process,
             session_required: false,
-        }
+        })
     }
 }
 

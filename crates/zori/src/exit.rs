@@ -30,13 +30,14 @@ exits! {
     Success 0 "Done as intended.",
     General 1 "It failed, and nothing more precise can be said.",
     Usage 2 "Rejected before anything was done: arguments, config, prompt.",
-    Partial 3 "It failed after a tool had changed something.",
+    Partial 3 "It failed after a tool had changed something, or a limit was reached.",
     Precondition 4 "Something must be there first: a terminal, a free session, a usable base directory.",
     NotFound 5 "No such session.",
     Conflict 6 "It exists already.",
     PermissionDenied 7 "The provider refused access (HTTP 403).",
     AuthRequired 8 "The provider's key is missing, wrong or expired.",
     PaymentRequired 9 "The provider's credit is used up (HTTP 402).",
+    Timeout 10 "The time of `--timeout` was over.",
     RateLimited 11 "The provider asks to wait (HTTP 429).",
     Unavailable 12 "The provider cannot be reached, is overloaded, stalled or broke off.",
     Interrupted 130 "Ctrl-C.",
@@ -51,6 +52,8 @@ impl Exit {
             Outcome::Cancelled(CancelCause::User) => Self::Interrupted,
             // After a hang-up nobody is left to read the code; the process dies of the signal itself.
             Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Self::Terminated,
+            Outcome::Cancelled(CancelCause::Deadline) => Self::Timeout,
+            Outcome::Limit(_) => Self::Partial,
             Outcome::Failed(_) if effects => Self::Partial,
             Outcome::Failed(failure) => of_failure(failure),
             Outcome::NotSaved(_) if effects => Self::Partial,
@@ -74,6 +77,8 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use zori_core::outcome::LimitKind;
+
     use super::*;
 
     #[test]
@@ -90,5 +95,16 @@ mod tests {
         use FailureKind::{ApiError, Auth, Internal, Parse, Timeout, Transport};
         let got = [Timeout, Transport, Auth, Parse, ApiError, Internal].map(|kind| code(None, kind).0);
         assert_eq!(got, [12, 12, 8, 1, 1, 1]);
+    }
+
+    /// DECISIONS 24: a limit is always 3 and the end of the time always 10, whatever has happened.
+    #[test]
+    fn what_was_used_up() {
+        for effects in [false, true] {
+            for kind in [LimitKind::Turns, LimitKind::Budget, LimitKind::Tokens] {
+                assert_eq!(Exit::of(&Outcome::Limit(kind), effects).code(), 3);
+            }
+            assert_eq!(Exit::of(&Outcome::Cancelled(CancelCause::Deadline), effects).code(), 10);
+        }
     }
 }

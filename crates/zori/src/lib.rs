@@ -14,11 +14,13 @@ pub mod config;
 mod demo;
 pub mod exit;
 mod instructions;
+mod prices;
 pub mod profile;
 mod prompt;
 mod settings;
 mod signals;
 mod terminal;
+mod timeout;
 mod ui;
 mod wire_up;
 
@@ -27,6 +29,7 @@ use std::process::ExitCode;
 use crate::args::Parsed;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
+use crate::timeout::Timeout;
 use crate::ui::Ui;
 
 /// Runs the program: argv to profile, flags, command, exit code.
@@ -47,8 +50,10 @@ fn run(profile: &'static profile::Profile, argv: &[std::ffi::OsString], ui: &mut
     let result = match args::parse(profile, argv) {
         Ok(Parsed::Help(text)) => return ui.document(&text),
         Ok(Parsed::Run(command, args)) => {
-            let mut cx = commands::Cx { profile, terminal, ui };
-            (command.run)(&mut cx, &args)
+            Timeout::start(args.timeout, command.class, profile).and_then(|timeout| {
+                let mut cx = commands::Cx { profile, terminal, timeout, ui };
+                (command.run)(&mut cx, &args)
+            })
         }
         Err(error) => Err(error),
     };

@@ -151,6 +151,6 @@ mod tests {
     #[test]
     fn zdx_folds_exit_codes() {
         let folded: Vec<u8> = Exit::ALL.iter().map(|exit| ZDX.exit_code(*exit)).collect();
-        assert_eq!(folded, [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143]);
+        assert_eq!(folded, [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143]);
     }
 }

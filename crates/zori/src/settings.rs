@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::ids::SessionId;
-use zori_core::provider::Delivery;
+use zori_core::provider::{Delivery, Effort};
+use zori_engine::limits::Limits;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::{self, PROVIDERS, ProviderFacts};
 use zori_store::Durability;
@@ -17,6 +18,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::instructions::{self, Instructions};
+use crate::prices;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -42,6 +44,10 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     /// Sent only if set.
     pub temperature: Option<f64>,
+    /// How much the model should think.
+    pub effort: Option<Effort>,
+    /// What the run may use.
+    pub limits: Limits,
     /// Streamed or not.
     pub delivery: Delivery,
     /// How failed requests are repeated.
@@ -85,6 +91,8 @@ impl Settings {
         let home = base::home();
         let (provider, model) = choose_model(args, &config)?;
         let base_url = base_url(provider, &config)?;
+        let limits = limits(args, &config);
+        priced(&limits, &model)?;
         let guidelines = instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root);
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
@@ -105,6 +113,8 @@ impl Settings {
             guidelines: guidelines.loaded,
             max_tokens: config.count("max_tokens").map(|n| n as u32),
             temperature: config.number("temperature"),
+            effort: args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
+            limits,
             delivery: match config.flag("stream") {
                 Some(false) => Delivery::Whole,
                 _ => Delivery::Streamed,
@@ -130,6 +140,26 @@ impl Settings {
                 .hint(format!("`{name} demo` shows what this program does without a key"))
         })
     }
+}
+
+/// Returns what a run may use: flags over config.
+pub fn limits(args: &LowArgs, config: &Config) -> Limits {
+    Limits {
+        turns: args.max_turns.or_else(|| config.count("max_turns").map(|n| n as u32)),
+        budget: args.max_budget.or_else(|| config.money("max_budget_usd")),
+        tokens: args.max_tokens_total.or_else(|| config.count("max_tokens_total")),
+    }
+}
+
+/// Checks that a budget can be kept with a model (`agent-modes.md` 9.10).
+pub fn priced(limits: &Limits, model: &str) -> Result<(), CommandError> {
+    if limits.budget.is_none() || prices::of(model).is_some() {
+        return Ok(());
+    }
+    let message = format!("the price of `{model}` is not known, so that a budget cannot be kept");
+    Err(CommandError::new(ErrorCode::SettingInvalid, message)
+        .hint("use another model, or leave `--max-budget-usd` (`max_budget_usd`) out")
+        .hint("`--max-tokens-total N` limits tokens instead"))
 }
 
 /// Checks a session's name.

@@ -14,6 +14,7 @@ use zori_core::outcome::CancelCause;
 
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
+use crate::timeout::Timeout;
 
 /// What has been signalled, and who wants to know.
 pub struct Signals {
@@ -25,6 +26,10 @@ struct Shared {
     interrupted: Arc<AtomicBool>,
     /// The last SIGTERM or SIGHUP, else 0. It ends the program, the chat too.
     ending: AtomicI32,
+    /// The time of the command is over. It ends the program, the chat too.
+    expired: AtomicBool,
+    /// The program is about to end by itself.
+    leaving: AtomicBool,
     listener: Mutex<Listener>,
 }
 
@@ -39,14 +44,16 @@ enum Listener {
 }
 
 impl Signals {
-    /// Takes the signals over, for the rest of the program's life.
-    pub fn install() -> Result<Self, CommandError> {
+    /// Takes the signals over, for the rest of the program's life. The command's clock is one of them.
+    pub fn install(timeout: Option<&Timeout>) -> Result<Self, CommandError> {
         let failed = |error: std::io::Error| {
             CommandError::new(ErrorCode::Io, format!("cannot handle signals: {error}"))
         };
         let shared = Arc::new(Shared {
             interrupted: Arc::default(),
             ending: AtomicI32::new(0),
+            expired: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
             listener: Mutex::new(Listener::Nobody),
         });
         // The order matters: the second SIGINT must find the flag set by the first one.
@@ -66,6 +73,9 @@ impl Signals {
             .stack_size(64 * 1024)
             .spawn(move || signals.forever().for_each(|signal| thread.on_signal(signal)))
             .map_err(failed)?;
+        if let Some(timeout) = timeout {
+            timeout.tell(Deadline(shared.clone()));
+        }
         Ok(Self { shared })
     }
 
@@ -83,6 +93,8 @@ impl Signals {
         if ending != 0 {
             // The channel is new and has room.
             let _ = inputs.try_send(Input::Cancel(cause(ending)));
+        } else if self.shared.expired.load(Ordering::Relaxed) {
+            let _ = inputs.try_send(Input::Cancel(CancelCause::Deadline));
         } else if self.shared.interrupted.load(Ordering::Relaxed) {
             let _ = inputs.try_send(Input::Cancel(CancelCause::User));
         }
@@ -98,11 +110,15 @@ impl Signals {
 
     /// The program is about to end and nothing is left to cancel: the next Ctrl-C ends it at once (INT-2).
     pub fn leave(&self) {
+        self.shared.leaving.store(true, Ordering::Relaxed);
         self.shared.interrupted.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the exit code of a signal that ends the program, if one came.
+    /// Returns the exit code of a signal that ends the program, if one came; the end of its time is one.
     pub fn ending(&self) -> Option<Exit> {
+        if self.shared.expired.load(Ordering::Relaxed) {
+            return Some(Exit::Timeout);
+        }
         (self.shared.ending.load(Ordering::Relaxed) != 0).then_some(Exit::Terminated)
     }
 
@@ -111,6 +127,29 @@ impl Signals {
         if self.shared.ending.load(Ordering::Relaxed) == SIGHUP {
             // Restores the default action and raises the signal again.
             let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
+        }
+    }
+}
+
+/// The way to say that the time of the command is over.
+pub struct Deadline(Arc<Shared>);
+
+impl Deadline {
+    /// Cancels the turn that runs. Returns whether the program ends by itself now; where it waits for a person or for
+    /// standard input it would not.
+    pub fn passed(&self) -> bool {
+        self.0.expired.store(true, Ordering::Relaxed);
+        match &*self.0.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+            Listener::Turn(inputs) => {
+                // A full channel has a cancel in it already, or a turn that reads it soon.
+                let _ = inputs.try_send(Input::Cancel(CancelCause::Deadline));
+                true
+            }
+            Listener::Editor(restore) => {
+                restore();
+                false
+            }
+            Listener::Nobody => self.0.leaving.load(Ordering::Relaxed),
         }
     }
 }

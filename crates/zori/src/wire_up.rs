@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
+use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
@@ -28,6 +29,7 @@ use crate::clock::{SystemClock, SystemIds};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::exit::Exit;
+use crate::prices;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -163,12 +165,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session.
+    /// Starts a session. `spent_before`: what the run has used in others.
     pub fn start(
         cx: &Cx<'_>,
         settings: &Settings,
         provider: Arc<dyn Provider>,
         saved: Saved,
+        spent_before: Spent,
     ) -> Result<Self, CommandError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(
@@ -189,6 +192,8 @@ impl Session {
             policy: Policy { mode: Mode::Yolo, roots: vec![settings.root.clone()], asker: Asker::Absent },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
+            pricing: Arc::new(prices::of),
+            spent_before,
             session: saved.id,
             history: saved.history,
             settings: engine::Settings {
@@ -196,8 +201,10 @@ impl Session {
                 system: settings.system.clone(),
                 max_tokens: settings.max_tokens,
                 temperature: settings.temperature,
+                effort: settings.effort,
                 delivery: settings.delivery,
                 retry: settings.retry,
+                limits: settings.limits,
                 live_output: false,
             },
         };

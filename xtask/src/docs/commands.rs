@@ -86,6 +86,7 @@ fn value(kind: Kind) -> String {
         Kind::Count(min, max) if max >= u64::from(u32::MAX) => format!("whole number from {min}"),
         Kind::Count(min, max) => format!("whole number, {min} to {max}"),
         Kind::Number => "number".to_owned(),
+        Kind::Money => "an amount of dollars".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
     }
 }

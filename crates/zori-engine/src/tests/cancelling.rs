@@ -70,6 +70,23 @@ fn a_wait_before_a_retry() {
     });
 }
 
+/// The deadline of the whole command says so in its own words.
+#[test]
+fn by_the_deadline() {
+    play(async {
+        let deadline = Setup { say: Some(Input::Cancel(CancelCause::Deadline)), ..cancel_at(5) };
+        let mut stage = Stage::with(deadline, vec![calls(&[("act", r#"{"do":"hang"}"#)])]);
+        stage.turn("go").await;
+        insta::assert_snapshot!(stage.events()[3..].join("\n"), @r#"
+        requested c0 of 1
+        started c0
+        finished c0 {"ok":false,"error":{"code":"canceled","message":"The call was canceled before it was done"}}
+        error timeout: The time for this command is over (`--timeout`)
+        turn over: Cancelled(Deadline), 1 requests, 2 out
+        "#);
+    });
+}
+
 /// Cancels at each event of a turn with everything in it, and checks what must hold wherever it falls (CAN-5):
 /// one end, one result per call, a conversation that a provider accepts.
 #[test]

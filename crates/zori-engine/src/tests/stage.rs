@@ -12,7 +12,8 @@ use futures_core::Stream;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use zori_core::BoxFuture;
-use zori_core::event::{Event, EventKind, SessionFacts, TurnSummary};
+use zori_core::cost::{Prices, Spent};
+use zori_core::event::{Event, EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::Input;
@@ -27,6 +28,7 @@ use zori_core::tool::{
 use zori_core::usage::Usage;
 
 use crate::engine::{Engine, Parts, Settings};
+use crate::limits::Limits;
 use crate::policy::{Asker, Mode, Policy};
 use crate::retry::Retry;
 
@@ -251,6 +253,10 @@ pub(crate) struct Setup {
     pub(crate) act_at: Option<u64>,
     pub(crate) say: Option<Input>,
     pub(crate) stop: Option<Stop>,
+    pub(crate) limits: Option<Limits>,
+    /// What the model `m` costs; the price of any other is not known.
+    pub(crate) prices: Option<Prices>,
+    pub(crate) spent_before: Option<Spent>,
 }
 
 impl Stage {
@@ -277,6 +283,8 @@ impl Stage {
             },
             clock: Arc::new(Still),
             ids: Arc::new(Still),
+            pricing: Arc::new(move |model| setup.prices.filter(|_| model == "m")),
+            spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),
             history: Vec::new(),
             settings: Settings {
@@ -284,8 +292,10 @@ impl Stage {
                 system: None,
                 max_tokens: None,
                 temperature: None,
+                effort: None,
                 delivery: Delivery::Streamed,
                 retry: Retry::DEFAULT,
+                limits: setup.limits.unwrap_or(Limits::NONE),
                 live_output: setup.live,
             },
         };
@@ -381,6 +391,7 @@ fn show_event(kind: &EventKind) -> String {
         EventKind::ToolFinished(f) => format!("finished {} {}", f.call, f.output.envelope.get()),
         EventKind::TodosChanged { todos } => format!("{} todos", todos.len()),
         EventKind::Retrying { attempt, max, delay, .. } => format!("retry {attempt}/{max} in {delay:?}"),
+        EventKind::Notice { level: NoticeLevel::Error, code, text } => format!("error {code}: {text}"),
         EventKind::Notice { code, .. } => format!("notice {code}"),
         EventKind::Error { failure } => format!("error {failure}"),
         EventKind::Interrupted => "interrupted".into(),

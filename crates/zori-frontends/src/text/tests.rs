@@ -206,10 +206,11 @@ fn retries_and_notices() {
     };
     let info =
         EventKind::Notice { level: NoticeLevel::Info, code: "i", text: "Using a local model".to_owned() };
+    let over = EventKind::Notice { level: NoticeLevel::Error, code: "e", text: "It is over".to_owned() };
     check(
-        &[event(retrying), event(info), warning("careful")],
+        &[event(retrying), event(info), warning("careful"), event(over)],
         "",
-        "Retrying in 1.0s (1/4): HTTP 529: overloaded\nUsing a local model\nWarning: careful\n",
+        "Retrying in 1.0s (1/4): HTTP 529: overloaded\nUsing a local model\nWarning: careful\nError: It is over\n",
     );
 }
 

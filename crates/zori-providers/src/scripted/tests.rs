@@ -19,6 +19,7 @@ async fn ask(provider: &ScriptedProvider, messages: &[Arc<Message>]) -> Vec<Stri
         messages,
         max_tokens: None,
         temperature: None,
+        effort: None,
         delivery: Delivery::Streamed,
     };
     let mut stream = match provider.stream(&request).await {
@@ -123,6 +124,7 @@ async fn a_reply_that_hangs_stays_silent() {
         messages: &[],
         max_tokens: None,
         temperature: None,
+        effort: None,
         delivery: Delivery::Streamed,
     };
     let mut stream = provider.stream(&request).await.unwrap();

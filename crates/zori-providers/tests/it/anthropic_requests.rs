@@ -156,6 +156,7 @@ async fn sent(conversation: &Conversation) -> HttpRequest {
         messages: &conversation.messages,
         max_tokens: None,
         temperature: None,
+        effort: None,
         delivery: conversation.delivery,
     };
     // The answer is nonsense; only the request is of interest.

@@ -78,6 +78,7 @@ pub async fn ask(provider: &dyn Provider, delivery: Delivery) -> String {
         messages: &messages,
         max_tokens: None,
         temperature: None,
+        effort: None,
         delivery,
     };
     match provider.stream(&request).await {

@@ -80,6 +80,7 @@ async fn plays_to_the_end_with_real_tools() {
             messages: &messages,
             max_tokens: None,
             temperature: None,
+            effort: None,
             delivery: Delivery::Streamed,
         };
         let mut stream = provider.stream(&request).await.unwrap();

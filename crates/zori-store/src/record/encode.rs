@@ -290,6 +290,7 @@ fn notice(level: NoticeLevel, code: &str, text: &str, ts: &str) -> Vec<u8> {
     let level = match level {
         NoticeLevel::Info => "info",
         NoticeLevel::Warning => "warning",
+        NoticeLevel::Error => "error",
     };
     line(&NoticeOut { r#type: "notice", level, code, text, ts })
 }

@@ -1,6 +1,12 @@
 //! The flags, as a table. Parsing, help, the reference page and later the manifest walk it.
 
+use std::str::FromStr;
+
+use zori_core::cost::MicroUsd;
+use zori_core::provider::Effort;
+
 use super::LowArgs;
+use crate::timeout;
 
 /// A flag.
 pub struct Flag {
@@ -122,9 +128,69 @@ pub const GLOBAL: &[Flag] = &[
     },
     Flag {
         shown: Shown::All,
+        ..flag(
+            "thinking",
+            Some("LEVEL"),
+            "How much the model thinks: off, low, medium, high, max",
+            |args, value| {
+                let wrong = || format!("`--thinking` takes off, low, medium, high or max, not `{value}`");
+                args.thinking = Some(Effort::by_name(value).ok_or_else(wrong)?);
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag("max-turns", Some("N"), "Ask the model at most N times for one prompt", |args, value| {
+            args.max_turns = Some(at_least_one("--max-turns", value)?);
+            Ok(())
+        })
+    },
+    Flag {
+        aliases: &["max-cost"],
+        shown: Shown::All,
+        ..flag("max-budget-usd", Some("USD"), "Stop when the run has cost that much", |args, value| {
+            let amount = value.parse().ok().and_then(MicroUsd::from_dollars);
+            let wrong =
+                || format!("`--max-budget-usd` takes an amount of dollars such as 0.50, not `{value}`");
+            args.max_budget = Some(amount.ok_or_else(wrong)?);
+            Ok(())
+        })
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "max-tokens-total",
+            Some("N"),
+            "Stop when the run has used that many tokens, read and written",
+            |args, value| {
+                args.max_tokens_total = Some(at_least_one("--max-tokens-total", value)?);
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "timeout",
+            Some("DURATION"),
+            "End the command after 500ms, 30s, 5m, 1h; 0: never",
+            |args, value| {
+                args.timeout = Some(timeout::parse(value)?);
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
         ..flag("as", Some("NAME"), "Behave as the program of this name: zori, zdx", |_, _| Ok(()))
     },
 ];
+
+fn at_least_one<N: FromStr + PartialEq + From<u8>>(flag: &str, value: &str) -> Result<N, String> {
+    let wrong = || format!("`{flag}` takes a whole number from 1, not `{value}`");
+    value.parse().ok().filter(|n| *n != N::from(0)).ok_or_else(wrong)
+}
 
 fn number(flag: &str, value: &str, max: u64) -> Result<u64, String> {
     match value.parse() {

@@ -1,13 +1,15 @@
 //! The chat's slash commands, as one table: what is listed is what runs (`agent-modes.md` 9.11).
 
+use zori_core::cost::{MicroUsd, Spent};
 use zori_core::message::{Block, Role};
 use zori_core::text;
+use zori_engine::engine::Totals;
 use zori_store::SessionDir;
 
 use super::Chat;
 use crate::command_error::CommandError;
 use crate::commands::latest_session;
-use crate::settings::parse_session;
+use crate::settings::{parse_session, priced};
 use crate::wire_up::Open;
 
 /// What to do after a line was looked at.
@@ -41,6 +43,12 @@ pub const COMMANDS: &[Slash] = &[
     Slash { names: &["/history"], args: "", about: "Show this conversation", run: history },
     Slash { names: &["/model"], args: "[NAME]", about: "Show or change the model", run: model },
     Slash { names: &["/status"], args: "", about: "Show model, session, root and usage", run: status },
+    Slash {
+        names: &["/cost"],
+        args: "",
+        about: "Show tokens, cache hits and money of this session",
+        run: cost,
+    },
 ];
 
 /// Runs a line if it is a command. A mistyped one is not sent to the model.
@@ -163,16 +171,33 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
 fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
     if !name.is_empty() {
         let provider = format!("{}:", chat.settings.provider.name);
-        chat.session.engine.set_model(name.strip_prefix(&provider).unwrap_or(name));
+        let name = name.strip_prefix(&provider).unwrap_or(name);
+        priced(&chat.settings.limits, name)?;
+        chat.session.engine.set_model(name);
     }
     let model = chat.session.engine.model().to_owned();
     chat.cx.ui.say(&format!("Model: {model}"));
     Ok(Next::Done)
 }
 
+fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+    let Totals { spent: Spent { usage, cost }, turns } = chat.session.engine.totals();
+    let hits = usage.cache_hits().map_or_else(String::new, |hits| format!(" ({hits}% of the prompts)"));
+    let lines = [
+        format!("Input:        {} tokens", usage.input),
+        format!("Output:       {} tokens", usage.output),
+        format!("Cache reads:  {} tokens{hits}", usage.cache_read),
+        format!("Cache writes: {} tokens", usage.cache_write),
+        format!("Turns:        {turns}"),
+        format!("Cost:         {}", money(cost)),
+    ];
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
 fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     let engine = &chat.session.engine;
-    let (usage, turns) = engine.totals();
+    let Totals { spent: Spent { usage, cost }, turns } = engine.totals();
     let saved = if chat.settings.save { "saved" } else { "not saved" };
     let lines = [
         format!("Model:    {} ({})", engine.model(), chat.settings.provider.name),
@@ -180,12 +205,25 @@ fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
         format!("Root:     {}", chat.settings.root.display()),
         format!("Messages: {}", engine.messages().len()),
         format!(
-            "Tokens:   {} in, {} out, {} read from cache, {} written to cache, in {turns} turns",
-            usage.input, usage.output, usage.cache_read, usage.cache_write
+            "Tokens:   {} in, {} out, {} read from cache, {} written to cache, in {turns} {}",
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_write,
+            if turns == 1 { "turn" } else { "turns" }
         ),
+        format!("Cost:     {}", money(cost)),
     ];
     lines.iter().for_each(|line| chat.cx.ui.say(line));
     Ok(Next::Done)
+}
+
+/// Says an amount. Unknown is not nothing (D-11).
+fn money(cost: Option<MicroUsd>) -> String {
+    cost.map_or_else(
+        || "unknown, no price is known for a model that was used".into(),
+        |cost| cost.to_string(),
+    )
 }
 
 #[cfg(test)]

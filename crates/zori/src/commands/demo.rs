@@ -1,5 +1,7 @@
 //! `demo`: a bundled scripted model through the real engine, the real tools and the real renderer.
 
+use zori_core::cost::Spent;
+
 use super::{Cx, exec};
 use crate::args::LowArgs;
 use crate::command_error::CommandError;
@@ -12,13 +14,13 @@ use crate::wire_up::{Saved, Session};
 /// Plays the demo in a scratch folder that is removed afterwards.
 pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     check_output(cx, args, &crate::config::Config::default())?;
-    let signals = Signals::install()?;
+    let signals = Signals::install(cx.timeout.as_ref())?;
     let demo = Demo::prepare(cx)?;
+    let settings = demo.settings(args)?;
     cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
     cx.ui.say(&format!("you> {}\n", demo.prompt()));
-    let settings = demo.settings();
-    let mut session = Session::start(cx, &settings, demo.provider(), Saved::nowhere())?;
+    let mut session = Session::start(cx, &settings, demo.provider(), Saved::nowhere(), Spent::NOTHING)?;
     let exit = exec::turn(&mut session, demo.prompt().to_owned(), &signals);
     signals.leave();
     let closed = session.finish(cx.ui);

@@ -1,6 +1,7 @@
 //! `exec`: one prompt, one turn, the exit code of its end.
 
 use tokio::sync::mpsc;
+use zori_core::cost::Spent;
 
 use super::Cx;
 use crate::args::LowArgs;
@@ -22,7 +23,7 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
-    let signals = Signals::install()?;
+    let signals = Signals::install(cx.timeout.as_ref())?;
     let settings = Settings::resolve(cx, args)?;
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);
@@ -39,7 +40,7 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     }
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let provider = wire_up::provider(&settings)?;
-    let mut session = Session::start(cx, &settings, provider, saved)?;
+    let mut session = Session::start(cx, &settings, provider, saved, Spent::NOTHING)?;
     let exit = turn(&mut session, prompt, &signals);
     signals.leave();
     let closed = session.finish(cx.ui);

@@ -1,6 +1,6 @@
 //! The line chat at a terminal. How keys go in and what is read off the screen is in `chat/screen.rs`.
 
-mod screen;
+pub mod screen;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -181,10 +181,11 @@ fn slash_commands() {
     type_line(&mut pty, 4, "/model");
     type_line(&mut pty, 5, "/model claude-sonnet-4-5");
     type_line(&mut pty, 6, "/status");
-    type_line(&mut pty, 7, "/help");
-    type_line(&mut pty, 8, "/hlep me");
-    type_line(&mut pty, 9, "/etc/hosts is what?");
-    type_line(&mut pty, 10, "/quit");
+    type_line(&mut pty, 7, "/cost");
+    type_line(&mut pty, 8, "/help");
+    type_line(&mut pty, 9, "/hlep me");
+    type_line(&mut pty, 10, "/etc/hosts is what?");
+    type_line(&mut pty, 11, "/quit");
     insta::assert_snapshot!(over(pty), @"
     zori chat (type :q to quit)
     Model: claude-haiku-4-5
@@ -204,7 +205,15 @@ fn slash_commands() {
     Session:  $SESSION (not saved)
     Root:     $WORK
     Messages: 2
-    Tokens:   10 in, 5 out, 0 read from cache, 0 written to cache, in 1 turns
+    Tokens:   10 in, 5 out, 0 read from cache, 0 written to cache, in 1 turn
+    Cost:     $0.000035
+    you> /cost
+    Input:        10 tokens
+    Output:       5 tokens
+    Cache reads:  0 tokens (0% of the prompts)
+    Cache writes: 0 tokens
+    Turns:        1
+    Cost:         $0.000035
     you> /help
       /help           Show these commands
       /exit, /quit    Leave the chat (also :q, Ctrl-D)
@@ -214,6 +223,7 @@ fn slash_commands() {
       /history        Show this conversation
       /model [NAME]   Show or change the model
       /status         Show model, session, root and usage
+      /cost           Show tokens, cache hits and money of this session
     Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
     you> /hlep me
     Unknown command /hlep; did you mean /help? (/help shows them all)
@@ -458,4 +468,28 @@ fn sigterm_during_a_turn() {
     assert!(saved(&world, "s").ends_with(
         "{\"type\":\"interrupted\",\"role\":\"system\",\"text\":\"Interrupted\",\"ts\":\"$TS\"}\n"
     ));
+}
+
+/// DECISIONS 25: the terminal is put right, and a turn ends cleanly.
+#[test]
+fn the_end_of_its_time() {
+    let (world, model) = with_model([Reply::stall()]);
+    insta::assert_snapshot!(over(chat(&world, &["--no-save", "--timeout", "1s"])), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you>
+
+    Error: the command was not done within 1s (`--timeout`)
+    [exit status: 10]
+    ");
+    let mut pty = chat(&world, &["--no-save", "--timeout", "4s"]);
+    type_line(&mut pty, 1, "hi");
+    model.wait_for_requests(1);
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> hi
+    Error: The time for this command is over (`--timeout`)
+    [exit status: 10]
+    ");
 }

@@ -63,6 +63,9 @@ fn init_writes_every_key_as_a_comment() {
     # Sent only if set.
     # temperature = 1.0
 
+    # How much the model thinks; unset: as the provider has it.
+    # thinking = "medium"
+
     # Take replies as they are made; false: in one piece.
     # stream = true
 
@@ -95,6 +98,15 @@ fn init_writes_every_key_as_a_comment() {
 
     # The first wait before that; it doubles each time.
     # retry_delay_ms = 1000
+
+    # How often the model is asked for one prompt; unset: as often as it takes.
+    # max_turns = 50
+
+    # What a run may cost in dollars; unset: any amount.
+    # max_budget_usd = 0.50
+
+    # How many tokens a run may use, read and written; unset: any number.
+    # max_tokens_total = 1000000
     "#);
     assert_eq!(fs::metadata(world.base()).unwrap().permissions().mode() & 0o777, 0o700);
     let loaded = world.run(&["exec", "-p", "hi"]);

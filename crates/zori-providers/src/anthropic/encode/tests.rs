@@ -13,6 +13,7 @@ fn encode(encoder: &mut Encoder, messages: &[Arc<Message>]) -> String {
         messages,
         max_tokens: None,
         temperature: None,
+        effort: None,
         delivery: Delivery::Whole,
     };
     String::from_utf8(encoder.encode(&request, 5)).unwrap()
@@ -80,6 +81,7 @@ fn everything_a_request_can_have() {
         messages: &[user("hi")],
         max_tokens: Some(9),
         temperature: Some(0.5),
+        effort: None,
         delivery: Delivery::Streamed,
     };
     assert_eq!(

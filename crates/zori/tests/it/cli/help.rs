@@ -44,7 +44,7 @@ fn help() {
 fn all_of_the_help() {
     let world = bare_world();
     let all = world.run(&["--help", "--all"]);
-    insta::assert_snapshot!(all, @r"
+    insta::assert_snapshot!(all, @"
     A terminal coding agent: one engine, every front end
 
     Usage: zori [OPTIONS]
@@ -68,6 +68,11 @@ fn all_of_the_help() {
           --format <FORMAT>       What to print: text (the same as `--output plain`)
           --retries <N>           How often a failed request is tried again
           --retry-delay <MS>      The first wait before that, in milliseconds
+          --thinking <LEVEL>      How much the model thinks: off, low, medium, high, max
+          --max-turns <N>         Ask the model at most N times for one prompt
+          --max-budget-usd <USD>  Stop when the run has cost that much
+          --max-tokens-total <N>  Stop when the run has used that many tokens, read and written
+          --timeout <DURATION>    End the command after 500ms, 30s, 5m, 1h; 0: never
           --as <NAME>             Behave as the program of this name: zori, zdx
       -h, --help                  Print help
       -V, --version               Print version

@@ -1,0 +1,136 @@
+//! What a run may use, and whether it may send one more request. Pure: what was used is handed in.
+//!
+//! A limit is looked at before each request, and so after each reply and the tools it asked for. A reply that crosses
+//! one is still taken, with its tools; the turn ends only if the model wants to go on. That way nothing that was paid
+//! for is thrown away, and every call has its result.
+
+use zori_core::cost::{MicroUsd, Spent};
+use zori_core::outcome::LimitKind;
+
+/// What a run may use. `None` means as much as it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests answered for one prompt: what Claude Code counts as turns.
+    pub turns: Option<u32>,
+    /// Money, over all prompts of the run.
+    pub budget: Option<MicroUsd>,
+    /// Tokens of every kind, over all prompts of the run.
+    pub tokens: Option<u64>,
+}
+
+/// What has been used when one more request is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// The requests answered for this prompt.
+    pub requests: u32,
+    /// What all requests of the run used.
+    pub spent: Spent,
+    /// Whether the price of the model that would be asked is known.
+    pub priced: bool,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Which one.
+    pub kind: LimitKind,
+    /// One sentence that names it.
+    pub text: String,
+}
+
+impl Limits {
+    /// As much as it takes.
+    pub const NONE: Self = Self { turns: None, budget: None, tokens: None };
+
+    /// Returns the limit that forbids one more request, if one does.
+    pub fn reached(&self, used: &Used) -> Option<Reached> {
+        self.turns_reached(used).or_else(|| self.budget_reached(used)).or_else(|| self.tokens_reached(used))
+    }
+
+    fn turns_reached(&self, used: &Used) -> Option<Reached> {
+        let max = self.turns.filter(|max| used.requests >= *max)?;
+        let turns = if max == 1 { "turn" } else { "turns" };
+        let text = format!("Reached the limit of {max} {turns} (`--max-turns`)");
+        Some(Reached { kind: LimitKind::Turns, text })
+    }
+
+    fn budget_reached(&self, used: &Used) -> Option<Reached> {
+        let budget = self.budget?;
+        let text = match used.spent.cost.filter(|_| used.priced) {
+            Some(cost) if cost < budget => return None,
+            Some(cost) => format!("Reached the budget of {budget}: {cost} spent (`--max-budget-usd`)"),
+            // What cannot be counted cannot be kept within bounds.
+            None => "A budget needs a model whose price is known, and this one's is not (`--max-budget-usd`)"
+                .into(),
+        };
+        Some(Reached { kind: LimitKind::Budget, text })
+    }
+
+    fn tokens_reached(&self, used: &Used) -> Option<Reached> {
+        let total = used.spent.usage.total();
+        let max = self.tokens.filter(|max| total >= *max)?;
+        let text = format!("Reached the limit of {max} tokens: {total} used (`--max-tokens-total`)");
+        Some(Reached { kind: LimitKind::Tokens, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::usage::Usage;
+
+    use super::*;
+
+    fn used(requests: u32, tokens: u64, cost: Option<u64>) -> Used {
+        let usage = Usage { cache_read: tokens, ..Usage::default() };
+        Used { requests, spent: Spent { usage, cost: cost.map(MicroUsd) }, priced: true }
+    }
+
+    fn says(limits: Limits, used: Used) -> String {
+        limits
+            .reached(&used)
+            .map_or_else(|| "go on".into(), |it| format!("{}: {}", it.kind.as_str(), it.text))
+    }
+
+    #[test]
+    fn without_limits_it_goes_on() {
+        assert_eq!(says(Limits::NONE, used(u32::MAX, u64::MAX, None)), "go on");
+    }
+
+    #[test]
+    fn turns() {
+        let limits = |n| Limits { turns: Some(n), ..Limits::NONE };
+        assert_eq!(says(limits(2), used(1, 0, None)), "go on");
+        assert_eq!(
+            says(limits(2), used(2, 0, None)),
+            "max_turns: Reached the limit of 2 turns (`--max-turns`)"
+        );
+        assert_eq!(
+            says(limits(1), used(1, 0, None)),
+            "max_turns: Reached the limit of 1 turn (`--max-turns`)"
+        );
+    }
+
+    #[test]
+    fn budget() {
+        let limits = Limits { budget: Some(MicroUsd(500_000)), ..Limits::NONE };
+        let unknown = "max_budget_usd: A budget needs a model whose price is known, and this one's is not \
+                       (`--max-budget-usd`)";
+        assert_eq!(says(limits, used(9, 0, Some(499_999))), "go on");
+        assert_eq!(
+            says(limits, used(9, 0, Some(500_001))),
+            "max_budget_usd: Reached the budget of $0.500000: $0.500001 spent (`--max-budget-usd`)"
+        );
+        assert_eq!(says(limits, used(9, 0, None)), unknown);
+        assert_eq!(says(limits, Used { priced: false, ..used(0, 0, Some(0)) }), unknown);
+    }
+
+    #[test]
+    fn tokens() {
+        let limits = Limits { tokens: Some(1_000), ..Limits::NONE };
+        assert_eq!(says(limits, used(9, 999, None)), "go on");
+        assert_eq!(
+            says(limits, used(9, 1_000, None)),
+            "max_tokens_total: Reached the limit of 1000 tokens: 1000 used (`--max-tokens-total`)"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! `--max-turns`, `--max-budget-usd` and `--max-tokens-total`: a run that would go on beyond them ends with exit 3.
+
+use serde_json::json;
+use zori_testkit::anthropic::{self, Message};
+use zori_testkit::pty::Size;
+
+use crate::chat::screen::{over, type_line};
+use crate::sessions::saved;
+use crate::world::{with_model, world};
+
+/// A model that would look around for ever. Ten tokens in and five out cost 35 micro-dollars with this model.
+fn restless() -> Vec<Message> {
+    (1..=9).map(|n| anthropic::tool_use(&format!("t{n}"), "ls", json!({}))).collect()
+}
+
+/// The round that reaches the limit is kept, so that the session can go on.
+#[test]
+fn turns() {
+    let (world, model) = with_model(restless());
+    insta::assert_snapshot!(world.run(&["exec", "--session", "s", "--max-turns", "2", "-p", "hi"]), @"
+    ------- stderr -------
+    Warning: Session 's' does not exist yet; starting it
+    ⚙ Running ls... Done. (X.XXs)
+    ⚙ Running ls... Done. (X.XXs)
+    Error: Reached the limit of 2 turns (`--max-turns`)
+    [exit status: 3]
+    ");
+    assert_eq!(model.count(), 2);
+    insta::assert_snapshot!(saved(&world, "s"), @r#"
+    {"type":"meta","schema_version":1,"ts":"$TS","root":"$WORK"}
+    {"type":"message","role":"user","text":"hi","ts":"$TS"}
+    {"type":"tool_use","id":"t1","name":"ls","input":{},"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
+    {"type":"tool_result","tool_use_id":"t1","output":{"ok":true,"data":{"path":".","entries":[],"total":0,"truncated":false}},"ok":true,"ts":"$TS"}
+    {"type":"tool_use","id":"t2","name":"ls","input":{},"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
+    {"type":"tool_result","tool_use_id":"t2","output":{"ok":true,"data":{"path":".","entries":[],"total":0,"truncated":false}},"ok":true,"ts":"$TS"}
+    {"type":"notice","level":"error","code":"max_turns","text":"Reached the limit of 2 turns (`--max-turns`)","ts":"$TS"}
+    "#);
+    assert_eq!(world.run(&["exec", "--session", "s", "--max-turns", "1", "-p", "go on"]).code(), Some(3));
+    insta::assert_snapshot!(model.request(2).conversation(), @r#"
+    user: hi
+    assistant: tool_use t1 ls {}
+    user: tool_result t1 {"ok":true,"data":{"path":".","entries":[],"total":0,"truncated":false}}
+    assistant: tool_use t2 ls {}
+    user: tool_result t2 {"ok":true,"data":{"path":".","entries":[],"total":0,"truncated":false}}
+    user: go on
+    "#);
+}
+
+#[test]
+fn money() {
+    let run = |flag| {
+        let (world, model) = with_model(restless());
+        let output = world.run(&["exec", flag, "0.0001", "-p", "hi"]).to_string();
+        assert_eq!(model.count(), 3, "35, 70, 105 of 100 micro-dollars");
+        output
+    };
+    let output = run("--max-budget-usd");
+    insta::assert_snapshot!(output, @"
+    ------- stderr -------
+    ⚙ Running ls... Done. (X.XXs)
+    ⚙ Running ls... Done. (X.XXs)
+    ⚙ Running ls... Done. (X.XXs)
+    Error: Reached the budget of $0.000100: $0.000105 spent (`--max-budget-usd`)
+    [exit status: 3]
+    ");
+    assert_eq!(run("--max-cost"), output, "another name for it");
+}
+
+#[test]
+fn tokens() {
+    let (world, model) = with_model(restless());
+    insta::assert_snapshot!(world.run(&["exec", "--max-tokens-total", "30", "-p", "hi"]), @"
+    ------- stderr -------
+    ⚙ Running ls... Done. (X.XXs)
+    ⚙ Running ls... Done. (X.XXs)
+    Error: Reached the limit of 30 tokens: 30 used (`--max-tokens-total`)
+    [exit status: 3]
+    ");
+    assert_eq!(model.count(), 2);
+}
+
+/// A limit that is reached with the answer cuts nothing off.
+#[test]
+fn an_answer_within_the_limit() {
+    for limit in [["--max-turns", "1"], ["--max-budget-usd", "0.000035"], ["--max-tokens-total", "15"]] {
+        let (world, _model) = with_model([anthropic::text("Hello.")]);
+        let output = world.run(&[&["exec", "-p", "hi"], &limit[..]].concat());
+        assert_eq!(output.to_string(), "Hello.\n[exit status: 0]");
+    }
+}
+
+#[test]
+fn in_the_config_file() {
+    for (config, requests) in
+        [("max_turns = 1", 1), ("max_budget_usd = 0.00005", 2), ("max_tokens_total = 31", 3)]
+    {
+        let (world, model) = with_model(restless());
+        world.write(world.base().join("config.toml"), config);
+        assert_eq!(world.run(&["exec", "-p", "hi"]).code(), Some(3), "{config}");
+        assert_eq!(model.count(), requests, "{config}");
+    }
+    let (world, model) = with_model(restless());
+    world.write(world.base().join("config.toml"), "max_turns = 5");
+    world.run(&["exec", "--max-turns", "2", "-p", "hi"]);
+    assert_eq!(model.count(), 2, "a flag wins");
+}
+
+/// D-11: unknown is not nothing.
+#[test]
+fn a_budget_with_a_model_of_unknown_price() {
+    let (world, model) = with_model([anthropic::text("never")]);
+    let output = world.run(&["exec", "--model", "claude-next", "--max-budget-usd", "5", "-p", "hi"]);
+    insta::assert_snapshot!(output, @"
+    ------- stderr -------
+    Error: the price of `claude-next` is not known, so that a budget cannot be kept
+    Hint: use another model, or leave `--max-budget-usd` (`max_budget_usd`) out
+    Hint: `--max-tokens-total N` limits tokens instead
+    [exit status: 2]
+    ");
+    assert_eq!(model.count(), 0);
+    assert!(!world.base().exists());
+    assert_eq!(world.run(&["demo", "--max-budget-usd", "5"]).code(), Some(2), "a script has no price either");
+}
+
+#[test]
+fn values_that_are_none() {
+    let world = world();
+    let mut said = String::new();
+    for [flag, value] in [
+        ["--max-turns", "0"],
+        ["--max-turns", "some"],
+        ["--max-budget-usd", "0"],
+        ["--max-budget-usd", "-1"],
+        ["--max-cost", "1$"],
+        ["--max-tokens-total", "1.5"],
+        ["--thinking", "hard"],
+    ] {
+        let output = world.run(&["exec", flag, value, "-p", "hi"]);
+        assert_eq!(output.code(), Some(2));
+        said += &output.stderr();
+    }
+    insta::assert_snapshot!(said, @"
+    Error: `--max-turns` takes a whole number from 1, not `0`
+    Error: `--max-turns` takes a whole number from 1, not `some`
+    Error: `--max-budget-usd` takes an amount of dollars such as 0.50, not `0`
+    Error: `--max-budget-usd` takes an amount of dollars such as 0.50, not `-1`
+    Error: `--max-budget-usd` takes an amount of dollars such as 0.50, not `1$`
+    Error: `--max-tokens-total` takes a whole number from 1, not `1.5`
+    Error: `--thinking` takes off, low, medium, high or max, not `hard`
+    ");
+}
+
+/// The budget is one of the run: another session does not renew it, and a model without a price is not taken.
+#[test]
+fn in_the_chat() {
+    let (world, model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    let mut pty = world.pty(&["--no-save", "--max-budget-usd", "0.00005"], Size::CLASSIC);
+    type_line(&mut pty, 1, "hi");
+    type_line(&mut pty, 2, "/new");
+    type_line(&mut pty, 3, "/model claude-next");
+    type_line(&mut pty, 4, "hi again");
+    type_line(&mut pty, 5, "and again");
+    type_line(&mut pty, 6, ":q");
+    insta::assert_snapshot!(over(pty), @"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> hi
+    One.
+    you> /new
+    you> /model claude-next
+    Error: the price of `claude-next` is not known, so that a budget cannot be kept
+    Hint: use another model, or leave `--max-budget-usd` (`max_budget_usd`) out
+    Hint: `--max-tokens-total N` limits tokens instead
+    you> hi again
+    Two.
+    you> and again
+    Error: Reached the budget of $0.000050: $0.000070 spent (`--max-budget-usd`)
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(model.count(), 2);
+}
+
+#[test]
+fn in_the_demo() {
+    let output = world().run(&["demo", "--max-turns", "1"]);
+    assert_eq!(output.code(), Some(3), "{output}");
+    assert!(output.stderr().contains("Error: Reached the limit of 1 turn (`--max-turns`)\n"), "{output}");
+}
