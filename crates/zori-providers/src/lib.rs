@@ -6,11 +6,13 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod answer;
 pub mod anthropic;
 pub mod catalog;
 pub mod failure;
 pub mod http;
 mod linger;
 pub mod replay;
+mod reply;
 pub mod scripted;
 pub mod sse;
