@@ -9,6 +9,7 @@
 mod answer;
 pub mod anthropic;
 pub mod catalog;
+mod encoded;
 pub mod failure;
 pub mod http;
 mod linger;
