@@ -13,6 +13,7 @@ mod encoded;
 pub mod failure;
 pub mod http;
 mod linger;
+pub mod local;
 pub mod models;
 pub mod openai_chat;
 pub mod quirks;

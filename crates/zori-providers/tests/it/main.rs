@@ -11,6 +11,7 @@ mod chat_replies;
 mod chat_requests;
 mod chat_trouble;
 mod demo;
+mod discovery;
 mod http;
 mod loopback;
 mod tls;
