@@ -1,11 +1,10 @@
 //! Anthropic's Messages API.
 //!
-//! This file sends and sorts answers by their kind. `encode` makes the request body, `reply` and `decode` turn
-//! the answer into chunks, `wire` holds the JSON shapes. The fixtures are in `fixtures/anthropic`.
+//! This file sends. `encode` makes the request body, `decode` turns the answer
+//! into chunks, `wire` holds the JSON shapes. The fixtures are in `fixtures/anthropic`.
 
 mod decode;
 mod encode;
-mod reply;
 mod wire;
 
 use std::fmt;
@@ -14,19 +13,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::provider::{ChunkStream, Delivery, Provider, Request};
+use zori_core::provider::{ChunkStream, Provider, Request};
 use zori_core::time::Clock;
-use zori_core::transport::{HttpRequest, HttpResponse, Limits, Method, Redirects, Transport};
+use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
 use crate::catalog::{self, ProviderFacts};
-use crate::failure::{self, BodyEnd};
+use crate::{answer, failure};
 
 /// The provider's name; also marks the blocks that only it understands.
 pub const NAME: &str = "anthropic";
 
 const VERSION: &str = "2023-06-01";
-/// How much of an answer in one piece is read: the text it may hold, and room for the JSON around it.
-const MAX_WHOLE: usize = decode::MAX_REPLY + decode::MAX_REPLY / 4;
 
 /// What a provider is made from.
 #[derive(Clone)]
@@ -85,17 +82,9 @@ impl Anthropic {
     async fn ask(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
         let http = self.http_request(request)?;
         let response = self.options.transport.send(http).await.map_err(|f| failure::before_answer(&f))?;
-        if !(200..300).contains(&response.status) {
-            return Err(failure::from_response(response, self.options.clock.now()).await);
-        }
-        match Shape::of(&response, request.delivery) {
-            Shape::Events => {
-                let clock = Arc::clone(&self.options.clock);
-                Ok(Box::pin(reply::Reply::new(response.body, clock, self.key().to_owned())))
-            }
-            Shape::Document => read_document(response).await,
-            Shape::Neither(content_type) => Err(read_stranger(response, &content_type).await),
-        }
+        let secret = self.key().to_owned();
+        let clock = Arc::clone(&self.options.clock);
+        answer::chunks(decode::Decoder::default(), response, request.delivery, clock, secret).await
     }
 
     fn key(&self) -> &str {
@@ -118,41 +107,4 @@ impl fmt::Debug for Anthropic {
         // Neither the key nor the base URL, which may hold a password.
         f.debug_struct("Anthropic").finish_non_exhaustive()
     }
-}
-
-/// What a successful answer looks like. Servers answer what they like, so the answer is asked, not the request.
-enum Shape {
-    Events,
-    Document,
-    Neither(String),
-}
-
-impl Shape {
-    fn of(response: &HttpResponse, delivery: Delivery) -> Self {
-        let header = response.header("content-type").unwrap_or_default();
-        let kind = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match kind.as_str() {
-            "text/event-stream" => Self::Events,
-            "application/json" => Self::Document,
-            "" if delivery == Delivery::Streamed => Self::Events,
-            "" => Self::Document,
-            _ => Self::Neither(kind),
-        }
-    }
-}
-
-async fn read_document(mut response: HttpResponse) -> Result<ChunkStream, ProviderFailure> {
-    match failure::read_bounded(&mut response.body, MAX_WHOLE).await {
-        (body, BodyEnd::Complete) => Ok(Box::pin(reply::Ready(decode::whole(&body)?))),
-        (_, BodyEnd::Failed(broken)) => Err(failure::mid_answer(&broken)),
-        (body, BodyEnd::TooLong) => Err(failure::unreadable("the provider's answer is too large", &body)),
-    }
-}
-
-async fn read_stranger(mut response: HttpResponse, content_type: &str) -> ProviderFailure {
-    let (body, _) = failure::read_bounded(&mut response.body, 64 * 1024).await;
-    failure::unreadable(
-        format!("the server answered with `{content_type}`, not with a model's reply; check the base URL"),
-        &body,
-    )
 }

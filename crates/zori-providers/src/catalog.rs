@@ -1,9 +1,20 @@
-//! What is known beforehand of providers and models: names, addresses, limits. Values only; prices and the
-//! quirks of compatible servers come as further columns. One child file per vendor holds its models.
+//! What is known beforehand of providers and models: names, addresses, limits, prices, abilities. Values only. One
+//! child file per vendor holds its models; `nearest` finds what somebody may have meant.
 
 mod anthropic;
+mod copilot;
+mod local;
+mod nearest;
+mod openai;
+mod openrouter;
 
 use reqwest::Url;
+use zori_core::cost::Prices;
+
+use crate::quirks::{KeyNeed, Quirks};
+
+pub use nearest::nearest;
+pub use openai::CODEX;
 
 /// A provider as configuration, help and error messages speak of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +23,8 @@ pub struct ProviderFacts {
     pub name: &'static str,
     /// The name in sentences.
     pub display: &'static str,
+    /// How it is spoken to.
+    pub api: Api,
     /// The environment variable that holds the key.
     pub key_var: &'static str,
     /// The environment variable that replaces the address.
@@ -20,9 +33,9 @@ pub struct ProviderFacts {
     pub base_url_key: &'static str,
     /// The vendor's address.
     pub default_base_url: &'static str,
-    /// The model that is used when none is named (PROV-9).
+    /// The model that is used when none is named (PROV-9); [`SERVED`] where the server has to be asked.
     pub default_model: &'static str,
-    /// Its models, newest first.
+    /// Its models, newest first; none are known beforehand of a local server.
     pub models: &'static [Model],
 }
 
@@ -37,10 +50,64 @@ pub struct Model {
     pub context_window: u32,
     /// How many tokens a reply may have.
     pub max_output: u32,
+    /// What it costs; `None` where nobody said, or where one price per kind of token does not say it.
+    pub prices: Option<Prices>,
+    /// What it can do.
+    pub abilities: Abilities,
 }
 
+/// What a model can do beside reading and writing text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Calls tools.
+    pub tools: bool,
+    /// Reads images.
+    pub images: bool,
+    /// Can think before it answers.
+    pub thinking: bool,
+}
+
+/// The APIs there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions, as this server speaks it.
+    OpenAiChat(&'static Quirks),
+    /// OpenAI's Responses.
+    OpenAiResponses,
+    /// Gemini's `generateContent`.
+    Gemini,
+}
+
+impl Api {
+    /// Returns whether there is an answer without a key.
+    pub fn key_need(self) -> KeyNeed {
+        match self {
+            Self::OpenAiChat(quirks) => quirks.key,
+            Self::Anthropic | Self::OpenAiResponses | Self::Gemini => KeyNeed::Required,
+        }
+    }
+}
+
+/// Stands for the first model that the server lists.
+pub const SERVED: &str = "auto";
+
+/// What tokens of a local model cost (D-11).
+pub const FREE: Prices = Prices { input: 0, output: 0, cache_read: 0, cache_write: 0 };
+
 /// Every provider, the default one first.
-pub const PROVIDERS: &[ProviderFacts] = &[anthropic::FACTS];
+pub const PROVIDERS: &[ProviderFacts] = &[
+    anthropic::FACTS,
+    openai::FACTS,
+    openrouter::FACTS,
+    copilot::FACTS,
+    local::OLLAMA,
+    local::LLAMACPP,
+    local::LMSTUDIO,
+    local::VLLM,
+    local::COMPAT,
+];
 
 /// The reply limit for a model the catalogue does not know (DECISIONS 15).
 pub const FALLBACK_MAX_TOKENS: u32 = 8192;
@@ -50,8 +117,14 @@ pub fn provider(name: &str) -> Option<&'static ProviderFacts> {
     PROVIDERS.iter().find(|p| p.name == name)
 }
 
+/// Returns the provider's name that may have been meant.
+pub fn nearest_provider(name: &str) -> Option<&'static str> {
+    nearest(name, PROVIDERS.iter().map(|p| p.name))
+}
+
 impl ProviderFacts {
-    /// Returns the model of that id or alias; a date (`-20251001`, `@20251001`) or `-latest` behind it is ignored.
+    /// Returns the model of that id or alias; a date (`-20251001`, `@20251001`,
+    /// `-2025-10-01`) or `-latest` behind it is ignored.
     pub fn model(&self, id: &str) -> Option<&'static Model> {
         let bare = undated(id);
         self.models.iter().find(|m| [id, bare].iter().any(|n| m.id == *n || m.aliases.contains(n)))
@@ -60,6 +133,21 @@ impl ProviderFacts {
     /// Returns the upper bound of a reply: what was asked for, else the model's own limit, else 8192.
     pub fn max_tokens(&self, model: &str, asked: Option<u32>) -> u32 {
         asked.unwrap_or_else(|| self.model(model).map_or(FALLBACK_MAX_TOKENS, |m| m.max_output))
+    }
+
+    /// Returns what a model costs: nothing on this machine, else what the table says.
+    pub fn prices(&self, model: &str) -> Option<Prices> {
+        if self.is_local() { Some(FREE) } else { self.model(model).and_then(|m| m.prices) }
+    }
+
+    /// Returns whether it is a server on this machine, unless its address says otherwise.
+    pub fn is_local(&self) -> bool {
+        self.default_base_url.starts_with("http://127.0.0.1:")
+    }
+
+    /// Returns the name of a model that may have been meant.
+    pub fn nearest_model(&self, id: &str) -> Option<&'static str> {
+        nearest(id, self.models.iter().flat_map(|m| m.aliases.iter().chain([&m.id]).copied()))
     }
 
     /// Checks a base URL and returns it without blanks around it and slashes behind it.
@@ -92,9 +180,20 @@ pub struct BadBaseUrl {
 }
 
 fn undated(id: &str) -> &str {
-    let is_date = |s: &str| s.len() == 8 && s.bytes().all(|b| b.is_ascii_digit());
+    let digits = |s: &str, n: usize| s.len() == n && s.bytes().all(|b| b.is_ascii_digit());
+    let dashed = |s: &str| {
+        let parts: Vec<_> = s.split('-').collect();
+        matches!(parts[..], [y, m, d] if digits(y, 4) && digits(m, 2) && digits(d, 2))
+    };
+    // `-2025-10-01`, as OpenAI has it.
+    if let Some(at) = id.len().checked_sub(11)
+        && id.is_char_boundary(at)
+        && id[at..].strip_prefix('-').is_some_and(dashed)
+    {
+        return &id[..at];
+    }
     match id.rsplit_once(['-', '@']) {
-        Some((bare, tail)) if tail == "latest" || is_date(tail) => bare,
+        Some((bare, tail)) if tail == "latest" || digits(tail, 8) => bare,
         _ => id,
     }
 }
@@ -113,6 +212,10 @@ mod tests {
         assert_eq!(id("claude-sonnet-4-20250514"), Some("claude-sonnet-4"));
         assert_eq!(id("claude-sonnet-4-0"), Some("claude-sonnet-4"));
         assert_eq!(id("claude-3-5-haiku-latest"), Some("claude-3-5-haiku"));
+        let openai = provider("openai").unwrap();
+        assert_eq!(openai.model("gpt-4o-2024-11-20").map(|m| m.id), Some("gpt-4o"));
+        assert_eq!(openai.model("gpt-4o-2024-11-2x"), None);
+        assert_eq!(id("é2025-10-01"), None);
         assert_eq!(id("claude-haiku-4-5-2025"), None);
         assert_eq!(id("claude-opus-4-9"), None);
         assert_eq!(id(""), None);
@@ -128,8 +231,9 @@ mod tests {
 
     #[test]
     fn tables_are_consistent() {
-        for facts in PROVIDERS {
-            assert!(facts.model(facts.default_model).is_some(), "{}", facts.name);
+        for facts in PROVIDERS.iter().chain([&CODEX]) {
+            let listed = facts.model(facts.default_model).is_some();
+            assert!(listed || (facts.models.is_empty() && facts.default_model == SERVED), "{}", facts.name);
             assert_eq!(facts.parse_base_url(facts.default_base_url).as_deref(), Ok(facts.default_base_url));
             let mut names: Vec<_> =
                 facts.models.iter().flat_map(|m| m.aliases.iter().chain([&m.id]).copied()).collect();
@@ -139,6 +243,50 @@ mod tests {
             assert_eq!(names.len(), count, "{}: a name is listed twice", facts.name);
             assert!(facts.models.iter().all(|m| m.max_output < m.context_window), "{}", facts.name);
         }
+    }
+
+    #[test]
+    fn providers_have_names_of_their_own() {
+        let facts = || PROVIDERS.iter().chain([&CODEX]);
+        let mut names: Vec<_> = facts().map(|f| f.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), facts().count());
+        for facts in facts() {
+            assert!(facts.base_url_key.ends_with("_base_url"), "{}", facts.name);
+            assert!(facts.base_url_var.ends_with("_BASE_URL"), "{}", facts.name);
+        }
+    }
+
+    #[test]
+    fn prices() {
+        let price = |provider_name: &str, model: &str| provider(provider_name).unwrap().prices(model);
+        let haiku =
+            Prices { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+        assert_eq!(price("anthropic", "claude-haiku-4-5-20251001"), Some(haiku));
+        assert_eq!(price("anthropic", "claude-haiku-5-5"), None, "its price depends on the prompt's length");
+        assert_eq!(price("openai", "unheard-of"), None);
+        assert_eq!(price("ollama", "unheard-of"), Some(FREE));
+        assert_eq!(price("copilot", "gpt-4.1"), None);
+    }
+
+    #[test]
+    fn keys_are_needed_elsewhere_than_here() {
+        for facts in PROVIDERS {
+            let optional = facts.api.key_need() == KeyNeed::Optional;
+            assert_eq!(optional, facts.is_local(), "{}", facts.name);
+        }
+    }
+
+    #[test]
+    fn names_that_may_have_been_meant() {
+        assert_eq!(nearest_provider("antropic"), Some("anthropic"));
+        assert_eq!(nearest_provider("open-router"), Some("openrouter"));
+        assert_eq!(nearest_provider("OpenAI"), Some("openai"));
+        assert_eq!(nearest_provider("bedrock"), None);
+        let facts = provider("openai").unwrap();
+        assert_eq!(facts.nearest_model("gpt4.1"), Some("gpt-4.1"));
+        assert_eq!(facts.nearest_model("llama"), None);
     }
 
     #[test]

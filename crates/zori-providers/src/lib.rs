@@ -2,15 +2,23 @@
 //!
 //! A provider encodes a request, sends it through a [`Transport`](zori_core::transport::Transport) and decodes
 //! the answer to chunks. It does not retry, log, price or interpret. Start with [`anthropic`]; the next API is a
-//! file beside it and a row in [`catalog`].
+//! file beside it and a row in [`catalog`]; the next server that speaks Chat Completions is a row in [`quirks`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod answer;
 pub mod anthropic;
 pub mod catalog;
+mod encoded;
 pub mod failure;
 pub mod http;
 mod linger;
+pub mod local;
+pub mod models;
+pub mod openai_chat;
+pub mod quirks;
 pub mod replay;
+mod reply;
 pub mod scripted;
 pub mod sse;
+mod text_tools;

@@ -10,6 +10,7 @@ use zori_core::provider::{Delivery, Effort};
 use zori_engine::limits::Limits;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::{self, PROVIDERS, ProviderFacts};
+use zori_providers::quirks::KeyNeed;
 use zori_store::Durability;
 
 use crate::args::LowArgs;
@@ -134,7 +135,8 @@ impl Settings {
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
     pub fn missing_key(&self, name: &str) -> Option<CommandError> {
         let var = self.provider.key_var;
-        self.key.is_none().then(|| {
+        let needed = self.provider.api.key_need() == KeyNeed::Required;
+        (needed && self.key.is_none()).then(|| {
             CommandError::new(ErrorCode::AuthRequired, format!("{var} is not set"))
                 .hint(format!("set it to your {} API key", self.provider.display))
                 .hint(format!("`{name} demo` shows what this program does without a key"))
@@ -196,19 +198,7 @@ fn root(args: &LowArgs) -> Result<PathBuf, CommandError> {
 }
 
 /// Names of providers that are known, but not part of this version.
-const LATER_PROVIDERS: &[&str] = &[
-    "openai",
-    "gemini",
-    "openrouter",
-    "codex",
-    "copilot",
-    "ollama",
-    "llamacpp",
-    "lmstudio",
-    "vllm",
-    "compat",
-    "agent-zero",
-];
+const LATER_PROVIDERS: &[&str] = &["gemini", "codex", "agent-zero"];
 
 fn choose_model(args: &LowArgs, config: &Config) -> Result<(&'static ProviderFacts, Arc<str>), CommandError> {
     // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.

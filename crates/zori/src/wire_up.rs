@@ -18,9 +18,10 @@ use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
-use zori_providers::catalog::PROVIDERS;
+use zori_providers::catalog::{Api, PROVIDERS};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
@@ -130,13 +131,23 @@ fn left_out(id: &SessionId, records: u64) -> Option<String> {
 
 /// Returns the model that was chosen.
 pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> {
-    Ok(Arc::new(Anthropic::new(AnthropicOptions {
-        base_url: settings.base_url.clone(),
-        key: settings.key.clone(),
-        transport: transport()?,
-        limits: Limits::DEFAULT,
-        clock: Arc::new(SystemClock::new()),
-    })))
+    let facts = settings.provider;
+    let (base_url, key) = (settings.base_url.clone(), settings.key.clone());
+    let (transport, limits, clock) = (transport()?, Limits::DEFAULT, Arc::new(SystemClock::new()));
+    Ok(match facts.api {
+        Api::Anthropic => {
+            Arc::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
+        }
+        Api::OpenAiChat(quirks) => {
+            let quirks = *quirks;
+            let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
+            Arc::new(OpenAiChat::new(options))
+        }
+        Api::OpenAiResponses | Api::Gemini => {
+            let message = format!("the provider `{}` is not part of this version", facts.name);
+            return Err(CommandError::new(ErrorCode::SettingInvalid, message));
+        }
+    })
 }
 
 /// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
@@ -246,7 +257,7 @@ fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
 }
 
 /// Keys of providers that this version does not have: a child has no use for them either (DECISIONS 37).
-const OTHER_KEYS: [&str; 3] = ["OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"];
+const OTHER_KEYS: [&str; 1] = ["GEMINI_API_KEY"];
 
 fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
     let keys = PROVIDERS.iter().map(|provider| provider.key_var).chain(OTHER_KEYS).map(OsString::from);

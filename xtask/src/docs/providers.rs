@@ -1,6 +1,8 @@
 //! The page of providers and models.
 
-use zori_providers::catalog::PROVIDERS;
+use zori_core::cost::Prices;
+use zori_providers::catalog::{PROVIDERS, SERVED};
+use zori_providers::quirks::KeyNeed;
 
 /// Returns the page.
 pub fn page() -> String {
@@ -8,29 +10,52 @@ pub fn page() -> String {
     for provider in PROVIDERS {
         page.push_str(&format!(
             "\n## {display}: `{name}`\n\n\
-             - Key: environment variable `{key}`\n\
+             - Key: environment variable `{key}`{optional}\n\
              - Address: `{url}`; environment variable `{url_var}` or config key `{url_key}` replaces it\n\
-             - Model unless another is named: `{model}`\n\n\
-             | model | also called | context window | longest reply |\n|---|---|---:|---:|\n",
+             - Model unless another is named: {model}\n",
             display = provider.display,
             name = provider.name,
             key = provider.key_var,
             url = provider.default_base_url,
             url_var = provider.base_url_var,
             url_key = provider.base_url_key,
-            model = provider.default_model,
+            optional = match provider.api.key_need() {
+                KeyNeed::Required => "",
+                KeyNeed::Optional => ", if the server wants one",
+            },
+            model = match provider.default_model {
+                SERVED => "the first one that the server lists".to_owned(),
+                model => format!("`{model}`"),
+            },
         ));
+        if !provider.models.is_empty() {
+            page.push_str(
+                "\nPrices are in US dollars per million tokens: prompt, reply, read from the cache, written to it.\n\n\
+                 | model | also called | context window | longest reply | thinks | prices |\n\
+                 |---|---|---:|---:|---|---|\n",
+            );
+        }
         for model in provider.models {
             let aliases: Vec<_> = model.aliases.iter().map(|alias| format!("`{alias}`")).collect();
             page.push_str(&format!(
-                "| `{}` | {} | {} | {} |\n",
+                "| `{}` | {} | {} | {} | {} | {} |\n",
                 model.id,
                 aliases.join(", "),
                 model.context_window,
-                model.max_output
+                model.max_output,
+                if model.abilities.thinking { "yes" } else { "no" },
+                model.prices.map_or("unknown".to_owned(), |prices| shown(&prices)),
             ));
         }
     }
-    page.push_str("\nA model that is not listed works too; its replies are limited to 8192 tokens unless `max_tokens` says otherwise.\n");
+    page.push_str("\nA model that is not listed works too; its replies are limited to 8192 tokens, or by the server if it is a local one, unless `max_tokens` says otherwise.\n");
     page
+}
+
+fn shown(prices: &Prices) -> String {
+    let dollars = |micros: u64| {
+        let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    [prices.input, prices.output, prices.cache_read, prices.cache_write].map(dollars).join(", ")
 }

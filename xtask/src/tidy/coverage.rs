@@ -1,7 +1,7 @@
 //! What comes in families is covered: each member is called in a fixture or a behaviour test. Its docs line comes
 //! from the same table, so that `docs` finds a missing one.
 
-use zori_providers::catalog::PROVIDERS;
+use zori_providers::catalog::{Api, PROVIDERS};
 
 use super::Finding;
 use crate::docs;
@@ -24,10 +24,15 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
         }
     }
     for provider in PROVIDERS {
-        let folder = format!("fixtures/{}", provider.name);
-        if !workspace.below(&folder).any(|file| file.path.ends_with(".sse")) {
+        let folder = match provider.api {
+            Api::Anthropic => "fixtures/anthropic",
+            Api::OpenAiChat(_) => "fixtures/openai_chat",
+            Api::OpenAiResponses => "fixtures/openai_responses",
+            Api::Gemini => "fixtures/gemini",
+        };
+        if !workspace.below(folder).any(|file| file.path.ends_with(".sse")) {
             findings
-                .push(Finding::file(&folder, format!("holds no stream of the provider `{}`", provider.name)));
+                .push(Finding::file(folder, format!("holds no stream of the provider `{}`", provider.name)));
         }
     }
     for path in docs::command_paths() {

@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use zori_core::failure::{FailureKind, ProviderFailure};
@@ -15,12 +14,9 @@ use zori_core::provider::{Chunk, StopReason};
 use zori_core::usage::Usage;
 
 use super::{NAME, wire};
+use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
 use crate::failure;
 
-/// How much text, thinking and tool input one answer may hold (NET-13).
-pub(super) const MAX_REPLY: usize = 64 * 1024 * 1024;
-/// What an event counts for that brings no text, so that endless ones meet the same bound.
-const EVENT_COST: usize = 64;
 /// How many blocks may be open at once.
 const MAX_OPEN: usize = 256;
 
@@ -35,7 +31,7 @@ pub(super) struct Decoder {
     calls: u32,
     usage: Usage,
     stop: Option<StopReason>,
-    received: usize,
+    received: Received,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,20 +67,9 @@ enum OpenBlock {
     Skipped,
 }
 
-impl Decoder {
-    /// Returns whether the answer is complete.
-    pub(super) fn is_done(&self) -> bool {
-        self.stage == Stage::Done
-    }
-
-    /// Takes one event; chunks go to `out`.
-    pub(super) fn event(
-        &mut self,
-        name: &[u8],
-        data: &[u8],
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<(), ProviderFailure> {
-        let text = std::str::from_utf8(data).map_err(|_| garbled("is not UTF-8", data))?;
+impl Decode for Decoder {
+    fn event(&mut self, name: &[u8], data: &[u8], out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
+        let text = answer::utf8(data)?;
         if name.is_empty() {
             let tag: wire::Tagged<'_> = parse(text)?;
             return self.named(tag.kind.as_bytes(), text, out);
@@ -92,6 +77,16 @@ impl Decoder {
         self.named(name, text, out)
     }
 
+    fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    fn whole(self, body: &[u8]) -> Result<VecDeque<Chunk>, ProviderFailure> {
+        whole(self, answer::utf8(body)?)
+    }
+}
+
+impl Decoder {
     fn named(&mut self, name: &[u8], text: &str, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
         match name {
             b"content_block_delta" => self.delta(parse(text)?, out),
@@ -286,27 +281,17 @@ impl Decoder {
     }
 
     fn receive(&mut self, bytes: usize) -> Result<(), ProviderFailure> {
-        self.received += bytes;
-        if self.received > MAX_REPLY {
-            let limit = MAX_REPLY / (1024 * 1024);
-            return Err(ProviderFailure::new(
-                FailureKind::Parse,
-                format!("the reply is larger than {limit} MiB"),
-            ));
-        }
-        Ok(())
+        self.received.add(bytes)
     }
 }
 
 /// Decodes an answer that came in one piece.
-pub(super) fn whole(body: &[u8]) -> Result<VecDeque<Chunk>, ProviderFailure> {
-    let text = std::str::from_utf8(body).map_err(|_| garbled("is not UTF-8", body))?;
+fn whole(mut decoder: Decoder, text: &str) -> Result<VecDeque<Chunk>, ProviderFailure> {
     if let Ok(event) = serde_json::from_str::<wire::ErrorEvent>(text) {
         return Err(api_error(&event.error));
     }
     let message: wire::WholeMessage<'_> = parse(text)?;
     let mut out = VecDeque::new();
-    let mut decoder = Decoder::default();
     out.push_back(Chunk::Started { model: message.model });
     decoder.count(message.usage, &mut out);
     for raw in message.content {
@@ -384,16 +369,4 @@ fn api_error(error: &wire::ErrorObject) -> ProviderFailure {
     let kind = if error.kind.is_empty() { "error" } else { &error.kind };
     let message = failure::details(error.message.as_bytes()).unwrap_or_default();
     ProviderFailure { status, ..ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}")) }
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ProviderFailure> {
-    serde_json::from_str(text).map_err(|e| garbled(&format!("cannot be read: {e}"), text.as_bytes()))
-}
-
-fn garbled(problem: &str, data: &[u8]) -> ProviderFailure {
-    failure::unreadable(format!("the provider's answer {problem}"), data)
-}
-
-fn contradiction(what: &str) -> ProviderFailure {
-    ProviderFailure::new(FailureKind::Parse, format!("the provider's answer contradicts itself: {what}"))
 }

@@ -1,55 +1,35 @@
 //! A conversation to Anthropic's request body, without encoding any of it twice.
 //!
-//! A message is encoded when it is first seen; the bytes are kept with the `Arc` they came from. A step of a
-//! turn therefore costs its new messages and one copy. The copy also puts in the cache marks, which move with
-//! every request while the text around them stays the same bytes (L-10).
+//! What was encoded before is kept by [`encoded`](crate::encoded). The copy into the body also puts in the cache
+//! marks, which move with every request while the text around them stays the same bytes (L-10).
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 use zori_core::message::{Block, Message, Role, ToolCall};
 use zori_core::provider::{Delivery, Request};
 use zori_core::tool::ToolSpec;
 
 use super::{NAME, wire};
+use crate::encoded::{EncodedHead, EncodedHistory, push_json};
 
 /// Encodes requests and remembers what it has encoded.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
-    head: Option<Head>,
-    /// The messages of `marks`, encoded, separated by commas.
-    history: Vec<u8>,
-    marks: Vec<Mark>,
-}
-
-/// The part of a request that stays the same for a whole session.
-#[derive(Debug)]
-struct Head {
-    tools: Arc<[ToolSpec]>,
-    system: Option<Arc<str>>,
     /// `"tools":[..],"system":[..],`, without what is absent.
-    bytes: Vec<u8>,
-}
-
-/// Where a message lies in the encoded history.
-#[derive(Debug)]
-struct Mark {
-    message: Arc<Message>,
-    end: usize,
-    /// Where a cache mark would go; `None` if the message had nothing to send.
-    cache_at: Option<usize>,
+    head: EncodedHead,
+    /// The messages, separated by commas. Of each: where a cache mark would go; `None` if it had nothing to send.
+    history: EncodedHistory<Option<usize>>,
 }
 
 impl Encoder {
     /// Returns the request body.
     pub(super) fn encode(&mut self, request: &Request<'_>, max_tokens: u32) -> Vec<u8> {
-        self.update_head(request);
-        self.update_history(request.messages);
-        let head = self.head.as_ref().map_or(&[][..], |h| &h.bytes);
+        self.history.update(request.messages, encode_message);
+        let head = self.head.bytes(request, encode_head);
+        let history = self.history.bytes();
 
-        let mut body = Vec::with_capacity(head.len() + self.history.len() + 512);
+        let mut body = Vec::with_capacity(head.len() + history.len() + 512);
         body.extend_from_slice(br#"{"model":"#);
         push_json(&mut body, &request.model);
         body.extend_from_slice(br#","max_tokens":"#);
@@ -65,55 +45,25 @@ impl Encoder {
         body.extend_from_slice(head);
         body.extend_from_slice(br#""messages":["#);
         let mut copied = 0;
-        for at in self.cache_marks() {
-            body.extend_from_slice(&self.history[copied..at]);
+        for at in cache_marks(&self.history) {
+            body.extend_from_slice(&history[copied..at]);
             body.extend_from_slice(wire::CACHE_CONTROL);
             copied = at;
         }
-        body.extend_from_slice(&self.history[copied..]);
+        body.extend_from_slice(&history[copied..]);
         body.extend_from_slice(b"]}");
         body
     }
+}
 
-    /// Returns where the history is marked for the cache: at its end, which the next request will read, and at
-    /// the user's message before, which the last request wrote. With tools and system that makes the four marks
-    /// the API allows. The second one matters when a step adds more blocks than the API looks back over.
-    fn cache_marks(&self) -> impl Iterator<Item = usize> {
-        let mut sent = self.marks.iter().rev().filter_map(|m| Some((m.message.role, m.cache_at?)));
-        let last = sent.next().map(|(_, at)| at);
-        let before = sent.find(|(role, _)| *role == Role::User).map(|(_, at)| at);
-        before.into_iter().chain(last)
-    }
-
-    fn update_head(&mut self, request: &Request<'_>) {
-        let same_text = |a: &Option<Arc<str>>, b: Option<&Arc<str>>| match (a, b) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        let current = self
-            .head
-            .as_ref()
-            .is_some_and(|h| Arc::ptr_eq(&h.tools, request.tools) && same_text(&h.system, request.system));
-        if !current {
-            self.head = Some(Head {
-                tools: Arc::clone(request.tools),
-                system: request.system.cloned(),
-                bytes: encode_head(request.tools, request.system.map(|s| &**s)),
-            });
-        }
-    }
-
-    /// Brings the encoded history up to date: keeps what is the same, forgets the rest, appends what is new.
-    fn update_history(&mut self, messages: &[Arc<Message>]) {
-        let same =
-            self.marks.iter().zip(messages).take_while(|(mark, m)| Arc::ptr_eq(&mark.message, m)).count();
-        self.marks.truncate(same);
-        self.history.truncate(self.marks.last().map_or(0, |m| m.end));
-        for message in &messages[same..] {
-            let cache_at = encode_message(&mut self.history, message);
-            self.marks.push(Mark { message: Arc::clone(message), end: self.history.len(), cache_at });
-        }
-    }
+/// Returns where the history is marked for the cache: at its end, which the next request will read, and at the
+/// user's message before, which the last request wrote. With tools and system that makes the four marks the API
+/// allows. The second one matters when a step adds more blocks than the API looks back over.
+fn cache_marks(history: &EncodedHistory<Option<usize>>) -> impl Iterator<Item = usize> {
+    let mut sent = history.notes().filter_map(|(message, at)| Some((message.role, (*at)?)));
+    let last = sent.next().map(|(_, at)| at);
+    let before = sent.find(|(role, _)| *role == Role::User).map(|(_, at)| at);
+    before.into_iter().chain(last)
 }
 
 fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
@@ -238,10 +188,6 @@ fn wire_id(id: &str) -> Cow<'_, str> {
     }
     let fitted: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     Cow::Owned(if fitted.is_empty() { "_".to_owned() } else { fitted })
-}
-
-fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
-    serde_json::to_writer(out, value).expect("strings, numbers and JSON are written to memory");
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! Anthropic's address and models, after the vendor's model pages as of November 2026. A model whose limits were
-//! not found there is left out: it gets the fallback, which every model accepts.
+//! not found there is left out: it gets the fallback, which every model accepts. Prices are after the vendor's
+//! pricing page of the same month; writing to the cache is the five-minute kind, which is what requests ask for.
 
-use super::{Model, ProviderFacts};
+use zori_core::cost::Prices;
+
+use super::{Abilities, Api, Model, ProviderFacts};
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
     name: "anthropic",
     display: "Anthropic",
+    api: Api::Anthropic,
     key_var: "ANTHROPIC_API_KEY",
     base_url_var: "ANTHROPIC_BASE_URL",
     base_url_key: "anthropic_base_url",
@@ -15,35 +19,66 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
 };
 
 const MODELS: &[Model] = &[
-    model("claude-fable-5-1", &[], 1_000_000, 128_000),
-    model("claude-opus-5-5", &[], 1_000_000, 128_000),
-    model("claude-sonnet-5-5", &[], 1_000_000, 128_000),
-    model("claude-haiku-5-5", &[], 1_000_000, 128_000),
-    model("claude-opus-5", &[], 1_000_000, 128_000),
-    model("claude-sonnet-5", &[], 1_000_000, 128_000),
-    model("claude-opus-4-8", &[], 1_000_000, 128_000),
-    model("claude-opus-4-7", &[], 1_000_000, 128_000),
-    model("claude-opus-4-6", &[], 1_000_000, 128_000),
+    model("claude-fable-5-1", &[], 1_000_000, 128_000, Some(FABLE)),
+    model("claude-opus-5-5", &[], 1_000_000, 128_000, Some(OPUS_5_5)),
+    model("claude-sonnet-5-5", &[], 1_000_000, 128_000, Some(SONNET_5_5)),
+    // Costs five times as much from a prompt of 100k tokens on, which one price does not say.
+    model("claude-haiku-5-5", &[], 1_000_000, 128_000, None),
+    model("claude-opus-5", &[], 1_000_000, 128_000, Some(OPUS)),
+    model("claude-sonnet-5", &[], 1_000_000, 128_000, Some(SONNET_5)),
+    model("claude-opus-4-8", &[], 1_000_000, 128_000, Some(OPUS)),
+    model("claude-opus-4-7", &[], 1_000_000, 128_000, Some(OPUS)),
+    model("claude-opus-4-6", &[], 1_000_000, 128_000, Some(OPUS)),
     // Sources differ on this one's reply limit, 64k or 128k; a request above the true one would be refused.
-    model("claude-sonnet-4-6", &[], 1_000_000, 64_000),
-    model("claude-opus-4-5", &[], 200_000, 64_000),
-    model("claude-sonnet-4-5", &[], 200_000, 64_000),
-    model("claude-haiku-4-5", &[], 200_000, 64_000),
-    model("claude-opus-4-1", &[], 200_000, 32_000),
-    model("claude-opus-4", &["claude-opus-4-0"], 200_000, 32_000),
-    model("claude-sonnet-4", &["claude-sonnet-4-0"], 200_000, 64_000),
-    model("claude-3-7-sonnet", &[], 200_000, 64_000),
-    model("claude-3-5-sonnet", &[], 200_000, 8_192),
-    model("claude-3-5-haiku", &[], 200_000, 8_192),
-    model("claude-3-opus", &[], 200_000, 4_096),
-    model("claude-3-haiku", &[], 200_000, 4_096),
+    model("claude-sonnet-4-6", &[], 1_000_000, 64_000, Some(SONNET)),
+    model("claude-opus-4-5", &[], 200_000, 64_000, Some(OPUS)),
+    model("claude-sonnet-4-5", &[], 200_000, 64_000, Some(SONNET)),
+    model("claude-haiku-4-5", &[], 200_000, 64_000, Some(HAIKU)),
+    model("claude-opus-4-1", &[], 200_000, 32_000, Some(OPUS_4)),
+    model("claude-opus-4", &["claude-opus-4-0"], 200_000, 32_000, Some(OPUS_4)),
+    model("claude-sonnet-4", &["claude-sonnet-4-0"], 200_000, 64_000, Some(SONNET)),
+    model("claude-3-7-sonnet", &[], 200_000, 64_000, Some(SONNET)),
+    unthinking("claude-3-5-sonnet", &[], 200_000, 8_192, Some(SONNET)),
+    unthinking("claude-3-5-haiku", &[], 200_000, 8_192, Some(HAIKU_3_5)),
+    unthinking("claude-3-opus", &[], 200_000, 4_096, Some(OPUS_4)),
+    // What its cache costs was not found.
+    unthinking("claude-3-haiku", &[], 200_000, 4_096, None),
 ];
+
+const FABLE: Prices = prices(10_000_000, 50_000_000, 250_000);
+const OPUS_5_5: Prices = prices(4_000_000, 20_000_000, 200_000);
+const OPUS: Prices = prices(5_000_000, 25_000_000, 500_000);
+const OPUS_4: Prices = prices(15_000_000, 75_000_000, 1_500_000);
+const SONNET_5_5: Prices = prices(2_000_000, 10_000_000, 100_000);
+const SONNET_5: Prices = prices(2_000_000, 10_000_000, 200_000);
+const SONNET: Prices = prices(3_000_000, 15_000_000, 300_000);
+const HAIKU: Prices = prices(1_000_000, 5_000_000, 100_000);
+const HAIKU_3_5: Prices = prices(800_000, 4_000_000, 80_000);
+
+/// Writing to the cache costs a quarter more than reading the prompt, for every model.
+const fn prices(input: u64, output: u64, cache_read: u64) -> Prices {
+    Prices { input, output, cache_read, cache_write: input + input / 4 }
+}
 
 const fn model(
     id: &'static str,
     aliases: &'static [&'static str],
     context_window: u32,
     max_output: u32,
+    prices: Option<Prices>,
 ) -> Model {
-    Model { id, aliases, context_window, max_output }
+    let abilities = Abilities { tools: true, images: true, thinking: true };
+    Model { id, aliases, context_window, max_output, prices, abilities }
+}
+
+/// A model from before there was thinking.
+const fn unthinking(
+    id: &'static str,
+    aliases: &'static [&'static str],
+    context_window: u32,
+    max_output: u32,
+    prices: Option<Prices>,
+) -> Model {
+    let abilities = Abilities { tools: true, images: true, thinking: false };
+    Model { abilities, ..model(id, aliases, context_window, max_output, prices) }
 }

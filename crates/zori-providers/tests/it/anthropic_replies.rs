@@ -431,7 +431,8 @@ async fn an_answer_in_one_piece() {
 #[test]
 fn every_stream_is_here() {
     let source = include_str!("anthropic_replies.rs");
-    for name in streams("anthropic").iter().chain(&streams("compat/llama-server")) {
+    let recorded = streams("compat/llama-server").into_iter().filter(|name| name.contains("/anthropic_"));
+    for name in streams("anthropic").into_iter().chain(recorded) {
         assert!(source.contains(&format!("decode(\"{name}\")")), "{name}.sse has no test");
     }
 }

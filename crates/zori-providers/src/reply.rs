@@ -1,4 +1,5 @@
-//! An answer on its way: bytes from the transport, chunks to the engine.
+//! A streamed answer on its way: bytes from the transport, chunks to the engine. Whose API it is, only the decoder
+//! knows.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -14,7 +15,7 @@ use zori_core::provider::Chunk;
 use zori_core::time::Clock;
 use zori_core::transport::{ByteStream, TransportFailure};
 
-use super::decode;
+use crate::answer::Decode;
 use crate::linger::Linger;
 use crate::{failure, sse};
 
@@ -22,10 +23,10 @@ use crate::{failure, sse};
 const MAX_QUIET: Duration = Duration::from_secs(600);
 
 /// The chunks of a streamed answer.
-pub(super) struct Reply {
+pub(crate) struct Reply<D> {
     body: ByteStream,
     frames: sse::Decoder,
-    decoder: decode::Decoder,
+    decoder: D,
     ready: VecDeque<Chunk>,
     stage: Stage,
     clock: Arc<dyn Clock>,
@@ -46,13 +47,13 @@ enum Stage {
     Over,
 }
 
-impl Reply {
-    pub(super) fn new(body: ByteStream, clock: Arc<dyn Clock>, secret: String) -> Self {
+impl<D: Decode> Reply<D> {
+    pub(crate) fn new(decoder: D, body: ByteStream, clock: Arc<dyn Clock>, secret: String) -> Self {
         let heard = clock.elapsed();
         Self {
             body,
             frames: sse::Decoder::new(),
-            decoder: decode::Decoder::default(),
+            decoder,
             ready: VecDeque::new(),
             stage: Stage::Reading,
             clock,
@@ -101,6 +102,7 @@ impl Reply {
                 return Err(failure);
             }
         }
+        self.decoder.end(&mut self.ready)?;
         if self.decoder.is_done() {
             self.stage = Stage::Ending;
             return Ok(());
@@ -109,7 +111,7 @@ impl Reply {
     }
 }
 
-impl Stream for Reply {
+impl<D: Decode + Unpin> Stream for Reply<D> {
     type Item = Result<Chunk, ProviderFailure>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -160,7 +162,7 @@ impl Stream for NoBytes {
 }
 
 /// The chunks of an answer that came in one piece.
-pub(super) struct Ready(pub(super) VecDeque<Chunk>);
+pub(crate) struct Ready(pub(crate) VecDeque<Chunk>);
 
 impl Stream for Ready {
     type Item = Result<Chunk, ProviderFailure>;

@@ -1,0 +1,22 @@
+//! GitHub Copilot's address and models. A subscription pays for them, so that no price per token is known; limits
+//! are those that every plan has.
+
+use super::{Abilities, Api, Model, ProviderFacts};
+use crate::quirks;
+
+pub(super) const FACTS: ProviderFacts = ProviderFacts {
+    name: "copilot",
+    display: "GitHub Copilot",
+    api: Api::OpenAiChat(&quirks::COPILOT),
+    key_var: "COPILOT_GITHUB_TOKEN",
+    base_url_var: "COPILOT_BASE_URL",
+    base_url_key: "copilot_base_url",
+    default_base_url: "https://api.githubcopilot.com",
+    default_model: "gpt-4.1",
+    models: &[model("gpt-5-mini", true), model("gpt-4.1", false), model("gpt-4o", false)],
+};
+
+const fn model(id: &'static str, thinking: bool) -> Model {
+    let abilities = Abilities { tools: true, images: true, thinking };
+    Model { id, aliases: &[], context_window: 128_000, max_output: 16_384, prices: None, abilities }
+}

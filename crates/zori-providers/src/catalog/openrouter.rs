@@ -1,0 +1,37 @@
+//! OpenRouter's address and a few of its models: those whose vendor's limits and prices are known here, which it
+//! passes on as they are. All others work too, unpriced.
+
+use zori_core::cost::Prices;
+
+use super::{Abilities, Api, Model, ProviderFacts};
+use crate::quirks;
+
+pub(super) const FACTS: ProviderFacts = ProviderFacts {
+    name: "openrouter",
+    display: "OpenRouter",
+    api: Api::OpenAiChat(&quirks::OPENROUTER),
+    key_var: "OPENROUTER_API_KEY",
+    base_url_var: "OPENROUTER_BASE_URL",
+    base_url_key: "openrouter_base_url",
+    default_base_url: "https://openrouter.ai/api/v1",
+    default_model: "anthropic/claude-haiku-4.5",
+    models: MODELS,
+};
+
+const MODELS: &[Model] = &[
+    model("anthropic/claude-haiku-4.5", 200_000, 64_000, [1_000_000, 5_000_000, 100_000, 1_250_000]),
+    model("anthropic/claude-opus-4.5", 200_000, 64_000, [5_000_000, 25_000_000, 500_000, 6_250_000]),
+    model("openai/gpt-5.1", 400_000, 128_000, [1_250_000, 10_000_000, 125_000, 1_250_000]),
+    model("openai/gpt-5-mini", 400_000, 128_000, [250_000, 2_000_000, 25_000, 250_000]),
+];
+
+const fn model(
+    id: &'static str,
+    context_window: u32,
+    max_output: u32,
+    [input, output, cache_read, cache_write]: [u64; 4],
+) -> Model {
+    let prices = Some(Prices { input, output, cache_read, cache_write });
+    let abilities = Abilities { tools: true, images: true, thinking: true };
+    Model { id, aliases: &[], context_window, max_output, prices, abilities }
+}

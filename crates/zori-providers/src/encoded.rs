@@ -1,0 +1,169 @@
+//! What has been encoded already, so that nothing is encoded twice. Every API's encoder keeps its bytes here.
+//!
+//! A message is encoded when it is first seen; the bytes are kept with the `Arc` they came from. A step of a turn
+//! therefore costs its new messages and one copy, and the bytes in front of them stay the same (L-10).
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use zori_core::message::Message;
+use zori_core::provider::Request;
+use zori_core::tool::ToolSpec;
+
+/// The part of a request that stays the same for a whole session.
+#[derive(Debug, Default)]
+pub(crate) struct EncodedHead {
+    source: Option<Source>,
+    bytes: Vec<u8>,
+}
+
+/// What a head was made from.
+#[derive(Debug)]
+struct Source {
+    tools: Arc<[ToolSpec]>,
+    system: Option<Arc<str>>,
+}
+
+impl EncodedHead {
+    /// Returns the bytes of the request's tools and system prompt; `encode` is asked only if they are others than
+    /// before.
+    pub(crate) fn bytes(
+        &mut self,
+        request: &Request<'_>,
+        encode: impl FnOnce(&[ToolSpec], Option<&str>) -> Vec<u8>,
+    ) -> &[u8] {
+        let same_text = |a: &Option<Arc<str>>, b: Option<&Arc<str>>| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let current = self.source.as_ref().is_some_and(|source| {
+            Arc::ptr_eq(&source.tools, request.tools) && same_text(&source.system, request.system)
+        });
+        if !current {
+            self.source = Some(Source { tools: Arc::clone(request.tools), system: request.system.cloned() });
+            self.bytes = encode(request.tools, request.system.map(|s| &**s));
+        }
+        &self.bytes
+    }
+}
+
+/// The conversation, with whatever `M` an encoder wants to remember of each message.
+#[derive(Debug)]
+pub(crate) struct EncodedHistory<M> {
+    bytes: Vec<u8>,
+    marks: Vec<Mark<M>>,
+}
+
+#[derive(Debug)]
+struct Mark<M> {
+    message: Arc<Message>,
+    end: usize,
+    note: M,
+}
+
+impl<M> Default for EncodedHistory<M> {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), marks: Vec::new() }
+    }
+}
+
+impl<M> EncodedHistory<M> {
+    /// Brings the history up to date: keeps what is the same, forgets the rest, lets `encode` append what is new.
+    pub(crate) fn update(
+        &mut self,
+        messages: &[Arc<Message>],
+        mut encode: impl FnMut(&mut Vec<u8>, &Message) -> M,
+    ) {
+        let same =
+            self.marks.iter().zip(messages).take_while(|(mark, m)| Arc::ptr_eq(&mark.message, m)).count();
+        self.marks.truncate(same);
+        self.bytes.truncate(self.marks.last().map_or(0, |m| m.end));
+        for message in &messages[same..] {
+            let note = encode(&mut self.bytes, message);
+            self.marks.push(Mark { message: Arc::clone(message), end: self.bytes.len(), note });
+        }
+    }
+
+    /// Returns the messages, encoded.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the messages with what was noted of each, the last one first.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = (&Message, &M)> {
+        self.marks.iter().rev().map(|mark| (&*mark.message, &mark.note))
+    }
+}
+
+/// Appends a value as JSON.
+pub(crate) fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("strings, numbers and JSON are written to memory");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Brings the history up to date and returns which messages had to be encoded.
+    fn encoded(history: &mut EncodedHistory<usize>, messages: &[Arc<Message>]) -> Vec<String> {
+        let mut asked = Vec::new();
+        history.update(messages, |out, message| {
+            asked.push(message.text());
+            out.extend_from_slice(message.text().as_bytes());
+            out.len()
+        });
+        asked
+    }
+
+    #[test]
+    fn a_message_is_encoded_once() {
+        let list: Vec<_> = ["a", "b", "c"].map(|text| Arc::new(Message::user(text))).into();
+        let mut history = EncodedHistory::default();
+        assert_eq!(encoded(&mut history, &list[..2]), ["a", "b"]);
+        assert_eq!(encoded(&mut history, &list), ["c"]);
+        assert_eq!(encoded(&mut history, &list), [""; 0]);
+        assert_eq!(history.bytes(), b"abc");
+        assert_eq!(history.notes().map(|(_, end)| *end).collect::<Vec<_>>(), [3, 2, 1]);
+    }
+
+    #[test]
+    fn what_has_changed_is_encoded_again() {
+        let list: Vec<_> = ["a", "b", "c"].map(|text| Arc::new(Message::user(text))).into();
+        let other = Arc::new(Message::user("B"));
+        let mut history = EncodedHistory::default();
+        encoded(&mut history, &list);
+        assert_eq!(encoded(&mut history, &[list[0].clone(), other]), ["B"]);
+        assert_eq!(history.bytes(), b"aB");
+        assert_eq!(encoded(&mut history, &[]), [""; 0]);
+        assert_eq!(history.bytes(), b"");
+    }
+
+    #[test]
+    fn the_head_is_encoded_again_for_other_tools_or_another_prompt() {
+        let mut head = EncodedHead::default();
+        let mut count = 0;
+        let mut ask = |tools: &Arc<[ToolSpec]>, system: Option<&Arc<str>>| {
+            let request = Request {
+                model: "m",
+                system,
+                tools,
+                messages: &[],
+                max_tokens: None,
+                temperature: None,
+                effort: None,
+                delivery: zori_core::provider::Delivery::Whole,
+            };
+            head.bytes(&request, |_, system| {
+                count += 1;
+                format!("{count} {system:?}").into_bytes()
+            })
+            .to_owned()
+        };
+        let tools: Arc<[ToolSpec]> = Arc::default();
+        assert_eq!(ask(&tools, None), b"1 None");
+        assert_eq!(ask(&tools, None), b"1 None");
+        assert_eq!(ask(&tools, Some(&"s".into())), b"2 Some(\"s\")");
+        assert_eq!(ask(&tools, Some(&"s".into())), b"2 Some(\"s\")");
+        assert_eq!(ask(&Vec::new().into(), Some(&"s".into())), b"3 Some(\"s\")");
+    }
+}

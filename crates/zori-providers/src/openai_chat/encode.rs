@@ -1,0 +1,209 @@
+//! A conversation to a Chat Completions request, without encoding any of it twice: see
+//! [`encoded`](crate::encoded). What differs between servers is asked of the quirks.
+
+use serde_json::value::RawValue;
+use zori_core::message::{Block, Message, Role, ToolCall};
+use zori_core::provider::{Delivery, Effort, Request};
+use zori_core::tool::ToolSpec;
+
+use super::wire;
+use crate::encoded::{EncodedHead, EncodedHistory, push_json};
+use crate::quirks::{EffortField, EmptyContent, Quirks, ReasoningReplay, ReplyLimit, SystemRole, ToolStyle};
+use crate::text_tools;
+
+/// Encodes requests and remembers what it has encoded.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    /// Marks the reasoning that may go back.
+    provider: &'static str,
+    quirks: Quirks,
+    /// `"tools":[..],"messages":[` and the system prompt, without what is absent.
+    head: EncodedHead,
+    /// The messages, separated by commas.
+    history: EncodedHistory<()>,
+}
+
+impl Encoder {
+    pub(super) fn new(provider: &'static str, quirks: Quirks) -> Self {
+        Self { provider, quirks, head: EncodedHead::default(), history: EncodedHistory::default() }
+    }
+
+    /// Returns the request body. `default_limit` bounds the reply where nobody asked and the server wants a bound.
+    pub(super) fn encode(&mut self, request: &Request<'_>, default_limit: u32) -> Vec<u8> {
+        let Self { provider, quirks, head, history } = self;
+        history.update(request.messages, |out, message| encode_message(out, message, provider, quirks));
+        let head = head.bytes(request, |tools, system| encode_head(tools, system, quirks));
+        let history = history.bytes();
+
+        let mut body = Vec::with_capacity(head.len() + history.len() + 512);
+        body.extend_from_slice(br#"{"model":"#);
+        push_json(&mut body, &request.model);
+        push_limit(&mut body, request.max_tokens, default_limit, quirks.reply_limit);
+        if request.delivery == Delivery::Streamed {
+            body.extend_from_slice(br#","stream":true"#);
+            if quirks.stream_usage {
+                body.extend_from_slice(br#","stream_options":{"include_usage":true}"#);
+            }
+        }
+        if let Some(temperature) = request.temperature {
+            body.extend_from_slice(br#","temperature":"#);
+            push_json(&mut body, &temperature);
+        }
+        if let Some(effort) = request.effort {
+            push_effort(&mut body, effort, quirks.effort);
+        }
+        if quirks.parallel_calls && quirks.tools == ToolStyle::Native && !request.tools.is_empty() {
+            body.extend_from_slice(br#","parallel_tool_calls":true"#);
+        }
+        body.push(b',');
+        body.extend_from_slice(head);
+        if !head.ends_with(b"[") && !history.is_empty() {
+            body.push(b',');
+        }
+        body.extend_from_slice(history);
+        body.extend_from_slice(b"]}");
+        body
+    }
+}
+
+fn push_limit(out: &mut Vec<u8>, asked: Option<u32>, default: u32, field: ReplyLimit) {
+    let (name, limit): (&[u8], _) = match field {
+        ReplyLimit::MaxCompletionTokens => (br#","max_completion_tokens":"#, Some(asked.unwrap_or(default))),
+        ReplyLimit::MaxTokens => (br#","max_tokens":"#, Some(asked.unwrap_or(default))),
+        ReplyLimit::MaxTokensIfAsked => (br#","max_tokens":"#, asked),
+    };
+    if let Some(limit) = limit {
+        out.extend_from_slice(name);
+        push_json(out, &limit);
+    }
+}
+
+fn push_effort(out: &mut Vec<u8>, effort: Effort, field: EffortField) {
+    let word = match (field, effort) {
+        (EffortField::Unsupported, _) | (EffortField::ReasoningEffort, Effort::Off) => return,
+        (EffortField::ReasoningObject, Effort::Off) => "none",
+        (_, Effort::Low) => "low",
+        (_, Effort::Medium) => "medium",
+        (EffortField::ReasoningEffort, Effort::Max) | (_, Effort::High) => "high",
+        (EffortField::ReasoningObject, Effort::Max) => "xhigh",
+    };
+    if field == EffortField::ReasoningObject {
+        out.extend_from_slice(br#","reasoning":{"effort":"#);
+        push_json(out, &word);
+        out.push(b'}');
+    } else {
+        out.extend_from_slice(br#","reasoning_effort":"#);
+        push_json(out, &word);
+    }
+}
+
+fn encode_head(tools: &[ToolSpec], system: Option<&str>, quirks: &Quirks) -> Vec<u8> {
+    let mut out = Vec::new();
+    let native = quirks.tools == ToolStyle::Native;
+    if native && !tools.is_empty() {
+        out.extend_from_slice(br#""tools":["#);
+        for ToolSpec { name, description, schema } in tools {
+            let function = wire::ToolFunction { name, description, parameters: schema };
+            push_json(&mut out, &wire::Tool { r#type: "function", function });
+            out.push(b',');
+        }
+        out.pop();
+        out.extend_from_slice(b"],");
+    }
+    out.extend_from_slice(br#""messages":["#);
+    let mut text = system.filter(|t| !t.trim().is_empty()).unwrap_or_default().to_owned();
+    if !native && !tools.is_empty() {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&text_tools::describe(tools));
+    }
+    if !text.is_empty() {
+        let role = match quirks.system_role {
+            SystemRole::System => "system",
+            SystemRole::Developer => "developer",
+        };
+        push_json(&mut out, &wire::Said { role, content: &text });
+    }
+    out
+}
+
+/// Appends what a message becomes, behind commas where they are needed. A message of which nothing can be sent
+/// leaves no trace.
+fn encode_message(out: &mut Vec<u8>, message: &Message, provider: &str, quirks: &Quirks) {
+    match (message.role, quirks.tools) {
+        (Role::User, ToolStyle::Native) => encode_user(out, &message.blocks),
+        (Role::User, ToolStyle::Prose) => push_said(out, "user", &text_tools::user_text(&message.blocks)),
+        (Role::Assistant, ToolStyle::Native) => encode_assistant(out, message, provider, quirks),
+        (Role::Assistant, ToolStyle::Prose) => {
+            push_said(out, "assistant", &text_tools::assistant_text(&message.blocks));
+        }
+    }
+}
+
+/// Each result is a message of its own, right behind the calls, as the API demands; then the text.
+fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
+    for block in blocks {
+        if let Block::ToolResult(result) = block {
+            separate(out);
+            let content = result.content();
+            push_json(out, &wire::Answered { role: "tool", tool_call_id: result.call.as_str(), content });
+        }
+    }
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
+        .filter(|text| !text.trim().is_empty())
+        .collect();
+    push_said(out, "user", &texts.join("\n\n"));
+}
+
+fn encode_assistant(out: &mut Vec<u8>, message: &Message, provider: &str, quirks: &Quirks) {
+    let text = message.text();
+    let tool_calls: Vec<_> = message.calls().map(wire_call).collect();
+    let content = match (text.trim().is_empty(), tool_calls.is_empty(), quirks.empty_content) {
+        (false, _, _) => Some(text.as_str()),
+        // Nothing to say and nothing to call: what is left of a reply that was cut off while thinking.
+        (true, true, _) => return,
+        (true, false, EmptyContent::Null) => None,
+        (true, false, EmptyContent::Text) => Some(""),
+    };
+    let reasoning_details = match quirks.reasoning_replay {
+        ReasoningReplay::Nothing => Vec::new(),
+        ReasoningReplay::Details => details(&message.blocks, provider),
+    };
+    separate(out);
+    push_json(out, &wire::Assistant { role: "assistant", content, tool_calls, reasoning_details });
+}
+
+/// A call goes back with the id it has here, whoever made it. The API does not work without one, and an id that
+/// we made stands for none of the server's: it issued none, so that it only ever sees ours (PROV-10).
+fn wire_call(call: &ToolCall) -> wire::Call<'_> {
+    let function = wire::CallFunction { name: &call.name, arguments: call.input.json() };
+    wire::Call { id: call.id.as_str(), r#type: "function", function }
+}
+
+/// Returns the elements of all reasoning that this provider wants back, as they came.
+fn details<'a>(blocks: &'a [Block], provider: &str) -> Vec<&'a RawValue> {
+    let replays = blocks.iter().filter_map(|block| match block {
+        Block::Thinking(thinking) => thinking.replay.as_ref().filter(|r| &*r.provider == provider),
+        _ => None,
+    });
+    replays.flat_map(|r| serde_json::from_str::<Vec<&RawValue>>(r.raw.get()).unwrap_or_default()).collect()
+}
+
+fn push_said(out: &mut Vec<u8>, role: &str, content: &str) {
+    if !content.trim().is_empty() {
+        separate(out);
+        push_json(out, &wire::Said { role, content });
+    }
+}
+
+fn separate(out: &mut Vec<u8>) {
+    if !out.is_empty() {
+        out.push(b',');
+    }
+}
+
+#[cfg(test)]
+mod tests;

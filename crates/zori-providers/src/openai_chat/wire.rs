@@ -1,0 +1,179 @@
+//! The JSON of Chat Completions, as it goes out and as it comes in. Shapes only: `encode` and `decode` know what
+//! they mean.
+//!
+//! Incoming types tolerate what they do not know, and take a missing field, `null` and an empty one for the same.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use zori_core::usage::Usage;
+
+// Outgoing.
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    pub(super) r#type: &'static str,
+    pub(super) function: ToolFunction<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ToolFunction<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a RawValue,
+}
+
+/// A message of text.
+#[derive(Serialize)]
+pub(super) struct Said<'a> {
+    pub(super) role: &'a str,
+    pub(super) content: &'a str,
+}
+
+/// A tool's answer.
+#[derive(Serialize)]
+pub(super) struct Answered<'a> {
+    pub(super) role: &'static str,
+    pub(super) tool_call_id: &'a str,
+    pub(super) content: &'a str,
+}
+
+/// What the model said and called.
+#[derive(Serialize)]
+pub(super) struct Assistant<'a> {
+    pub(super) role: &'static str,
+    pub(super) content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) reasoning_details: Vec<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Call<'a> {
+    pub(super) id: &'a str,
+    pub(super) r#type: &'static str,
+    pub(super) function: CallFunction<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CallFunction<'a> {
+    pub(super) name: &'a str,
+    /// JSON inside a string.
+    pub(super) arguments: &'a str,
+}
+
+// Incoming.
+
+/// A chunk of a stream, or an answer in one piece: they differ in `delta` and `message` only.
+#[derive(Deserialize)]
+pub(super) struct Completion<'a> {
+    #[serde(default)]
+    pub(super) model: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(default)]
+    pub(super) index: u64,
+    #[serde(borrow, default, alias = "message")]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(default)]
+    pub(super) finish_reason: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(default)]
+    pub(super) content: Option<String>,
+    #[serde(default)]
+    pub(super) refusal: Option<String>,
+    /// What DeepSeek calls it, and after it llama.cpp and vLLM.
+    #[serde(default)]
+    pub(super) reasoning_content: Option<String>,
+    /// What OpenRouter calls it, and after it Ollama and LM Studio.
+    #[serde(default)]
+    pub(super) reasoning: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_details: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+    /// What `tool_calls` was before there could be several.
+    #[serde(borrow, default)]
+    pub(super) function_call: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallDelta<'a> {
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    #[serde(default)]
+    pub(super) id: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) function: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FunctionDelta<'a> {
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    /// Text of JSON; some servers send the JSON itself.
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ErrorObject<'a> {
+    #[serde(default)]
+    pub(super) message: Option<String>,
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+    /// A number or a word.
+    #[serde(borrow, default)]
+    pub(super) code: Option<&'a RawValue>,
+}
+
+/// Token counts, all told.
+#[derive(Deserialize)]
+pub(super) struct Counts {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+    /// OpenRouter's, for models whose vendor charges for it.
+    #[serde(default)]
+    cache_write_tokens: Option<u64>,
+}
+
+impl Counts {
+    /// Returns the counts as we count: the prompt without what a cache had to do with (D-10).
+    pub(super) fn usage(&self) -> Usage {
+        let detail = |field: fn(&PromptDetails) -> Option<u64>| {
+            self.prompt_tokens_details.as_ref().and_then(field).unwrap_or(0)
+        };
+        let cache_read = detail(|d| d.cached_tokens);
+        let cache_write = detail(|d| d.cache_write_tokens);
+        let prompt = self.prompt_tokens.unwrap_or(0);
+        Usage {
+            input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
+            output: self.completion_tokens.unwrap_or(0),
+            cache_read,
+            cache_write,
+        }
+    }
+}

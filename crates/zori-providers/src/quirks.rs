@@ -1,0 +1,160 @@
+//! Where servers that speak Chat Completions differ, as data: one row each. `openai_chat` asks the row and never
+//! the server's name; a server with other habits is a row, not a branch.
+
+/// How one kind of server wants its requests and gives its answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// What bounds a reply.
+    pub reply_limit: ReplyLimit,
+    /// Who says the system prompt.
+    pub system_role: SystemRole,
+    /// Whether a stream must be asked to end with its token counts.
+    pub stream_usage: bool,
+    /// How thinking is asked for.
+    pub effort: EffortField,
+    /// What of the reasoning goes back.
+    pub reasoning_replay: ReasoningReplay,
+    /// Whether `parallel_tool_calls` is sent, for servers that make one call at a time otherwise.
+    pub parallel_calls: bool,
+    /// What a message of nothing but calls has as its content.
+    pub empty_content: EmptyContent,
+    /// Headers beside the key.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Whether there is an answer without a key.
+    pub key: KeyNeed,
+    /// How tools are offered and called.
+    pub tools: ToolStyle,
+    /// Whether a stream that stops without `[DONE]` was cut off.
+    pub end_mark: EndMark,
+}
+
+/// The field that bounds a reply, and when it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyLimit {
+    /// `max_completion_tokens`, always.
+    MaxCompletionTokens,
+    /// `max_tokens`, always.
+    MaxTokens,
+    /// `max_tokens`, if somebody asked for it. A local server knows its model's limit, and some refuse a request
+    /// whose limit does not fit into the window beside the prompt.
+    MaxTokensIfAsked,
+}
+
+/// The role of the first message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemRole {
+    /// `system`, which everybody takes; OpenAI reads it as `developer` where it makes a difference.
+    System,
+    /// `developer`, for gateways that take nothing else for models that think.
+    Developer,
+}
+
+/// How a request says how much the model should think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffortField {
+    /// Not at all: the server documents no such field.
+    Unsupported,
+    /// `"reasoning_effort":"low"`; `none` is not understood by all models, so that `off` sends nothing.
+    ReasoningEffort,
+    /// `"reasoning":{"effort":"low"}`, with `none` and `xhigh` at the ends.
+    ReasoningObject,
+}
+
+/// What of a reply's reasoning is sent back with the next request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningReplay {
+    /// Nothing.
+    Nothing,
+    /// The elements of `reasoning_details`, byte for byte.
+    Details,
+}
+
+/// The `content` of an assistant's message that only calls tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyContent {
+    /// `null`, as OpenAI writes it itself.
+    Null,
+    /// `""`, for chat templates that stumble over null.
+    Text,
+}
+
+/// Whether a key is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyNeed {
+    /// Without one there is no answer.
+    Required,
+    /// Sent if there is one.
+    Optional,
+}
+
+/// How tools are offered and called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolStyle {
+    /// In fields of the API.
+    Native,
+    /// In the text, for models that know no others: see `text_tools.rs`.
+    Prose,
+}
+
+/// What ends a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndMark {
+    /// `[DONE]`; without it the stream was cut off.
+    Required,
+    /// `[DONE]`, or the end of the body once there was a finish reason.
+    Optional,
+}
+
+/// OpenAI itself.
+pub const OPENAI: Quirks = Quirks {
+    reply_limit: ReplyLimit::MaxCompletionTokens,
+    system_role: SystemRole::System,
+    stream_usage: true,
+    effort: EffortField::ReasoningEffort,
+    reasoning_replay: ReasoningReplay::Nothing,
+    parallel_calls: false,
+    empty_content: EmptyContent::Null,
+    headers: &[],
+    key: KeyNeed::Required,
+    tools: ToolStyle::Native,
+    end_mark: EndMark::Required,
+};
+
+/// OpenRouter. Counts come unasked, but asking does no harm and compatible gateways want it. The title is the one
+/// header that names us (PROV-11).
+pub const OPENROUTER: Quirks = Quirks {
+    reply_limit: ReplyLimit::MaxTokens,
+    effort: EffortField::ReasoningObject,
+    reasoning_replay: ReasoningReplay::Details,
+    headers: &[("x-title", "zori")],
+    ..OPENAI
+};
+
+/// Any server that says it is compatible: beside the wish for token counts, nothing is sent that the oldest of them
+/// would not know.
+pub const COMPAT: Quirks = Quirks {
+    reply_limit: ReplyLimit::MaxTokensIfAsked,
+    effort: EffortField::Unsupported,
+    empty_content: EmptyContent::Text,
+    key: KeyNeed::Optional,
+    end_mark: EndMark::Optional,
+    ..OPENAI
+};
+
+/// Ollama; takes `reasoning_effort` for models that think.
+pub const OLLAMA: Quirks =
+    Quirks { effort: EffortField::ReasoningEffort, end_mark: EndMark::Required, ..COMPAT };
+
+/// llama.cpp's server; makes one call per reply unless asked for more.
+pub const LLAMACPP: Quirks = Quirks { parallel_calls: true, end_mark: EndMark::Required, ..COMPAT };
+
+/// LM Studio.
+pub const LMSTUDIO: Quirks = Quirks { end_mark: EndMark::Required, ..COMPAT };
+
+/// vLLM; takes `reasoning_effort` for models whose template knows it.
+pub const VLLM: Quirks =
+    Quirks { effort: EffortField::ReasoningEffort, end_mark: EndMark::Required, ..COMPAT };
+
+/// GitHub Copilot.
+pub const COPILOT: Quirks =
+    Quirks { reply_limit: ReplyLimit::MaxTokens, effort: EffortField::Unsupported, ..OPENAI };

@@ -1,0 +1,295 @@
+//! Finds calls in text as it comes in. Text that is surely none goes on at once; text that may become one is held
+//! until that is clear.
+
+use std::collections::BTreeSet;
+
+use zori_core::tool::ToolSpec;
+
+use super::written::{self, Written};
+use super::{FENCE, TAG};
+
+/// A part of what the model said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Text for people.
+    Text(String),
+    /// A call.
+    Call {
+        /// The tool's name.
+        name: String,
+        /// JSON.
+        arguments: String,
+    },
+}
+
+/// Takes text in pieces of any size.
+#[derive(Debug)]
+pub(crate) struct Scanner {
+    /// Names that make a call of JSON that does not say it is one.
+    known: BTreeSet<String>,
+    /// Text that has not been given out.
+    held: String,
+    /// How far `held` has been searched for the end of what it begins with.
+    searched: usize,
+    state: State,
+    /// Whether `held` begins a line.
+    line_start: bool,
+    /// Whether a call was the last that was given out; the blanks behind it belong to its fence.
+    after_call: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Looking for the beginning of a call.
+    Text,
+    /// In a block of code in some language, which goes on as it is until its fence.
+    Code,
+    /// `held` begins with a tag.
+    Tag,
+    /// `held` begins with the fence of a block that may be a call.
+    Block,
+    /// `held` begins with a brace that may open a call.
+    Bare,
+}
+
+impl Scanner {
+    /// Returns a scanner for calls of these tools.
+    pub(crate) fn new(tools: &[ToolSpec]) -> Self {
+        Self {
+            known: tools.iter().map(|tool| tool.name.clone()).collect(),
+            held: String::new(),
+            searched: 0,
+            state: State::Text,
+            line_start: true,
+            after_call: false,
+        }
+    }
+
+    /// Adds text; what is clear goes to `out`.
+    pub(crate) fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
+        self.held.push_str(text);
+        while self.step(out) {}
+    }
+
+    /// Ends the text. A call whose end is missing is one if it can be read.
+    pub(crate) fn finish(&mut self, out: &mut Vec<Piece>) {
+        if matches!(self.state, State::Tag | State::Block | State::Bare) {
+            let body = match self.state {
+                State::Tag => self.held.strip_prefix(TAG.0).unwrap_or_default(),
+                State::Block => self.held.split_once('\n').map_or("", |(_, body)| body),
+                _ => &self.held,
+            };
+            let body = body.to_owned();
+            self.settle(self.held.len(), &body, out);
+        }
+        self.give(self.held.len(), out);
+    }
+
+    /// Makes one step; returns whether there may be another.
+    fn step(&mut self, out: &mut Vec<Piece>) -> bool {
+        match self.state {
+            State::Text => self.look(out),
+            State::Code => self.pass_code(out),
+            State::Tag => self.close_tag(out),
+            State::Block => self.close_block(out),
+            State::Bare => self.close_bare(out),
+        }
+    }
+
+    /// Gives out text up to where a call may begin.
+    fn look(&mut self, out: &mut Vec<Piece>) -> bool {
+        let mut line_start = self.line_start;
+        let mut begin = None;
+        for (at, c) in self.held.char_indices() {
+            let rest = &self.held[at..];
+            let may_begin = match c {
+                '<' => rest.starts_with(TAG.0) || TAG.0.starts_with(rest),
+                '`' => line_start && (rest.starts_with(FENCE) || FENCE.starts_with(rest)),
+                '{' | '[' => line_start,
+                _ => false,
+            };
+            if may_begin {
+                begin = Some(at);
+                break;
+            }
+            line_start = c == '\n' || (line_start && (c == ' ' || c == '\t'));
+        }
+        let Some(begin) = begin else {
+            self.give(self.held.len(), out);
+            return false;
+        };
+        self.give(begin, out);
+        if self.held.starts_with(TAG.0) {
+            self.state = State::Tag;
+            return true;
+        }
+        if self.held.starts_with(FENCE) {
+            return self.open_fence(out);
+        }
+        if self.held.starts_with(['{', '[']) {
+            self.state = State::Bare;
+            return true;
+        }
+        false
+    }
+
+    /// Decides by the word behind the fence whether a block may be a call.
+    fn open_fence(&mut self, out: &mut Vec<Piece>) -> bool {
+        let Some(end) = self.held.find('\n') else { return false };
+        let language = self.held[FENCE.len()..end].trim().to_ascii_lowercase();
+        if matches!(language.as_str(), "" | "json" | "tool" | "tool_call" | "tool_code" | "tool_use") {
+            self.state = State::Block;
+            self.searched = end;
+        } else {
+            self.give(end + 1, out);
+            self.state = State::Code;
+        }
+        true
+    }
+
+    /// Gives out whole lines of code, until the fence.
+    fn pass_code(&mut self, out: &mut Vec<Piece>) -> bool {
+        let Some(end) = self.held.find('\n') else {
+            // A line that cannot become the fence need not be complete.
+            let line = self.held.trim_start();
+            if !(self.line_start && (line.starts_with(FENCE) || FENCE.starts_with(line))) {
+                self.give(self.held.len(), out);
+            }
+            return false;
+        };
+        let closes = self.line_start && self.held[..end].trim() == FENCE;
+        self.give(end + 1, out);
+        if closes {
+            self.state = State::Text;
+        }
+        true
+    }
+
+    fn close_tag(&mut self, out: &mut Vec<Piece>) -> bool {
+        let from = self.search_from(TAG.1.len());
+        let Some(at) = self.held[from..].find(TAG.1).map(|at| from + at) else {
+            self.searched = self.held.len();
+            return false;
+        };
+        let body = self.held[TAG.0.len()..at].to_owned();
+        self.settle(at + TAG.1.len(), &body, out);
+        true
+    }
+
+    fn close_block(&mut self, out: &mut Vec<Piece>) -> bool {
+        const END: &str = "\n```";
+        let from = self.search_from(END.len());
+        let Some(at) = self.held[from..].find(END).map(|at| from + at) else {
+            self.searched = self.held.len();
+            return false;
+        };
+        let body_start = self.held.find('\n').unwrap_or(at);
+        let body = self.held[body_start..at.max(body_start)].to_owned();
+        self.settle(at + END.len(), &body, out);
+        true
+    }
+
+    fn close_bare(&mut self, out: &mut Vec<Piece>) -> bool {
+        match balanced(&self.held) {
+            Balance::Closed(end) => {
+                let body = self.held[..end].to_owned();
+                self.settle(end, &body, out);
+                true
+            }
+            Balance::Open if may_be_call(&self.held) => false,
+            Balance::Open => {
+                // Some other JSON: its first line goes on, the next may begin anew.
+                self.state = State::Text;
+                self.give(1, out);
+                true
+            }
+        }
+    }
+
+    /// Gives out the first `end` bytes: as calls if `body` can be read as such, else as they are.
+    fn settle(&mut self, end: usize, body: &str, out: &mut Vec<Piece>) {
+        let tagged = self.state == State::Tag;
+        self.state = State::Text;
+        let is_call = |call: &Written| tagged || call.explicit || self.known.contains(&call.name);
+        match written::read(body).filter(|calls| calls.iter().all(is_call)) {
+            Some(calls) => {
+                self.held.drain(..end);
+                self.searched = 0;
+                self.line_start = false;
+                self.after_call = true;
+                let call = |Written { name, arguments, .. }| Piece::Call { name, arguments };
+                out.extend(calls.into_iter().map(call));
+            }
+            None => self.give(end, out),
+        }
+    }
+
+    /// Gives out the first `end` bytes as text.
+    fn give(&mut self, end: usize, out: &mut Vec<Piece>) {
+        self.searched = 0;
+        if end == 0 {
+            return;
+        }
+        let rest = self.held.split_off(end);
+        let text = std::mem::replace(&mut self.held, rest);
+        let line = text.rsplit('\n').next().unwrap_or_default();
+        let blank = line.chars().all(|c| c == ' ' || c == '\t');
+        self.line_start = blank && (text.contains('\n') || self.line_start);
+        let text = if self.after_call { text.trim_start().to_owned() } else { text };
+        if !text.is_empty() {
+            self.after_call = false;
+            out.push(Piece::Text(text));
+        }
+    }
+
+    /// Returns from where an end of this length must be looked for.
+    fn search_from(&self, len: usize) -> usize {
+        let from = self.searched.saturating_sub(len - 1);
+        (0..=from).rev().find(|at| self.held.is_char_boundary(*at)).unwrap_or(0)
+    }
+}
+
+enum Balance {
+    Closed(usize),
+    Open,
+}
+
+/// Finds the bracket that closes the first one.
+fn balanced(text: &str) -> Balance {
+    let mut depth = 0usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return Balance::Closed(at + 1);
+        }
+    }
+    Balance::Open
+}
+
+/// Returns whether the beginning of some JSON may be that of a call: its first key says so.
+fn may_be_call(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
+    let Some(rest) = rest.strip_prefix('{') else { return rest.is_empty() };
+    let rest = rest.trim_start();
+    let Some(key) = rest.strip_prefix(['"', '\'']) else { return rest.is_empty() };
+    match key.find(['"', '\'']) {
+        Some(end) => written::KEYS.contains(&&key[..end]),
+        None => written::KEYS.iter().any(|known| known.starts_with(key)),
+    }
+}
