@@ -2,6 +2,7 @@
 //! quirks of compatible servers come as further columns. One child file per vendor holds its models.
 
 mod anthropic;
+pub(crate) mod gemini;
 
 use reqwest::Url;
 
