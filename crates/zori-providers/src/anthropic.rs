@@ -1,9 +1,11 @@
 //! Anthropic's Messages API.
 //!
-//! This file sends. `encode` makes the request body, `decode` turns the answer
-//! into chunks, `wire` holds the JSON shapes. The fixtures are in `fixtures/anthropic`.
+//! This file sends. `encode` makes the request body, `effort` says how hard the model should think in its own
+//! words, `decode` turns the answer into chunks, `wire` holds the JSON shapes. The fixtures are in
+//! `fixtures/anthropic`.
 
 mod decode;
+mod effort;
 mod encode;
 mod wire;
 

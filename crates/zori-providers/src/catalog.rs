@@ -3,6 +3,7 @@
 
 mod anthropic;
 mod copilot;
+pub(crate) mod gemini;
 mod local;
 mod nearest;
 mod openai;
@@ -14,7 +15,6 @@ use zori_core::cost::Prices;
 use crate::quirks::{KeyNeed, Quirks};
 
 pub use nearest::nearest;
-pub use openai::CODEX;
 
 /// A provider as configuration, help and error messages speak of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,8 @@ pub const FREE: Prices = Prices { input: 0, output: 0, cache_read: 0, cache_writ
 pub const PROVIDERS: &[ProviderFacts] = &[
     anthropic::FACTS,
     openai::FACTS,
+    openai::CODEX,
+    gemini::FACTS,
     openrouter::FACTS,
     copilot::FACTS,
     local::OLLAMA,
@@ -231,7 +233,7 @@ mod tests {
 
     #[test]
     fn tables_are_consistent() {
-        for facts in PROVIDERS.iter().chain([&CODEX]) {
+        for facts in PROVIDERS {
             let listed = facts.model(facts.default_model).is_some();
             assert!(listed || (facts.models.is_empty() && facts.default_model == SERVED), "{}", facts.name);
             assert_eq!(facts.parse_base_url(facts.default_base_url).as_deref(), Ok(facts.default_base_url));
@@ -247,7 +249,7 @@ mod tests {
 
     #[test]
     fn providers_have_names_of_their_own() {
-        let facts = || PROVIDERS.iter().chain([&CODEX]);
+        let facts = || PROVIDERS.iter();
         let mut names: Vec<_> = facts().map(|f| f.name).collect();
         names.sort_unstable();
         names.dedup();

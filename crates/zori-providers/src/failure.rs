@@ -26,7 +26,7 @@ const MAX_MESSAGE: usize = 1024;
 /// Reads the body of an answer that is not 2xx and says what it means (PERR-2).
 pub async fn from_response(mut response: HttpResponse, now: Timestamp) -> ProviderFailure {
     let body = read_bounded(&mut response.body, MAX_ERROR_BODY).await.0;
-    let retry_after = retry_after(&response, now);
+    let retry_after = retry_after(&response, now).or_else(|| retry_delay(&body));
     ProviderFailure { retry_after, ..from_status(response.status, &body) }
 }
 
@@ -119,13 +119,43 @@ struct ErrorObject {
     message: String,
 }
 
+/// What Google's APIs say beside the message.
+#[derive(Deserialize)]
+struct DetailedError {
+    details: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detail {
+    #[serde(default)]
+    retry_delay: Option<String>,
+}
+
 fn provider_message(body: &[u8]) -> Option<String> {
-    let error = serde_json::from_slice::<ErrorBody<'_>>(body).ok()?.error.get();
+    let error = error_object(body)?.get();
     let message = serde_json::from_str::<ErrorObject>(error)
         .map(|object| object.message)
         .or_else(|_| serde_json::from_str::<String>(error))
         .ok()?;
     fold(message.as_bytes(), MAX_MESSAGE)
+}
+
+/// Returns how long Google's APIs ask us to wait; they send no header for it but `"retryDelay": "34.07s"`.
+fn retry_delay(body: &[u8]) -> Option<Duration> {
+    let error: DetailedError = serde_json::from_str(error_object(body)?.get()).ok()?;
+    let text = error.details.into_iter().find_map(|detail| detail.retry_delay)?;
+    Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
+}
+
+fn error_object(body: &[u8]) -> Option<&RawValue> {
+    // Gemini's streaming method answers with a list, of which the error is the one member. The list comes first,
+    // since serde takes one for a struct's fields, too.
+    let body = serde_json::from_slice::<[ErrorBody<'_>; 1]>(body)
+        .map(|[only]| only)
+        .or_else(|_| serde_json::from_slice::<ErrorBody<'_>>(body))
+        .ok()?;
+    Some(body.error)
 }
 
 /// Makes one line of at most `max` bytes: runs of blanks become one, control bytes become visible (L-23).
@@ -179,6 +209,14 @@ mod tests {
         assert_eq!(message(400, r#"{"error":{"message":""}}"#).0, "HTTP 400");
         assert_eq!(message(400, r#"[1]"#).0, "HTTP 400");
         assert_eq!(
+            message(
+                400,
+                r#"[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]"#
+            )
+            .0,
+            "HTTP 400: API key not valid."
+        );
+        assert_eq!(
             message(502, "<html>\n  <h1>Bad\tGateway</h1>\x1b[31m\n</html>\n"),
             ("HTTP 502".into(), Some("<html> <h1>Bad Gateway</h1>\\x1b[31m </html>".into()))
         );
@@ -223,6 +261,30 @@ mod tests {
             exchange.headers.extend(headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
             let failure = from_response(exchange.response(), now).await;
             assert_eq!(failure.retry_after, expected, "{headers:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn waits_that_are_in_the_body() {
+        let body = |delay: &str| {
+            let quota = r#"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[]}"#;
+            let retry = r#""@type":"type.googleapis.com/google.rpc.RetryInfo""#;
+            format!(
+                r#"[{{"error":{{"code":429,"message":"m","details":[{quota},{{{retry},"retryDelay":{delay}}}]}}}}]"#
+            )
+        };
+        for (delay, expected) in [
+            (r#""34.5s""#, Some(Duration::from_millis(34_500))),
+            (r#""0s""#, Some(Duration::ZERO)),
+            (r#""-1s""#, None),
+            (r#""1e300s""#, None),
+            (r#""NaNs""#, None),
+            (r#""soon""#, None),
+            ("7", None),
+        ] {
+            let exchange = Exchange::new(429, "application/json", body(delay));
+            let failure = from_response(exchange.response(), Timestamp(0)).await;
+            assert_eq!(failure.retry_after, expected, "{delay}");
         }
     }
 

@@ -10,7 +10,7 @@ use zori_core::message::{Block, Message, Role, ToolCall};
 use zori_core::provider::{Delivery, Request};
 use zori_core::tool::ToolSpec;
 
-use super::{NAME, wire};
+use super::{NAME, effort, wire};
 use crate::encoded::{EncodedHead, EncodedHistory, push_json};
 
 /// Encodes requests and remembers what it has encoded.
@@ -37,9 +37,18 @@ impl Encoder {
         if request.delivery == Delivery::Streamed {
             body.extend_from_slice(br#","stream":true"#);
         }
-        if let Some(temperature) = request.temperature {
+        let plan = effort::plan(request.model, request.effort, max_tokens);
+        if let Some(temperature) = request.temperature.filter(|_| !plan.without_temperature) {
             body.extend_from_slice(br#","temperature":"#);
             push_json(&mut body, &temperature);
+        }
+        if let Some(thinking) = &plan.thinking {
+            body.extend_from_slice(br#","thinking":"#);
+            push_json(&mut body, thinking);
+        }
+        if let Some(output_config) = &plan.output_config {
+            body.extend_from_slice(br#","output_config":"#);
+            push_json(&mut body, output_config);
         }
         body.push(b',');
         body.extend_from_slice(head);

@@ -21,8 +21,8 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
     models: MODELS,
 };
 
-/// The same vendor over its newer API. Belongs into [`PROVIDERS`](super::PROVIDERS) once that is spoken.
-pub const CODEX: ProviderFacts =
+/// The same vendor over its newer API.
+pub(super) const CODEX: ProviderFacts =
     ProviderFacts { name: "codex", display: "OpenAI", api: Api::OpenAiResponses, ..FACTS };
 
 const MODELS: &[Model] = &[

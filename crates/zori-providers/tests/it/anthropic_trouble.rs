@@ -1,18 +1,15 @@
 //! Answers that go wrong: statuses, strange bodies, contradictions, streams without end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use bytes::Bytes;
-use zori_core::BoxFuture;
 use zori_core::provider::Delivery;
-use zori_core::time::{Clock, Timestamp};
-use zori_core::transport::{HttpRequest, HttpResponse, Limits, Transport, TransportFailure};
+use zori_core::time::Clock;
+use zori_core::transport::{Limits, TransportFailure};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::replay::{Ending, Exchange, ReplayTransport};
 
 use crate::ask::{StoppedClock, ask, fixture, reply, reply_as};
+use crate::endless::{Endless, MinuteClock};
 
 #[tokio::test]
 async fn statuses() {
@@ -217,45 +214,6 @@ async fn oddities_that_are_none() {
         "thinking \"un\"\nthinking \"signed\"\nblock end\ndone Other(\"someday\")",
         "thinking without a signature is shown, not sent back"
     );
-}
-
-/// A body that repeats itself for ever.
-struct Endless {
-    start: &'static str,
-    again: String,
-}
-
-impl Transport for Endless {
-    fn send(&self, _: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
-        struct Body(Bytes, Bytes);
-        impl futures_core::Stream for Body {
-            type Item = Result<Bytes, TransportFailure>;
-            fn poll_next(
-                mut self: std::pin::Pin<&mut Self>,
-                _: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<Option<Self::Item>> {
-                let again = self.1.clone();
-                std::task::Poll::Ready(Some(Ok(std::mem::replace(&mut self.0, again))))
-            }
-        }
-        let body = Body(Bytes::from(self.start), Bytes::from(self.again.clone()));
-        let response = HttpResponse { body: Box::pin(body), ..Exchange::event_stream("").response() };
-        Box::pin(std::future::ready(Ok(response)))
-    }
-}
-
-/// A clock that goes on a minute with every look.
-#[derive(Default)]
-struct MinuteClock(AtomicU64);
-
-impl Clock for MinuteClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(0)
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::from_secs(60 * self.0.fetch_add(1, Ordering::Relaxed))
-    }
 }
 
 async fn endless(clock: Arc<dyn Clock>, start: &'static str, again: String) -> String {

@@ -108,8 +108,9 @@ fn show_chunk(chunk: &Chunk) -> String {
         Chunk::ThinkingReplay(opaque) => format!("replay for {}: {}", opaque.provider, opaque.raw),
         Chunk::BlockEnd => "block end".to_owned(),
         Chunk::CallStart { index, id, name, replay } => {
-            assert!(replay.is_none(), "calls carry no signature at this provider");
-            format!("call {index} {name} {}", id.as_deref().unwrap_or("without id"))
+            let signed =
+                replay.as_ref().map_or(String::new(), |r| format!(", for {}: {}", r.provider, r.raw));
+            format!("call {index} {name} {}{signed}", id.as_deref().unwrap_or("without id"))
         }
         Chunk::CallInput { index, json } => format!("call {index} input {json:?}"),
         Chunk::CallEnd { index } => format!("call {index} end"),

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use zori_core::ids::CallId;
 use zori_core::message::{IdOrigin, Opaque, Thinking, ToolInput, ToolResult};
+use zori_core::provider::Effort;
 
 use super::*;
 
@@ -95,6 +96,43 @@ fn everything_a_request_can_have() {
             r#""system":[{"type":"text","text":"Be brief.\n","cache_control":{"type":"ephemeral"}}],"#,
             r#""messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}]}"#,
         )
+    );
+}
+
+#[test]
+fn thinking_is_said_in_front_of_what_stays_the_same() {
+    let body = |model: &str, effort: Option<Effort>| {
+        let tools = Arc::default();
+        let request = Request {
+            model,
+            system: None,
+            tools: &tools,
+            messages: &[],
+            max_tokens: None,
+            temperature: Some(0.5),
+            effort,
+            delivery: Delivery::Whole,
+        };
+        String::from_utf8(Encoder::default().encode(&request, 9000)).unwrap()
+    };
+    assert_eq!(
+        body("claude-haiku-4-5", Some(Effort::Low)),
+        r#"{"model":"claude-haiku-4-5","max_tokens":9000,"thinking":{"type":"enabled","budget_tokens":2048},"messages":[]}"#
+    );
+    assert_eq!(
+        body("claude-haiku-4-5", Some(Effort::Off)),
+        r#"{"model":"claude-haiku-4-5","max_tokens":9000,"temperature":0.5,"messages":[]}"#
+    );
+    assert_eq!(
+        body("claude-opus-5-5", Some(Effort::Medium)),
+        concat!(
+            r#"{"model":"claude-opus-5-5","max_tokens":9000,"thinking":{"type":"adaptive","display":"summarized"},"#,
+            r#""output_config":{"effort":"medium"},"messages":[]}"#,
+        )
+    );
+    assert_eq!(
+        body("claude-opus-5-5", None),
+        r#"{"model":"claude-opus-5-5","max_tokens":9000,"messages":[]}"#
     );
 }
 

@@ -1,0 +1,35 @@
+//! Gemini's address and models, after the vendor's model pages as of November 2026. The window is the input limit
+//! that the pages give; a model whose limits were not found there is left out.
+//! Prices depend on the prompt's length in a way that one number per kind of token does not say, so none are given.
+
+use super::{Abilities, Api, Model, ProviderFacts};
+
+pub(crate) const FACTS: ProviderFacts = ProviderFacts {
+    name: "gemini",
+    display: "Gemini",
+    api: Api::Gemini,
+    key_var: "GEMINI_API_KEY",
+    base_url_var: "GEMINI_BASE_URL",
+    base_url_key: "gemini_base_url",
+    default_base_url: "https://generativelanguage.googleapis.com/v1beta",
+    default_model: "gemini-3.8-flash",
+    models: MODELS,
+};
+
+const MODELS: &[Model] = &[
+    model("gemini-3.8-flash", &[]),
+    model("gemini-3.6-flash", &[]),
+    // Requests for this one are answered by 3.6 Flash.
+    model("gemini-3.5-flash", &[]),
+    model("gemini-3.1-pro-preview", &[]),
+    model("gemini-3.1-flash-lite", &[]),
+    model("gemini-3-flash-preview", &[]),
+    model("gemini-2.5-pro", &[]),
+    model("gemini-2.5-flash", &[]),
+    model("gemini-2.5-flash-lite", &[]),
+];
+
+const fn model(id: &'static str, aliases: &'static [&'static str]) -> Model {
+    let abilities = Abilities { tools: true, images: true, thinking: true };
+    Model { id, aliases, context_window: 1_048_576, max_output: 65_536, prices: None, abilities }
+}

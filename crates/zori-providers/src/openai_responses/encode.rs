@@ -1,0 +1,162 @@
+//! A conversation to a Responses request, without encoding any of it twice (`encoded`).
+
+use zori_core::message::{Block, Message, Role};
+use zori_core::provider::{Delivery, Effort, Request};
+use zori_core::tool::ToolSpec;
+
+use super::{NAME, effort, wire};
+use crate::encoded::{EncodedHead, EncodedHistory, push_json};
+
+/// How long the API lets a call's id be.
+const MAX_CALL_ID: usize = 64;
+
+/// Encodes requests and remembers what it has encoded.
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    /// `"instructions":..,"tools":[..],`, without what is absent.
+    head: EncodedHead,
+    history: EncodedHistory<()>,
+}
+
+impl Encoder {
+    /// Returns the request body.
+    pub(super) fn encode(&mut self, request: &Request<'_>) -> Vec<u8> {
+        let head = self.head.bytes(request, encode_head);
+        self.history.update(request.messages, encode_message);
+        let history = self.history.bytes();
+
+        let mut body = Vec::with_capacity(head.len() + history.len() + 512);
+        body.extend_from_slice(br#"{"model":"#);
+        push_json(&mut body, &request.model);
+        if request.delivery == Delivery::Streamed {
+            body.extend_from_slice(br#","stream":true"#);
+        }
+        body.extend_from_slice(br#","store":false"#);
+        if effort::thinks(request.model) {
+            body.extend_from_slice(wire::INCLUDE);
+        }
+        // Without one, the model's own limit holds.
+        if let Some(max_tokens) = request.max_tokens {
+            body.extend_from_slice(br#","max_output_tokens":"#);
+            push_json(&mut body, &max_tokens);
+        }
+        if let Some(temperature) = request.temperature {
+            body.extend_from_slice(br#","temperature":"#);
+            push_json(&mut body, &temperature);
+        }
+        if let Some(asked) = request.effort
+            && let Some(level) = effort::level(request.model, asked)
+        {
+            let summary = (asked != Effort::Off).then_some("auto");
+            body.extend_from_slice(br#","reasoning":"#);
+            push_json(&mut body, &wire::Reasoning { effort: level, summary });
+        }
+        body.push(b',');
+        body.extend_from_slice(head);
+        body.extend_from_slice(br#""input":["#);
+        body.extend_from_slice(history);
+        body.extend_from_slice(b"]}");
+        body
+    }
+}
+
+fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Some(text) = system.filter(|t| !t.trim().is_empty()) {
+        out.extend_from_slice(br#""instructions":"#);
+        push_json(&mut out, &text);
+        out.push(b',');
+    }
+    if !tools.is_empty() {
+        out.extend_from_slice(br#""tools":["#);
+        for tool in tools {
+            let ToolSpec { name, description, schema } = tool;
+            let r#type = "function";
+            push_json(&mut out, &wire::Tool { r#type, name, description, parameters: schema, strict: false });
+            out.push(b',');
+        }
+        out.pop();
+        out.extend_from_slice(br#"],"parallel_tool_calls":true,"#);
+    }
+    out
+}
+
+/// Appends a message's items, behind a comma where one is needed.
+fn encode_message(out: &mut Vec<u8>, message: &Message) {
+    match message.role {
+        Role::User => encode_user(out, &message.blocks),
+        Role::Assistant => encode_assistant(out, &message.blocks),
+    }
+}
+
+/// Results come first, behind the calls they answer; then the text.
+fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
+    for block in blocks {
+        if let Block::ToolResult(result) = block {
+            let call_id = wire_id(result.call.as_str());
+            push_item(out, &wire::InputItem::FunctionCallOutput { call_id, output: result.content() });
+        }
+    }
+    for block in blocks {
+        if let Block::Text(text) = block {
+            push_text(out, "user", text, wire::Content::InputText { text });
+        }
+    }
+}
+
+/// Items stay in the order they came in. Reasoning goes back only where it is OpenAI's own, and never as the last
+/// item, which the API refuses: it is what a reply leaves that was cut off while thinking.
+fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block]) {
+    let mut sendable = out.len();
+    for block in blocks {
+        let before = out.len();
+        match block {
+            Block::Text(text) => push_text(out, "assistant", text, wire::Content::OutputText { text }),
+            Block::ToolCall(call) => {
+                let call_id = wire_id(call.id.as_str());
+                let arguments = call.input.json();
+                push_item(out, &wire::InputItem::FunctionCall { call_id, name: &call.name, arguments });
+            }
+            Block::Thinking(thinking) => {
+                if let Some(replay) = thinking.replay.as_ref().filter(|r| &*r.provider == NAME) {
+                    push_comma(out);
+                    out.extend_from_slice(replay.raw.get().as_bytes());
+                }
+                continue;
+            }
+            Block::ToolResult(_) => continue,
+        }
+        if out.len() > before {
+            sendable = out.len();
+        }
+    }
+    out.truncate(sendable);
+}
+
+/// Text of nothing but blanks says nothing.
+fn push_text(out: &mut Vec<u8>, role: &'static str, text: &str, content: wire::Content<'_>) {
+    if !text.trim().is_empty() {
+        push_item(out, &wire::InputItem::Message { role, content: [content] });
+    }
+}
+
+fn push_item(out: &mut Vec<u8>, item: &wire::InputItem<'_>) {
+    push_comma(out);
+    push_json(out, item);
+}
+
+fn push_comma(out: &mut Vec<u8>) {
+    if !out.is_empty() {
+        out.push(b',');
+    }
+}
+
+/// Returns an id the API accepts: not empty and not too long, which another provider's may be. Ids differ at
+/// their ends.
+fn wire_id(id: &str) -> &str {
+    let start = id.char_indices().rev().nth(MAX_CALL_ID - 1).map_or(0, |(at, _)| at);
+    if id.is_empty() { "_" } else { &id[start..] }
+}
+
+#[cfg(test)]
+mod tests;

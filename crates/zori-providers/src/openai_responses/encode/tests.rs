@@ -1,0 +1,198 @@
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use zori_core::ids::CallId;
+use zori_core::message::{IdOrigin, Opaque, Thinking, ToolCall, ToolInput, ToolResult};
+
+use super::*;
+
+/// The one place that knows how to ask: encodes a conversation without system prompt and tools.
+fn encode(encoder: &mut Encoder, messages: &[Arc<Message>]) -> String {
+    let tools = Arc::default();
+    let request = Request {
+        model: "gpt-4.1",
+        system: None,
+        tools: &tools,
+        messages,
+        max_tokens: None,
+        temperature: None,
+        effort: Some(Effort::High),
+        delivery: Delivery::Whole,
+    };
+    String::from_utf8(encoder.encode(&request)).unwrap()
+}
+
+/// Encodes with a fresh encoder and returns the items only.
+fn items(list: &[Arc<Message>]) -> String {
+    let body = encode(&mut Encoder::default(), list);
+    body.strip_prefix(r#"{"model":"gpt-4.1","store":false,"input":["#)
+        .unwrap()
+        .strip_suffix("]}")
+        .unwrap()
+        .to_owned()
+}
+
+fn user(text: &str) -> Arc<Message> {
+    Arc::new(Message::user(text))
+}
+
+fn assistant(blocks: Vec<Block>) -> Arc<Message> {
+    Arc::new(Message { role: Role::Assistant, blocks })
+}
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap()
+}
+
+fn call(id: &str, input: ToolInput) -> Block {
+    Block::ToolCall(ToolCall {
+        id: CallId::new(id),
+        name: "read".into(),
+        input,
+        id_origin: IdOrigin::Provider,
+        replay: None,
+    })
+}
+
+fn result(id: &str, text: Option<&str>) -> Block {
+    Block::ToolResult(ToolResult {
+        call: CallId::new(id),
+        name: "read".into(),
+        ok: true,
+        envelope: raw(r#"{"ok":true}"#).into(),
+        text: text.map(Arc::from),
+    })
+}
+
+fn thinking(provider: &str, json: &str) -> Block {
+    let replay = Opaque { provider: provider.into(), raw: raw(json) };
+    Block::Thinking(Thinking { text: "hm".into(), replay: Some(replay) })
+}
+
+#[test]
+fn everything_a_request_can_have() {
+    let tool = ToolSpec {
+        name: "a".into(),
+        description: "Does \"it\".".into(),
+        schema: raw(r#"{"type" : "object"}"#),
+    };
+    let tools: Arc<[ToolSpec]> = [tool].into();
+    let request = Request {
+        model: "gpt-5.2",
+        system: Some(&Arc::from("Be brief.\n")),
+        tools: &tools,
+        messages: &[user("hi")],
+        max_tokens: Some(9),
+        temperature: Some(0.5),
+        effort: Some(Effort::Max),
+        delivery: Delivery::Streamed,
+    };
+    assert_eq!(
+        String::from_utf8(Encoder::default().encode(&request)).unwrap(),
+        concat!(
+            r#"{"model":"gpt-5.2","stream":true,"store":false,"include":["reasoning.encrypted_content"],"#,
+            r#""max_output_tokens":9,"temperature":0.5,"reasoning":{"effort":"xhigh","summary":"auto"},"#,
+            r#""instructions":"Be brief.\n","tools":[{"type":"function","name":"a","description":"Does \"it\".","#,
+            r#""parameters":{"type" : "object"},"strict":false}],"parallel_tool_calls":true,"#,
+            r#""input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}"#,
+        )
+    );
+}
+
+#[test]
+fn results_come_before_text() {
+    let mixed = Message {
+        role: Role::User,
+        blocks: vec![Block::Text("and".into()), result("t1", None), result("t2", Some("no"))],
+    };
+    assert_eq!(
+        items(&[Arc::new(mixed)]),
+        concat!(
+            r#"{"type":"function_call_output","call_id":"t1","output":"{\"ok\":true}"},"#,
+            r#"{"type":"function_call_output","call_id":"t2","output":"no"},"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"and"}]}"#,
+        )
+    );
+}
+
+#[test]
+fn reasoning_goes_back_byte_for_byte_to_its_own_provider_only_and_never_last() {
+    let own = r#"{"id":"rs", "type":"reasoning","summary":[],"encrypted_content":"gA\u003d"}"#;
+    let reply = assistant(vec![
+        thinking("gemini", r#"{"x":1}"#),
+        thinking("openai", own),
+        Block::Thinking(Thinking { text: "unsigned".into(), replay: None }),
+        call("t1", ToolInput::parse(r#"{"path" :"a"}"#.into())),
+        thinking("openai", r#"{"id":"rs_cut"}"#),
+        Block::Text(" ".into()),
+    ]);
+    assert_eq!(
+        items(&[reply]),
+        format!(
+            r#"{own},{{"type":"function_call","call_id":"t1","name":"read","arguments":"{{\"path\" :\"a\"}}"}}"#
+        )
+    );
+}
+
+#[test]
+fn what_cannot_be_sent_leaves_no_trace() {
+    let empty = [
+        assistant(vec![]),
+        user(" \n"),
+        assistant(vec![Block::Text(String::new())]),
+        assistant(vec![thinking("openai", "{}")]),
+        assistant(vec![thinking("anthropic", "{}")]),
+    ];
+    assert_eq!(items(&empty), "");
+    let with = [&empty[..], &[user("hi")], &empty[..]].concat();
+    assert_eq!(items(&with), items(&[user("hi")]));
+}
+
+#[test]
+fn calls_that_the_api_would_refuse_are_made_acceptable() {
+    let one = |id: &str, input: ToolInput| items(&[assistant(vec![call(id, input)])]);
+    let expected = |id: &str, input: &str| {
+        format!(r#"{{"type":"function_call","call_id":"{id}","name":"read","arguments":"{input}"}}"#)
+    };
+    assert_eq!(one("", ToolInput::Malformed("{\"x".into())), expected("_", "{}"));
+    let long = format!("{}{}", "x".repeat(10), "y".repeat(64));
+    assert_eq!(one(&long, ToolInput::empty()), expected(&"y".repeat(64), "{}"));
+}
+
+/// A conversation of tool steps: user, then call and result again and again.
+fn steps(count: usize) -> Vec<Arc<Message>> {
+    let mut list = vec![user("go")];
+    for n in 0..count {
+        let id = format!("t{n}");
+        list.push(assistant(vec![Block::Text(format!("step {n}")), call(&id, ToolInput::empty())]));
+        list.push(Arc::new(Message { role: Role::User, blocks: vec![result(&id, None)] }));
+    }
+    list
+}
+
+#[test]
+fn a_kept_encoder_writes_the_same_bytes_as_a_fresh_one() {
+    let list = steps(6);
+    let mut kept = Encoder::default();
+    let mut other = list[..5].to_vec();
+    other.push(user("something else"));
+    // Forward, back (a failed prompt is taken off the history), forward again, and a turn that went otherwise.
+    let mut histories: Vec<_> = [1, 3, 5, 4, 2, 13, 7].iter().map(|len| list[..*len].to_vec()).collect();
+    histories.extend([other, list]);
+    for history in histories {
+        assert_eq!(encode(&mut kept, &history), encode(&mut Encoder::default(), &history));
+    }
+}
+
+#[test]
+fn the_history_is_a_byte_stable_prefix() {
+    let list = steps(6);
+    let mut encoder = Encoder::default();
+    let mut before = String::new();
+    for len in (1..=list.len()).step_by(2) {
+        let body = encode(&mut encoder, &list[..len]);
+        let history = body.strip_suffix("]}").unwrap();
+        assert!(history.starts_with(&before), "request {len} changed what was sent before");
+        before = history.to_owned();
+    }
+}

@@ -1,0 +1,197 @@
+//! The Responses API's JSON, as it goes out and as it comes in. Shapes only: `encode` and `decode` know what they
+//! mean.
+//!
+//! Incoming types are flat and tolerate what they do not know. Text that becomes a chunk is owned from the start;
+//! what is only looked at is borrowed.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use zori_core::usage::Usage;
+
+// Outgoing.
+
+/// Asks for reasoning that can be sent back although nothing is stored.
+pub(super) const INCLUDE: &[u8] = br#","include":["reasoning.encrypted_content"]"#;
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    pub(super) r#type: &'static str,
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a RawValue,
+    pub(super) strict: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct Reasoning {
+    pub(super) effort: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summary: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum InputItem<'a> {
+    Message { role: &'static str, content: [Content<'a>; 1] },
+    FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
+    FunctionCallOutput { call_id: &'a str, output: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Content<'a> {
+    InputText { text: &'a str },
+    OutputText { text: &'a str },
+}
+
+// Incoming, streamed: one struct per family of events.
+
+/// Any event: its type, for servers that do not name it in the event stream.
+#[derive(Deserialize)]
+pub(super) struct Tagged<'a> {
+    #[serde(borrow, default, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+}
+
+/// `response.created`, `response.completed` and their like.
+#[derive(Deserialize)]
+pub(super) struct ResponseEvent<'a> {
+    #[serde(borrow)]
+    pub(super) response: Response<'a>,
+}
+
+/// `response.output_item.added` and `.done`.
+#[derive(Deserialize)]
+pub(super) struct ItemEvent<'a> {
+    #[serde(default)]
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) item: &'a RawValue,
+}
+
+/// Every delta, and the end of a call's arguments.
+#[derive(Deserialize)]
+pub(super) struct PartEvent<'a> {
+    /// Counts all events of an answer.
+    #[serde(default)]
+    pub(super) sequence_number: Option<u64>,
+    #[serde(default)]
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) item_id: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) summary_index: Option<u64>,
+    #[serde(default)]
+    pub(super) delta: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<Cow<'a, str>>,
+}
+
+/// An item of the output, whole or as its start shows it.
+#[derive(Deserialize)]
+pub(super) struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) status: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) call_id: Option<String>,
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) content: Option<Vec<ContentPart>>,
+    #[serde(default)]
+    pub(super) summary: Option<Vec<ContentPart>>,
+    #[serde(borrow, default)]
+    pub(super) encrypted_content: Option<Cow<'a, str>>,
+}
+
+/// A piece of a message or of a summary.
+#[derive(Deserialize)]
+pub(super) struct ContentPart {
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) text: Option<String>,
+    #[serde(default)]
+    pub(super) refusal: Option<String>,
+}
+
+/// The event `error`: flat, or with the object that HTTP errors have.
+#[derive(Deserialize)]
+pub(super) struct ErrorEvent {
+    #[serde(default)]
+    pub(super) error: Option<ErrorObject>,
+    #[serde(flatten)]
+    pub(super) flat: ErrorObject,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ErrorObject {
+    /// A word here, a status at some servers.
+    #[serde(default)]
+    pub(super) code: Option<serde_json::Value>,
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) message: Option<String>,
+}
+
+/// The answer as a whole; in a stream, as far as it has come.
+#[derive(Deserialize)]
+pub(super) struct Response<'a> {
+    #[serde(default)]
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) status: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) output: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    pub(super) error: Option<ErrorObject>,
+    #[serde(default)]
+    pub(super) incomplete_details: Option<IncompleteDetails>,
+    #[serde(default)]
+    pub(super) usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct IncompleteDetails {
+    #[serde(default)]
+    pub(super) reason: Option<String>,
+}
+
+/// Token counts; `input_tokens` has the cached ones in it.
+#[derive(Deserialize)]
+pub(super) struct Counts {
+    #[serde(default)]
+    input_tokens: u64,
+    #[serde(default)]
+    output_tokens: u64,
+    #[serde(default)]
+    input_tokens_details: Option<InputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+}
+
+impl Counts {
+    /// Returns the counts as all providers' are counted (D-10).
+    pub(super) fn usage(&self) -> Usage {
+        let cached = self.input_tokens_details.as_ref().and_then(|d| d.cached_tokens).unwrap_or(0);
+        Usage {
+            input: self.input_tokens.saturating_sub(cached),
+            output: self.output_tokens,
+            cache_read: cached.min(self.input_tokens),
+            cache_write: 0,
+        }
+    }
+}
