@@ -8,6 +8,11 @@ use zori_core::tool::ToolSpec;
 use super::written::{self, Written};
 use super::{FENCE, TAG};
 
+/// How much is looked at in one go: what is given out is cut off the rest, so that the rest should be short.
+const STRIDE: usize = 4096;
+/// How far the word behind a fence, or the first key of some JSON, may be from its beginning.
+const MAX_OPENING: usize = 256;
+
 /// A part of what the model said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -31,6 +36,8 @@ pub(crate) struct Scanner {
     held: String,
     /// How far `held` has been searched for the end of what it begins with.
     searched: usize,
+    /// The same for the bracket that closes the first one.
+    nesting: Nesting,
     state: State,
     /// Whether `held` begins a line.
     line_start: bool,
@@ -59,6 +66,7 @@ impl Scanner {
             known: tools.iter().map(|tool| tool.name.clone()).collect(),
             held: String::new(),
             searched: 0,
+            nesting: Nesting::default(),
             state: State::Text,
             line_start: true,
             after_call: false,
@@ -67,8 +75,13 @@ impl Scanner {
 
     /// Adds text; what is clear goes to `out`.
     pub(crate) fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
-        self.held.push_str(text);
-        while self.step(out) {}
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.floor_char_boundary(STRIDE));
+            self.held.push_str(now);
+            while self.step(out) {}
+            rest = later;
+        }
     }
 
     /// Ends the text. A call whose end is missing is one if it can be read.
@@ -128,6 +141,7 @@ impl Scanner {
         }
         if self.held.starts_with(['{', '[']) {
             self.state = State::Bare;
+            self.nesting = Nesting::default();
             return true;
         }
         false
@@ -135,14 +149,20 @@ impl Scanner {
 
     /// Decides by the word behind the fence whether a block may be a call.
     fn open_fence(&mut self, out: &mut Vec<Piece>) -> bool {
-        let Some(end) = self.held.find('\n') else { return false };
-        let language = self.held[FENCE.len()..end].trim().to_ascii_lowercase();
-        if matches!(language.as_str(), "" | "json" | "tool" | "tool_call" | "tool_code" | "tool_use") {
-            self.state = State::Block;
-            self.searched = end;
-        } else {
-            self.give(end + 1, out);
-            self.state = State::Code;
+        let end = self.held.find('\n');
+        if end.is_none() && self.held.len() <= MAX_OPENING {
+            return false;
+        }
+        let language = end.map(|end| self.held[FENCE.len()..end].trim().to_ascii_lowercase());
+        match (end, language.as_deref()) {
+            (Some(end), Some("" | "json" | "tool" | "tool_call" | "tool_code" | "tool_use")) => {
+                self.state = State::Block;
+                self.searched = end;
+            }
+            _ => {
+                self.give(end.map_or(self.held.len(), |end| end + 1), out);
+                self.state = State::Code;
+            }
         }
         true
     }
@@ -151,8 +171,9 @@ impl Scanner {
     fn pass_code(&mut self, out: &mut Vec<Piece>) -> bool {
         let Some(end) = self.held.find('\n') else {
             // A line that cannot become the fence need not be complete.
-            let line = self.held.trim_start();
-            if !(self.line_start && (line.starts_with(FENCE) || FENCE.starts_with(line))) {
+            let line = self.held.trim();
+            let may_close = FENCE.starts_with(line) && self.held.len() <= MAX_OPENING;
+            if !(self.line_start && may_close) {
                 self.give(self.held.len(), out);
             }
             return false;
@@ -190,20 +211,19 @@ impl Scanner {
     }
 
     fn close_bare(&mut self, out: &mut Vec<Piece>) -> bool {
-        match balanced(&self.held) {
-            Balance::Closed(end) => {
-                let body = self.held[..end].to_owned();
-                self.settle(end, &body, out);
-                true
-            }
-            Balance::Open if may_be_call(&self.held) => false,
-            Balance::Open => {
-                // Some other JSON: its first line goes on, the next may begin anew.
-                self.state = State::Text;
-                self.give(1, out);
-                true
-            }
+        if let Some(end) = self.nesting.close(&self.held) {
+            let body = self.held[..end].to_owned();
+            self.settle(end, &body, out);
+            return true;
         }
+        // Once the first key was seen to be that of a call, the rest is waited for.
+        if self.held.len() <= MAX_OPENING + STRIDE && !may_be_call(&self.held) {
+            // Some other JSON goes on, and what follows may begin anew.
+            self.state = State::Text;
+            self.give(1, out);
+            return true;
+        }
+        false
     }
 
     /// Gives out the first `end` bytes: as calls if `body` can be read as such, else as they are.
@@ -249,47 +269,53 @@ impl Scanner {
     }
 }
 
-enum Balance {
-    Closed(usize),
-    Open,
+/// How deep a text is inside brackets, up to where it was read.
+#[derive(Debug, Default)]
+struct Nesting {
+    read: usize,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
 }
 
-/// Finds the bracket that closes the first one.
-fn balanced(text: &str) -> Balance {
-    let mut depth = 0usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate() {
-        if in_string {
+impl Nesting {
+    /// Reads on; returns where the bracket that closes the first one ends.
+    fn close(&mut self, text: &str) -> Option<usize> {
+        for byte in text.as_bytes()[self.read..].iter().copied() {
+            self.read += 1;
             match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
-            continue;
+            if self.depth == 0 {
+                return Some(self.read);
+            }
         }
-        match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return Balance::Closed(at + 1);
-        }
+        None
     }
-    Balance::Open
 }
 
 /// Returns whether the beginning of some JSON may be that of a call: its first key says so.
 fn may_be_call(text: &str) -> bool {
+    let opening = &text[..text.floor_char_boundary(MAX_OPENING)];
+    let complete = opening.len() < text.len();
+    first_key(opening).unwrap_or(!complete)
+}
+
+/// Returns whether the first key is one of a call's; `None` if it is not all there.
+fn first_key(text: &str) -> Option<bool> {
     let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == '[');
-    let Some(rest) = rest.strip_prefix('{') else { return rest.is_empty() };
+    let Some(rest) = rest.strip_prefix('{') else { return (!rest.is_empty()).then_some(false) };
     let rest = rest.trim_start();
-    let Some(key) = rest.strip_prefix(['"', '\'']) else { return rest.is_empty() };
+    let Some(key) = rest.strip_prefix(['"', '\'']) else { return (!rest.is_empty()).then_some(false) };
     match key.find(['"', '\'']) {
-        Some(end) => written::KEYS.contains(&&key[..end]),
-        None => written::KEYS.iter().any(|known| known.starts_with(key)),
+        Some(end) => Some(written::KEYS.contains(&&key[..end])),
+        None if written::KEYS.iter().any(|known| known.starts_with(key)) => None,
+        None => Some(false),
     }
 }

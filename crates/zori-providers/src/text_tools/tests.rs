@@ -102,6 +102,27 @@ fn text_is_not_held_longer_than_needed() {
     assert_eq!(given("a = {"), text("a = {"));
 }
 
+/// Each byte is looked at a few times at most; otherwise this test would not end.
+#[test]
+fn long_texts_take_no_longer_than_they_are() {
+    let long = "x".repeat(1 << 20);
+    let call = format!(r#"{{"tool":"read","arguments":{{"path":"{long}"}}}}"#);
+    for size in [4, usize::MAX] {
+        assert_eq!(scan(&call, size), format!(r#"read {{"path":"{long}"}}"#));
+        assert_eq!(scan(&format!("```json\n{call}\n```"), size), format!(r#"read {{"path":"{long}"}}"#));
+        for other in [
+            "{\"a\":1}\n".repeat(1 << 17),
+            "[".repeat(1 << 20),
+            format!("```{}", " ".repeat(1 << 20)),
+            format!("```rust\n```{long}"),
+            format!("```rust\n{}", " ".repeat(1 << 20)),
+            "<tool_call".repeat(1 << 17),
+        ] {
+            assert_eq!(scan(&other, size), format!("{other:?}"));
+        }
+    }
+}
+
 #[test]
 fn what_the_model_is_told() {
     insta::assert_snapshot!(describe(&tools()), @r#"

@@ -21,10 +21,13 @@ pub(super) struct Written {
 pub(super) const KEYS: [&str; 8] =
     ["tool", "tool_name", "tool_calls", "name", "function", "arguments", "parameters", "type"];
 
+/// How deep calls may lie inside of lists and fields; more is no call but an attack on the stack.
+const MAX_DEPTH: u8 = 4;
+
 /// Returns the calls in a text that is nothing but JSON: one, or an array of them.
 pub(super) fn read(text: &str) -> Option<Vec<Written>> {
     let text = text.trim();
-    read_json(text).or_else(|| read_json(&repair(text)?))
+    read_json(text, MAX_DEPTH).or_else(|| read_json(&repair(text)?, MAX_DEPTH))
 }
 
 #[derive(Deserialize)]
@@ -43,17 +46,18 @@ struct Shape<'a> {
     tool_calls: Option<Vec<&'a RawValue>>,
 }
 
-fn read_json(text: &str) -> Option<Vec<Written>> {
+fn read_json(text: &str, depth: u8) -> Option<Vec<Written>> {
+    let depth = depth.checked_sub(1)?;
     if text.starts_with('[') {
-        return read_all(&serde_json::from_str::<Vec<&RawValue>>(text).ok()?);
+        return read_all(&serde_json::from_str::<Vec<&RawValue>>(text).ok()?, depth);
     }
     let shape: Shape<'_> = serde_json::from_str(text).ok()?;
     if let Some(calls) = shape.tool_calls {
-        return read_all(&calls);
+        return read_all(&calls, depth);
     }
     // `{"function":{"name":..,"arguments":..}}`, as the API has it.
     if let Some(inner) = shape.function.filter(|raw| raw.get().starts_with('{')) {
-        return read_json(inner.get());
+        return read_json(inner.get(), depth);
     }
     let word = |raw: Option<&RawValue>| raw.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
     let said = word(shape.tool).or(shape.tool_name);
@@ -66,8 +70,8 @@ fn read_json(text: &str) -> Option<Vec<Written>> {
     Some(vec![Written { name, arguments, explicit }])
 }
 
-fn read_all(calls: &[&RawValue]) -> Option<Vec<Written>> {
-    let read: Vec<_> = calls.iter().map(|raw| read_json(raw.get())).collect::<Option<Vec<_>>>()?;
+fn read_all(calls: &[&RawValue], depth: u8) -> Option<Vec<Written>> {
+    let read: Vec<_> = calls.iter().map(|raw| read_json(raw.get(), depth)).collect::<Option<Vec<_>>>()?;
     let read: Vec<_> = read.into_iter().flatten().collect();
     (!read.is_empty()).then_some(read)
 }
@@ -227,6 +231,18 @@ mod tests {
             (r#"{"tool":"x","arguments":{"a":"\'"}}"#, r#"x {"a":"'"}"#),
         ] {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let nested = |open: &str, close: &str, times: usize| {
+            shown(&format!("{}{{\"tool\":\"ls\"}}{}", open.repeat(times), close.repeat(times)))
+        };
+        for (open, close) in [("[", "]"), ("{\"function\":", "}"), ("{\"tool_calls\":[", "]}")] {
+            assert_eq!(nested(open, close, 2), "ls {}");
+            assert_eq!(nested(open, close, 100_000), "no call");
+            assert_eq!(nested(open, "", 100_000), "no call");
         }
     }
 

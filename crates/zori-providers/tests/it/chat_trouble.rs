@@ -1,10 +1,14 @@
 //! Answers of Chat Completions that go wrong: statuses, strange bodies, contradictions, streams without end.
 
+use std::sync::Arc;
+
 use zori_core::provider::Delivery;
+use zori_providers::quirks::ToolStyle;
 use zori_providers::replay::Exchange;
 
-use crate::ask::fixture;
-use crate::chat_ask::chat_reply;
+use crate::anthropic_trouble::Endless;
+use crate::ask::{ask, fixture};
+use crate::chat_ask::{chat, chat_reply};
 
 async fn reply(exchange: Exchange) -> String {
     chat_reply("openai_chat/x", exchange, Delivery::Streamed).await
@@ -156,5 +160,18 @@ async fn oddities_that_are_none() {
     ] {
         let events: Vec<&str> = events.iter().map(String::as_str).collect();
         assert_eq!(choices(&events).await, expected, "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn streams_without_end() {
+    let text = "x".repeat(1024 * 1024);
+    for (tools, delta) in
+        [(ToolStyle::Native, "content"), (ToolStyle::Native, "reasoning"), (ToolStyle::Prose, "content")]
+    {
+        let again = format!("data: {{\"choices\":[{{\"delta\":{{\"{delta}\":\"{text}\"}}}}]}}\n\n");
+        let provider = chat("openai", tools, Arc::new(Endless { start: "", again }));
+        let shown = ask(&provider, Delivery::Streamed).await;
+        assert_eq!(shown.lines().last(), Some("failed parse: the reply is larger than 64 MiB"), "{delta}");
     }
 }
