@@ -1,6 +1,7 @@
 //! Anthropic's address and models, after the vendor's model pages as of November 2026. A model whose limits were
 //! not found there is left out: it gets the fallback, which every model accepts. Prices are after the vendor's
-//! pricing page of the same month; writing to the cache is the five-minute kind, which is what requests ask for.
+//! pricing page of the same year; those of the 5.5 models after a client library that cites it. Writing to the
+//! cache is the five-minute kind, which is what requests ask for.
 
 use zori_core::cost::Prices;
 

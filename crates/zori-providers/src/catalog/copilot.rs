@@ -1,5 +1,5 @@
-//! GitHub Copilot's address and models. A subscription pays for them, so that no price per token is known; limits
-//! are those that every plan has.
+//! GitHub Copilot's address and a few models. A subscription pays for them, so that no price per token is known.
+//! The service lists its own limits per plan; the ones here are cautious, not quoted.
 
 use super::{Abilities, Api, Model, ProviderFacts};
 use crate::quirks;

@@ -1,5 +1,5 @@
-//! OpenRouter's address and a few of its models: those whose vendor's limits and prices are known here, which it
-//! passes on as they are. All others work too, unpriced.
+//! OpenRouter's address and a few of its models: those whose vendor's limits and prices are known here; it
+//! passes prices on as they are. All others work too, unpriced.
 
 use zori_core::cost::Prices;
 
