@@ -75,7 +75,7 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
 fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
     let name = cx.profile.name;
     cx.ui.say(&format!("{name} chat (type :q to quit)"));
-    cx.ui.say(&format!("Model: {}", settings.model));
+    cx.ui.say(&format!("Model: {}", settings.choice.model));
     if saved.log.is_some() {
         cx.ui.say(&format!("Session: {}", saved.id));
     }
@@ -131,7 +131,7 @@ impl Chat<'_, '_> {
         let saved = wire_up::open(&self.settings, open, self.cx.ui)?;
         self.id = saved.id.clone();
         let (saving, messages) = (saved.log.is_some(), saved.history.len());
-        self.settings.model = self.session.engine.model().into();
+        self.settings.choice.model = self.session.engine.model().into();
         let spent = self.session.engine.spent();
         let next = Session::start(self.cx, &self.settings, self.provider.clone(), saved, spent)?;
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);

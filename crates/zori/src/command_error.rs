@@ -65,6 +65,7 @@ error_codes! {
     BaseUnsafe "BASE_WRITABLE_BY_OTHERS" Precondition "Others can change what the base directory holds.",
     TerminalRequired "REPL_MODE_PROHIBITED" Precondition "A chat needs a terminal.",
     SessionNotFound "SESSION_NOT_FOUND" NotFound "There is no such session.",
+    ModelNotFound "MODEL_NOT_FOUND" NotFound "The catalogue has no such model.",
     AlreadyExists "ALREADY_EXISTS" Conflict "The file exists already and is left alone.",
     AuthRequired "AUTH_REQUIRED" AuthRequired "The provider's key is missing.",
     Timeout "TIMEOUT" Timeout "The time of `--timeout` was over before anything could be lost.",

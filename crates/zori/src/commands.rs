@@ -3,6 +3,7 @@
 mod config;
 mod demo;
 mod exec;
+mod models;
 mod sessions;
 
 pub(crate) use exec::turn as exec_turn;
@@ -72,8 +73,11 @@ pub enum Class {
 }
 
 /// The groups of two-word commands.
-pub const GROUPS: &[(&str, &str)] =
-    &[("sessions", "List, show and resume saved sessions"), ("config", "Find or create the config file")];
+pub const GROUPS: &[(&str, &str)] = &[
+    ("sessions", "List, show and resume saved sessions"),
+    ("models", "List and show the models there are"),
+    ("config", "Find or create the config file"),
+];
 
 const AGENT_EXITS: &[Exit] = &[
     Exit::Success,
@@ -178,6 +182,26 @@ pub const COMMANDS: &[Command] = &[
         class: Class::Agent,
         exits: AGENT_EXITS,
         run: sessions::resume,
+    },
+    Command {
+        path: &["models", "list"],
+        about: "List the models of the catalogue, and of servers on this machine",
+        after_help: "`--provider NAME` lists the models of one provider.",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: models::list,
+    },
+    Command {
+        path: &["models", "show"],
+        about: "Show what is known of a model",
+        after_help: "",
+        flags: &[],
+        args: &[Positional { name: "MODEL", about: "The model, or `provider:model`", required: true }],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::NotFound, Exit::Timeout],
+        run: models::show,
     },
     Command {
         path: &["config", "path"],

@@ -69,11 +69,41 @@ pub const KEYS: &[Key] = &[
         "\"prompt.md\"",
         "The same from a file, which wins; relative to this file",
     ),
+    key("anthropic_base_url", Kind::Text, "\"https://api.anthropic.com\"", "Another address for Anthropic"),
+    key("openai_base_url", Kind::Text, "\"https://api.openai.com/v1\"", "Another address for OpenAI"),
     key(
-        "anthropic_base_url",
+        "gemini_base_url",
         Kind::Text,
-        "\"https://api.anthropic.com\"",
-        "Another address for the provider",
+        "\"https://generativelanguage.googleapis.com/v1beta\"",
+        "Another address for Gemini",
+    ),
+    key(
+        "openrouter_base_url",
+        Kind::Text,
+        "\"https://openrouter.ai/api/v1\"",
+        "Another address for OpenRouter",
+    ),
+    key(
+        "copilot_base_url",
+        Kind::Text,
+        "\"https://api.githubcopilot.com\"",
+        "Another address for GitHub Copilot",
+    ),
+    key("ollama_base_url", Kind::Text, "\"http://127.0.0.1:11434/v1\"", "Another address for Ollama"),
+    key("llamacpp_base_url", Kind::Text, "\"http://127.0.0.1:8080/v1\"", "Another address for llama.cpp"),
+    key("lmstudio_base_url", Kind::Text, "\"http://127.0.0.1:1234/v1\"", "Another address for LM Studio"),
+    key("vllm_base_url", Kind::Text, "\"http://127.0.0.1:8000/v1\"", "Another address for vLLM"),
+    key(
+        "compat_base_url",
+        Kind::Text,
+        "\"http://127.0.0.1:8080/v1\"",
+        "Another address for any other server that speaks Chat Completions",
+    ),
+    key(
+        "tool_calls",
+        Kind::Choice(&["native", "prose"]),
+        "\"prose\"",
+        "How tools are offered over Chat Completions; prose: in the text, for models that know no others",
     ),
     key(
         "tool_timeout_secs",
@@ -110,13 +140,6 @@ pub const KEYS: &[Key] = &[
         "1000000",
         "How many tokens a run may use, read and written; unset: any number",
     ),
-];
-
-/// Keys of the contract whose subsystem is not there yet: accepted, and said.
-const LATER: &[(&str, &str)] = &[
-    ("openai_base_url", "the provider `openai`"),
-    ("gemini_base_url", "the provider `gemini`"),
-    ("openrouter_base_url", "the provider `openrouter`"),
 ];
 
 /// What a file says. A value that is not there was not set.
@@ -259,10 +282,7 @@ fn unknown(name: &str, path: &Path, key_var: &str) -> String {
             "`{name}` in {path} is ignored: keys are never read from files; set {key_var} instead"
         );
     }
-    match LATER.iter().find(|(later, _)| *later == name) {
-        Some((_, what)) => format!("`{name}` in {path} has no effect: this version does not have {what}"),
-        None => format!("unknown key `{name}` in {path}"),
-    }
+    format!("unknown key `{name}` in {path}")
 }
 
 /// Turns a byte offset into line and column, both from 1; columns count characters.
@@ -299,6 +319,12 @@ mod tests {
     }
 
     #[test]
+    fn every_provider_has_its_address() {
+        let known = |key: &str| KEYS.iter().any(|known| known.name == key);
+        assert!(zori_providers::catalog::PROVIDERS.iter().all(|facts| known(facts.base_url_key)));
+    }
+
+    #[test]
     fn errors_name_file_line_and_column() {
         let error = |text| parse(text).unwrap_err();
         assert_eq!(error("model = 5"), "c.toml:1:9: `model` must be a string, not 5");
@@ -330,15 +356,12 @@ mod tests {
 
     #[test]
     fn unknown_keys_warn_and_secrets_say_where_they_belong() {
-        let config =
-            parse("nope = 1\nanthropic_api_key = \"s\"\nopenai_base_url = \"x\"\nmodel = \"m\"\n[table]\n")
-                .unwrap();
+        let config = parse("nope = 1\nanthropic_api_key = \"s\"\nmodel = \"m\"\n[table]\n").unwrap();
         assert_eq!(
             config.warnings,
             [
                 "`anthropic_api_key` in c.toml is ignored: keys are never read from files; set KEY_VAR instead",
                 "unknown key `nope` in c.toml",
-                "`openai_base_url` in c.toml has no effect: this version does not have the provider `openai`",
                 "unknown key `table` in c.toml",
             ]
         );

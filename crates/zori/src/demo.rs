@@ -15,6 +15,7 @@ use crate::clock::SystemIds;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
+use crate::model_choice::Choice;
 use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
@@ -74,15 +75,17 @@ impl Demo {
     pub fn settings(&self, args: &LowArgs) -> Result<Settings, CommandError> {
         const MODEL: &str = "scripted";
         let limits = limits(args, &Config::default());
-        priced(&limits, MODEL)?;
+        priced(&limits, None, MODEL)?;
         Ok(Settings {
             base: None,
             home: None,
             root: self.folder().to_owned(),
-            provider: &PROVIDERS[0],
-            base_url: String::new(),
-            key: None,
-            model: MODEL.into(),
+            choice: Choice {
+                facts: &PROVIDERS[0],
+                base_url: String::new(),
+                model: MODEL.into(),
+                key: Ok(None),
+            },
             system: None,
             guidelines: Vec::new(),
             max_tokens: None,
@@ -92,6 +95,7 @@ impl Demo {
             delivery: Delivery::Streamed,
             retry: Retry::DEFAULT,
             tool_timeout: Some(self.tool_timeout),
+            tool_style: None,
             bash_max_output: self.bash_max_output,
             session: None,
             save: false,

@@ -32,7 +32,7 @@ exits! {
     Usage 2 "Rejected before anything was done: arguments, config, prompt.",
     Partial 3 "It failed after a tool had changed something, or a limit was reached.",
     Precondition 4 "Something must be there first: a terminal, a free session, a usable base directory.",
-    NotFound 5 "No such session.",
+    NotFound 5 "No such session or model.",
     Conflict 6 "It exists already.",
     PermissionDenied 7 "The provider refused access (HTTP 403).",
     AuthRequired 8 "The provider's key is missing, wrong or expired.",

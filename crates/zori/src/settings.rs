@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
 use zori_engine::limits::Limits;
 use zori_engine::retry::Retry;
-use zori_providers::catalog::{self, PROVIDERS, ProviderFacts};
-use zori_providers::quirks::KeyNeed;
+use zori_providers::catalog::PROVIDERS;
+use zori_providers::quirks::ToolStyle;
 use zori_store::Durability;
 
 use crate::args::LowArgs;
@@ -19,7 +20,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::instructions::{self, Instructions};
-use crate::prices;
+use crate::model_choice::{self, Choice};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -29,14 +30,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// The working directory of the tools, canonical.
     pub root: PathBuf,
-    /// The provider.
-    pub provider: &'static ProviderFacts,
-    /// The provider's address.
-    pub base_url: String,
-    /// The provider's key, if there is one.
-    pub key: Option<String>,
-    /// The model.
-    pub model: Arc<str>,
+    /// Who answers.
+    pub choice: Choice,
     /// The system prompt, guidelines included.
     pub system: Option<Arc<str>>,
     /// The guidelines' files.
@@ -55,6 +50,8 @@ pub struct Settings {
     pub retry: Retry,
     /// Time limit of a tool call.
     pub tool_timeout: Option<Duration>,
+    /// How a server that speaks Chat Completions is offered tools, if not as the catalogue says.
+    pub tool_style: Option<ToolStyle>,
     /// Cap of what the model sees of a command's output.
     pub bash_max_output: usize,
     /// The session that was named.
@@ -90,10 +87,13 @@ impl Settings {
         check_output(cx, args, &config)?;
         let root = root(args)?;
         let home = base::home();
-        let (provider, model) = choose_model(args, &config)?;
-        let base_url = base_url(provider, &config)?;
+        let choice = model_choice::choose(args, &config, cx.ui)?;
+        let effort = args.thinking.or_else(|| Effort::by_name(config.text("thinking")?));
+        if effort.is_some_and(|effort| effort != Effort::Off) {
+            choice.remark_effort(cx.ui);
+        }
         let limits = limits(args, &config);
-        priced(&limits, &model)?;
+        priced(&limits, choice.prices(&choice.model), &choice.model)?;
         let guidelines = instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root);
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
@@ -102,19 +102,16 @@ impl Settings {
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
         Ok(Self {
-            key: std::env::var(provider.key_var).ok().filter(|key| !key.trim().is_empty()),
             save: base.is_some() && !args.no_save,
             base,
             home,
             root,
-            provider,
-            base_url,
-            model,
+            choice,
             system,
             guidelines: guidelines.loaded,
             max_tokens: config.count("max_tokens").map(|n| n as u32),
             temperature: config.number("temperature"),
-            effort: args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
+            effort,
             limits,
             delivery: match config.flag("stream") {
                 Some(false) => Delivery::Whole,
@@ -122,6 +119,11 @@ impl Settings {
             },
             retry: retry(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
+            tool_style: match config.text("tool_calls") {
+                Some("prose") => Some(ToolStyle::Prose),
+                Some(_) => Some(ToolStyle::Native),
+                None => None,
+            },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             session,
             durability: match config.text("durability") {
@@ -134,13 +136,13 @@ impl Settings {
 
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
     pub fn missing_key(&self, name: &str) -> Option<CommandError> {
-        let var = self.provider.key_var;
-        let needed = self.provider.api.key_need() == KeyNeed::Required;
-        (needed && self.key.is_none()).then(|| {
-            CommandError::new(ErrorCode::AuthRequired, format!("{var} is not set"))
-                .hint(format!("set it to your {} API key", self.provider.display))
-                .hint(format!("`{name} demo` shows what this program does without a key"))
-        })
+        let why = self.choice.key.as_ref().err()?;
+        Some(
+            CommandError::new(ErrorCode::AuthRequired, why)
+                .hint(format!("set {} to your {} key", self.choice.facts.key_var, self.choice.facts.display))
+                .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
+                .hint(format!("`{name} demo` shows what this program does without a key")),
+        )
     }
 }
 
@@ -154,8 +156,8 @@ pub fn limits(args: &LowArgs, config: &Config) -> Limits {
 }
 
 /// Checks that a budget can be kept with a model (`agent-modes.md` 9.10).
-pub fn priced(limits: &Limits, model: &str) -> Result<(), CommandError> {
-    if limits.budget.is_none() || prices::of(model).is_some() {
+pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<(), CommandError> {
+    if limits.budget.is_none() || prices.is_some() {
         return Ok(());
     }
     let message = format!("the price of `{model}` is not known, so that a budget cannot be kept");
@@ -195,59 +197,6 @@ fn root(args: &LowArgs) -> Result<PathBuf, CommandError> {
     let bad = |why: &str| CommandError::new(ErrorCode::Usage, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;
     if path.is_dir() { Ok(path) } else { Err(bad("is not a directory")) }
-}
-
-/// Names of providers that are known, but not part of this version.
-const LATER_PROVIDERS: &[&str] = &["gemini", "codex", "agent-zero"];
-
-fn choose_model(args: &LowArgs, config: &Config) -> Result<(&'static ProviderFacts, Arc<str>), CommandError> {
-    // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
-    let known = |name: &str| catalog::provider(name).is_some() || LATER_PROVIDERS.contains(&name);
-    let (prefix, model) = match args.model.as_deref() {
-        Some(spec) => match spec.split_once(':') {
-            Some((provider, model)) if known(provider) => (Some(provider), Some(model)),
-            _ => (None, Some(spec)),
-        },
-        None => (None, None),
-    };
-    if let (Some(prefix), Some(flag)) = (prefix, args.provider.as_deref())
-        && prefix != flag
-    {
-        let message = format!("`--provider {flag}` and `--model {prefix}:...` name two providers");
-        return Err(CommandError::new(ErrorCode::Usage, message).hint("leave one of them out"));
-    }
-    let config_provider = config.text("provider").unwrap_or(PROVIDERS[0].name);
-    let name = prefix.or(args.provider.as_deref()).unwrap_or(config_provider);
-    let facts = catalog::provider(name).ok_or_else(|| {
-        let message = match LATER_PROVIDERS.contains(&name) {
-            true => format!("the provider `{name}` is not part of this version"),
-            false => format!("unknown provider `{name}`"),
-        };
-        let known: Vec<_> = PROVIDERS.iter().map(|facts| format!("`{}`", facts.name)).collect();
-        CommandError::new(ErrorCode::SettingInvalid, message).hint(format!("use {}", known.join(", ")))
-    })?;
-    // The configured model belongs to the configured provider.
-    let configured = config.text("model").filter(|_| config_provider == facts.name);
-    let model = model.or(configured).unwrap_or(facts.default_model).trim();
-    if model.is_empty() {
-        return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty")
-            .hint(format!("for example `{}`", facts.default_model)));
-    }
-    Ok((facts, model.into()))
-}
-
-fn base_url(provider: &ProviderFacts, config: &Config) -> Result<String, CommandError> {
-    let variable = std::env::var(provider.base_url_var).ok();
-    let given = [variable.as_deref(), config.text(provider.base_url_key)]
-        .into_iter()
-        .flatten()
-        .find(|value| !value.trim().is_empty());
-    match given {
-        Some(value) => provider
-            .parse_base_url(value)
-            .map_err(|error| CommandError::new(ErrorCode::SettingInvalid, error.to_string())),
-        None => Ok(provider.default_base_url.to_owned()),
-    }
 }
 
 fn system_prompt(

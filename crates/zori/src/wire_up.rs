@@ -19,9 +19,12 @@ use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::catalog::{Api, PROVIDERS};
+use zori_providers::gemini::{Credential, Gemini, GeminiOptions};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
+use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
+use zori_providers::quirks::Quirks;
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
@@ -30,7 +33,7 @@ use crate::clock::{SystemClock, SystemIds};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::exit::Exit;
-use crate::prices;
+use crate::model_choice::{Choice, Key};
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -74,7 +77,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
     let log = |id: &SessionId, lock| {
         let new = NewSession { root: settings.root.as_path().into(), parent: None };
         let writer = sessions.writer(id, new, settings.durability, lock);
-        boxed(writer.without_secret(settings.key.as_deref().unwrap_or_default()))
+        boxed(writer.without_secret(settings.choice.secret()))
     };
     let Some(id) = named else {
         let id = SystemIds.session();
@@ -131,21 +134,34 @@ fn left_out(id: &SessionId, records: u64) -> Option<String> {
 
 /// Returns the model that was chosen.
 pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> {
-    let facts = settings.provider;
-    let (base_url, key) = (settings.base_url.clone(), settings.key.clone());
+    let Choice { facts, base_url, key, .. } = &settings.choice;
+    let (facts, base_url) = (*facts, base_url.clone());
+    // Without a key the provider says so when it is asked; commands that cannot go on look before.
+    let key = key.as_ref().ok().cloned().flatten();
+    let secret = key.as_ref().map(|key| key.secret().to_owned());
     let (transport, limits, clock) = (transport()?, Limits::DEFAULT, Arc::new(SystemClock::new()));
     Ok(match facts.api {
         Api::Anthropic => {
+            let key = secret;
             Arc::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
         }
         Api::OpenAiChat(quirks) => {
-            let quirks = *quirks;
+            let (quirks, key) =
+                (Quirks { tools: settings.tool_style.unwrap_or(quirks.tools), ..*quirks }, secret);
             let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
             Arc::new(OpenAiChat::new(options))
         }
-        Api::OpenAiResponses | Api::Gemini => {
-            let message = format!("the provider `{}` is not part of this version", facts.name);
-            return Err(CommandError::new(ErrorCode::SettingInvalid, message));
+        Api::OpenAiResponses => {
+            let key = secret;
+            let options = OpenAiResponsesOptions { base_url, key, transport, limits, clock };
+            Arc::new(OpenAiResponses::new(options))
+        }
+        Api::Gemini => {
+            let credential = key.map(|key| match key {
+                Key::Api(key) => Credential::Key(key),
+                Key::Token(token) => Credential::Token(token),
+            });
+            Arc::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
         }
     })
 }
@@ -191,7 +207,7 @@ impl Session {
         let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings)?), cx.profile.dialect));
         let facts = SessionFacts {
             provider: provider.name().into(),
-            model: settings.model.clone(),
+            model: settings.choice.model.clone(),
             root: settings.root.as_path().into(),
             tools: tools.specs().iter().map(|spec| spec.name.clone()).collect(),
             resumed_messages: saved.history.len(),
@@ -203,12 +219,12 @@ impl Session {
             policy: Policy { mode: Mode::Yolo, roots: vec![settings.root.clone()], asker: Asker::Absent },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
-            pricing: Arc::new(prices::of),
+            pricing: Arc::new(settings.choice.pricing()),
             spent_before,
             session: saved.id,
             history: saved.history,
             settings: engine::Settings {
-                model: settings.model.clone(),
+                model: settings.choice.model.clone(),
                 system: settings.system.clone(),
                 max_tokens: settings.max_tokens,
                 temperature: settings.temperature,
@@ -256,11 +272,8 @@ fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
     Ok(TextRenderer::new(Box::new(out), Box::new(err), style))
 }
 
-/// Keys of providers that this version does not have: a child has no use for them either (DECISIONS 37).
-const OTHER_KEYS: [&str; 1] = ["GEMINI_API_KEY"];
-
 fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
-    let keys = PROVIDERS.iter().map(|provider| provider.key_var).chain(OTHER_KEYS).map(OsString::from);
+    let keys = PROVIDERS.iter().map(|provider| provider.key_var).map(OsString::from);
     let prefix = format!("{}_", cx.profile.name.to_uppercase());
     let own = std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.as_encoded_bytes();

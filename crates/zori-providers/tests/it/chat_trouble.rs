@@ -6,9 +6,9 @@ use zori_core::provider::Delivery;
 use zori_providers::quirks::ToolStyle;
 use zori_providers::replay::Exchange;
 
-use crate::anthropic_trouble::Endless;
 use crate::ask::{ask, fixture};
 use crate::chat_ask::{chat, chat_reply};
+use crate::endless::Endless;
 
 async fn reply(exchange: Exchange) -> String {
     chat_reply("openai_chat/x", exchange, Delivery::Streamed).await

@@ -170,9 +170,9 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
 
 fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
     if !name.is_empty() {
-        let provider = format!("{}:", chat.settings.provider.name);
+        let provider = format!("{}:", chat.settings.choice.facts.name);
         let name = name.strip_prefix(&provider).unwrap_or(name);
-        priced(&chat.settings.limits, name)?;
+        priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
         chat.session.engine.set_model(name);
     }
     let model = chat.session.engine.model().to_owned();
@@ -200,7 +200,7 @@ fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     let Totals { spent: Spent { usage, cost }, turns } = engine.totals();
     let saved = if chat.settings.save { "saved" } else { "not saved" };
     let lines = [
-        format!("Model:    {} ({})", engine.model(), chat.settings.provider.name),
+        format!("Model:    {} ({})", engine.model(), chat.settings.choice.facts.name),
         format!("Session:  {} ({saved})", chat.id),
         format!("Root:     {}", chat.settings.root.display()),
         format!("Messages: {}", engine.messages().len()),

@@ -161,7 +161,8 @@ fn without_a_key() {
     zori chat (type :q to quit)
     Model: claude-haiku-4-5
     Error: ANTHROPIC_API_KEY is not set
-    Hint: set it to your Anthropic API key
+    Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zori demo` shows what this program does without a key
     you> hi
     Error [auth]: ANTHROPIC_API_KEY is not set

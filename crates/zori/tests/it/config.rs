@@ -75,8 +75,38 @@ fn init_writes_every_key_as_a_comment() {
     # The same from a file, which wins; relative to this file.
     # system_prompt_file = "prompt.md"
 
-    # Another address for the provider.
+    # Another address for Anthropic.
     # anthropic_base_url = "https://api.anthropic.com"
+
+    # Another address for OpenAI.
+    # openai_base_url = "https://api.openai.com/v1"
+
+    # Another address for Gemini.
+    # gemini_base_url = "https://generativelanguage.googleapis.com/v1beta"
+
+    # Another address for OpenRouter.
+    # openrouter_base_url = "https://openrouter.ai/api/v1"
+
+    # Another address for GitHub Copilot.
+    # copilot_base_url = "https://api.githubcopilot.com"
+
+    # Another address for Ollama.
+    # ollama_base_url = "http://127.0.0.1:11434/v1"
+
+    # Another address for llama.cpp.
+    # llamacpp_base_url = "http://127.0.0.1:8080/v1"
+
+    # Another address for LM Studio.
+    # lmstudio_base_url = "http://127.0.0.1:1234/v1"
+
+    # Another address for vLLM.
+    # vllm_base_url = "http://127.0.0.1:8000/v1"
+
+    # Another address for any other server that speaks Chat Completions.
+    # compat_base_url = "http://127.0.0.1:8080/v1"
+
+    # How tools are offered over Chat Completions; prose: in the text, for models that know no others.
+    # tool_calls = "prose"
 
     # Time limit of one tool call in seconds; 0: none.
     # tool_timeout_secs = 120

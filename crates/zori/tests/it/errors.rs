@@ -212,7 +212,8 @@ fn no_key() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r"
     ------- stderr -------
     Error: ANTHROPIC_API_KEY is not set
-    Hint: set it to your Anthropic API key
+    Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zori demo` shows what this program does without a key
     [exit status: 8]
     ");

@@ -380,14 +380,14 @@ fn an_unknown_provider() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--provider", "acme"]), @r"
     ------- stderr -------
     Error: unknown provider `acme`
-    Hint: use `anthropic`, `openai`, `openrouter`, `copilot`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`
+    Hint: use one of `anthropic`, `openai`, `codex`, `gemini`, `openrouter`, `copilot`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`
     [exit status: 2]
     ");
     world.write(world.base().join("config.toml"), "provider = \"acme\"\n");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r"
     ------- stderr -------
     Error: unknown provider `acme`
-    Hint: use `anthropic`, `openai`, `openrouter`, `copilot`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`
+    Hint: use one of `anthropic`, `openai`, `codex`, `gemini`, `openrouter`, `copilot`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`
     [exit status: 2]
     ");
     assert_eq!(server.count(), 0);

@@ -13,6 +13,7 @@ mod output;
 mod processes;
 mod profiles;
 mod prompt;
+mod providers;
 mod resume;
 mod sessions;
 mod system_prompt;

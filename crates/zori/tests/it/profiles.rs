@@ -190,7 +190,8 @@ fn a_missing_key_does_not_end_the_chat() {
     zdx chat (type :q to quit)
     Model: claude-haiku-4-5
     Error: ANTHROPIC_API_KEY is not set
-    Hint: set it to your Anthropic API key
+    Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zdx demo` shows what this program does without a key
     you> Error [auth]: ANTHROPIC_API_KEY is not set
     you> Goodbye!

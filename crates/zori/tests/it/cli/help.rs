@@ -18,6 +18,7 @@ fn help() {
       exec      Run one prompt and print the answer
       demo      Watch a scripted model edit and test a small program; needs no key
       sessions  List, show and resume saved sessions
+      models    List and show the models there are
       config    Find or create the config file
 
     Options:
@@ -54,6 +55,7 @@ fn all_of_the_help() {
       exec      Run one prompt and print the answer
       demo      Watch a scripted model edit and test a small program; needs no key
       sessions  List, show and resume saved sessions
+      models    List and show the models there are
       config    Find or create the config file
 
     Options:

@@ -1,0 +1,259 @@
+//! Which model answers: provider, address, key and model, from flags, environment and config file (PROV-1 to PROV-9).
+//!
+//! When nobody chose, the provider whose key is set is used, else a server on this machine, and that is said
+//! (DECISIONS 3 and 35).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use zori_core::cost::Prices;
+use zori_core::transport::Transport;
+use zori_providers::catalog::{self, Api, PROVIDERS, ProviderFacts};
+use zori_providers::http::roots::Roots;
+use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_providers::local::{self, Found, Place};
+use zori_providers::quirks::{EffortField, KeyNeed};
+
+use crate::args::LowArgs;
+use crate::command_error::{CommandError, ErrorCode};
+use crate::config::Config;
+use crate::helper_program;
+use crate::ui::Ui;
+
+/// Who answers, and how it is asked.
+pub struct Choice {
+    /// The provider.
+    pub facts: &'static ProviderFacts,
+    /// Its address.
+    pub base_url: String,
+    /// The model.
+    pub model: Arc<str>,
+    /// The key, or why there is none.
+    pub key: Result<Option<Key>, String>,
+}
+
+impl Choice {
+    /// Returns what a model costs, if that is known. A local server's are free only as long as it is local.
+    pub fn prices(&self, model: &str) -> Option<Prices> {
+        prices(self.facts, &self.base_url, model)
+    }
+
+    /// Returns the same as a function that outlives the choice.
+    pub fn pricing(&self) -> impl Fn(&str) -> Option<Prices> + Send + Sync + 'static {
+        let (facts, base_url) = (self.facts, self.base_url.clone());
+        move |model| prices(facts, &base_url, model)
+    }
+
+    /// Says that a model is not in the catalogue where its name is almost that of one that is. It is used all the
+    /// same: providers have new models before we know them.
+    fn remark(&self, ui: &mut Ui) {
+        if self.facts.model(&self.model).is_none()
+            && let Some(near) = self.facts.nearest_model(&self.model)
+        {
+            ui.warn(&format!("the catalogue has no model `{}`; did you mean `{near}`?", self.model));
+        }
+    }
+
+    /// Says that a thinking level was asked for that cannot be told to the model.
+    pub fn remark_effort(&self, ui: &mut Ui) {
+        let silent = match self.facts.api {
+            Api::OpenAiChat(quirks) => quirks.effort == EffortField::Unsupported,
+            Api::Anthropic | Api::OpenAiResponses | Api::Gemini => false,
+        };
+        if silent {
+            ui.warn(&format!(
+                "{} cannot be told how much to think; the level has no effect",
+                self.facts.display
+            ));
+        } else if self.facts.model(&self.model).is_some_and(|model| !model.abilities.thinking) {
+            ui.warn(&format!("the model `{}` does not think; the level has no effect", self.model));
+        }
+    }
+
+    /// Returns the secret that must not get into files and messages; empty if there is none.
+    pub fn secret(&self) -> &str {
+        self.key.as_ref().ok().and_then(Option::as_ref).map_or("", Key::secret)
+    }
+}
+
+fn prices(facts: &ProviderFacts, base_url: &str, model: &str) -> Option<Prices> {
+    let host = base_url.split("://").nth(1).unwrap_or_default();
+    let here = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| host.starts_with(name));
+    if facts.is_local() && !here { None } else { facts.prices(model) }
+}
+
+/// What proves who asks.
+#[derive(Clone)]
+pub enum Key {
+    /// A key of the API.
+    Api(String),
+    /// An access token that a helper program printed.
+    Token(String),
+}
+
+impl Key {
+    /// Returns the secret itself.
+    pub fn secret(&self) -> &str {
+        match self {
+            Self::Api(text) | Self::Token(text) => text,
+        }
+    }
+}
+
+/// Chooses. What was found without being asked for is said.
+pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, CommandError> {
+    let asked = Asked::read(args, config)?;
+    let Some(name) = asked.provider else {
+        return nobody_chose(asked.model, config, ui);
+    };
+    let facts = catalog::provider(name).ok_or_else(|| unknown(name))?;
+    // The configured model belongs to the configured provider.
+    let configured = config.text("model").filter(|_| config_provider(config) == facts.name);
+    let model = asked.model.or(configured).unwrap_or(facts.default_model).trim();
+    if model.is_empty() {
+        return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty")
+            .hint(format!("for example `{}`", facts.default_model)));
+    }
+    let choice = Choice { facts, base_url: base_url(facts, config)?, model: model.into(), key: key(facts) };
+    choice.remark(ui);
+    Ok(choice)
+}
+
+/// What flags and config ask for.
+struct Asked<'a> {
+    provider: Option<&'a str>,
+    model: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    fn read(args: &'a LowArgs, config: &'a Config) -> Result<Self, CommandError> {
+        // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
+        let (prefix, model) = match args.model.as_deref() {
+            Some(spec) => match spec.split_once(':') {
+                Some((provider, model)) if catalog::provider(provider).is_some() => {
+                    (Some(provider), Some(model))
+                }
+                _ => (None, Some(spec)),
+            },
+            None => (None, None),
+        };
+        let flag = args.provider.as_deref();
+        if let (Some(prefix), Some(flag)) = (prefix, flag)
+            && prefix != flag
+        {
+            let message = format!("`--provider {flag}` and `--model {prefix}:...` name two providers");
+            return Err(CommandError::new(ErrorCode::Usage, message).hint("leave one of them out"));
+        }
+        let chosen = config.text("provider").is_some() || config.text("model").is_some() || model.is_some();
+        let provider = prefix.or(flag).or(chosen.then(|| config_provider(config)));
+        Ok(Self { provider, model })
+    }
+}
+
+fn config_provider(config: &Config) -> &str {
+    config.text("provider").unwrap_or(PROVIDERS[0].name)
+}
+
+/// Takes the first provider whose key is set, else a local server, else the default one without a key.
+fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Choice, CommandError> {
+    let keyed =
+        PROVIDERS.iter().find(|facts| facts.api.key_need() == KeyNeed::Required && variable(facts).is_some());
+    let facts = match keyed {
+        Some(facts) => facts,
+        None => match local_servers(config).into_iter().next() {
+            Some(found) => return Ok(use_local(found, ui)),
+            None => &PROVIDERS[0],
+        },
+    };
+    let model = model.unwrap_or(facts.default_model);
+    if facts.name != PROVIDERS[0].name {
+        let (display, var) = (facts.display, facts.key_var);
+        ui.say(&format!("Using {display} with the model `{model}`, because {var} is set"));
+    }
+    Ok(Choice { facts, base_url: base_url(facts, config)?, model: model.into(), key: key(facts) })
+}
+
+fn use_local(found: Found, ui: &mut Ui) -> Choice {
+    let Found { facts, base_url, models } = found;
+    let model = models.into_iter().next().unwrap_or_else(|| facts.default_model.to_owned());
+    ui.say(&format!(
+        "Using {} at {base_url} with the model `{model}`: no provider was chosen and no key is set",
+        facts.display
+    ));
+    Choice { facts, base_url, model: model.into(), key: Ok(None) }
+}
+
+/// Looks for servers on this machine, where they usually are or where their settings say. Takes 300 ms at most.
+pub fn local_servers(config: &Config) -> Vec<Found> {
+    let places: Vec<Place> = local::usual_places()
+        .into_iter()
+        .map(|place| Place { port: configured_port(place.facts, config).unwrap_or(place.port), ..place })
+        .collect();
+    let options = HttpOptions { roots: Roots::embedded(), proxies: Proxies::None };
+    let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(options));
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() else {
+        return Vec::new();
+    };
+    let uid = rustix::process::getuid().as_raw();
+    let search = local::discover(&transport, &places, Path::new("/proc/net"), uid, local::MAX_SEARCH);
+    runtime.block_on(search)
+}
+
+fn configured_port(facts: &ProviderFacts, config: &Config) -> Option<u16> {
+    let url = base_url(facts, config).ok()?;
+    url.strip_prefix("http://127.0.0.1:")?.split('/').next()?.parse().ok()
+}
+
+fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, CommandError> {
+    let variable = std::env::var(facts.base_url_var).ok();
+    let given = [variable.as_deref(), config.text(facts.base_url_key)]
+        .into_iter()
+        .flatten()
+        .find(|value| !value.trim().is_empty());
+    match given {
+        Some(value) => facts
+            .parse_base_url(value)
+            .map_err(|error| CommandError::new(ErrorCode::SettingInvalid, error.to_string())),
+        None => Ok(facts.default_base_url.to_owned()),
+    }
+}
+
+fn variable(facts: &ProviderFacts) -> Option<String> {
+    std::env::var(facts.key_var).ok().filter(|key| !key.trim().is_empty())
+}
+
+/// Finds the key. Helper programs are asked only where no variable has one, and only for the provider in use.
+fn key(facts: &ProviderFacts) -> Result<Option<Key>, String> {
+    if let Some(key) = variable(facts) {
+        return Ok(Some(Key::Api(key)));
+    }
+    let programs: &[&[&str]] = match facts.name {
+        "gemini" => &[
+            &["gcloud", "auth", "print-access-token"],
+            &["gcloud", "auth", "application-default", "print-access-token"],
+        ],
+        "copilot" => &[&["gh", "auth", "token"]],
+        _ => &[],
+    };
+    let mut why = format!("{} is not set", facts.key_var);
+    for program in programs {
+        match helper_program::ask(program) {
+            Ok(token) => return Ok(Some(Key::Token(token))),
+            Err(error) => why = format!("{} is not set, and {error}", facts.key_var),
+        }
+    }
+    match facts.api.key_need() {
+        KeyNeed::Optional => Ok(None),
+        KeyNeed::Required => Err(why),
+    }
+}
+
+/// Returns the error for a provider that is none.
+pub fn unknown(name: &str) -> CommandError {
+    let known: Vec<_> = PROVIDERS.iter().map(|facts| format!("`{}`", facts.name)).collect();
+    let error = CommandError::new(ErrorCode::SettingInvalid, format!("unknown provider `{name}`"));
+    match catalog::nearest_provider(name) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("use one of {}", known.join(", "))),
+    }
+}
