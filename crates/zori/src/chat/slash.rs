@@ -4,10 +4,11 @@ use zori_core::cost::{MicroUsd, Spent};
 use zori_core::message::{Block, Role};
 use zori_core::text;
 use zori_engine::engine::Totals;
+use zori_providers::catalog;
 use zori_store::SessionDir;
 
 use super::Chat;
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::latest_session;
 use crate::settings::{parse_session, priced};
 use crate::wire_up::Open;
@@ -170,8 +171,20 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
 
 fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
     if !name.is_empty() {
-        let provider = format!("{}:", chat.settings.choice.facts.name);
-        let name = name.strip_prefix(&provider).unwrap_or(name);
+        let own = chat.settings.choice.facts.name;
+        let name = match name.split_once(':') {
+            Some((provider, rest)) if provider == own => rest,
+            // A chat keeps its provider: what another one's models said cannot be sent to all of them.
+            Some((provider, _)) if catalog::provider(provider).is_some() => {
+                let message = format!("this chat is with `{own}`");
+                let command =
+                    format!("`{} sessions resume {} --model {name}`", chat.cx.profile.name, chat.id);
+                return Err(
+                    CommandError::new(ErrorCode::Usage, message).hint(format!("leave it and run {command}"))
+                );
+            }
+            _ => name,
+        };
         priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
         chat.session.engine.set_model(name);
     }

@@ -494,3 +494,21 @@ fn the_end_of_its_time() {
     [exit status: 10]
     ");
 }
+
+/// A model of another provider is not sent to this one under its full name.
+#[test]
+fn a_chat_keeps_its_provider() {
+    let (world, model) = with_model([anthropic::text("Hello.")]);
+    let mut pty = chat(&world, &["--no-save", "--session", "s"]);
+    type_line(&mut pty, 1, "/model openai:gpt-5.4");
+    type_line(&mut pty, 2, "/model anthropic:claude-sonnet-4-5");
+    type_line(&mut pty, 3, ":q");
+    let drawn = over(pty);
+    assert!(drawn.contains("Error: this chat is with `anthropic`\n"), "{drawn}");
+    assert!(
+        drawn.contains("Hint: leave it and run `zori sessions resume s --model openai:gpt-5.4`\n"),
+        "{drawn}"
+    );
+    assert!(drawn.contains("Model: claude-sonnet-4-5\n"), "{drawn}");
+    assert_eq!(model.count(), 0);
+}
