@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use zori_core::BoxFuture;
-use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Provider, Request};
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
 use crate::catalog::{self, ProviderFacts};
-use crate::{answer, failure};
+use crate::{answer, failure, key};
 
 /// The provider's name; also marks the blocks that only it understands.
 pub const NAME: &str = "anthropic";
@@ -60,11 +60,7 @@ impl Anthropic {
 
     fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
         let facts = Self::facts();
-        let auth = |text: String| ProviderFailure::new(FailureKind::Auth, text);
-        let key = self.options.key.as_deref().ok_or_else(|| auth(format!("{} is not set", facts.key_var)))?;
-        if !key.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(auth(format!("{} has characters that no key has", facts.key_var)));
-        }
+        let key = key::usable(self.options.key.as_deref(), facts.key_var)?;
         let max_tokens = facts.max_tokens(request.model, request.max_tokens);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
         Ok(HttpRequest {

@@ -21,7 +21,7 @@ use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
 use crate::catalog::gemini::FACTS;
-use crate::{answer, failure};
+use crate::{answer, failure, key};
 
 /// The provider's name; also marks the signatures that only it understands.
 pub const NAME: &str = "gemini";
@@ -87,22 +87,21 @@ impl Gemini {
     }
 
     fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
-        let auth = |text: String| ProviderFailure::new(FailureKind::Auth, text);
-        let credential =
-            self.options.credential.as_ref().ok_or_else(|| auth(format!("{} is not set", FACTS.key_var)))?;
-        let secret = credential.secret();
-        if secret.is_empty() || !secret.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(auth(match credential {
-                Credential::Key(_) => format!("{} has characters that no key has", FACTS.key_var),
-                Credential::Token(_) => "the access token has characters that no token has".to_owned(),
-            }));
-        }
+        let name = match &self.options.credential {
+            Some(Credential::Token(_)) => "the access token",
+            Some(Credential::Key(_)) | None => FACTS.key_var,
+        };
+        let credential = self.options.credential.as_ref();
+        key::usable(credential.map(Credential::secret), name)?;
         let max_tokens = FACTS.max_tokens(request.model, request.max_tokens);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
         Ok(HttpRequest {
             method: Method::Post,
             url: self.url(request)?,
-            headers: vec![("content-type", "application/json".to_owned()), credential.header()],
+            headers: [("content-type", "application/json".to_owned())]
+                .into_iter()
+                .chain(credential.map(Credential::header))
+                .collect(),
             body: Bytes::from(body),
             limits: self.options.limits,
             redirects: Redirects::SameOrigin,

@@ -13,6 +13,7 @@ mod encoded;
 pub mod failure;
 pub mod gemini;
 pub mod http;
+mod key;
 mod linger;
 pub mod local;
 pub mod models;

@@ -21,7 +21,7 @@ use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 use crate::catalog::{ProviderFacts, SERVED};
 use crate::quirks::{KeyNeed, Quirks, ToolStyle};
 use crate::text_tools::Scanner;
-use crate::{answer, failure, models};
+use crate::{answer, failure, key, models};
 
 /// What a provider is made from.
 #[derive(Clone)]
@@ -59,17 +59,10 @@ impl OpenAiChat {
 
     fn headers(&self) -> Result<Vec<(&'static str, String)>, ProviderFailure> {
         let OpenAiChatOptions { facts, quirks, key, .. } = &self.options;
-        let auth = |text: String| ProviderFailure::new(FailureKind::Auth, text);
         let mut headers = vec![("content-type", "application/json".to_owned())];
-        match key.as_deref() {
-            Some(key) if !key.bytes().all(|b| b.is_ascii_graphic()) => {
-                return Err(auth(format!("{} has characters that no key has", facts.key_var)));
-            }
-            Some(key) => headers.push(("authorization", format!("Bearer {key}"))),
-            None if quirks.key == KeyNeed::Required => {
-                return Err(auth(format!("{} is not set", facts.key_var)));
-            }
-            None => {}
+        if key.is_some() || quirks.key == KeyNeed::Required {
+            let key = key::usable(key.as_deref(), facts.key_var)?;
+            headers.push(("authorization", format!("Bearer {key}")));
         }
         headers.extend(quirks.headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
         Ok(headers)

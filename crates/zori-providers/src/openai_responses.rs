@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use zori_core::BoxFuture;
-use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Provider, Request};
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
-use crate::{answer, failure};
+use crate::{answer, failure, key};
 
 /// The provider's name; also marks the reasoning that only it understands.
 pub const NAME: &str = "openai";
@@ -54,11 +54,7 @@ impl OpenAiResponses {
     }
 
     fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
-        let auth = |text: String| ProviderFailure::new(FailureKind::Auth, text);
-        let key = self.options.key.as_deref().ok_or_else(|| auth(format!("{KEY_VAR} is not set")))?;
-        if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(auth(format!("{KEY_VAR} has characters that no key has")));
-        }
+        let key = key::usable(self.options.key.as_deref(), KEY_VAR)?;
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request);
         Ok(HttpRequest {
             method: Method::Post,

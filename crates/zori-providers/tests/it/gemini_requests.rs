@@ -131,7 +131,7 @@ async fn without_a_usable_credential_nothing_is_sent() {
         ),
         (
             Some(Credential::Token(String::new())),
-            "refused auth: the access token has characters that no token has",
+            "refused auth: the access token has characters that no key has",
         ),
     ] {
         let transport = Arc::new(ReplayTransport::default());
