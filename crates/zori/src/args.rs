@@ -69,7 +69,7 @@ pub enum Parsed {
 pub fn parse(profile: &Profile, argv: &[OsString]) -> Result<Parsed, CommandError> {
     let (argv, shown) = take_all(profile, argv);
     let mut root = build(profile, shown);
-    let matches = match root.try_get_matches_from_mut(argv) {
+    let matches = match root.try_get_matches_from_mut(with_exec(&argv)) {
         Ok(matches) => matches,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             return Ok(Parsed::Help(error.to_string()));
@@ -100,10 +100,45 @@ pub fn parse(profile: &Profile, argv: &[OsString]) -> Result<Parsed, CommandErro
     for flag in GLOBAL.iter().chain(command.flags) {
         flag.read(deepest, &mut args).map_err(|why| CommandError::new(ErrorCode::Usage, why))?;
     }
+    if !path.is_empty()
+        && let Some(prompt) = matches.get_one::<String>("prompt")
+    {
+        // `-p` before the command belongs to it, if it takes one.
+        let taken = command.flags.iter().any(|flag| flag.long == flags::PROMPT.long);
+        if !taken || args.prompt.as_ref().is_some_and(|inner| inner != prompt) {
+            let message = format!("`-p` before `{}` has no meaning", path.join(" "));
+            return Err(
+                CommandError::new(ErrorCode::Usage, message).hint("give one prompt, after the command")
+            );
+        }
+        args.prompt = Some(prompt.clone());
+    }
     if !command.args.is_empty() && !path.is_empty() {
         args.positionals = deepest.get_many::<String>("args").into_iter().flatten().cloned().collect();
     }
     Ok(Parsed::Run(command, Box::new(args)))
+}
+
+/// Puts `exec` before arguments that end in a lone `-` and name no command: `zori -p TEXT -` is `zori exec -p TEXT -`.
+fn with_exec(argv: &[OsString]) -> Vec<OsString> {
+    let commands = || COMMANDS.iter().filter_map(|command| command.path.first());
+    let mut argv = argv.to_vec();
+    let lone = argv.len() > 2 && argv[argv.len() - 1] == "-" && !takes_value(&argv[argv.len() - 2]);
+    if lone && !argv.iter().any(|arg| commands().any(|name| arg == name)) {
+        argv.insert(1, "exec".into());
+    }
+    argv
+}
+
+/// Returns whether an argument is a flag whose value comes next.
+fn takes_value(arg: &OsString) -> bool {
+    let arg = arg.to_str().unwrap_or_default();
+    let flags = || GLOBAL.iter().chain([&flags::PROMPT]).filter(|flag| flag.value.is_some());
+    match (arg.strip_prefix("--"), arg.strip_prefix('-')) {
+        (Some(long), _) => flags().any(|flag| flag.long == long || flag.aliases.contains(&long)),
+        (None, Some(short)) => flags().any(|flag| flag.short.is_some_and(|s| short == s.to_string())),
+        (None, None) => false,
+    }
 }
 
 /// What a call without a command means (DECISIONS 6, 19, 23).

@@ -4,10 +4,12 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a program may take.
 const LIMIT: Duration = Duration::from_secs(10);
+/// How often its end is looked for, once its output has ended.
+const TICK: Duration = Duration::from_millis(5);
 
 /// Runs the program and returns what it printed. An error is the second half of a sentence.
 pub fn ask(argv: &[&str]) -> Result<String, String> {
@@ -27,12 +29,21 @@ pub fn ask(argv: &[&str]) -> Result<String, String> {
         // Nobody listens any more when the time is up.
         let _ = sender.send(read.map(|_| text));
     });
-    let Ok(printed) = receiver.recv_timeout(LIMIT) else {
+    let until = Instant::now() + LIMIT;
+    let printed = receiver.recv_timeout(LIMIT).ok();
+    // Its end may come after that of its output, and has to come in the same time.
+    let status = loop {
+        match child.try_wait().map_err(|error| format!("`{line}` was lost: {error}"))? {
+            Some(status) => break Some(status),
+            None if Instant::now() >= until => break None,
+            None => std::thread::sleep(TICK),
+        }
+    };
+    let (Some(printed), Some(status)) = (printed, status) else {
         let _ = child.kill();
         let _ = child.wait();
         return Err(format!("`{line}` did not answer within {} seconds", LIMIT.as_secs()));
     };
-    let status = child.wait().map_err(|error| format!("`{line}` was lost: {error}"))?;
     let token = printed.map_err(|error| format!("`{line}` printed no text: {error}"))?.trim().to_owned();
     match status.success() {
         true if token.is_empty() => Err(format!("`{line}` printed nothing")),

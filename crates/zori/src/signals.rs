@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iter;
@@ -15,6 +16,9 @@ use zori_core::outcome::CancelCause;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
 use crate::timeout::Timeout;
+
+/// How long a turn may take to end after SIGTERM or SIGHUP. It cannot hear them while nobody reads its output.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What has been signalled, and who wants to know.
 pub struct Signals {
@@ -39,7 +43,7 @@ enum Listener {
     Nobody,
     /// A turn runs.
     Turn(mpsc::Sender<Input>),
-    /// The line editor waits for keys: a signal that ends the program must restore the terminal itself.
+    /// A line is awaited: a signal ends the program, and must restore the terminal itself.
     Editor(fn()),
 }
 
@@ -56,17 +60,22 @@ impl Signals {
             leaving: AtomicBool::new(false),
             listener: Mutex::new(Listener::Nobody),
         });
-        // The order matters: the second SIGINT must find the flag set by the first one.
-        let code = i32::from(Exit::Interrupted.code());
-        let flag = &shared.interrupted;
-        signal_hook::flag::register_conditional_shutdown(SIGINT, code, flag.clone()).map_err(failed)?;
-        signal_hook::flag::register(SIGINT, flag.clone()).map_err(failed)?;
+        // What our parent ignores, such as SIGHUP below `nohup`, stays ignored.
+        let ignored = ignored_signals();
+        let heard = |signal: &i32| *signal == SIGTERM || ignored & (1 << (signal - 1)) == 0;
+        if heard(&SIGINT) {
+            // The order matters: the second SIGINT must find the flag set by the first one.
+            let code = i32::from(Exit::Interrupted.code());
+            let flag = &shared.interrupted;
+            signal_hook::flag::register_conditional_shutdown(SIGINT, code, flag.clone()).map_err(failed)?;
+            signal_hook::flag::register(SIGINT, flag.clone()).map_err(failed)?;
+        }
         // A file-size limit is then an error of the write (FS-4) and not the end of the program. A handler, unlike
         // ignoring the signal, is not inherited by children.
         signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
         // A parent that ignores SIGCHLD hands that down, and then no exit code of a child can be had.
         signal_hook::flag::register(SIGCHLD, Arc::default()).map_err(failed)?;
-        let mut signals = Iter::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+        let mut signals = Iter::new([SIGINT, SIGTERM, SIGHUP].iter().filter(|s| heard(s))).map_err(failed)?;
         let thread = shared.clone();
         std::thread::Builder::new()
             .name("signals".into())
@@ -89,6 +98,8 @@ impl Signals {
 
     /// Sends cancels to a turn until the guard is dropped. What came before the turn is sent at once.
     pub fn listen(&self, inputs: mpsc::Sender<Input>) -> Listening<'_> {
+        // The listener first: a signal that comes after the flags were looked at must find it.
+        self.shared.set(Listener::Turn(inputs.clone()));
         let ending = self.shared.ending.load(Ordering::Relaxed);
         if ending != 0 {
             // The channel is new and has room.
@@ -98,11 +109,11 @@ impl Signals {
         } else if self.shared.interrupted.load(Ordering::Relaxed) {
             let _ = inputs.try_send(Input::Cancel(CancelCause::User));
         }
-        self.shared.set(Listener::Turn(inputs));
         Listening { signals: self }
     }
 
-    /// Lets SIGTERM and SIGHUP end the program while the line editor waits; `restore` puts the terminal right.
+    /// Lets every signal end the program while a line is awaited; `restore` puts the terminal right. Ctrl-C in the
+    /// line editor is a key and no signal.
     pub fn while_editing(&self, restore: fn()) -> Listening<'_> {
         self.shared.set(Listener::Editor(restore));
         Listening { signals: self }
@@ -183,12 +194,18 @@ impl Shared {
             Listener::Turn(inputs) => {
                 // A full channel has a cancel in it already, or a turn that reads it soon.
                 let _ = inputs.try_send(Input::Cancel(cause(signal)));
+                if signal != SIGINT {
+                    // It goes with a program that ends by itself; without it the turn has only its own word.
+                    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+                        std::thread::sleep(GRACE);
+                        die(signal);
+                    });
+                }
             }
-            Listener::Editor(restore) if signal != SIGINT => {
+            Listener::Editor(restore) => {
                 restore();
                 die(signal);
             }
-            Listener::Editor(_) => {}
         }
     }
 }
@@ -197,7 +214,15 @@ fn die(signal: i32) {
     if signal == SIGHUP {
         let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
     }
-    std::process::exit(i32::from(Exit::Terminated.code()));
+    let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
+    std::process::exit(i32::from(exit.code()));
+}
+
+/// Returns the signals our parent had us ignore, as a mask; none where the system does not tell.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn cause(signal: i32) -> CancelCause {

@@ -3,6 +3,7 @@
 //! One thread waits. A turn under way is cancelled, so that it ends cleanly; anything else has nothing to lose and is
 //! ended on the spot: reading standard input, a slow disk, a line that nobody types.
 
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use crate::ui::Ui;
 const UTILITY: Duration = Duration::from_secs(30);
 /// So long a turn may take to end cleanly; a command that does not want to go is killed after two seconds.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long the last line may take to be written.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The longest time that can be asked for: what a year has, roughly.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
@@ -83,8 +86,15 @@ fn over(turns: &Mutex<Option<Deadline>>, time: Duration, profile: &Profile) {
         ErrorCode::Timeout,
         format!("the command was not done within {time:?} (`--timeout`)"),
     );
-    let exit = Ui::standard().report(&error);
-    std::process::exit(i32::from(profile.exit_code(exit)));
+    let code = profile.exit_code(error.code.exit());
+    // Whoever stopped reading our output may have stopped reading this, too.
+    let (done, told) = mpsc::channel();
+    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+        Ui::standard().report(&error);
+        let _ = done.send(());
+    });
+    let _ = told.recv_timeout(LAST_WORDS);
+    std::process::exit(i32::from(code));
 }
 
 #[cfg(test)]

@@ -82,6 +82,8 @@ impl Editor {
             match signal {
                 Ok(Signal::Success(text)) => {
                     self.leaving = None;
+                    // Now, and not when the chat ends: a closed terminal ends it without a word.
+                    let _ = self.inner.sync_history();
                     return Ok(Line::Text(unfold(&text)));
                 }
                 Ok(Signal::CtrlD) => return Ok(Line::End),

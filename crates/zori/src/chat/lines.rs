@@ -43,7 +43,9 @@ impl Lines {
                 let mut err = std::io::stderr();
                 let _ = err.write_all(b"you> ").and_then(|()| err.flush());
                 let mut line = Vec::new();
+                let waiting = signals.while_editing(|| {});
                 let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+                drop(waiting);
                 let failed = |why: String| CommandError::new(ErrorCode::Io, why);
                 match read.map_err(|error| failed(format!("cannot read standard input: {error}")))? {
                     0 => Ok(Line::End),

@@ -185,6 +185,9 @@ fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
             }
             _ => name,
         };
+        if name.trim().is_empty() {
+            return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty"));
+        }
         priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
         chat.session.engine.set_model(name);
     }

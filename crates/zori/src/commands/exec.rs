@@ -24,7 +24,10 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
     let signals = Signals::install(cx.timeout.as_ref())?;
-    let settings = Settings::resolve(cx, args)?;
+    let settings = Settings::resolve(cx, args);
+    // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
+    signals.check()?;
+    let settings = settings?;
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);
     }

@@ -58,7 +58,13 @@ pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
 
 /// Goes on with a session: a chat, or one turn with `-p`.
 pub fn resume(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    let named = args.positionals.first().or(args.session.as_ref());
+    let named = match (args.positionals.first(), &args.session) {
+        (Some(id), Some(flag)) if id != flag => {
+            let message = format!("`--session {flag}` and `{id}` name two sessions");
+            return Err(CommandError::new(ErrorCode::Usage, message).hint("leave one of them out"));
+        }
+        (id, flag) => id.or(flag.as_ref()),
+    };
     let id = named.map(|text| parse_session(text)).transpose()?;
     let sessions = directory(cx)?;
     let id = match id {

@@ -349,3 +349,37 @@ fn an_argument_that_is_no_text() {
     [exit status: 2]
     ");
 }
+
+/// A prompt before the command is not lost; where a command takes none, that is said.
+#[test]
+fn a_prompt_before_the_command() {
+    let (world, model) = with_model([anthropic::text("Hello.")]);
+    world.run_with_stdin(&["-p", "hi", "exec", "--no-save"], "and this").success();
+    assert_eq!(model.request(0).conversation(), "user: hi\n\nand this\n");
+    insta::assert_snapshot!(world.run(&["-p", "hi", "sessions", "list"]), @"
+    ------- stderr -------
+    Error: `-p` before `sessions list` has no meaning
+    Hint: give one prompt, after the command
+    [exit status: 2]
+    ");
+}
+
+/// DECISIONS 6 and 22: what `exec` takes, the bare call with a prompt takes too.
+#[test]
+fn a_lone_dash_without_a_command() {
+    let (world, model) = with_model(["a", "b"].map(anthropic::text));
+    world.run_with_stdin(&["--no-save", "-p", "hi", "-"], "from the pipe").success();
+    assert_eq!(model.request(0).conversation(), "user: hi\n\nfrom the pipe\n");
+    world.run_with_stdin(&["--no-save", "-p", "-"], "all of it").success();
+    assert_eq!(model.request(1).conversation(), "user: all of it\n");
+}
+
+#[test]
+fn two_sessions_to_resume() {
+    insta::assert_snapshot!(world().run(&["sessions", "resume", "--session", "a", "b"]), @"
+    ------- stderr -------
+    Error: `--session a` and `b` name two sessions
+    Hint: leave one of them out
+    [exit status: 2]
+    ");
+}

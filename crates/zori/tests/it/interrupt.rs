@@ -13,7 +13,7 @@ use zori_testkit::running::{Running, Stdin, Stdout};
 
 use crate::processes::{pids, wait_until_gone};
 use crate::sessions::{exec_in, only_session, saved};
-use crate::world::{with_model, world};
+use crate::world::{in_shell, with_model, world};
 
 /// Waits for the end of a run that was just signalled, which has to come soon.
 #[expect(clippy::print_stdout, reason = "what was measured is for whoever reads the test's output")]
@@ -249,4 +249,33 @@ fn an_interrupted_session_goes_on() {
         "user: one\nuser: two\n",
         "SES-10: `interrupted` is not sent"
     );
+}
+
+/// What the parent ignores stays ignored, as `nohup` wants it.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_ignored_hangup_is_ignored() {
+    let gate = Gate::new();
+    let reply = anthropic::text("Still here.").reply().wait_after(1, &gate);
+    let (world, model) = with_model([reply]);
+    let command = in_shell(&world, "trap '' HUP; exec \"$0\" \"$@\"", &["exec", "--no-save", "-p", "hi"]);
+    let mut run = world.start(command, Stdin::Null, Stdout::Captured);
+    run.wait_until("a request", |_| model.count() == 1);
+    run.hang_up();
+    gate.open();
+    let output = run.finish();
+    assert_eq!((output.code(), output.stdout().as_str()), (Some(0), "Still here.\n"), "{output}");
+}
+
+/// A turn that writes to a pipe nobody reads cannot hear the signal; it ends all the same.
+#[test]
+fn sigterm_while_nobody_reads() {
+    let (world, model) = with_model([anthropic::text(&"x".repeat(300_000))]);
+    let (_reader, writer) = std::io::pipe().unwrap();
+    let file = std::fs::File::from(std::os::fd::OwnedFd::from(writer));
+    let command = world.cmd(&["exec", "--no-save", "-p", "hi"]);
+    let mut run = world.start(command, Stdin::Null, Stdout::File(file));
+    run.wait_until("a request", |_| model.count() == 1);
+    run.terminate();
+    assert_eq!(run.finish().code(), Some(143));
 }
