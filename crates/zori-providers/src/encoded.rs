@@ -3,6 +3,7 @@
 //! A message is encoded when it is first seen; the bytes are kept with the `Arc` they came from. A step of a turn
 //! therefore costs its new messages and one copy, and the bytes in front of them stay the same (L-10).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -100,9 +101,60 @@ pub(crate) fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(out, value).expect("strings, numbers and JSON are written to memory");
 }
 
+/// Returns an id of at most `max` characters, and not an empty one: another provider's may be either. Ids differ at
+/// their ends.
+pub(crate) fn wire_id(id: &str, max: usize) -> &str {
+    let start = id.char_indices().rev().nth(max - 1).map_or(0, |(at, _)| at);
+    if id.is_empty() { "_" } else { &id[start..] }
+}
+
+/// How long every API lets a tool's name be.
+const MAX_NAME: usize = 64;
+
+/// Returns a call's name as every API accepts it. A model may have called anything, and one name that is refused
+/// would make every later request fail.
+pub(crate) fn wire_name(name: &str) -> Cow<'_, str> {
+    let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(at, _)| at);
+    wire_word(&name[..end])
+}
+
+/// Returns a word of letters, digits, `_` and `-`, with `_` for everything else and for nothing.
+pub(crate) fn wire_word(word: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if word.is_empty() {
+        return Cow::Borrowed("_");
+    }
+    if word.chars().all(fits) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(word.chars().map(|c| if fits(c) { c } else { '_' }).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_keep_their_ends() {
+        for (id, sent) in [("", "_"), ("a", "a"), ("abc", "abc"), ("abcd", "bcd"), ("aébc", "ébc")] {
+            assert_eq!(wire_id(id, 3), sent, "{id}");
+        }
+    }
+
+    #[test]
+    fn names_become_what_every_api_accepts() {
+        let long = "n".repeat(64);
+        for (name, sent) in [
+            ("read", "read"),
+            ("Web_fetch-2", "Web_fetch-2"),
+            ("", "_"),
+            ("functions.read", "functions_read"),
+            ("größe 日", "gr__e__"),
+            (&format!("{long}é"), &long),
+        ] {
+            assert_eq!(wire_name(name), sent, "{name}");
+        }
+    }
 
     /// Brings the history up to date and returns which messages had to be encoded.
     fn encoded(history: &mut EncodedHistory<usize>, messages: &[Arc<Message>]) -> Vec<String> {

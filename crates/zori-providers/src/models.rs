@@ -12,7 +12,8 @@ use crate::failure::{self, BodyEnd};
 /// How much of a list is read.
 const MAX_LIST: usize = 4 * 1024 * 1024;
 
-/// Asks for the list; the ids come in the server's order. `now` reads the dates in `Retry-After`.
+/// Asks for the list; the ids come in the server's order, those last that no conversation is had
+/// with. `now` reads the dates in `Retry-After`.
 pub async fn list(
     transport: &dyn Transport,
     base_url: &str,
@@ -53,7 +54,16 @@ struct Entry {
 fn read(body: &[u8]) -> Result<Vec<String>, ProviderFailure> {
     let list: List = parse(utf8(body)?)?;
     let ids = list.data.unwrap_or_default().into_iter().map(|entry| entry.id);
-    Ok(ids.filter(|id| !id.trim().is_empty()).collect())
+    let mut ids: Vec<_> = ids.filter(|id| !id.trim().is_empty()).collect();
+    // The first one is asked where none is named, and it has to be one that answers. The sort is stable.
+    ids.sort_by_key(|id| !converses(id));
+    Ok(ids)
+}
+
+/// Returns whether the model is made to talk, as far as its name says.
+fn converses(id: &str) -> bool {
+    let id = id.to_ascii_lowercase();
+    !id.contains("embed") && !id.contains("rerank")
 }
 
 #[cfg(test)]
@@ -66,6 +76,10 @@ mod tests {
         assert_eq!(
             ids(r#"{"object":"list","data":[{"id":"a"},{"id":" "},{"id":"b","x":1}]}"#),
             Ok(vec!["a".into(), "b".into()])
+        );
+        assert_eq!(
+            ids(r#"{"data":[{"id":"Nomic-Embed-text"},{"id":"z"},{"id":"bge-ReRanker"},{"id":"a"}]}"#),
+            Ok(["z", "a", "Nomic-Embed-text", "bge-ReRanker"].map(String::from).into())
         );
         assert_eq!(ids(r#"{"object":"list","data":null}"#), Ok(vec![]));
         assert_eq!(

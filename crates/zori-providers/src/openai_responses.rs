@@ -5,7 +5,7 @@
 //! reasoning comes encrypted and goes back with the history. The fixtures are in `fixtures/openai_responses`.
 
 mod decode;
-mod effort;
+pub(crate) mod effort;
 mod encode;
 mod wire;
 

@@ -1,6 +1,10 @@
 //! Where servers that speak Chat Completions differ, as data: one row each. `openai_chat` asks the row and never
 //! the server's name; a server with other habits is a row, not a branch.
 
+use zori_core::provider::Effort;
+
+use crate::openai_responses::effort;
+
 /// How one kind of server wants its requests and gives its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
@@ -54,10 +58,24 @@ pub enum SystemRole {
 pub enum EffortField {
     /// Not at all: the server documents no such field.
     Unsupported,
+    /// `"reasoning_effort":"low"`, in the words each of OpenAI's models knows and only where the model takes it:
+    /// those that do not think refuse the field, and the newer ones refuse it beside tools.
+    OpenAi,
     /// `"reasoning_effort":"low"`; `none` is not understood by all models, so that `off` sends nothing.
     ReasoningEffort,
     /// `"reasoning":{"effort":"low"}`, with `none` and `xhigh` at the ends.
     ReasoningObject,
+}
+
+impl EffortField {
+    /// Returns whether a level asked for gets to this model while it has tools.
+    pub fn reaches(self, model: &str) -> bool {
+        match self {
+            Self::Unsupported => false,
+            Self::OpenAi => effort::chat_level(model, Some(Effort::High), true).is_some_and(|w| w != "none"),
+            Self::ReasoningEffort | Self::ReasoningObject => true,
+        }
+    }
 }
 
 /// What of a reply's reasoning is sent back with the next request.
@@ -65,7 +83,7 @@ pub enum EffortField {
 pub enum ReasoningReplay {
     /// Nothing.
     Nothing,
-    /// The elements of `reasoning_details`, byte for byte.
+    /// The elements of `reasoning_details`, byte for byte where they came in one piece.
     Details,
 }
 
@@ -110,7 +128,7 @@ pub const OPENAI: Quirks = Quirks {
     reply_limit: ReplyLimit::MaxCompletionTokens,
     system_role: SystemRole::System,
     stream_usage: true,
-    effort: EffortField::ReasoningEffort,
+    effort: EffortField::OpenAi,
     reasoning_replay: ReasoningReplay::Nothing,
     parallel_calls: false,
     empty_content: EmptyContent::Null,
@@ -158,3 +176,24 @@ pub const VLLM: Quirks =
 /// GitHub Copilot.
 pub const COPILOT: Quirks =
     Quirks { reply_limit: ReplyLimit::MaxTokens, effort: EffortField::Unsupported, ..OPENAI };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_level_arrives() {
+        for (field, model, expected) in [
+            (EffortField::Unsupported, "gpt-5", false),
+            (EffortField::ReasoningEffort, "gpt-4.1", true),
+            (EffortField::ReasoningObject, "openai/gpt-5.6", true),
+            (EffortField::OpenAi, "gpt-4.1", false),
+            (EffortField::OpenAi, "gpt-5.1", true),
+            (EffortField::OpenAi, "gpt-5.2", false),
+            (EffortField::OpenAi, "gpt-5.6", false),
+            (EffortField::OpenAi, "o3", true),
+        ] {
+            assert_eq!(field.reaches(model), expected, "{field:?} {model}");
+        }
+    }
+}

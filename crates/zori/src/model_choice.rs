@@ -12,7 +12,7 @@ use zori_providers::catalog::{self, Api, PROVIDERS, ProviderFacts};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::local::{self, Found, Place};
-use zori_providers::quirks::{EffortField, KeyNeed};
+use zori_providers::quirks::KeyNeed;
 
 use crate::args::LowArgs;
 use crate::command_error::{CommandError, ErrorCode};
@@ -56,17 +56,19 @@ impl Choice {
 
     /// Says that a thinking level was asked for that cannot be told to the model.
     pub fn remark_effort(&self, ui: &mut Ui) {
-        let silent = match self.facts.api {
-            Api::OpenAiChat(quirks) => quirks.effort == EffortField::Unsupported,
-            Api::Anthropic | Api::OpenAiResponses | Api::Gemini => false,
+        let reaches = match self.facts.api {
+            Api::OpenAiChat(quirks) => quirks.effort.reaches(&self.model),
+            Api::Anthropic | Api::OpenAiResponses | Api::Gemini => true,
         };
-        if silent {
+        let (model, name) = (&self.model, self.facts.display);
+        if self.facts.model(model).is_some_and(|model| !model.abilities.thinking) {
+            ui.warn(&format!("the model `{model}` does not think; the level has no effect"));
+        } else if !reaches && self.facts.name == "openai" {
             ui.warn(&format!(
-                "{} cannot be told how much to think; the level has no effect",
-                self.facts.display
+                "over this API `{model}` takes no thinking level beside tools; `--provider codex` has another API"
             ));
-        } else if self.facts.model(&self.model).is_some_and(|model| !model.abilities.thinking) {
-            ui.warn(&format!("the model `{}` does not think; the level has no effect", self.model));
+        } else if !reaches {
+            ui.warn(&format!("{name} cannot be told how much to think; the level has no effect"));
         }
     }
 

@@ -3,15 +3,13 @@
 //! What was encoded before is kept by [`encoded`](crate::encoded). The copy into the body also puts in the cache
 //! marks, which move with every request while the text around them stays the same bytes (L-10).
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 use zori_core::message::{Block, Message, Role, ToolCall};
 use zori_core::provider::{Delivery, Request};
 use zori_core::tool::ToolSpec;
 
 use super::{NAME, effort, wire};
-use crate::encoded::{EncodedHead, EncodedHistory, push_json};
+use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_name, wire_word};
 
 /// Encodes requests and remembers what it has encoded.
 #[derive(Debug, Default)]
@@ -127,7 +125,7 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
     let mut cache_at = None;
     for block in blocks {
         if let Block::ToolResult(result) = block {
-            let tool_use_id = &wire_id(result.call.as_str());
+            let tool_use_id = &wire_word(result.call.as_str());
             let content = result.content();
             cache_at =
                 push_block(out, &wire::Block::ToolResult { tool_use_id, content, is_error: !result.ok });
@@ -178,7 +176,9 @@ fn push_call(out: &mut Vec<u8>, call: &ToolCall) -> Option<usize> {
     let json = call.input.json();
     let json = if json.trim_start().starts_with('{') { json } else { "{}" };
     let input: &RawValue = serde_json::from_str(json).expect("arguments were JSON when they were read");
-    push_block(out, &wire::Block::ToolUse { id: &wire_id(call.id.as_str()), name: &call.name, input })
+    // Another provider's id may have more in it than the API accepts.
+    let (id, name) = (&wire_word(call.id.as_str()), &wire_name(&call.name));
+    push_block(out, &wire::Block::ToolUse { id, name, input })
 }
 
 /// Appends a block and a comma; returns where its cache mark would go, in front of the closing brace.
@@ -187,16 +187,6 @@ fn push_block(out: &mut Vec<u8>, block: &wire::Block<'_>) -> Option<usize> {
     let cache_at = out.len() - 1;
     out.push(b',');
     Some(cache_at)
-}
-
-/// Returns an id the API accepts: letters, digits, `_` and `-`. Another provider's id may have more in it.
-fn wire_id(id: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !id.is_empty() && id.chars().all(fits) {
-        return Cow::Borrowed(id);
-    }
-    let fitted: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    Cow::Owned(if fitted.is_empty() { "_".to_owned() } else { fitted })
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use zori_core::provider::Request;
 use zori_core::tool::ToolSpec;
 
 use super::{NAME, effort, schema, wire};
-use crate::encoded::{EncodedHead, EncodedHistory, push_json};
+use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_name};
 
-/// What the vendor documents for calls that no Gemini model made; without it, Gemini 3 refuses them.
+/// What the vendor documents for calls that came without a signature; without it, Gemini 3 refuses them.
 const FOREIGN_CALL: &str = r#""skip_thought_signature_validator""#;
 
 /// Encodes requests and remembers what it has encoded.
@@ -157,7 +157,7 @@ fn push_result(out: &mut Vec<u8>, result: &ToolResult, issued: bool) {
         out,
         &wire::OutPart::FunctionResponse {
             id: issued.then(|| result.call.as_str()),
-            name: &result.name,
+            name: &wire_name(&result.name),
             response: wrapped.as_deref().unwrap_or(&result.envelope),
         },
     );
@@ -165,13 +165,8 @@ fn push_result(out: &mut Vec<u8>, result: &ToolResult, issued: bool) {
 
 /// Parts stay in the order they came in.
 fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], signatures: Signatures) {
-    let foreign = !blocks.iter().any(|block| match block {
-        Block::Thinking(thinking) => own(thinking.replay.as_ref()).is_some(),
-        Block::ToolCall(call) => own(call.replay.as_ref()).is_some(),
-        _ => false,
-    });
-    // Only the first call of a step is checked.
-    let mut stand_in = foreign && signatures == Signatures::Required;
+    // Only the first call of a step is checked. A signature elsewhere in the step does not count for it.
+    let mut stand_in = signatures == Signatures::Required;
     for (at, block) in blocks.iter().enumerate() {
         match block {
             Block::Text(text) => push_text(out, without_signed_end(text, blocks.get(at + 1))),
@@ -220,7 +215,7 @@ fn push_call(out: &mut Vec<u8>, call: &ToolCall, stand_in: bool) {
     push_part(
         out,
         &wire::CallPart {
-            function_call: wire::OutCall { id, name: &call.name, args },
+            function_call: wire::OutCall { id, name: &wire_name(&call.name), args },
             thought_signature: own(call.replay.as_ref()).or(stand_in.then_some(instead)),
         },
     );

@@ -37,11 +37,17 @@ const FORMATS: &[&str] = &["enum", "date-time", "float", "double", "int32", "int
 /// How deep schemas are followed; what lies deeper is left out.
 const MAX_DEPTH: usize = 32;
 
+/// What an array holds that does not say it in words the API knows.
+const ANY_ITEM: &str = r#"{"type":"string"}"#;
+
 /// Returns the schema as the API takes it; `None` for one without properties, which a declaration leaves out.
 pub(super) fn strip(schema: &RawValue) -> Option<String> {
     let object: Object<'_> = serde_json::from_str(schema.get()).ok()?;
-    let has_properties = object.get::<Object<'_>>("properties").is_some_and(|p| !p.0.is_empty());
-    has_properties.then(|| strip_object(&object, 0))
+    has_properties(&object).then(|| strip_object(&object, 0))
+}
+
+fn has_properties(object: &Object<'_>) -> bool {
+    object.get::<Object<'_>>("properties").is_some_and(|p| !p.0.is_empty())
 }
 
 /// An object's members in their order, the values as they came.
@@ -90,6 +96,7 @@ fn strip_any(schema: &RawValue, depth: usize) -> Option<String> {
 fn strip_object(object: &Object<'_>, depth: usize) -> String {
     let mut out = Members(String::from("{"));
     let kind = Kind::of(object);
+    let mut says_items = false;
     for (name, value) in &object.0 {
         let text = value.get();
         match &**name {
@@ -105,9 +112,13 @@ fn strip_object(object: &Object<'_>, depth: usize) -> String {
             }
             "items" => {
                 if let Some(stripped) = strip_any(value, depth + 1) {
-                    out.push(name, &stripped);
+                    // A schema without a word is not enough here.
+                    out.push(name, if stripped == "{}" { ANY_ITEM } else { &stripped });
+                    says_items = true;
                 }
             }
+            // Names that no property has are refused.
+            "required" if !has_properties(object) => {}
             "anyOf" | "oneOf" => {
                 if let Some(stripped) = strip_choices(value, depth + 1) {
                     out.push("anyOf", &stripped);
@@ -118,8 +129,8 @@ fn strip_object(object: &Object<'_>, depth: usize) -> String {
         }
     }
     // An array must say what it holds.
-    if kind.name.as_deref() == Some("array") && object.get::<Object<'_>>("items").is_none() {
-        out.push("items", r#"{"type":"string"}"#);
+    if kind.name.as_deref() == Some("array") && !says_items {
+        out.push("items", ANY_ITEM);
     }
     out.0.push('}');
     out.0
@@ -242,6 +253,13 @@ mod tests {
             ),
             (r#"{"type":"array"}"#, r#"{"type":"array","items":{"type":"string"}}"#),
             (r#"{"type":"array","items":true}"#, r#"{"type":"array","items":{"type":"string"}}"#),
+            (r#"{"type":"array","items":{}}"#, r#"{"type":"array","items":{"type":"string"}}"#),
+            (
+                r##"{"items":{"$ref":"#/$defs/x"},"type":"array"}"##,
+                r#"{"items":{"type":"string"},"type":"array"}"#,
+            ),
+            (r#"{"type":"object","required":["a"]}"#, r#"{"type":"object"}"#),
+            (r#"{"type":"object","required":["a"],"properties":{}}"#, r#"{"type":"object"}"#),
             (r##"{"$ref":"#/$defs/x"}"##, "{}"),
             ("true", "{}"),
         ] {

@@ -1,15 +1,22 @@
 //! A conversation to a Chat Completions request, without encoding any of it twice: see
 //! [`encoded`](crate::encoded). What differs between servers is asked of the quirks.
 
-use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::value::{RawValue, to_raw_value};
 use zori_core::message::{Block, Message, Role, ToolCall};
 use zori_core::provider::{Delivery, Effort, Request};
 use zori_core::tool::ToolSpec;
 
 use super::wire;
-use crate::encoded::{EncodedHead, EncodedHistory, push_json};
+use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_id, wire_name};
+use crate::openai_responses::effort;
 use crate::quirks::{EffortField, EmptyContent, Quirks, ReasoningReplay, ReplyLimit, SystemRole, ToolStyle};
 use crate::text_tools;
+
+/// How long the API lets a call's id be.
+const MAX_CALL_ID: usize = 40;
 
 /// Encodes requests and remembers what it has encoded.
 #[derive(Debug)]
@@ -45,14 +52,15 @@ impl Encoder {
                 body.extend_from_slice(br#","stream_options":{"include_usage":true}"#);
             }
         }
-        if let Some(temperature) = request.temperature {
+        let refused = quirks.effort == EffortField::OpenAi
+            && effort::refuses_temperature(request.model, request.effort);
+        if let Some(temperature) = request.temperature.filter(|_| !refused) {
             body.extend_from_slice(br#","temperature":"#);
             push_json(&mut body, &temperature);
         }
-        if let Some(effort) = request.effort {
-            push_effort(&mut body, effort, quirks.effort);
-        }
-        if quirks.parallel_calls && quirks.tools == ToolStyle::Native && !request.tools.is_empty() {
+        let with_tools = quirks.tools == ToolStyle::Native && !request.tools.is_empty();
+        push_effort(&mut body, request, quirks.effort, with_tools);
+        if quirks.parallel_calls && with_tools {
             body.extend_from_slice(br#","parallel_tool_calls":true"#);
         }
         body.push(b',');
@@ -78,15 +86,25 @@ fn push_limit(out: &mut Vec<u8>, asked: Option<u32>, default: u32, field: ReplyL
     }
 }
 
-fn push_effort(out: &mut Vec<u8>, effort: Effort, field: EffortField) {
-    let word = match (field, effort) {
-        (EffortField::Unsupported, _) | (EffortField::ReasoningEffort, Effort::Off) => return,
-        (EffortField::ReasoningObject, Effort::Off) => "none",
-        (_, Effort::Low) => "low",
-        (_, Effort::Medium) => "medium",
-        (EffortField::ReasoningEffort, Effort::Max) | (_, Effort::High) => "high",
-        (EffortField::ReasoningObject, Effort::Max) => "xhigh",
+fn push_effort(out: &mut Vec<u8>, request: &Request<'_>, field: EffortField, with_tools: bool) {
+    let word = match field {
+        EffortField::Unsupported => None,
+        EffortField::OpenAi => effort::chat_level(request.model, request.effort, with_tools),
+        EffortField::ReasoningEffort => request.effort.and_then(|asked| match asked {
+            Effort::Off => None,
+            Effort::Low => Some("low"),
+            Effort::Medium => Some("medium"),
+            Effort::High | Effort::Max => Some("high"),
+        }),
+        EffortField::ReasoningObject => request.effort.map(|asked| match asked {
+            Effort::Off => "none",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::Max => "xhigh",
+        }),
     };
+    let Some(word) = word else { return };
     if field == EffortField::ReasoningObject {
         out.extend_from_slice(br#","reasoning":{"effort":"#);
         push_json(out, &word);
@@ -147,7 +165,8 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
         if let Block::ToolResult(result) = block {
             separate(out);
             let content = result.content();
-            push_json(out, &wire::Answered { role: "tool", tool_call_id: result.call.as_str(), content });
+            let tool_call_id = wire_id(result.call.as_str(), MAX_CALL_ID);
+            push_json(out, &wire::Answered { role: "tool", tool_call_id, content });
         }
     }
     let texts: Vec<&str> = blocks
@@ -176,20 +195,60 @@ fn encode_assistant(out: &mut Vec<u8>, message: &Message, provider: &str, quirks
     push_json(out, &wire::Assistant { role: "assistant", content, tool_calls, reasoning_details });
 }
 
-/// A call goes back with the id it has here, whoever made it. The API does not work without one, and an id that
-/// we made stands for none of the server's: it issued none, so that it only ever sees ours (PROV-10).
+/// A call goes back with the id it has here, as far as it fits, whoever made it. The API does not work without one,
+/// and an id that we made stands for none of the server's: it issued none, so that it only ever sees ours (PROV-10).
 fn wire_call(call: &ToolCall) -> wire::Call<'_> {
-    let function = wire::CallFunction { name: &call.name, arguments: call.input.json() };
-    wire::Call { id: call.id.as_str(), r#type: "function", function }
+    let function = wire::CallFunction { name: wire_name(&call.name), arguments: call.input.json() };
+    wire::Call { id: wire_id(call.id.as_str(), MAX_CALL_ID), r#type: "function", function }
 }
 
-/// Returns the elements of all reasoning that this provider wants back, as they came.
-fn details<'a>(blocks: &'a [Block], provider: &str) -> Vec<&'a RawValue> {
+/// Returns the elements of all reasoning that this provider wants back.
+fn details(blocks: &[Block], provider: &str) -> Vec<Box<RawValue>> {
     let replays = blocks.iter().filter_map(|block| match block {
         Block::Thinking(thinking) => thinking.replay.as_ref().filter(|r| &*r.provider == provider),
         _ => None,
     });
-    replays.flat_map(|r| serde_json::from_str::<Vec<&RawValue>>(r.raw.get()).unwrap_or_default()).collect()
+    replays.flat_map(|r| whole_details(serde_json::from_str(r.raw.get()).unwrap_or_default())).collect()
+}
+
+/// Puts the fragments together that a stream made of the elements: a vendor that signs its reasoning takes only the
+/// whole back. What came in one piece stays as it came.
+fn whole_details(fragments: Vec<&RawValue>) -> Vec<Box<RawValue>> {
+    let mut elements: Vec<(Option<wire::DetailPlace>, Vec<&RawValue>)> = Vec::new();
+    for fragment in fragments {
+        let place = serde_json::from_str::<wire::DetailPlace>(fragment.get()).ok();
+        match elements.iter_mut().find(|(known, _)| place.is_some() && *known == place) {
+            Some((_, parts)) => parts.push(fragment),
+            None => elements.push((place, vec![fragment])),
+        }
+    }
+    elements.iter().map(|(_, parts)| join_detail(parts)).collect()
+}
+
+fn join_detail(parts: &[&RawValue]) -> Box<RawValue> {
+    if let [whole] = parts {
+        return (*whole).to_owned();
+    }
+    let mut members: BTreeMap<String, Cow<'_, RawValue>> = BTreeMap::new();
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for part in parts {
+        let part: BTreeMap<String, &RawValue> = serde_json::from_str(part.get()).unwrap_or_default();
+        for (name, value) in part {
+            if matches!(&*name, "text" | "summary" | "data")
+                && let Ok(text) = serde_json::from_str::<Cow<'_, str>>(value.get())
+            {
+                texts.entry(name).or_default().push_str(&text);
+            } else if value.get() == "null" {
+                members.entry(name).or_insert(Cow::Borrowed(value));
+            } else {
+                members.insert(name, Cow::Borrowed(value));
+            }
+        }
+    }
+    for (name, text) in texts {
+        members.insert(name, Cow::Owned(to_raw_value(&text).expect("text is JSON")));
+    }
+    to_raw_value(&members).expect("an object of JSON is JSON")
 }
 
 fn push_said(out: &mut Vec<u8>, role: &str, content: &str) {

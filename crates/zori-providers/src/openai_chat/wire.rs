@@ -3,6 +3,8 @@
 //!
 //! Incoming types tolerate what they do not know, and take a missing field, `null` and an empty one for the same.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::usage::Usage;
@@ -45,7 +47,7 @@ pub(super) struct Assistant<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) reasoning_details: Vec<&'a RawValue>,
+    pub(super) reasoning_details: Vec<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -57,7 +59,7 @@ pub(super) struct Call<'a> {
 
 #[derive(Serialize)]
 pub(super) struct CallFunction<'a> {
-    pub(super) name: &'a str,
+    pub(super) name: Cow<'a, str>,
     /// JSON inside a string.
     pub(super) arguments: &'a str,
 }
@@ -108,6 +110,14 @@ pub(super) struct Delta<'a> {
     /// What `tool_calls` was before there could be several.
     #[serde(borrow, default)]
     pub(super) function_call: Option<FunctionDelta<'a>>,
+}
+
+/// Which element of `reasoning_details` a fragment belongs to.
+#[derive(Deserialize, PartialEq, Eq)]
+pub(super) struct DetailPlace {
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) index: i64,
 }
 
 #[derive(Deserialize)]

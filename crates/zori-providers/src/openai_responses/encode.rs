@@ -5,7 +5,7 @@ use zori_core::provider::{Delivery, Effort, Request};
 use zori_core::tool::ToolSpec;
 
 use super::{NAME, effort, wire};
-use crate::encoded::{EncodedHead, EncodedHistory, push_json};
+use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_id, wire_name};
 
 /// How long the API lets a call's id be.
 const MAX_CALL_ID: usize = 64;
@@ -16,13 +16,20 @@ pub(super) struct Encoder {
     /// `"instructions":..,"tools":[..],`, without what is absent.
     head: EncodedHead,
     history: EncodedHistory<()>,
+    /// Whether the history was encoded for a model that thinks.
+    thinks: bool,
 }
 
 impl Encoder {
     /// Returns the request body.
     pub(super) fn encode(&mut self, request: &Request<'_>) -> Vec<u8> {
+        let thinks = effort::thinks(request.model);
+        if self.thinks != thinks {
+            self.thinks = thinks;
+            self.history = EncodedHistory::default();
+        }
         let head = self.head.bytes(request, encode_head);
-        self.history.update(request.messages, encode_message);
+        self.history.update(request.messages, |out, message| encode_message(out, message, thinks));
         let history = self.history.bytes();
 
         let mut body = Vec::with_capacity(head.len() + history.len() + 512);
@@ -32,7 +39,7 @@ impl Encoder {
             body.extend_from_slice(br#","stream":true"#);
         }
         body.extend_from_slice(br#","store":false"#);
-        if effort::thinks(request.model) {
+        if thinks {
             body.extend_from_slice(wire::INCLUDE);
         }
         // Without one, the model's own limit holds.
@@ -40,7 +47,8 @@ impl Encoder {
             body.extend_from_slice(br#","max_output_tokens":"#);
             push_json(&mut body, &max_tokens);
         }
-        if let Some(temperature) = request.temperature {
+        let refused = effort::refuses_temperature(request.model, request.effort);
+        if let Some(temperature) = request.temperature.filter(|_| !refused) {
             body.extend_from_slice(br#","temperature":"#);
             push_json(&mut body, &temperature);
         }
@@ -82,10 +90,10 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
 }
 
 /// Appends a message's items, behind a comma where one is needed.
-fn encode_message(out: &mut Vec<u8>, message: &Message) {
+fn encode_message(out: &mut Vec<u8>, message: &Message, thinks: bool) {
     match message.role {
         Role::User => encode_user(out, &message.blocks),
-        Role::Assistant => encode_assistant(out, &message.blocks),
+        Role::Assistant => encode_assistant(out, &message.blocks, thinks),
     }
 }
 
@@ -93,7 +101,7 @@ fn encode_message(out: &mut Vec<u8>, message: &Message) {
 fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
     for block in blocks {
         if let Block::ToolResult(result) = block {
-            let call_id = wire_id(result.call.as_str());
+            let call_id = wire_id(result.call.as_str(), MAX_CALL_ID);
             push_item(out, &wire::InputItem::FunctionCallOutput { call_id, output: result.content() });
         }
     }
@@ -104,21 +112,23 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
     }
 }
 
-/// Items stay in the order they came in. Reasoning goes back only where it is OpenAI's own, and never as the last
-/// item, which the API refuses: it is what a reply leaves that was cut off while thinking.
-fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block]) {
+/// Items stay in the order they came in. Reasoning goes back only where it is OpenAI's own and the model thinks,
+/// since others refuse it, and never as the last item, which the API refuses too: it is what a reply leaves that
+/// was cut off while thinking.
+fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], thinks: bool) {
     let mut sendable = out.len();
     for block in blocks {
         let before = out.len();
         match block {
             Block::Text(text) => push_text(out, "assistant", text, wire::Content::OutputText { text }),
             Block::ToolCall(call) => {
-                let call_id = wire_id(call.id.as_str());
+                let call_id = wire_id(call.id.as_str(), MAX_CALL_ID);
                 let arguments = call.input.json();
-                push_item(out, &wire::InputItem::FunctionCall { call_id, name: &call.name, arguments });
+                let name = &wire_name(&call.name);
+                push_item(out, &wire::InputItem::FunctionCall { call_id, name, arguments });
             }
             Block::Thinking(thinking) => {
-                if let Some(replay) = thinking.replay.as_ref().filter(|r| &*r.provider == NAME) {
+                if let Some(replay) = thinking.replay.as_ref().filter(|r| thinks && &*r.provider == NAME) {
                     push_comma(out);
                     out.extend_from_slice(replay.raw.get().as_bytes());
                 }
@@ -149,13 +159,6 @@ fn push_comma(out: &mut Vec<u8>) {
     if !out.is_empty() {
         out.push(b',');
     }
-}
-
-/// Returns an id the API accepts: not empty and not too long, which another provider's may be. Ids differ at
-/// their ends.
-fn wire_id(id: &str) -> &str {
-    let start = id.char_indices().rev().nth(MAX_CALL_ID - 1).map_or(0, |(at, _)| at);
-    if id.is_empty() { "_" } else { &id[start..] }
 }
 
 #[cfg(test)]

@@ -228,7 +228,7 @@ fn the_models_of_a_local_server_are_listed() {
 #[test]
 fn remarks_about_a_model() {
     let text = || Reply::sse(fixture::bytes("openai_chat/text.sse"));
-    let server = ModelServer::start([text(), text()]);
+    let server = ModelServer::start([text(), text(), text()]);
     let world = at(&server, "OPENAI");
     let said =
         |args: &[&str]| world.run(&[&["exec", "--no-save", "-p", "hi"], args].concat()).success().stderr();
@@ -240,6 +240,10 @@ fn remarks_about_a_model() {
         said(&["--model", "openai:gpt-4.1", "--thinking", "high"]),
         "Warning: the model `gpt-4.1` does not think; the level has no effect\n"
     );
+    assert_eq!(
+        said(&["--provider", "openai", "--thinking", "low"]),
+        "Warning: over this API `gpt-5.4-mini` takes no thinking level beside tools; `--provider codex` has another API\n"
+    );
 }
 
 /// The thinking level reaches the provider in its own words.
@@ -248,7 +252,7 @@ fn a_thinking_level() {
     let text = || Reply::sse(fixture::bytes("openai_chat/text.sse"));
     let server = ModelServer::start([text(), text()]);
     let world = at(&server, "OPENAI");
-    world.run(&["exec", "--no-save", "--provider", "openai", "--thinking", "low", "-p", "hi"]).success();
+    world.run(&["exec", "--no-save", "--model", "openai:gpt-5.1", "--thinking", "low", "-p", "hi"]).success();
     assert_eq!(server.request(0).json()["reasoning_effort"], "low");
     world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]).success();
     assert!(server.request(1).json().get("reasoning_effort").is_none());

@@ -202,6 +202,17 @@ fn calls_that_the_api_would_refuse_are_made_acceptable() {
     assert_eq!(one("ok_-1", ToolInput::parse("[1]".into())), expected("ok_-1", "{}"));
     assert_eq!(one("a.b/ü", ToolInput::Malformed("{\"x".into())), expected("a_b__", "{}"));
     assert_eq!(one("", ToolInput::empty()), expected("_", "{}"));
+    let named = ToolCall {
+        id: CallId::new("a"),
+        name: "my tool".into(),
+        input: ToolInput::empty(),
+        id_origin: IdOrigin::Provider,
+        replay: None,
+    };
+    assert_eq!(
+        messages(&[assistant(vec![Block::ToolCall(named)])]),
+        expected("a", "{}").replace("read", "my_tool")
+    );
 }
 
 /// A conversation of tool steps: user, then call and result again and again.

@@ -174,6 +174,10 @@ fn calls_of_another_model_get_the_documented_stand_in_where_one_is_demanded() {
     let stand_in = r#"{"functionCall":{"name":"read","args":{"path" :"a"}},"thoughtSignature":"skip_thought_signature_validator"}"#;
     assert_eq!(parts(LATEST, foreign()), format!("{stand_in},{plain}"));
     assert_eq!(parts("gemini-2.5-flash", foreign()), format!("{plain},{plain}"));
+    // A signed thought in front of it does not sign the call.
+    let thought = r#"{"text":"hm","thought":true,"thoughtSignature":"Ci=="}"#;
+    let unsigned = vec![thinking("gemini", thought), call("a", IdOrigin::Made, None)];
+    assert_eq!(parts(LATEST, unsigned), format!("{thought},{stand_in}"));
     // A change of model changes what was encoded before.
     let mut encoder = Encoder::default();
     let list = [assistant(foreign())];
@@ -210,6 +214,32 @@ fn arguments_that_the_api_would_refuse_are_made_acceptable() {
             r#"{"functionCall":{"name":"read","args":{}},"thoughtSignature":"s"}"#
         );
     }
+}
+
+#[test]
+fn names_that_the_api_would_refuse_are_made_acceptable() {
+    let called = Block::ToolCall(ToolCall {
+        id: CallId::new("a"),
+        name: "my tool".into(),
+        input: ToolInput::empty(),
+        id_origin: IdOrigin::Made,
+        replay: Some(opaque("gemini", r#""s""#)),
+    });
+    let answered = Block::ToolResult(ToolResult {
+        call: CallId::new("a"),
+        name: "my tool".into(),
+        ok: true,
+        envelope: raw("{}").into(),
+        text: None,
+    });
+    let results = Arc::new(Message { role: Role::User, blocks: vec![answered] });
+    assert_eq!(
+        contents(LATEST, &[assistant(vec![called]), results]),
+        concat!(
+            r#"{"role":"model","parts":[{"functionCall":{"name":"my_tool","args":{}},"thoughtSignature":"s"}]},"#,
+            r#"{"role":"user","parts":[{"functionResponse":{"name":"my_tool","response":{}}}]}"#,
+        )
+    );
 }
 
 /// A conversation of tool steps: user, then call and result again and again.

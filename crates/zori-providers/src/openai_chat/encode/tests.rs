@@ -59,6 +59,131 @@ fn efforts() {
 }
 
 #[test]
+fn openai_is_asked_for_what_the_model_takes() {
+    let tool = ToolSpec {
+        name: "a".into(),
+        description: "b".into(),
+        schema: RawValue::from_string("{}".into()).unwrap(),
+    };
+    let tools: Arc<[ToolSpec]> = [tool].into();
+    let body = |quirks: Quirks, model: &str, tools: &Arc<[ToolSpec]>, effort: Option<Effort>| {
+        let request = Request {
+            model,
+            system: None,
+            tools,
+            messages: &[],
+            max_tokens: None,
+            temperature: Some(0.5),
+            effort,
+            delivery: Delivery::Whole,
+        };
+        let body = String::from_utf8(Encoder::new("openai", quirks).encode(&request, 9)).unwrap();
+        let start = format!(r#"{{"model":"{model}","#);
+        let (shown, _) = body.strip_prefix(&start).unwrap().split_once(r#""messages":["#).unwrap();
+        shown.replace(
+            r#""tools":[{"type":"function","function":{"name":"a","description":"b","parameters":{}}}],"#,
+            "TOOLS",
+        )
+    };
+    let openai = Quirks { effort: EffortField::OpenAi, ..quirks::COMPAT };
+    let prose = Quirks { tools: ToolStyle::Prose, ..openai };
+    let none = Arc::default();
+    let high = Some(Effort::High);
+    assert_eq!(body(openai, "gpt-4.1", &tools, high), r#""temperature":0.5,TOOLS"#);
+    assert_eq!(body(openai, "gpt-5.1", &tools, high), r#""reasoning_effort":"high",TOOLS"#);
+    assert_eq!(body(openai, "gpt-5.2", &tools, high), "TOOLS");
+    assert_eq!(body(openai, "gpt-5.2", &none, high), r#""reasoning_effort":"high","#);
+    assert_eq!(body(openai, "gpt-5.6", &tools, None), r#""reasoning_effort":"none",TOOLS"#);
+    assert_eq!(body(openai, "gpt-5.6", &none, None), "");
+    // Tools that are told in the text are none to the API.
+    assert_eq!(body(prose, "gpt-5.6", &tools, high), r#""reasoning_effort":"high","#);
+    // Another server's model of that name is the server's affair.
+    assert_eq!(
+        body(quirks::OLLAMA, "gpt-5.6", &tools, high),
+        r#""temperature":0.5,"reasoning_effort":"high",TOOLS"#
+    );
+}
+
+#[test]
+fn fragments_of_reasoning_go_back_whole() {
+    let sent = |given: &str| {
+        let raw = RawValue::from_string(given.to_owned()).unwrap();
+        let replay = Some(zori_core::message::Opaque { provider: "openrouter".into(), raw });
+        let thought = zori_core::message::Thinking { text: "hm".into(), replay };
+        serde_json::to_string(&details(&[Block::Thinking(thought)], "openrouter")).unwrap()
+    };
+    for (given, expected) in [
+        (
+            concat!(
+                r#"[{"type":"reasoning.text","text":"Two ","index":0,"id":null,"format":"f","signature":null},"#,
+                r#"{"type":"reasoning.text","text":"\u0074hings.","index":0,"id":"r"},"#,
+                r#"{"type":"reasoning.encrypted", "data":"x","index":0},"#,
+                r#"{"type":"reasoning.text","text":null,"signature":"Eq==","index":0,"id":null}]"#,
+            ),
+            concat!(
+                r#"[{"format":"f","id":"r","index":0,"signature":"Eq==","text":"Two things.","type":"reasoning.text"},"#,
+                r#"{"type":"reasoning.encrypted", "data":"x","index":0}]"#,
+            ),
+        ),
+        (
+            r#"[{"type":"s","summary":"a","index":1},{"type":"s","summary":"b","index":1,"data":"c"},{"type":"s","index":1,"data":"d"}]"#,
+            r#"[{"data":"cd","index":1,"summary":"ab","type":"s"}]"#,
+        ),
+        // What has no place is left alone.
+        (
+            r#"[{"type":"x", "text":"a"},{"type":"x","text":"b"},{"type":"x","text":"c","index":"0"},{"type":"x","text":"d","index":null},1]"#,
+            r#"[{"type":"x", "text":"a"},{"type":"x","text":"b"},{"type":"x","text":"c","index":"0"},{"type":"x","text":"d","index":null},1]"#,
+        ),
+        ("{}", "[]"),
+    ] {
+        assert_eq!(sent(given), expected);
+    }
+}
+
+#[test]
+fn calls_that_the_api_would_refuse_are_made_acceptable() {
+    use zori_core::ids::CallId;
+    use zori_core::message::{IdOrigin, ToolInput, ToolResult};
+
+    let shown = |id: &str| {
+        let call = ToolCall {
+            id: CallId::new(id),
+            name: "my tool".into(),
+            input: ToolInput::empty(),
+            id_origin: IdOrigin::Provider,
+            replay: None,
+        };
+        let result = ToolResult {
+            call: CallId::new(id),
+            name: "my tool".into(),
+            ok: true,
+            envelope: RawValue::from_string("{}".into()).unwrap().into(),
+            text: None,
+        };
+        let mut out = Vec::new();
+        for (role, block) in
+            [(Role::Assistant, Block::ToolCall(call)), (Role::User, Block::ToolResult(result))]
+        {
+            encode_message(&mut out, &Message { role, blocks: vec![block] }, "openai", &quirks::OPENAI);
+        }
+        String::from_utf8(out).unwrap()
+    };
+    let expected = |id: &str| {
+        format!(
+            concat!(
+                r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{}","type":"function","#,
+                r#""function":{{"name":"my_tool","arguments":"{{}}"}}}}]}},"#,
+                r#"{{"role":"tool","tool_call_id":"{}","content":"{{}}"}}"#,
+            ),
+            id, id
+        )
+    };
+    assert_eq!(shown("call_1"), expected("call_1"));
+    assert_eq!(shown(""), expected("_"));
+    assert_eq!(shown(&format!("x{}", "y".repeat(40))), expected(&"y".repeat(40)));
+}
+
+#[test]
 fn system_roles() {
     let developer = Quirks { system_role: SystemRole::Developer, ..quirks::COMPAT };
     for (quirks, system, expected) in [

@@ -6,11 +6,13 @@ use zori_core::message::{IdOrigin, Opaque, Thinking, ToolCall, ToolInput, ToolRe
 
 use super::*;
 
+const THINKS: &str = "gpt-5.2";
+
 /// The one place that knows how to ask: encodes a conversation without system prompt and tools.
-fn encode(encoder: &mut Encoder, messages: &[Arc<Message>]) -> String {
+fn encode(encoder: &mut Encoder, model: &str, messages: &[Arc<Message>]) -> String {
     let tools = Arc::default();
     let request = Request {
-        model: "gpt-4.1",
+        model,
         system: None,
         tools: &tools,
         messages,
@@ -24,12 +26,12 @@ fn encode(encoder: &mut Encoder, messages: &[Arc<Message>]) -> String {
 
 /// Encodes with a fresh encoder and returns the items only.
 fn items(list: &[Arc<Message>]) -> String {
-    let body = encode(&mut Encoder::default(), list);
-    body.strip_prefix(r#"{"model":"gpt-4.1","store":false,"input":["#)
-        .unwrap()
-        .strip_suffix("]}")
-        .unwrap()
-        .to_owned()
+    let body = encode(&mut Encoder::default(), THINKS, list);
+    let head = concat!(
+        r#"{"model":"gpt-5.2","store":false,"include":["reasoning.encrypted_content"],"#,
+        r#""reasoning":{"effort":"high","summary":"auto"},"input":["#,
+    );
+    body.strip_prefix(head).unwrap().strip_suffix("]}").unwrap().to_owned()
 }
 
 fn user(text: &str) -> Arc<Message> {
@@ -91,12 +93,52 @@ fn everything_a_request_can_have() {
         String::from_utf8(Encoder::default().encode(&request)).unwrap(),
         concat!(
             r#"{"model":"gpt-5.2","stream":true,"store":false,"include":["reasoning.encrypted_content"],"#,
-            r#""max_output_tokens":9,"temperature":0.5,"reasoning":{"effort":"xhigh","summary":"auto"},"#,
+            r#""max_output_tokens":9,"reasoning":{"effort":"xhigh","summary":"auto"},"#,
             r#""instructions":"Be brief.\n","tools":[{"type":"function","name":"a","description":"Does \"it\".","#,
             r#""parameters":{"type" : "object"},"strict":false}],"parallel_tool_calls":true,"#,
             r#""input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}"#,
         )
     );
+}
+
+#[test]
+fn a_temperature_goes_to_models_that_take_one() {
+    let body = |model: &str, effort: Option<Effort>| {
+        let tools = Arc::default();
+        let request = Request {
+            model,
+            system: None,
+            tools: &tools,
+            messages: &[],
+            max_tokens: None,
+            temperature: Some(0.5),
+            effort,
+            delivery: Delivery::Whole,
+        };
+        String::from_utf8(Encoder::default().encode(&request)).unwrap()
+    };
+    assert_eq!(body("gpt-4.1", None), r#"{"model":"gpt-4.1","store":false,"temperature":0.5,"input":[]}"#);
+    assert_eq!(
+        body("gpt-5", None),
+        r#"{"model":"gpt-5","store":false,"include":["reasoning.encrypted_content"],"input":[]}"#
+    );
+}
+
+#[test]
+fn reasoning_is_kept_from_a_model_that_does_not_think() {
+    let own = r#"{"id":"rs","type":"reasoning"}"#;
+    let list = [assistant(vec![thinking("openai", own), Block::Text("4.".into())])];
+    let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"4."}]}"#;
+    assert_eq!(items(&list), format!("{own},{said}"));
+    assert_eq!(
+        encode(&mut Encoder::default(), "gpt-4.1", &list),
+        format!(r#"{{"model":"gpt-4.1","store":false,"input":[{said}]}}"#)
+    );
+    // A change of model changes what was encoded before.
+    let mut encoder = Encoder::default();
+    for model in ["gpt-4.1", THINKS, "gpt-4.1"] {
+        assert_eq!(encode(&mut encoder, model, &list), encode(&mut Encoder::default(), model, &list));
+    }
 }
 
 #[test]
@@ -155,6 +197,17 @@ fn calls_that_the_api_would_refuse_are_made_acceptable() {
         format!(r#"{{"type":"function_call","call_id":"{id}","name":"read","arguments":"{input}"}}"#)
     };
     assert_eq!(one("", ToolInput::Malformed("{\"x".into())), expected("_", "{}"));
+    let named = ToolCall {
+        id: CallId::new("a"),
+        name: "my tool".into(),
+        input: ToolInput::empty(),
+        id_origin: IdOrigin::Provider,
+        replay: None,
+    };
+    assert_eq!(
+        items(&[assistant(vec![Block::ToolCall(named)])]),
+        r#"{"type":"function_call","call_id":"a","name":"my_tool","arguments":"{}"}"#
+    );
     let long = format!("{}{}", "x".repeat(10), "y".repeat(64));
     assert_eq!(one(&long, ToolInput::empty()), expected(&"y".repeat(64), "{}"));
 }
@@ -180,7 +233,8 @@ fn a_kept_encoder_writes_the_same_bytes_as_a_fresh_one() {
     let mut histories: Vec<_> = [1, 3, 5, 4, 2, 13, 7].iter().map(|len| list[..*len].to_vec()).collect();
     histories.extend([other, list]);
     for history in histories {
-        assert_eq!(encode(&mut kept, &history), encode(&mut Encoder::default(), &history));
+        let fresh = encode(&mut Encoder::default(), THINKS, &history);
+        assert_eq!(encode(&mut kept, THINKS, &history), fresh);
     }
 }
 
@@ -190,7 +244,7 @@ fn the_history_is_a_byte_stable_prefix() {
     let mut encoder = Encoder::default();
     let mut before = String::new();
     for len in (1..=list.len()).step_by(2) {
-        let body = encode(&mut encoder, &list[..len]);
+        let body = encode(&mut encoder, THINKS, &list[..len]);
         let history = body.strip_suffix("]}").unwrap();
         assert!(history.starts_with(&before), "request {len} changed what was sent before");
         before = history.to_owned();
