@@ -1,6 +1,6 @@
-//! Gemini's address and models, after the vendor's model pages as of November 2026. The window is the input limit
-//! that the pages give; a model whose limits were not found there is left out.
-//! Prices depend on the prompt's length in a way that one number per kind of token does not say, so none are given.
+//! Gemini's address and models as of November 2026. The limits of 3.8, 3.5 and 3 Flash are those of the pages that were
+//! found; the other rows rest on general knowledge and were not checked. The window is the input limit. No price was
+//! found on a page of the vendor's, so none are given.
 
 use super::{Abilities, Api, Model, ProviderFacts};
 
