@@ -46,6 +46,8 @@ pub enum FailureKind {
     Transport,
     /// No usable credential.
     Auth,
+    /// The run has left the recording it is replayed from.
+    Replay,
     /// A defect of ours.
     Internal,
 }
@@ -60,6 +62,7 @@ impl FailureKind {
             Self::ApiError => "api_error",
             Self::Transport => "transport",
             Self::Auth => "auth",
+            Self::Replay => "replay",
             Self::Internal => "internal",
         }
     }

@@ -128,4 +128,7 @@ pub enum TransportFailure {
     /// A redirect that is not followed.
     #[error("refused redirect to {0}")]
     Redirect(String),
+    /// The recording that answers instead of the network has no answer to this.
+    #[error("{0}")]
+    Replay(String),
 }

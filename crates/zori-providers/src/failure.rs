@@ -17,9 +17,9 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 /// How much of it is kept in `details`.
 const MAX_DETAILS: usize = 2 * 1024;
 /// The length from which a key is taken for a secret.
-const MIN_SECRET: usize = 8;
+pub(crate) const MIN_SECRET: usize = 8;
 /// What stands where a secret was (DECISIONS 31).
-const REDACTED: &str = "[REDACTED]";
+pub(crate) const REDACTED: &str = "[REDACTED]";
 /// How much of the provider's own sentence is kept in the message.
 const MAX_MESSAGE: usize = 1024;
 
@@ -51,13 +51,18 @@ pub fn before_answer(failure: &TransportFailure) -> ProviderFailure {
         TransportFailure::Redirect(_) => FailureKind::HttpStatus,
         // Base URLs are checked when they are configured, so a bad one here is ours.
         TransportFailure::BadUrl(_) => FailureKind::Internal,
+        TransportFailure::Replay(_) => FailureKind::Replay,
     };
     ProviderFailure::new(kind, failure.to_string())
 }
 
 /// Says what a failure means after the answer has begun: whatever it was, the answer is broken (NET-4, NET-5).
 pub fn mid_answer(failure: &TransportFailure) -> ProviderFailure {
-    ProviderFailure::new(FailureKind::Transport, failure.to_string())
+    let kind = match failure {
+        TransportFailure::Replay(_) => FailureKind::Replay,
+        _ => FailureKind::Transport,
+    };
+    ProviderFailure::new(kind, failure.to_string())
 }
 
 /// Says that an answer cannot be understood.

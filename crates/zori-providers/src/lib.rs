@@ -20,6 +20,7 @@ pub mod models;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod quirks;
+pub mod recording;
 pub mod replay;
 mod reply;
 pub mod scripted;

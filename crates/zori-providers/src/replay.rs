@@ -1,8 +1,10 @@
-//! A [`Transport`] that answers from recordings and remembers what it was asked. No network, no clock.
+//! A [`Transport`] that answers from fixtures and remembers what it was asked. No network, no clock.
+//!
+//! The recording of a whole run is played by [`recording::player`](crate::recording::player), with the same answers.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -38,7 +40,7 @@ pub struct Exchange {
 }
 
 /// How a body is cut into pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunking {
     /// In one piece.
     Whole,
@@ -46,6 +48,8 @@ pub enum Chunking {
     EveryByte,
     /// In two pieces, the first of this many bytes.
     CutAt(usize),
+    /// As it came: how many bytes of it were there after each piece.
+    Recorded(Arc<[usize]>),
 }
 
 /// What comes behind the last byte.
@@ -123,7 +127,8 @@ impl Exchange {
 
     /// Returns the answer as a transport would.
     pub fn response(&self) -> HttpResponse {
-        let body = Pieces { rest: self.body.clone(), chunking: self.chunking, ending: self.ending.clone() };
+        let (chunking, ending) = (self.chunking.clone(), self.ending.clone());
+        let body = Pieces { rest: self.body.clone(), given: 0, chunking, ending };
         HttpResponse {
             status: self.status,
             headers: self.headers.clone(),
@@ -135,6 +140,7 @@ impl Exchange {
 
 struct Pieces {
     rest: Bytes,
+    given: usize,
     chunking: Chunking,
     ending: Ending,
 }
@@ -153,14 +159,14 @@ impl Stream for Pieces {
                 }
             };
         }
-        let len = match self.chunking {
-            Chunking::Whole => self.rest.len(),
-            Chunking::EveryByte => 1,
-            Chunking::CutAt(at) => {
-                self.chunking = Chunking::Whole;
-                at.min(self.rest.len())
-            }
+        let cut = match &self.chunking {
+            Chunking::Whole => None,
+            Chunking::EveryByte => Some(self.given + 1),
+            Chunking::CutAt(at) => (self.given == 0 && *at > 0).then_some(*at),
+            Chunking::Recorded(cuts) => cuts.get(cuts.partition_point(|cut| *cut <= self.given)).copied(),
         };
+        let len = cut.map_or(self.rest.len(), |cut| (cut - self.given).min(self.rest.len()));
+        self.given += len;
         Poll::Ready(Some(Ok(self.rest.split_to(len))))
     }
 }
@@ -188,6 +194,8 @@ mod tests {
         assert_eq!(pieces(exchange.clone().chunked(Chunking::EveryByte)).await, [ok("a"), ok("b"), ok("c")]);
         assert_eq!(pieces(exchange.clone().chunked(Chunking::CutAt(1))).await, [ok("a"), ok("bc")]);
         assert_eq!(pieces(exchange.clone().chunked(Chunking::CutAt(9))).await, [ok("abc")]);
+        let recorded = Chunking::Recorded([2, 3].into());
+        assert_eq!(pieces(exchange.clone().chunked(recorded)).await, [ok("ab"), ok("c")]);
         let lost = TransportFailure::Broken("reset".to_owned());
         assert_eq!(pieces(exchange.ending(Ending::Failure(lost.clone()))).await, [ok("abc"), Err(lost)]);
     }

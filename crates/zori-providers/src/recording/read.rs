@@ -1,0 +1,162 @@
+//! Reads a recording: lines to exchanges. A last line that was cut off is no mistake, any other is.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use zori_core::transport::{Method, TransportFailure};
+
+use super::line::{self, In};
+use super::{Answer, Recorded, Recording, Start, VERSION, base64};
+use crate::replay::{Chunking, Ending, Exchange};
+
+/// Why a text is no recording.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordingError {
+    /// The first line is something else.
+    #[error("it does not begin as a recording does")]
+    NotOne,
+    /// A later format.
+    #[error("it has version {0} of the format, and this program reads version {VERSION}")]
+    Version(u32),
+    /// A line that makes no sense.
+    #[error("line {line}: {why}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// What is known of an exchange so far.
+struct Draft {
+    method: Method,
+    url: String,
+    body: serde_json::Value,
+    head: Option<Head>,
+    data: Vec<u8>,
+    cuts: Vec<usize>,
+    end: Option<(String, String)>,
+}
+
+struct Head {
+    status: u16,
+    url: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Recording {
+    /// Reads.
+    pub fn parse(text: &str) -> Result<Self, RecordingError> {
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let (_, first) = lines.next().ok_or(RecordingError::NotOne)?;
+        let start = start(first)?;
+        let mut prompts = Vec::new();
+        let mut drafts = BTreeMap::new();
+        for (at, line) in lines {
+            let wrong = |why: String| RecordingError::Line { line: at + 1, why };
+            let last = !text.ends_with('\n') && text.ends_with(line);
+            match serde_json::from_str(line) {
+                Ok(line) => take(line, &mut prompts, &mut drafts).map_err(wrong)?,
+                Err(_) if last => {}
+                Err(error) => return Err(wrong(error.to_string())),
+            }
+        }
+        let traffic = drafts.into_iter().map(|(n, draft)| draft.finished(n)).collect();
+        Ok(Self { start, prompts, traffic })
+    }
+}
+
+fn start(line: &str) -> Result<Start, RecordingError> {
+    // The version first: what else there is depends on it.
+    #[derive(serde::Deserialize)]
+    struct Version {
+        r#type: String,
+        version: u32,
+    }
+    let found: Version = serde_json::from_str(line).map_err(|_| RecordingError::NotOne)?;
+    match found.version {
+        _ if found.r#type != "recording" => return Err(RecordingError::NotOne),
+        VERSION => {}
+        other => return Err(RecordingError::Version(other)),
+    }
+    let wrong = |why: String| RecordingError::Line { line: 1, why };
+    match serde_json::from_str(line).map_err(|error| wrong(error.to_string()))? {
+        In::Recording { program, profile, root, provider, base_url, model, settings } => {
+            let shape = settings.shape().map_err(wrong)?;
+            Ok(Start { program, profile, root, provider, base_url, model, shape })
+        }
+        _ => Err(RecordingError::NotOne),
+    }
+}
+
+fn take(line: In, prompts: &mut Vec<String>, drafts: &mut BTreeMap<u32, Draft>) -> Result<(), String> {
+    let unasked = |n: u32| format!("there is no request {n} before it");
+    match line {
+        In::Recording { .. } => return Err("a second beginning".to_owned()),
+        In::Prompt { text } => prompts.push(text),
+        In::Request { n, method, url, body, text } => {
+            let method = match method.as_str() {
+                "GET" => Method::Get,
+                "POST" => Method::Post,
+                other => return Err(format!("unknown method `{other}`")),
+            };
+            let body = text.map_or(body, serde_json::Value::String);
+            let draft =
+                Draft { method, url, body, head: None, data: Vec::new(), cuts: Vec::new(), end: None };
+            if drafts.insert(n, draft).is_some() {
+                return Err(format!("a second request {n}"));
+            }
+        }
+        In::Answer { n, status, url, headers } => {
+            let draft = drafts.get_mut(&n).ok_or_else(|| unasked(n))?;
+            draft.head = Some(Head { status, url, headers: headers.into_iter().collect() });
+        }
+        In::Data { n, text, base64: coded } => {
+            let draft = drafts.get_mut(&n).ok_or_else(|| unasked(n))?;
+            match (text, coded) {
+                (Some(text), _) => draft.data.extend_from_slice(text.as_bytes()),
+                (None, Some(coded)) => {
+                    draft.data.extend(base64::decode(&coded).ok_or("`base64` is none")?);
+                }
+                (None, None) => return Err("it has neither `text` nor `base64`".to_owned()),
+            }
+            draft.cuts.push(draft.data.len());
+        }
+        In::End { n, how, message } => {
+            drafts.get_mut(&n).ok_or_else(|| unasked(n))?.end = Some((how, message));
+        }
+        In::Other => {}
+    }
+    Ok(())
+}
+
+impl Draft {
+    fn finished(self, n: u32) -> Recorded {
+        let ending = match self.end {
+            Some((how, _)) if how == line::COMPLETE => Ending::Complete,
+            Some((how, _)) if how == line::CANCELLED => ended(format!("the run was cancelled at answer {n}")),
+            Some((how, message)) => match line::named_failure(&how, message) {
+                Some(failure) => Ending::Failure(failure),
+                None => ended(format!("answer {n} ended in a way this version does not know (`{how}`)")),
+            },
+            None => ended(format!("the file ends in the middle of answer {n}")),
+        };
+        let answer = match (self.head, ending) {
+            (Some(Head { status, url, headers }), ending) => {
+                let chunking = Chunking::Recorded(self.cuts.into());
+                let body = Bytes::from(self.data);
+                Answer::Response(url, Exchange { status, headers, body, chunking, ending })
+            }
+            (None, Ending::Failure(failure)) => Answer::Nothing(failure),
+            (None, Ending::Complete | Ending::Silence) => Answer::Nothing(TransportFailure::Replay(format!(
+                "request {n} has no answer in the recording"
+            ))),
+        };
+        Recorded { method: self.method, url: self.url, body: self.body, answer }
+    }
+}
+
+fn ended(why: String) -> Ending {
+    Ending::Failure(TransportFailure::Replay(format!("the recording ends here: {why}")))
+}

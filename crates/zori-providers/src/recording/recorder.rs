@@ -1,0 +1,230 @@
+//! Writes a recording while the run goes on: one line per thing that happens, each written whole and at once, so
+//! that a run that is cut off leaves a recording of what came before.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::time::Clock;
+use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Method, Transport, TransportFailure};
+
+use super::line::{self, Out};
+use super::secrets::{Filter, Secrets, harmless_url};
+use super::{Start, base64};
+
+/// The headers of an answer that mean something to us, or to whoever asks the provider about it.
+const HEADERS: &[&str] =
+    &["content-encoding", "content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
+
+/// A recording under way. After the first failure nothing more is written: what is there stays a recording.
+pub struct Recorder {
+    state: Mutex<State>,
+    secrets: Arc<Secrets>,
+    clock: Arc<dyn Clock>,
+    began: Duration,
+}
+
+struct State {
+    out: Box<dyn Write + Send>,
+    requests: u32,
+    stopped: bool,
+    failure: Option<io::Error>,
+}
+
+impl Recorder {
+    /// Writes the first line.
+    pub fn start(
+        out: Box<dyn Write + Send>,
+        start: &Start,
+        secrets: Secrets,
+        clock: Arc<dyn Clock>,
+    ) -> io::Result<Self> {
+        let mut shape = start.shape.clone();
+        shape.system = shape.system.map(|text| secrets.redacted_text(&text));
+        let start = Start { base_url: harmless_url(&start.base_url), shape, ..start.clone() };
+        let state = State { out, requests: 0, stopped: false, failure: None };
+        let (secrets, began) = (Arc::new(secrets), clock.elapsed());
+        let recorder = Self { state: Mutex::new(state), secrets, clock, began };
+        recorder.write(&Out::start(&start));
+        match recorder.take_failure() {
+            None => Ok(recorder),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Writes what the user said.
+    pub fn prompt(&self, text: &str) {
+        self.write(&Out::Prompt { ms: self.ms(), text: &self.secrets.redacted_text(text) });
+    }
+
+    /// Returns why the recording ends early, once.
+    pub fn take_failure(&self) -> Option<io::Error> {
+        self.lock().failure.take()
+    }
+
+    fn request(&self, request: &HttpRequest) -> u32 {
+        let body = String::from_utf8_lossy(&self.secrets.redacted(&request.body)).into_owned();
+        // JSON stands in the line as it is; one that has lines itself does not.
+        let raw = (!body.contains('\n')).then(|| RawValue::from_string(body.clone()).ok()).flatten();
+        let text = (raw.is_none() && !body.is_empty()).then_some(body.as_str());
+        let url = self.url(&request.url);
+        let method = match request.method {
+            Method::Get => "GET",
+            Method::Post => "POST",
+        };
+        let n = {
+            let mut state = self.lock();
+            state.requests += 1;
+            state.requests
+        };
+        self.write(&Out::Request { ms: self.ms(), n, method, url: &url, body: raw.as_deref(), text });
+        n
+    }
+
+    fn answer(&self, n: u32, response: &HttpResponse) {
+        let known = response.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
+        let headers = known.map(|(name, value)| (name.as_str(), self.secrets.redacted_text(value))).collect();
+        let url = self.url(&response.url);
+        self.write(&Out::Answer { ms: self.ms(), n, status: response.status, url: &url, headers });
+    }
+
+    fn data(&self, n: u32, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let (text, base64) = match str::from_utf8(bytes) {
+            Ok(text) => (Some(text), None),
+            Err(_) => (None, Some(base64::encode(bytes))),
+        };
+        self.write(&Out::Data { ms: self.ms(), n, text, base64 });
+    }
+
+    fn end(&self, n: u32, how: &'static str, message: Option<&str>) {
+        let message = message.map(|text| self.secrets.redacted_text(text));
+        self.write(&Out::End { ms: self.ms(), n, how, message: message.as_deref() });
+    }
+
+    fn failed(&self, n: u32, failure: &TransportFailure) {
+        let (how, message) = line::failure(failure);
+        self.end(n, how, Some(message));
+    }
+
+    fn url(&self, url: &str) -> String {
+        self.secrets.redacted_text(&harmless_url(url))
+    }
+
+    fn ms(&self) -> u64 {
+        self.clock.elapsed().saturating_sub(self.began).as_millis() as u64
+    }
+
+    /// Writes a line in one piece, so that a crash leaves whole lines.
+    fn write(&self, line: &Out<'_>) {
+        let mut bytes = serde_json::to_vec(line).expect("a line has text keys only");
+        bytes.push(b'\n');
+        let mut state = self.lock();
+        if state.stopped {
+            return;
+        }
+        let written = state.out.write_all(&bytes).and_then(|()| state.out.flush());
+        if let Err(error) = written {
+            state.stopped = true;
+            state.failure = Some(error);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends through another transport and writes down what is asked and answered.
+pub struct RecordingTransport {
+    inner: Arc<dyn Transport>,
+    recorder: Arc<Recorder>,
+}
+
+impl RecordingTransport {
+    /// Returns the transport.
+    pub fn new(inner: Arc<dyn Transport>, recorder: Arc<Recorder>) -> Self {
+        Self { inner, recorder }
+    }
+}
+
+impl Transport for RecordingTransport {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
+        Box::pin(async move {
+            let n = self.recorder.request(&request);
+            let mut open = Open { recorder: Arc::clone(&self.recorder), n, ended: false };
+            match self.inner.send(request).await {
+                Ok(response) => {
+                    self.recorder.answer(n, &response);
+                    let filter = Filter::new(Arc::clone(&self.recorder.secrets));
+                    let body = Taped { inner: response.body, filter, open };
+                    Ok(HttpResponse { body: Box::pin(body), ..response })
+                }
+                Err(failure) => {
+                    self.recorder.failed(n, &failure);
+                    open.ended = true;
+                    Err(failure)
+                }
+            }
+        })
+    }
+}
+
+/// An exchange whose end is not written yet. Dropped like that, it was cancelled.
+struct Open {
+    recorder: Arc<Recorder>,
+    n: u32,
+    ended: bool,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.recorder.end(self.n, line::CANCELLED, None);
+        }
+    }
+}
+
+/// A body that is written down as it is read.
+struct Taped {
+    inner: ByteStream,
+    filter: Filter,
+    open: Open,
+}
+
+impl Stream for Taped {
+    type Item = Result<Bytes, TransportFailure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let item = ready!(self.inner.as_mut().poll_next(cx));
+        let this = &mut *self;
+        let (recorder, n) = (&this.open.recorder, this.open.n);
+        if let Some(Ok(bytes)) = &item {
+            recorder.data(n, &this.filter.push(bytes));
+        } else if !this.open.ended {
+            recorder.data(n, &this.filter.finish());
+            match &item {
+                Some(Err(failure)) => recorder.failed(n, failure),
+                _ => recorder.end(n, line::COMPLETE, None),
+            }
+            this.open.ended = true;
+        }
+        Poll::Ready(item)
+    }
+}
+
+impl Drop for Taped {
+    fn drop(&mut self) {
+        if !self.open.ended {
+            self.open.recorder.data(self.open.n, &self.filter.finish());
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What must not get into a recording, in every form it may take on its way: plain, as a JSON string, in a URL, in
+//! base64.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use super::base64;
+use crate::failure::{MIN_SECRET, REDACTED};
+
+/// Parameters of a URL whose name has one of these in it are left out.
+const TELLING: &[&str] = &["key", "token", "secret", "passw", "auth", "sig", "credential"];
+
+/// The secrets of a run.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    /// Every form of each.
+    forms: Vec<Vec<u8>>,
+    /// The bytes a form begins with.
+    first: Vec<u8>,
+}
+
+impl Secrets {
+    /// Takes the values. What is as short as a word is none: taking it out would garble everything.
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let values = values.into_iter().map(str::trim).filter(|value| value.len() >= MIN_SECRET);
+        let mut forms: Vec<Vec<u8>> =
+            values.flat_map(forms).filter(|form| form.len() >= MIN_SECRET).collect();
+        // The longest first, so that no end of one remains.
+        forms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        forms.dedup();
+        let mut first: Vec<u8> = forms.iter().map(|form| form[0]).collect();
+        first.sort_unstable();
+        first.dedup();
+        Self { forms, first }
+    }
+
+    /// Returns the bytes without them.
+    pub(super) fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(bytes.len());
+        self.scan(bytes, Rest::IsAll, &mut out);
+        out
+    }
+
+    /// Returns the text without them.
+    pub(super) fn redacted_text(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned()
+    }
+
+    /// Writes the bytes without secrets to `out`; returns how many were dealt with. If more may come, what may be
+    /// the beginning of a secret waits.
+    fn scan(&self, bytes: &[u8], rest: Rest, out: &mut Vec<u8>) -> usize {
+        let mut at = 0;
+        while at < bytes.len() {
+            let here = &bytes[at..];
+            if !self.first.contains(&here[0]) {
+                out.push(here[0]);
+                at += 1;
+            } else if let Some(form) = self.forms.iter().find(|form| here.starts_with(form)) {
+                out.extend_from_slice(REDACTED.as_bytes());
+                at += form.len();
+            } else if rest == Rest::MayCome && self.forms.iter().any(|form| form.starts_with(here)) {
+                return at;
+            } else {
+                out.push(here[0]);
+                at += 1;
+            }
+        }
+        at
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    IsAll,
+    MayCome,
+}
+
+/// Takes secrets out of pieces, wherever the network cut them.
+pub(super) struct Filter {
+    secrets: Arc<Secrets>,
+    held: Vec<u8>,
+}
+
+impl Filter {
+    pub(super) fn new(secrets: Arc<Secrets>) -> Self {
+        Self { secrets, held: Vec::new() }
+    }
+
+    /// Returns what can be written of the bytes so far.
+    pub(super) fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(piece);
+        let mut out = Vec::with_capacity(self.held.len());
+        let done = self.secrets.scan(&self.held, Rest::MayCome, &mut out);
+        self.held.drain(..done);
+        out
+    }
+
+    /// Returns what was held back.
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// Returns a URL without user, password, fragment and parameters that hold keys. What is no URL is left out whole.
+pub fn harmless_url(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else { return String::new() };
+    // These fail for URLs without a host only, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    let query = url.query().map(|query| {
+        let kept = query.split('&').filter(|pair| {
+            let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+            !TELLING.iter().any(|word| name.contains(word))
+        });
+        kept.collect::<Vec<_>>().join("&")
+    });
+    url.set_query(query.as_deref().filter(|query| !query.is_empty()));
+    let text = url.to_string();
+    text.strip_suffix('/').filter(|_| url.path() == "/" && url.query().is_none()).unwrap_or(&text).to_owned()
+}
+
+/// Returns every form of a secret.
+fn forms(secret: &str) -> Vec<Vec<u8>> {
+    let json = serde_json::to_string(secret).expect("a string is JSON");
+    let json = json[1..json.len() - 1].to_owned();
+    let percent = |upper: bool| -> String {
+        let encoded = secret.bytes().map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ if upper => format!("%{byte:02X}"),
+            _ => format!("%{byte:02x}"),
+        });
+        encoded.collect()
+    };
+    let mut all = vec![secret.to_owned(), json.replace('/', "\\/"), json, percent(true), percent(false)];
+    for shift in 0..3 {
+        // Base64 of a text that the secret is part of: the digits that depend on the secret alone, for each way it
+        // may lie in groups of three bytes.
+        let mut bytes = vec![0; shift];
+        bytes.extend_from_slice(secret.as_bytes());
+        let whole = bytes.len() * 8 / 6;
+        let digits = &base64::encode(&bytes)[(shift * 8).div_ceil(6)..whole];
+        all.extend([digits.to_owned(), digits.replace('+', "-").replace('/', "_")]);
+    }
+    all.into_iter().map(String::into_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-a/b+\"c\\0123";
+
+    #[test]
+    fn every_form_is_taken_out() {
+        let secrets = Secrets::new([KEY]);
+        let texts = [
+            format!("<{KEY}>"),
+            serde_json::to_string(&format!("<{KEY}>")).unwrap(),
+            "<sk-a%2Fb%2B%22c%5C0123>".to_owned(),
+            "<sk-a%2fb%2b%22c%5c0123>".to_owned(),
+            r#"<sk-a\/b+\"c\\0123>"#.to_owned(),
+        ];
+        for text in texts {
+            let clean = secrets.redacted_text(&text);
+            assert_eq!(clean.trim_matches('"'), "<[REDACTED]>", "{text}");
+        }
+    }
+
+    /// As in `Authorization: Basic`, where the user's name stands before it.
+    #[test]
+    fn in_base64_at_every_offset() {
+        let secrets = Secrets::new([KEY]);
+        for before in ["", "u", "us", "usr:"] {
+            for behind in ["", "x", "xyz"] {
+                let coded = base64::encode(format!("{before}{KEY}{behind}").as_bytes());
+                let clean = secrets.redacted_text(&coded);
+                assert!(clean.contains("[REDACTED]") && clean.len() < coded.len(), "{coded}: {clean}");
+                let url_safe = coded.replace('+', "-").replace('/', "_");
+                assert!(secrets.redacted_text(&url_safe).contains("[REDACTED]"), "{url_safe}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_no_secrets() {
+        let secrets = Secrets::new(["", "none", "  ollama "]);
+        assert_eq!(secrets.redacted_text("none of ollama"), "none of ollama");
+    }
+
+    #[test]
+    fn pieces_cut_anywhere() {
+        let secrets = Arc::new(Secrets::new(["sk-12345678", "sk-1abcdefg"]));
+        let text = b"a sk-12345678 b sk-1234 sk-sk-12345678sk-1abcdefg sk-1";
+        let whole = secrets.redacted(text);
+        assert_eq!(whole, b"a [REDACTED] b sk-1234 sk-[REDACTED][REDACTED] sk-1");
+        for at in 0..text.len() {
+            let mut filter = Filter::new(Arc::clone(&secrets));
+            let mut out = filter.push(&text[..at]);
+            out.extend(filter.push(&text[at..]));
+            out.extend(filter.finish());
+            assert_eq!(out, whole, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn urls() {
+        for (url, harmless) in [
+            ("https://me:hunter2@api.example.com/v1/x?alt=sse#top", "https://api.example.com/v1/x?alt=sse"),
+            ("https://h/x?key=abc&q=1&access_token=t&X-Amz-Signature=s", "https://h/x?q=1"),
+            ("https://h/x?api_key=abc", "https://h/x"),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("not a url", ""),
+        ] {
+            assert_eq!(harmless_url(url), harmless);
+        }
+    }
+}
