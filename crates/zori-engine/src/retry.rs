@@ -18,11 +18,23 @@ pub struct Retry {
     pub per_turn: u32,
     /// The first backoff; each further one may be twice as long.
     pub base: Duration,
+    /// Whether there is anything to wait for.
+    pub waits: Waits,
+}
+
+/// Whether retries wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// As long as they have to.
+    Kept,
+    /// Not at all: what answers is a recording.
+    Skipped,
 }
 
 impl Retry {
     /// The numbers of NET-7.
-    pub const DEFAULT: Self = Self { per_request: 4, per_turn: 8, base: Duration::from_secs(1) };
+    pub const DEFAULT: Self =
+        Self { per_request: 4, per_turn: 8, base: Duration::from_secs(1), waits: Waits::Kept };
 
     /// Returns how long to wait before the next try, or `None` to give up. `in_request` and `in_turn` count the
     /// retries made so far; `random` is uniform over `u64`.
@@ -36,6 +48,11 @@ impl Retry {
         if in_request >= self.per_request || in_turn >= self.per_turn || !is_transient(failure) {
             return None;
         }
+        let delay = self.backoff(in_request, failure, random)?;
+        Some(if self.waits == Waits::Skipped { Duration::ZERO } else { delay })
+    }
+
+    fn backoff(&self, in_request: u32, failure: &ProviderFailure, random: u64) -> Option<Duration> {
         if let Some(asked) = failure.retry_after {
             return (asked <= LONGEST_RETRY_AFTER).then_some(asked);
         }
@@ -104,6 +121,15 @@ mod tests {
         let delay = |secs| Retry::DEFAULT.next_delay(3, 0, &failure(Some(429), Some(secs)), 7);
         assert_eq!(delay(300), Some(Duration::from_secs(300)));
         assert_eq!(delay(301), None);
+    }
+
+    #[test]
+    fn waits_can_be_skipped() {
+        let retry = Retry { waits: Waits::Skipped, ..Retry::DEFAULT };
+        let delay = |asked| retry.next_delay(0, 0, &failure(Some(429), asked), u64::MAX);
+        assert_eq!(delay(None), Some(Duration::ZERO));
+        assert_eq!(delay(Some(30)), Some(Duration::ZERO));
+        assert_eq!(delay(Some(301)), None, "what was given up is given up");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 pub mod flags;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{Arg, ArgAction, Command as Clap, ValueHint};
@@ -51,6 +52,12 @@ pub struct LowArgs {
     pub max_tokens_total: Option<u64>,
     /// `--timeout`: `Some(None)` is 0, which means none.
     pub timeout: Option<Option<Duration>>,
+    /// `--record`.
+    pub record: Option<PathBuf>,
+    /// `--replay`.
+    pub replay: Option<PathBuf>,
+    /// `--replay-lenient`.
+    pub replay_lenient: bool,
     /// `--keep`.
     pub keep: bool,
     /// Arguments without a flag.
@@ -113,10 +120,32 @@ pub fn parse(profile: &Profile, argv: &[OsString]) -> Result<Parsed, CommandErro
         }
         args.prompt = Some(prompt.clone());
     }
+    recording(command, &args)?;
     if !command.args.is_empty() && !path.is_empty() {
         args.positionals = deepest.get_many::<String>("args").into_iter().flatten().cloned().collect();
     }
     Ok(Parsed::Run(command, Box::new(args)))
+}
+
+/// Checks the flags about recordings: whether they fit the command, and each other.
+fn recording(command: &Command, args: &LowArgs) -> Result<(), CommandError> {
+    let flags = [
+        ("--record", args.record.is_some()),
+        ("--replay", args.replay.is_some()),
+        ("--replay-lenient", args.replay_lenient),
+    ];
+    let given: Vec<_> = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect();
+    let wrong = |message: String| Err(CommandError::new(ErrorCode::Usage, message));
+    // Those that take a prompt are those that ask a model.
+    let asks = command.flags.iter().any(|flag| flag.long == flags::PROMPT.long);
+    match given[..] {
+        [flag, ..] if !asks => {
+            wrong(format!("`{flag}` has no meaning for `{}`, which asks no model", command.path.join(" ")))
+        }
+        ["--record", other, ..] => wrong(format!("`--record` and `{other}` exclude each other")),
+        ["--replay-lenient"] => wrong("`--replay-lenient` needs `--replay FILE`".to_owned()),
+        _ => Ok(()),
+    }
 }
 
 /// Puts `exec` before arguments that end in a lone `-` and name no command: `zori -p TEXT -` is `zori exec -p TEXT -`.

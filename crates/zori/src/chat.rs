@@ -21,6 +21,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::commands::exec_turn;
 use crate::exit::Exit;
+use crate::network::Network;
 use crate::profile::Bare;
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -30,6 +31,7 @@ use crate::wire_up::{self, Open, Session};
 struct Chat<'a, 'c> {
     cx: &'a mut Cx<'c>,
     settings: Settings,
+    network: Network,
     provider: Arc<dyn Provider>,
     signals: Signals,
     session: Session,
@@ -55,19 +57,21 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
     let signals = Signals::install(cx.timeout.as_ref())?;
     let settings = Settings::resolve(cx, args)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
-    let provider = wire_up::provider(&settings)?;
+    let network = Network::open(cx, &settings)?;
+    let provider = wire_up::provider(&settings, &network);
     let id = saved.id.clone();
     greet(cx, &settings, &saved);
     let mut lines = match interactive {
         true => Lines::editor(&settings, cx.terminal.colour),
         false => Lines::pipe(),
     };
-    let session = Session::start(cx, &settings, provider.clone(), saved, Spent::NOTHING)?;
-    let mut chat = Chat { cx, settings, provider, signals, session, id };
+    let session = Session::start(cx, &settings, &network, provider.clone(), saved, Spent::NOTHING)?;
+    let mut chat = Chat { cx, settings, network, provider, signals, session, id };
     let exit = chat.converse(&mut lines);
-    let Chat { cx, signals, session, .. } = chat;
+    let Chat { cx, network, signals, session, .. } = chat;
     signals.leave();
     session.finish(cx.ui);
+    network.close(cx.ui);
     signals.die_of_hangup();
     exit
 }
@@ -123,7 +127,9 @@ impl Chat<'_, '_> {
 
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
     fn turn(&mut self, prompt: String) {
+        self.network.prompt(&prompt);
         exec_turn(&mut self.session, prompt, &self.signals);
+        self.network.turn_over(self.cx.ui);
     }
 
     /// Leaves the running session and goes on with another.
@@ -133,7 +139,8 @@ impl Chat<'_, '_> {
         let (saving, messages) = (saved.log.is_some(), saved.history.len());
         self.settings.choice.model = self.session.engine.model().into();
         let spent = self.session.engine.spent();
-        let next = Session::start(self.cx, &self.settings, self.provider.clone(), saved, spent)?;
+        let next =
+            Session::start(self.cx, &self.settings, &self.network, self.provider.clone(), saved, spent)?;
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);
         if saving {
             self.cx.ui.say(&format!("Session: {}", self.id));

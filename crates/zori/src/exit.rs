@@ -54,6 +54,8 @@ impl Exit {
             Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Self::Terminated,
             Outcome::Cancelled(CancelCause::Deadline) => Self::Timeout,
             Outcome::Limit(_) => Self::Partial,
+            // A replay that has left its recording, whatever its tools did.
+            Outcome::Failed(failure) if failure.kind == FailureKind::Replay => Self::General,
             Outcome::Failed(_) if effects => Self::Partial,
             Outcome::Failed(failure) => of_failure(failure),
             Outcome::NotSaved(_) if effects => Self::Partial,

@@ -9,9 +9,11 @@ use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
 use zori_engine::limits::Limits;
-use zori_engine::retry::Retry;
-use zori_providers::catalog::PROVIDERS;
+use zori_engine::retry::{Retry, Waits};
+use zori_providers::catalog::{self, PROVIDERS};
 use zori_providers::quirks::ToolStyle;
+use zori_providers::recording::player::{Folders, Strictness};
+use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
@@ -20,7 +22,8 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::instructions::{self, Instructions};
-use crate::model_choice::{self, Choice};
+use crate::model_choice::{self, Choice, Key};
+use crate::network::{self, Tape};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -54,6 +57,10 @@ pub struct Settings {
     pub tool_style: Option<ToolStyle>,
     /// Cap of what the model sees of a command's output.
     pub bash_max_output: usize,
+    /// Whether the traffic is recorded, or replayed.
+    pub tape: Tape,
+    /// What the user of a replayed run said.
+    pub prompts: Vec<String>,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -65,7 +72,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Gathers and checks. Warnings go out as they are found.
+    /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found.
     pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Self, CommandError> {
         let session = args.session.as_deref().map(parse_session).transpose()?;
         let base = match Base::find(cx.profile) {
@@ -87,21 +94,33 @@ impl Settings {
         check_output(cx, args, &config)?;
         let root = root(args)?;
         let home = base::home();
-        let choice = model_choice::choose(args, &config, cx.ui)?;
-        let effort = args.thinking.or_else(|| Effort::by_name(config.text("thinking")?));
+        let recording = args.replay.as_deref().map(|path| network::load(cx, args, path)).transpose()?;
+        let choice = match &recording {
+            Some(recording) => replayed(&recording.start)?,
+            None => model_choice::choose(args, &config, cx.ui)?,
+        };
+        let effort = match &recording {
+            Some(recording) => recording.start.shape.effort,
+            None => args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
+        };
         if effort.is_some_and(|effort| effort != Effort::Off) {
             choice.remark_effort(cx.ui);
         }
         let limits = limits(args, &config);
         priced(&limits, choice.prices(&choice.model), &choice.model)?;
-        let guidelines = instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root);
+        let guidelines = match &recording {
+            Some(_) => Instructions::default(),
+            None => instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root),
+        };
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
-        Ok(Self {
+        let settings = Self {
+            tape: args.record.clone().map_or(Tape::None, Tape::Record),
+            prompts: Vec::new(),
             save: base.is_some() && !args.no_save,
             base,
             home,
@@ -131,7 +150,31 @@ impl Settings {
                 _ => Durability::Process,
             },
             session_required: config.flag("session_required").unwrap_or(false),
+        };
+        Ok(match recording {
+            Some(recording) => settings.replaying(recording, args),
+            None => settings,
         })
+    }
+
+    /// Takes what shapes requests from a recording. Nobody waits before a request is sent again.
+    fn replaying(self, recording: Recording, args: &LowArgs) -> Self {
+        let Recording { start, prompts, traffic } = recording;
+        let Shape { system, max_tokens, temperature, effort, delivery, tool_style } = start.shape;
+        let folders = Folders { recorded: start.root, present: self.root.display().to_string() };
+        let strictness = if args.replay_lenient { Strictness::Lenient } else { Strictness::Strict };
+        Self {
+            system: system.map(Into::into),
+            max_tokens,
+            temperature,
+            effort,
+            delivery,
+            tool_style,
+            retry: Retry { waits: Waits::Skipped, ..self.retry },
+            tape: Tape::Replay(traffic, folders, strictness),
+            prompts,
+            ..self
+        }
     }
 
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
@@ -144,6 +187,17 @@ impl Settings {
                 .hint(format!("`{name} demo` shows what this program does without a key")),
         )
     }
+}
+
+/// Returns who answered a recorded run. The key is needed by nobody, and too short to be taken for a secret.
+fn replayed(start: &Start) -> Result<Choice, CommandError> {
+    let facts = catalog::provider(&start.provider).ok_or_else(|| model_choice::unknown(&start.provider))?;
+    Ok(Choice {
+        facts,
+        base_url: start.base_url.clone(),
+        model: start.model.as_str().into(),
+        key: Ok(Some(Key::Api("replay".to_owned()))),
+    })
 }
 
 /// Returns what a run may use: flags over config.
@@ -231,5 +285,6 @@ fn retry(args: &LowArgs, config: &Config) -> Retry {
         per_request,
         per_turn: Retry::DEFAULT.per_turn.max(per_request),
         base: base.unwrap_or(Retry::DEFAULT.base),
+        waits: Waits::Kept,
     }
 }

@@ -13,15 +13,13 @@ use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
 use zori_core::tool::Toolbox;
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::Limits;
 use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::catalog::{Api, PROVIDERS};
 use zori_providers::gemini::{Credential, Gemini, GeminiOptions};
-use zori_providers::http::roots::Roots;
-use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
 use zori_providers::quirks::Quirks;
@@ -34,6 +32,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::exit::Exit;
 use crate::model_choice::{Choice, Key};
+use crate::network::Network;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -133,14 +132,15 @@ fn left_out(id: &SessionId, records: u64) -> Option<String> {
 }
 
 /// Returns the model that was chosen.
-pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> {
+pub fn provider(settings: &Settings, network: &Network) -> Arc<dyn Provider> {
     let Choice { facts, base_url, key, .. } = &settings.choice;
     let (facts, base_url) = (*facts, base_url.clone());
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
     let key = key.as_ref().ok().cloned().flatten();
     let secret = key.as_ref().map(|key| key.secret().to_owned());
-    let (transport, limits, clock) = (transport()?, Limits::DEFAULT, Arc::new(SystemClock::new()));
-    Ok(match facts.api {
+    let transport = network.transport.clone();
+    let (limits, clock) = (Limits::DEFAULT, Arc::new(SystemClock::new()));
+    match facts.api {
         Api::Anthropic => {
             let key = secret;
             Arc::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
@@ -163,23 +163,7 @@ pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> 
             });
             Arc::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
         }
-    })
-}
-
-/// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
-fn transport() -> Result<Arc<dyn Transport>, CommandError> {
-    let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
-        None => Roots::embedded(),
-        Some(path) => {
-            let unusable = |why: String| {
-                let message = format!("cannot use SSL_CERT_FILE {}: {why}", path.display());
-                CommandError::new(ErrorCode::SettingInvalid, message)
-            };
-            let pem = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
-            Roots::with_pem(&pem).map_err(|error| unusable(error.to_string()))?
-        }
-    };
-    Ok(Arc::new(HttpTransport::new(HttpOptions { roots, proxies: Proxies::Environment })))
+    }
 }
 
 /// A session under way, with all it runs on.
@@ -196,6 +180,7 @@ impl Session {
     pub fn start(
         cx: &Cx<'_>,
         settings: &Settings,
+        network: &Network,
         provider: Arc<dyn Provider>,
         saved: Saved,
         spent_before: Spent,
@@ -204,7 +189,7 @@ impl Session {
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(
                 |error| CommandError::new(ErrorCode::Io, format!("cannot start the runtime: {error}")),
             )?;
-        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings)?), cx.profile.dialect));
+        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings, network)), cx.profile.dialect));
         let facts = SessionFacts {
             provider: provider.name().into(),
             model: settings.choice.model.clone(),
@@ -272,7 +257,7 @@ fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
     Ok(TextRenderer::new(Box::new(out), Box::new(err), style))
 }
 
-fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
+fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
     let keys = PROVIDERS.iter().map(|provider| provider.key_var).map(OsString::from);
     let prefix = format!("{}_", cx.profile.name.to_uppercase());
     let own = std::env::vars_os().map(|(name, _)| name).filter(|name| {
@@ -280,7 +265,7 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
         name.starts_with(prefix.as_bytes()) || name.starts_with(b"ZORI_")
     });
     let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-    Ok(ToolEnv {
+    ToolEnv {
         root: settings.root.clone(),
         home: settings.home.clone(),
         timeout: settings.tool_timeout,
@@ -295,6 +280,6 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
             set("NO_COLOR", "1"),
             set("GIT_TERMINAL_PROMPT", "0"),
         ],
-        transport: transport()?,
-    })
+        transport: network.transport.clone(),
+    }
 }

@@ -183,6 +183,37 @@ pub const GLOBAL: &[Flag] = &[
     },
     Flag {
         shown: Shown::All,
+        ..flag(
+            "record",
+            Some("FILE"),
+            "Write what goes to and comes from the provider to a new file",
+            |args, value| {
+                args.record = Some(value.into());
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "replay",
+            Some("FILE"),
+            "Run a recording again, offline and without a key; tools really run",
+            |args, value| {
+                args.replay = Some(value.into());
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag("replay-lenient", None, "Go on where a replay differs from its recording", |args, _| {
+            args.replay_lenient = true;
+            Ok(())
+        })
+    },
+    Flag {
+        shown: Shown::All,
         ..flag("as", Some("NAME"), "Behave as the program of this name: zori, zdx", |_, _| Ok(()))
     },
 ];

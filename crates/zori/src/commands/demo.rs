@@ -7,6 +7,7 @@ use crate::args::LowArgs;
 use crate::command_error::CommandError;
 use crate::demo::Demo;
 use crate::exit::Exit;
+use crate::network::Network;
 use crate::settings::check_output;
 use crate::signals::Signals;
 use crate::wire_up::{Saved, Session};
@@ -20,7 +21,9 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
     cx.ui.say(&format!("you> {}\n", demo.prompt()));
-    let mut session = Session::start(cx, &settings, demo.provider(), Saved::nowhere(), Spent::NOTHING)?;
+    let network = Network::open(cx, &settings)?;
+    let mut session =
+        Session::start(cx, &settings, &network, demo.provider(), Saved::nowhere(), Spent::NOTHING)?;
     let exit = exec::turn(&mut session, demo.prompt().to_owned(), &signals);
     signals.leave();
     let closed = session.finish(cx.ui);

@@ -7,6 +7,7 @@ use super::Cx;
 use crate::args::LowArgs;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
+use crate::network::Network;
 use crate::prompt::{self, Sources};
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -31,25 +32,43 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);
     }
-    let sources = Sources {
-        flag: args.prompt.as_deref(),
-        dash: args.positionals.iter().any(|arg| arg == "-"),
-        stdin_terminal: cx.terminal.stdin,
+    let asked = args.prompt.is_some() || args.positionals.iter().any(|arg| arg == "-");
+    let prompts = match &settings.prompts[..] {
+        recorded @ [_, ..] if !asked => recorded.to_vec(),
+        _ => vec![gather(cx, args, &signals)?],
     };
-    let prompt = prompt::gather(sources, &signals, cx.ui)?;
     if !settings.guidelines.is_empty() {
         let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
     }
     let saved = wire_up::open(&settings, open, cx.ui)?;
-    let provider = wire_up::provider(&settings)?;
-    let mut session = Session::start(cx, &settings, provider, saved, Spent::NOTHING)?;
-    let exit = turn(&mut session, prompt, &signals);
+    let network = Network::open(cx, &settings)?;
+    let provider = wire_up::provider(&settings, &network);
+    let mut session = Session::start(cx, &settings, &network, provider, saved, Spent::NOTHING)?;
+    let mut exit = Exit::Success;
+    for prompt in prompts {
+        network.prompt(&prompt);
+        let ended = turn(&mut session, prompt, &signals);
+        exit = if ended == Exit::Success { exit } else { ended };
+        if !network.turn_over(cx.ui) || signals.ending().is_some() {
+            break;
+        }
+    }
     signals.leave();
     let closed = session.finish(cx.ui);
+    let replayed = network.close(cx.ui);
     signals.die_of_hangup();
     // A reader that went away after the turn was over has got everything (DECISIONS 24).
-    Ok(if exit == Exit::Success { closed } else { exit })
+    Ok([exit, closed, replayed].into_iter().find(|exit| *exit != Exit::Success).unwrap_or(Exit::Success))
+}
+
+fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, CommandError> {
+    let sources = Sources {
+        flag: args.prompt.as_deref(),
+        dash: args.positionals.iter().any(|arg| arg == "-"),
+        stdin_terminal: cx.terminal.stdin,
+    };
+    prompt::gather(sources, signals, cx.ui)
 }
 
 /// Runs a turn that signals can cancel.

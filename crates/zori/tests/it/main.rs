@@ -14,6 +14,7 @@ mod processes;
 mod profiles;
 mod prompt;
 mod providers;
+mod recording;
 mod resume;
 mod sessions;
 mod system_prompt;

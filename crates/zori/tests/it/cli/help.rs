@@ -75,6 +75,9 @@ fn all_of_the_help() {
           --max-budget-usd <USD>  Stop when the run has cost that much
           --max-tokens-total <N>  Stop when the run has used that many tokens, read and written
           --timeout <DURATION>    End the command after 500ms, 30s, 5m, 1h; 0: never
+          --record <FILE>         Write what goes to and comes from the provider to a new file
+          --replay <FILE>         Run a recording again, offline and without a key; tools really run
+          --replay-lenient        Go on where a replay differs from its recording
           --as <NAME>             Behave as the program of this name: zori, zdx
       -h, --help                  Print help
       -V, --version               Print version

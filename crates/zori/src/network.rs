@@ -1,0 +1,242 @@
+//! What a run's requests go through: the network, the network with a recorder before it (`--record`), or a recording
+//! in place of it (`--replay`). The model and the tools share it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zori_core::transport::Transport;
+use zori_providers::catalog::PROVIDERS;
+use zori_providers::http::roots::Roots;
+use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_providers::recording::player::{Departure, Folders, Player, Strictness};
+use zori_providers::recording::recorder::{Recorder, RecordingTransport};
+use zori_providers::recording::secrets::Secrets;
+use zori_providers::recording::{Recorded, Recording, Shape, Start};
+
+use crate::args::LowArgs;
+use crate::clock::SystemClock;
+use crate::command_error::{CommandError, ErrorCode};
+use crate::commands::Cx;
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// A recording that is longer than this is none that a person waits for.
+const MAX_RECORDING: u64 = 1 << 30;
+
+/// What `--record` and `--replay` ask for.
+pub enum Tape {
+    /// Neither.
+    None,
+    /// A recording is written to this file.
+    Record(PathBuf),
+    /// This traffic stands for the network.
+    Replay(Vec<Recorded>, Folders, Strictness),
+}
+
+/// The way to the model and to the web.
+pub struct Network {
+    /// Who sends.
+    pub transport: Arc<dyn Transport>,
+    end: End,
+}
+
+/// What is at the other end of it.
+enum End {
+    Live,
+    Recorded(Arc<Recorder>, PathBuf),
+    Replayed(Arc<Player>),
+}
+
+impl Network {
+    /// Opens it. The file of a recording is made here, so nothing that could be refused may come after this.
+    pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, CommandError> {
+        Ok(match &settings.tape {
+            Tape::None => Self { transport: http()?, end: End::Live },
+            Tape::Record(path) => {
+                let inner = http()?;
+                let recorder = Arc::new(recorder(cx, settings, path)?);
+                let transport = Arc::new(RecordingTransport::new(inner, recorder.clone()));
+                Self { transport, end: End::Recorded(recorder, path.clone()) }
+            }
+            Tape::Replay(traffic, folders, strictness) => {
+                let player = Arc::new(Player::new(traffic.clone(), folders.clone(), *strictness));
+                Self { transport: player.clone(), end: End::Replayed(player) }
+            }
+        })
+    }
+
+    /// Takes down what the user said.
+    pub fn prompt(&self, text: &str) {
+        if let End::Recorded(recorder, _) = &self.end {
+            recorder.prompt(text);
+        }
+    }
+
+    /// Says what a turn has brought to light; returns whether there is more to replay.
+    pub fn turn_over(&self, ui: &mut Ui) -> bool {
+        match &self.end {
+            End::Live => {}
+            End::Recorded(recorder, path) => {
+                if let Some(error) = recorder.take_failure() {
+                    let path = path.display();
+                    ui.warn(&format!("Failed to write the recording: {error}; {path} ends before that"));
+                }
+            }
+            End::Replayed(player) => {
+                player.take_notes().iter().for_each(|note| ui.warn(note));
+                let Some(departure) = player.departure() else { return true };
+                if departure == Departure::ToolResult {
+                    ui.say("Hint: tools really run on a replay: start it where the files are as they were");
+                }
+                if departure != Departure::Beyond {
+                    ui.say("Hint: `--replay-lenient` goes on with the recorded answers");
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Ends it. A replay that has left requests over is not the recorded run.
+    pub fn close(&self, ui: &mut Ui) -> Exit {
+        match &self.end {
+            // The end of an answer may be written after its turn.
+            End::Recorded(..) => {
+                self.turn_over(ui);
+                Exit::Success
+            }
+            End::Replayed(player) if player.departure().is_none() && player.unasked() > 0 => {
+                let rest = match player.unasked() {
+                    1 => "1 more request".to_owned(),
+                    n => format!("{n} more requests"),
+                };
+                ui.say(&format!("Error [replay]: the recording has {rest} that this run did not make"));
+                Exit::General
+            }
+            End::Live | End::Replayed(_) => Exit::Success,
+        }
+    }
+}
+
+/// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
+fn http() -> Result<Arc<dyn Transport>, CommandError> {
+    let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
+        None => Roots::embedded(),
+        Some(path) => {
+            let unusable = |why: String| {
+                let message = format!("cannot use SSL_CERT_FILE {}: {why}", path.display());
+                CommandError::new(ErrorCode::SettingInvalid, message)
+            };
+            let pem = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+            Roots::with_pem(&pem).map_err(|error| unusable(error.to_string()))?
+        }
+    };
+    Ok(Arc::new(HttpTransport::new(HttpOptions { roots, proxies: Proxies::Environment })))
+}
+
+/// Makes the file and writes its first line.
+fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, CommandError> {
+    let choice = &settings.choice;
+    let start = Start {
+        program: concat!("zori ", env!("CARGO_PKG_VERSION")).to_owned(),
+        profile: cx.profile.name.to_owned(),
+        root: settings.root.display().to_string(),
+        provider: choice.facts.name.to_owned(),
+        base_url: choice.base_url.clone(),
+        model: choice.model.to_string(),
+        shape: Shape {
+            system: settings.system.as_deref().map(str::to_owned),
+            max_tokens: settings.max_tokens,
+            temperature: settings.temperature,
+            effort: settings.effort,
+            delivery: settings.delivery,
+            tool_style: settings.tool_style,
+        },
+    };
+    // Not the key in use alone: whatever a tool prints may hold another one.
+    let keys: Vec<String> = PROVIDERS.iter().filter_map(|facts| std::env::var(facts.key_var).ok()).collect();
+    let password = password(&choice.base_url);
+    let secrets = Secrets::new(keys.iter().map(String::as_str).chain([choice.secret()]).chain(password));
+    let failed = |error: std::io::Error| {
+        CommandError::new(
+            ErrorCode::RecordingUnusable,
+            format!("cannot write the recording {}: {error}", path.display()),
+        )
+    };
+    let mut options = OpenOptions::new();
+    let file = match options.append(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let message = format!("the file {} exists already and is left alone", path.display());
+            return Err(CommandError::new(ErrorCode::AlreadyExists, message)
+                .hint("give `--record` the name of a new file, or remove that one"));
+        }
+        opened => opened.map_err(failed)?,
+    };
+    Recorder::start(Box::new(file), &start, secrets, Arc::new(SystemClock::new())).map_err(|error| {
+        // Less than the first line is no recording.
+        let _ = std::fs::remove_file(path);
+        failed(error)
+    })
+}
+
+/// Returns the password in a URL.
+fn password(url: &str) -> Option<&str> {
+    let authority = url.split("://").nth(1)?.split('/').next()?;
+    Some(authority.rsplit_once('@')?.0.split_once(':')?.1)
+}
+
+/// Reads the recording of `--replay`, and holds the flags against it.
+pub fn load(cx: &Cx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, CommandError> {
+    let unusable = |why: String| {
+        CommandError::new(ErrorCode::RecordingUnusable, format!("cannot replay {}: {why}", path.display()))
+    };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_RECORDING + 1).read_to_end(&mut bytes))
+        .map_err(|error| unusable(error.to_string()))?;
+    if bytes.len() as u64 > MAX_RECORDING {
+        return Err(unusable(format!("it is longer than {} MiB", MAX_RECORDING >> 20)));
+    }
+    // A recording that was cut in the middle of a letter is cut in the middle of a line.
+    let text = String::from_utf8_lossy(&bytes);
+    let recording = Recording::parse(&text)
+        .map_err(|error| unusable(error.to_string()).hint("`--record FILE` writes recordings"))?;
+    agree(cx, args, &recording.start)?;
+    Ok(recording)
+}
+
+/// Checks that nothing is asked for that the recorded run was not.
+fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), CommandError> {
+    let model = args.model.as_deref().map(|model| {
+        model.strip_prefix(start.provider.as_str()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(model)
+    });
+    let thinking = start.shape.effort.map_or("none", |effort| effort.as_str());
+    let given = [
+        ("--as", Some(cx.profile.name), start.profile.as_str()),
+        ("--provider", args.provider.as_deref(), &start.provider),
+        ("--model", model, &start.model),
+        ("--thinking", args.thinking.map(|effort| effort.as_str()), thinking),
+    ];
+    for (flag, given, recorded) in given {
+        if let Some(given) = given.filter(|given| *given != recorded) {
+            let message = format!("`{flag} {given}` does not fit the recording, which has `{recorded}`");
+            let way = if flag == "--as" {
+                format!("give `--as {recorded}`")
+            } else {
+                format!("leave `{flag}` out")
+            };
+            return Err(CommandError::new(ErrorCode::Usage, message).hint(way));
+        }
+    }
+    match &args.system_prompt {
+        Some(_) => Err(CommandError::new(
+            ErrorCode::Usage,
+            "`--system-prompt` and `--replay` exclude each other: a recording has its own",
+        )),
+        None => Ok(()),
+    }
+}
