@@ -3,6 +3,7 @@
 //! clap does the parsing and the help; it is fed from the tables, so that nothing is said twice.
 
 pub mod flags;
+mod outputs;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -75,6 +76,7 @@ pub enum Parsed {
 /// Parses. All problems are usage errors; nothing has happened yet.
 pub fn parse(profile: &Profile, argv: &[OsString]) -> Result<Parsed, CommandError> {
     let (argv, shown) = take_all(profile, argv);
+    outputs::agree(&argv[1..], takes_value)?;
     let mut root = build(profile, shown);
     let matches = match root.try_get_matches_from_mut(with_exec(&argv)) {
         Ok(matches) => matches,

@@ -240,6 +240,13 @@ fn what_is_printed_can_be_asked_for() {
     Hint: this version prints text only: use `text`, or leave it out
     [exit status: 2]
     ");
+    // DECISIONS 20: two that differ, wherever they stand.
+    insta::assert_snapshot!(world.run(&["--output", "json", "config", "path", "--output", "plain"]), @r"
+    ------- stderr -------
+    Error: `--output json` and `--output plain` ask for two outputs
+    Hint: leave one of them out
+    [exit status: 2]
+    ");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--output", "yaml"]), @r"
     ------- stderr -------
     Error: `--output` cannot be `yaml`
