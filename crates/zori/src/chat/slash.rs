@@ -79,26 +79,9 @@ fn is_command_word(word: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// Returns the command with the fewest letters to change, if there are few.
+/// Returns the command that may have been meant.
 fn nearest(word: &str) -> Option<&'static str> {
-    let names = COMMANDS.iter().flat_map(|command| command.names).copied();
-    names.map(|name| (distance(word, name), name)).filter(|(d, _)| *d <= 3).min().map(|(_, name)| name)
-}
-
-/// The number of letters to insert, delete or change.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    catalog::nearest(word, COMMANDS.iter().flat_map(|command| command.names).copied())
 }
 
 fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
