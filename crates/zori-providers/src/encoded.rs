@@ -111,8 +111,8 @@ pub(crate) fn wire_id(id: &str, max: usize) -> &str {
 /// How long every API lets a tool's name be.
 const MAX_NAME: usize = 64;
 
-/// Returns a call's name as every API accepts it. A model may have called anything, and one name that is refused
-/// would make every later request fail.
+/// Returns a tool's name as every API accepts it, offered or called. A model may have called anything, and one name that
+/// is refused would make every later request fail.
 pub(crate) fn wire_name(name: &str) -> Cow<'_, str> {
     let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(at, _)| at);
     wire_word(&name[..end])

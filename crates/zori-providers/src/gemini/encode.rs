@@ -87,6 +87,7 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
         out.extend_from_slice(br#""tools":[{"functionDeclarations":["#);
         for tool in tools {
             let ToolSpec { name, description, schema } = tool;
+            let name = &wire_name(name);
             let stripped = schema::strip(schema).and_then(|json| RawValue::from_string(json).ok());
             let parameters = stripped.as_deref();
             push_json(&mut out, &wire::FunctionDeclaration { name, description, parameters });

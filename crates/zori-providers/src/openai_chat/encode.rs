@@ -121,6 +121,7 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>, quirks: &Quirks) -> Vec
     if native && !tools.is_empty() {
         out.extend_from_slice(br#""tools":["#);
         for ToolSpec { name, description, schema } in tools {
+            let name = &wire_name(name);
             let function = wire::ToolFunction { name, description, parameters: schema };
             push_json(&mut out, &wire::Tool { r#type: "function", function });
             out.push(b',');

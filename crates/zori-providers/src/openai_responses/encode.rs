@@ -79,6 +79,7 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
         out.extend_from_slice(br#""tools":["#);
         for tool in tools {
             let ToolSpec { name, description, schema } = tool;
+            let name = &wire_name(name);
             let r#type = "function";
             push_json(&mut out, &wire::Tool { r#type, name, description, parameters: schema, strict: false });
             out.push(b',');

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
-use zori_core::provider::{Delivery, Effort, Request};
+use zori_core::provider::{Delivery, Effort, Provider, Request};
 use zori_core::tool::ToolSpec;
-use zori_core::transport::HttpRequest;
+use zori_core::transport::{HttpRequest, Transport};
 use zori_providers::replay::{Exchange, ReplayTransport};
 
 use crate::vendor::Vendor;
@@ -46,8 +46,16 @@ impl Conversation {
 
     /// Sends it and returns the request that went out.
     pub async fn sent(&self, vendor: Vendor) -> HttpRequest {
+        self.sent_by(|transport| vendor.provider(transport)).await
+    }
+
+    /// Sends it through this provider and returns the request that went out.
+    pub async fn sent_by(
+        &self,
+        provider: impl FnOnce(Arc<dyn Transport>) -> Box<dyn Provider>,
+    ) -> HttpRequest {
         let transport = Arc::new(ReplayTransport::new([Exchange::json("{}")]));
-        let provider = vendor.provider(transport.clone());
+        let provider = provider(transport.clone());
         let request = Request {
             model: self.model,
             system: self.system.as_ref(),

@@ -25,5 +25,6 @@ mod openai_responses_requests;
 mod openai_responses_trouble;
 mod recording;
 mod tls;
+mod tool_names;
 mod vendor;
 mod vendor_cuts;
