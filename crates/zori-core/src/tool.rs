@@ -60,6 +60,14 @@ pub struct BadCall {
     pub code: ToolCode,
     /// Names the offending field and lists the valid ones (TOOL-6).
     pub message: String,
+    /// What the model reads instead of the envelope, where the dialect lays results out differently.
+    pub text: Option<Arc<str>>,
+}
+
+impl From<BadCall> for ToolOutput {
+    fn from(bad: BadCall) -> Self {
+        Self { text: bad.text, ..Self::failure(bad.code, bad.message) }
+    }
 }
 
 /// What a running call may use beside its arguments.

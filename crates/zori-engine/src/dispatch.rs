@@ -105,10 +105,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
 
     fn resolve<'c>(&self, call: &'c ToolCall) -> Job<'c> {
         let resolved = match &call.input {
-            ToolInput::Json(args) => self
-                .toolbox
-                .resolve(&call.name, args)
-                .map_err(|bad| ToolOutput::failure(bad.code, bad.message)),
+            ToolInput::Json(args) => self.toolbox.resolve(&call.name, args).map_err(ToolOutput::from),
             ToolInput::Malformed(_) => Err(ToolOutput::failure(
                 ToolCode::InvalidInput,
                 "The arguments are not valid JSON, or were cut off. Nothing was executed. Send the call again with \

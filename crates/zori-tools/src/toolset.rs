@@ -75,10 +75,14 @@ impl ToolSet {
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         let known = dialect::ALL.iter().any(|dialect| dialect.unbuilt.contains(&name));
         let what = if known { "is not available here" } else { "is not a tool" };
-        Err(BadCall {
-            code: ToolCode::UnknownTool,
-            message: format!("`{name}` {what}; the tools are {}", names.join(", ")),
-        })
+        let message = format!("`{name}` {what}; the tools are {}", names.join(", "));
+        Err(self.bad_call(ToolCode::UnknownTool, message))
+    }
+
+    /// Lays the reason out as the dialect lays out failures of its tools.
+    fn bad_call(&self, code: ToolCode, message: String) -> BadCall {
+        let plain = self.dialect.tools.iter().any(|entry| entry.layout.is_some());
+        BadCall { code, text: plain.then(|| message.as_str().into()), message }
     }
 }
 
@@ -90,9 +94,9 @@ impl Toolbox for ToolSet {
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
         let entry = self.entry(name)?;
         let def = def(entry.kind);
-        let canonical = entry.arguments(def, args.get()).map_err(|bad| BadCall {
-            code: ToolCode::InvalidInput,
-            message: format!("{bad}. Fields of `{}`: {}", entry.name, entry.listed(def)),
+        let canonical = entry.arguments(def, args.get()).map_err(|bad| {
+            let message = format!("{bad}. Fields of `{}`: {}", entry.name, entry.listed(def));
+            self.bad_call(ToolCode::InvalidInput, message)
         })?;
         let canonical = RawValue::from_string(canonical).expect("canonical arguments are JSON");
         let at = self.dialect.tools.iter().position(|entry| entry.kind == def.kind);

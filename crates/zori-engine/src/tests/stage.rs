@@ -181,7 +181,8 @@ impl Toolbox for Box1 {
 
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
         if name != "act" {
-            return Err(BadCall { code: ToolCode::UnknownTool, message: format!("no tool `{name}`") });
+            let message = format!("no tool `{name}`");
+            return Err(BadCall { code: ToolCode::UnknownTool, message, text: None });
         }
         let effects = self.actor.effects(args);
         Ok(ResolvedCall { tool: self.actor.clone(), args: args.to_owned(), effects })

@@ -129,6 +129,9 @@ fn calls_that_cannot_be_run() {
         let raw = RawValue::from_string(args.to_owned()).unwrap();
         let Err(bad) = set.resolve(name, &raw) else { panic!("{name} {args}") };
         assert_eq!(format!("{}: {}", bad.code.as_str(), bad.message), message);
+        // Clients that read plain text get the reason as such.
+        let plain = !std::ptr::eq(set, &zori);
+        assert_eq!(bad.text.as_deref(), plain.then_some(&*bad.message), "{name}");
     }
     let deep = format!(r#"{{"path":{}{}}}"#, "[".repeat(200), "]".repeat(200));
     let Err(bad) = zori.resolve("read", &RawValue::from_string(deep).unwrap()) else { panic!("too deep") };
