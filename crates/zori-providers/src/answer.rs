@@ -8,7 +8,7 @@ use serde::Deserialize;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{Chunk, ChunkStream, Delivery};
 use zori_core::time::Clock;
-use zori_core::transport::HttpResponse;
+use zori_core::transport::{HttpRequest, HttpResponse, Transport};
 
 use crate::failure::{self, BodyEnd};
 use crate::reply::{Ready, Reply};
@@ -37,19 +37,24 @@ pub(crate) trait Decode: Sized {
     fn whole(self, body: &[u8]) -> Result<VecDeque<Chunk>, ProviderFailure>;
 }
 
-/// Decodes an answer of whatever status and shape; no failure repeats `secret`.
-pub(crate) async fn chunks<D: Decode + Unpin + Send + 'static>(
+/// Sends a request and decodes what comes back, of whatever status and shape. What fails later does not repeat `secret`;
+/// what fails at once is for the caller to clean.
+pub(crate) async fn ask<D: Decode + Unpin + Send + 'static>(
+    transport: &dyn Transport,
+    request: HttpRequest,
     decoder: D,
-    response: HttpResponse,
     delivery: Delivery,
-    clock: Arc<dyn Clock>,
-    secret: String,
+    clock: &Arc<dyn Clock>,
+    secret: &str,
 ) -> Result<ChunkStream, ProviderFailure> {
+    let response = transport.send(request).await.map_err(|f| failure::before_answer(&f))?;
     if !(200..300).contains(&response.status) {
         return Err(failure::from_response(response, clock.now()).await);
     }
     match Shape::of(&response, delivery) {
-        Shape::Events => Ok(Box::pin(Reply::new(decoder, response.body, clock, secret))),
+        Shape::Events => {
+            Ok(Box::pin(Reply::new(decoder, response.body, Arc::clone(clock), secret.to_owned())))
+        }
         Shape::Document => read_document(decoder, response).await,
         Shape::Neither(content_type) => Err(read_stranger(response, &content_type).await),
     }

@@ -102,14 +102,13 @@ impl OpenAiChat {
             limits: *limits,
             redirects: Redirects::SameOrigin,
         };
-        let response = transport.send(http).await.map_err(|f| failure::before_answer(&f))?;
         let decoder = decode::Decoder::new(decode::Reading {
             provider: facts.name,
             reasoning_replay: quirks.reasoning_replay,
             end_mark: quirks.end_mark,
             prose: (quirks.tools == ToolStyle::Prose).then(|| Scanner::new(request.tools)),
         });
-        answer::chunks(decoder, response, request.delivery, Arc::clone(clock), self.key().to_owned()).await
+        answer::ask(&**transport, http, decoder, request.delivery, clock, self.key()).await
     }
 
     fn key(&self) -> &str {

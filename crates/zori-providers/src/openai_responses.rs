@@ -71,10 +71,9 @@ impl OpenAiResponses {
 
     async fn ask(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
         let http = self.http_request(request)?;
-        let response = self.options.transport.send(http).await.map_err(|f| failure::before_answer(&f))?;
-        let secret = self.key().to_owned();
-        let clock = Arc::clone(&self.options.clock);
-        answer::chunks(decode::Decoder::default(), response, request.delivery, clock, secret).await
+        let (transport, clock) = (&*self.options.transport, &self.options.clock);
+        let decoder = decode::Decoder::default();
+        answer::ask(transport, http, decoder, request.delivery, clock, self.key()).await
     }
 
     fn key(&self) -> &str {
