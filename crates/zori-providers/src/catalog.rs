@@ -4,6 +4,7 @@
 mod anthropic;
 mod copilot;
 pub(crate) mod gemini;
+mod images;
 mod local;
 mod nearest;
 mod openai;
@@ -14,6 +15,7 @@ use zori_core::cost::Prices;
 
 use crate::quirks::{KeyNeed, Quirks};
 
+pub use images::{ImageLimits, MAX_PROMPT_BYTES};
 pub use nearest::nearest;
 
 /// A provider as configuration, help and error messages speak of it.

@@ -205,6 +205,7 @@ impl Session {
                 |error| CommandError::new(ErrorCode::Io, format!("cannot start the runtime: {error}")),
             )?;
         let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings)?), cx.profile.dialect));
+        let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
             model: settings.choice.model.clone(),
@@ -220,6 +221,7 @@ impl Session {
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
             pricing: Arc::new(settings.choice.pricing()),
+            eyes: Arc::new(move |model, image| provider_facts.sight(model, image)),
             spent_before,
             session: saved.id,
             history: saved.history,

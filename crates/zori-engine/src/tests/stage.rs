@@ -284,6 +284,7 @@ impl Stage {
             clock: Arc::new(Still),
             ids: Arc::new(Still),
             pricing: Arc::new(move |model| setup.prices.filter(|_| model == "m")),
+            eyes: Arc::new(|_, _| zori_core::image::Sight::Clear),
             spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),
             history: Vec::new(),
@@ -313,7 +314,7 @@ impl Stage {
     }
 
     pub(crate) async fn turn(&mut self, prompt: &str) -> TurnSummary {
-        self.engine.turn(prompt.to_owned(), &mut self.inputs).await.0
+        self.engine.turn(prompt.into(), &mut self.inputs).await.0
     }
 
     /// Returns the events so far, without the opening one.
@@ -346,6 +347,7 @@ fn show_message(message: &Message) -> String {
         .blocks
         .iter()
         .map(|block| match block {
+            Block::Image(image) => image.to_string(),
             Block::Text(text) => format!("{text:?}"),
             Block::Thinking(thinking) => format!("thinking {:?}", thinking.text),
             Block::ToolCall(call) => format!("{}={}{}", call.id, call.name, call.input.json()),
@@ -362,7 +364,7 @@ fn show_event(kind: &EventKind) -> String {
         EventKind::SessionStarted(_) => "session".into(),
         EventKind::ModelChanged { model } => format!("model {model}"),
         EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
-        EventKind::TurnStarted { prompt } => format!("turn {prompt:?}"),
+        EventKind::TurnStarted { prompt, .. } => format!("turn {prompt:?}"),
         EventKind::Steered { text } => format!("steered {text:?}"),
         EventKind::TurnFinished(s) => {
             let outcome = match &s.outcome {

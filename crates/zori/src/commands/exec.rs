@@ -2,9 +2,11 @@
 
 use tokio::sync::mpsc;
 use zori_core::cost::Spent;
+use zori_core::input::Prompt;
 
 use super::Cx;
 use crate::args::LowArgs;
+use crate::attachment::{self, Viewer};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
 use crate::prompt::{self, Sources};
@@ -31,12 +33,14 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);
     }
+    let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
+    let images = attachment::load_all(&args.images, viewer)?;
     let sources = Sources {
         flag: args.prompt.as_deref(),
         dash: args.positionals.iter().any(|arg| arg == "-"),
         stdin_terminal: cx.terminal.stdin,
     };
-    let prompt = prompt::gather(sources, &signals, cx.ui)?;
+    let prompt = Prompt { text: prompt::gather(sources, &signals, cx.ui)?, images };
     if !settings.guidelines.is_empty() {
         let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
@@ -53,7 +57,7 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
 }
 
 /// Runs a turn that signals can cancel.
-pub fn turn(session: &mut Session, prompt: String, signals: &Signals) -> Exit {
+pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Exit {
     let (sender, mut inputs) = mpsc::channel(16);
     let listening = signals.listen(sender);
     let (summary, _) = session.runtime.block_on(session.engine.turn(prompt, &mut inputs));

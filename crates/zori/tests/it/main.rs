@@ -7,6 +7,7 @@ mod demo;
 mod errors;
 mod exec;
 mod guidelines;
+mod images;
 mod interrupt;
 mod limits;
 mod output;
