@@ -1,6 +1,6 @@
 //! The engine: owns the conversation, takes `Input`s on one channel, pushes `Event`s to one sink.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -85,6 +85,8 @@ pub struct Engine<S> {
     pub(crate) pricing: Pricing,
     pub(crate) eyes: Eyes,
     pub(crate) view: View,
+    /// The models without a known price that the user was told of.
+    pub(crate) unpriced: HashSet<Arc<str>>,
     pub(crate) settings: Settings,
     pub(crate) history: History,
     pub(crate) emitter: Emitter<S>,
@@ -118,6 +120,7 @@ impl<S: Sink> Engine<S> {
             pricing: parts.pricing,
             eyes: parts.eyes,
             view: View::default(),
+            unpriced: HashSet::new(),
             settings: parts.settings,
             made_calls: history.calls(),
             history,
@@ -176,6 +179,11 @@ impl<S: Sink> Engine<S> {
         self.settings.model = model.into();
         self.view = View::default();
         self.emitter.emit(EventKind::ModelChanged { model: self.settings.model.clone() });
+    }
+
+    /// Bounds replies from the next request on.
+    pub fn set_max_tokens(&mut self, max_tokens: Option<u32>) {
+        self.settings.max_tokens = max_tokens;
     }
 
     /// Returns the model in use.

@@ -105,6 +105,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             if let Some(reached) = self.engine.settings.limits.reached(&used) {
                 return Err(Cut::Limit(reached));
             }
+            self.remark_price();
             let reply = self.ask().await?;
             let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
             let stop = self.keep(reply);
@@ -115,6 +116,15 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
                 }
             }
             self.answer(&calls).await?;
+        }
+    }
+
+    /// Says once of each model that its price is not known (D-11).
+    fn remark_price(&mut self) {
+        let model = self.engine.settings.model.clone();
+        if (self.engine.pricing)(&model).is_none() && self.engine.unpriced.insert(model.clone()) {
+            let text = format!("The price of `{model}` is not known, so what it costs is not counted");
+            self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "unpriced_model", text });
         }
     }
 

@@ -147,7 +147,7 @@ pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> 
         }
         Api::OpenAiChat(quirks) => {
             let (quirks, key) =
-                (Quirks { tools: settings.tool_style.unwrap_or(quirks.tools), ..*quirks }, secret);
+                (Quirks { tools: settings.tool_style(&settings.choice.model), ..*quirks }, secret);
             let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
             Arc::new(OpenAiChat::new(options))
         }
@@ -228,7 +228,7 @@ impl Session {
             settings: engine::Settings {
                 model: settings.choice.model.clone(),
                 system: settings.system.clone(),
-                max_tokens: settings.max_tokens,
+                max_tokens: settings.choice.reply_limit(&settings.choice.model, settings.max_tokens),
                 temperature: settings.temperature,
                 effort: settings.effort,
                 delivery: settings.delivery,

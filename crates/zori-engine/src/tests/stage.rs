@@ -254,7 +254,7 @@ pub(crate) struct Setup {
     pub(crate) say: Option<Input>,
     pub(crate) stop: Option<Stop>,
     pub(crate) limits: Option<Limits>,
-    /// What the model `m` costs; the price of any other is not known.
+    /// What the model `m` costs; the price of any other is not known. Unset and without limits, all are free.
     pub(crate) prices: Option<Prices>,
     pub(crate) spent_before: Option<Spent>,
 }
@@ -283,7 +283,12 @@ impl Stage {
             },
             clock: Arc::new(Still),
             ids: Arc::new(Still),
-            pricing: Arc::new(move |model| setup.prices.filter(|_| model == "m")),
+            pricing: Arc::new(move |model| match setup.prices {
+                None if setup.limits.is_none() => {
+                    Some(Prices { input: 0, output: 0, cache_read: 0, cache_write: 0 })
+                }
+                prices => prices.filter(|_| model == "m"),
+            }),
             eyes: Arc::new(|_, _| zori_core::image::Sight::Clear),
             spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),

@@ -199,7 +199,17 @@ fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
             return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty"));
         }
         priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
+        let (current, settings) = (chat.session.engine.model(), &chat.settings);
+        if settings.tool_style(name) != settings.tool_style(current) {
+            let message = format!("`{name}` is offered tools in another way than `{current}`");
+            let command =
+                format!("`{} sessions resume {} --model {own}:{name}`", chat.cx.profile.name, chat.id);
+            return Err(CommandError::new(ErrorCode::Usage, message)
+                .hint(format!("leave the chat and run {command}")));
+        }
+        let limit = settings.choice.reply_limit(name, settings.max_tokens);
         chat.session.engine.set_model(name);
+        chat.session.engine.set_max_tokens(limit);
     }
     let model = chat.session.engine.model().to_owned();
     chat.cx.ui.say(&format!("Model: {model}"));

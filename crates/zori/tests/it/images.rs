@@ -11,7 +11,7 @@ use crate::world::{with_model, world};
 
 /// Returns `box.png` as every wire has it.
 fn data() -> String {
-    Image::parse(fixture::bytes("images/box.png")).unwrap().base64()
+    Image::parse(fixture::bytes("images/box.png")).expect("the fixture is whole").base64()
 }
 
 /// Puts `box.png`, and pictures that are none, into the working directory.
@@ -37,8 +37,8 @@ fn block() -> Value {
 /// Returns the content of a message without the marks for the cache.
 fn content(message: &Value) -> Value {
     let mut content = message["content"].clone();
-    for block in content.as_array_mut().unwrap() {
-        block.as_object_mut().unwrap().remove("cache_control");
+    for block in content.as_array_mut().expect("content is a list") {
+        block.as_object_mut().expect("a block is an object").remove("cache_control");
     }
     content
 }
@@ -189,7 +189,8 @@ fn a_model_that_may_not_see() {
 #[test]
 fn in_the_chat() {
     let (mut world, server) = with_model([anthropic::text("A box."), anthropic::text("Two.")]);
-    world.set_var("ZDX_HOME", world.base().to_owned());
+    let base = world.base().to_owned();
+    world.set_var("ZDX_HOME", base);
     pictures(&world);
     let lines = "/image box.png\nwhat?\n/image box.png and this?\n/image none.png\n/image\n/history\n:q\n";
     insta::assert_snapshot!(world.run_with_stdin(&["--as", "zdx", "--no-save"], lines), @r"

@@ -11,6 +11,7 @@ mod images;
 mod interrupt;
 mod limits;
 mod output;
+mod own_models;
 mod processes;
 mod profiles;
 mod prompt;
