@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
 use crate::ids::{AgentId, CallId, SessionId};
+use crate::image::Image;
 use crate::message::{Message, ToolCall};
 use crate::outcome::Outcome;
 use crate::permission::Decision;
@@ -59,6 +60,8 @@ pub enum EventKind {
     TurnStarted {
         /// What the user said.
         prompt: Arc<str>,
+        /// The images that went with it.
+        images: Vec<Image>,
     },
     /// The user added to the running turn.
     Steered {

@@ -1,13 +1,14 @@
 //! What can be said to a running engine. Front ends produce these and nothing else.
 
 use crate::ids::CallId;
+use crate::image::Image;
 use crate::outcome::CancelCause;
 
 /// One thing said to the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Starts a turn. While one runs, it waits for its end.
-    Prompt(String),
+    Prompt(Prompt),
     /// Adds to the running turn: the model sees it with the next request. Without a turn it is a prompt.
     Steer(String),
     /// Answers an approval question.
@@ -23,6 +24,21 @@ pub enum Input {
     SetModel(String),
     /// Ends the run when the running turn is over.
     Shutdown,
+}
+
+/// What starts a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// The user's words.
+    pub text: String,
+    /// Images that go with them; the model sees them first.
+    pub images: Vec<Image>,
+}
+
+impl<T: Into<String>> From<T> for Prompt {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), images: Vec::new() }
+    }
 }
 
 /// An answer to an approval question.

@@ -10,6 +10,7 @@ pub mod cost;
 pub mod event;
 pub mod failure;
 pub mod ids;
+pub mod image;
 pub mod input;
 pub mod log;
 pub mod message;

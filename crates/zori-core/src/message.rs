@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::ids::CallId;
+use crate::image::Image;
 
 /// Who wrote a message. Tool results travel in user messages, as most providers want it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,15 @@ impl Message {
             .collect()
     }
 
+    /// Returns the images in it, those of tool results included.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        self.blocks.iter().flat_map(|block| match block {
+            Block::Image(image) => std::slice::from_ref(image),
+            Block::ToolResult(result) => &result.images,
+            Block::Text(_) | Block::Thinking(_) | Block::ToolCall(_) => &[],
+        })
+    }
+
     /// Returns the tool calls in the order the model made them.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|b| if let Block::ToolCall(c) = b { Some(c) } else { None })
@@ -51,6 +61,8 @@ impl Message {
 pub enum Block {
     /// Visible text.
     Text(String),
+    /// An image of the user's.
+    Image(Image),
     /// The model's reasoning.
     Thinking(Thinking),
     /// The model asks for a tool.
@@ -149,6 +161,8 @@ pub struct ToolResult {
     pub envelope: Arc<RawValue>,
     /// What the model reads instead of the envelope, where the dialect lays results out differently.
     pub text: Option<Arc<str>>,
+    /// What the model sees beside it.
+    pub images: Vec<Image>,
 }
 
 impl ToolResult {

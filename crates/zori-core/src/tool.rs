@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::BoxFuture;
 use crate::cancel::Cancel;
 use crate::ids::CallId;
+use crate::image::Image;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
 pub trait Tool: Send + Sync {
@@ -162,6 +163,8 @@ pub struct ToolOutput {
     pub failure: Option<ToolFailure>,
     /// What the model reads instead of the envelope, where the dialect lays results out differently.
     pub text: Option<Arc<str>>,
+    /// What the model sees beside it.
+    pub images: Vec<Image>,
     /// How the process ended, for the shell tool.
     pub process: Option<ProcessEnd>,
     /// What changed in files, for front ends that draw it.
@@ -201,6 +204,7 @@ impl ToolOutput {
             envelope: envelope.into(),
             failure,
             text: None,
+            images: Vec::new(),
             process: None,
             changes: Vec::new(),
             todos: None,

@@ -13,6 +13,7 @@ use std::time::Duration;
 use zori_core::cancel::Cancel;
 use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
 use zori_core::ids::CallId;
+use zori_core::image::{Image, Sight};
 use zori_core::input::Approval;
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
@@ -28,6 +29,7 @@ use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::permission::decide;
 use crate::policy::Policy;
+use crate::sight;
 
 /// What running calls needs of the engine.
 pub(crate) struct Dispatch<'a, 'i, S> {
@@ -36,6 +38,8 @@ pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) clock: &'a dyn Clock,
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
+    /// Whether the model sees an image.
+    pub(crate) sees: &'a dyn Fn(&Image) -> Sight,
     /// Whether output is told while a tool runs.
     pub(crate) live: bool,
 }
@@ -205,7 +209,10 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                 return Ok(());
             }
             match self.control.until(next(&mut running, live.as_deref())).await? {
-                Step::Done(index, output) => self.settle(&mut jobs[index], output),
+                Step::Done(index, output) => {
+                    let output = sight::shown(output, self.sees);
+                    self.settle(&mut jobs[index], output);
+                }
                 Step::Live(deltas) => {
                     for (call, stream, text) in deltas {
                         self.emitter.emit(EventKind::ToolOutputDelta { call, stream, text });
@@ -242,6 +249,7 @@ impl Job<'_> {
             ok: output.ok(),
             envelope: output.envelope,
             text: output.text,
+            images: output.images,
         }
     }
 }

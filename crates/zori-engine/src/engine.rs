@@ -1,13 +1,13 @@
 //! The engine: owns the conversation, takes `Input`s on one channel, pushes `Event`s to one sink.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, SessionFacts, TurnSummary};
 use zori_core::ids::{IdSource, SessionId};
-use zori_core::input::Input;
+use zori_core::input::{Input, Prompt};
 use zori_core::message::Message;
 use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
@@ -20,6 +20,7 @@ use crate::history::History;
 use crate::limits::{Limits, Used};
 use crate::policy::Policy;
 use crate::retry::Retry;
+use crate::sight::{Eyes, View};
 use crate::turn::Turn;
 
 /// Returns what a model costs; `None` where that is not known.
@@ -39,6 +40,8 @@ pub struct Parts {
     pub ids: Arc<dyn IdSource>,
     /// What models cost.
     pub pricing: Pricing,
+    /// Which images models see.
+    pub eyes: Eyes,
     /// What the run has used before this session; it counts towards the limits.
     pub spent_before: Spent,
     /// The session's name.
@@ -80,6 +83,10 @@ pub struct Engine<S> {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) pricing: Pricing,
+    pub(crate) eyes: Eyes,
+    pub(crate) view: View,
+    /// The models without a known price that the user was told of.
+    pub(crate) unpriced: HashSet<Arc<str>>,
     pub(crate) settings: Settings,
     pub(crate) history: History,
     pub(crate) emitter: Emitter<S>,
@@ -111,6 +118,9 @@ impl<S: Sink> Engine<S> {
             clock: parts.clock,
             ids: parts.ids,
             pricing: parts.pricing,
+            eyes: parts.eyes,
+            view: View::default(),
+            unpriced: HashSet::new(),
             settings: parts.settings,
             made_calls: history.calls(),
             history,
@@ -123,13 +133,13 @@ impl<S: Sink> Engine<S> {
     /// Runs one turn. What is said meanwhile and is not for this turn comes back, oldest first.
     pub async fn turn(
         &mut self,
-        prompt: String,
+        prompt: Prompt,
         inputs: &mut mpsc::Receiver<Input>,
     ) -> (TurnSummary, VecDeque<Input>) {
         let (summary, control) = Turn::new(self, Control::new(inputs)).run(prompt).await;
         self.totals.spent += Spent { usage: summary.usage, cost: summary.cost };
         self.totals.turns += 1;
-        let unseen = control.steers.into_iter().map(Input::Prompt);
+        let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
         (summary, unseen.chain(control.later).collect())
     }
 
@@ -145,18 +155,21 @@ impl<S: Sink> Engine<S> {
                 Some(input) => Some(input),
                 None => inputs.recv().await,
             };
-            match input {
-                Some(Input::Prompt(text) | Input::Steer(text)) => {
-                    let (summary, later) = self.turn(text, inputs).await;
-                    queue.extend(later);
-                    if on_turn(&summary) == Next::Stop {
-                        return;
-                    }
+            let prompt = match input {
+                Some(Input::Prompt(prompt)) => prompt,
+                Some(Input::Steer(text)) => text.into(),
+                Some(Input::SetModel(model)) => {
+                    self.set_model(&model);
+                    continue;
                 }
-                Some(Input::SetModel(model)) => self.set_model(&model),
                 // No turn runs, so there is nothing to cancel and nothing was asked.
-                Some(Input::Cancel(_) | Input::Approve { .. }) => {}
+                Some(Input::Cancel(_) | Input::Approve { .. }) => continue,
                 Some(Input::Shutdown) | None => return,
+            };
+            let (summary, later) = self.turn(prompt, inputs).await;
+            queue.extend(later);
+            if on_turn(&summary) == Next::Stop {
+                return;
             }
         }
     }
@@ -164,7 +177,13 @@ impl<S: Sink> Engine<S> {
     /// Uses another model from the next request on.
     pub fn set_model(&mut self, model: &str) {
         self.settings.model = model.into();
+        self.view = View::default();
         self.emitter.emit(EventKind::ModelChanged { model: self.settings.model.clone() });
+    }
+
+    /// Bounds replies from the next request on.
+    pub fn set_max_tokens(&mut self, max_tokens: Option<u32>) {
+        self.settings.max_tokens = max_tokens;
     }
 
     /// Returns the model in use.

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod permission;
 pub mod policy;
 pub mod retry;
+pub mod sight;
 mod turn;
 
 #[cfg(test)]

@@ -14,8 +14,19 @@ pub struct Limits {
     pub turns: Option<u32>,
     /// Money, over all prompts of the run.
     pub budget: Option<MicroUsd>,
+    /// What a budget says to a model whose price is not known.
+    pub unpriced: Unpriced,
     /// Tokens of every kind, over all prompts of the run.
     pub tokens: Option<u64>,
+}
+
+/// What a budget says to a model whose price is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpriced {
+    /// It is not asked.
+    Refused,
+    /// It is asked, and nothing is counted (`allow_unpriced`).
+    Allowed,
 }
 
 /// What has been used when one more request is due.
@@ -40,7 +51,7 @@ pub struct Reached {
 
 impl Limits {
     /// As much as it takes.
-    pub const NONE: Self = Self { turns: None, budget: None, tokens: None };
+    pub const NONE: Self = Self { turns: None, budget: None, unpriced: Unpriced::Refused, tokens: None };
 
     /// Returns the limit that forbids one more request, if one does.
     pub fn reached(&self, used: &Used) -> Option<Reached> {
@@ -59,6 +70,7 @@ impl Limits {
         let text = match used.spent.cost.filter(|_| used.priced) {
             Some(cost) if cost < budget => return None,
             Some(cost) => format!("Reached the budget of {budget}: {cost} spent (`--max-budget-usd`)"),
+            None if self.unpriced == Unpriced::Allowed => return None,
             // What cannot be counted cannot be kept within bounds.
             None => "A budget needs a model whose price is known, and this one's is not (`--max-budget-usd`)"
                 .into(),
@@ -122,6 +134,7 @@ mod tests {
         );
         assert_eq!(says(limits, used(9, 0, None)), unknown);
         assert_eq!(says(limits, Used { priced: false, ..used(0, 0, Some(0)) }), unknown);
+        assert_eq!(says(Limits { unpriced: Unpriced::Allowed, ..limits }, used(9, 0, None)), "go on");
     }
 
     #[test]

@@ -11,6 +11,8 @@ use std::time::Duration;
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::image::{Image, Sight};
+use zori_core::input::Prompt;
 use zori_core::message::{Block, ToolCall, ToolInput};
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::provider::{Chunk, ChunkStream, Request, StopReason};
@@ -67,19 +69,22 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     }
 
     /// Runs the turn to its end, and gives back what was said for later.
-    pub(crate) async fn run(mut self, prompt: String) -> (TurnSummary, Control<'i>) {
+    pub(crate) async fn run(mut self, prompt: Prompt) -> (TurnSummary, Control<'i>) {
         let began = self.engine.clock.elapsed();
         let mark = self.engine.history.mark();
-        self.emit(EventKind::TurnStarted { prompt: prompt.as_str().into() });
-        self.engine.history.push_user(vec![Block::Text(prompt)]);
+        let Prompt { text, images } = prompt;
+        self.emit(EventKind::TurnStarted { prompt: text.as_str().into(), images: images.clone() });
+        let blocks = images.into_iter().map(Block::Image).chain([Block::Text(text)]);
+        self.engine.history.push_user(blocks.collect());
 
         let ended = self.converse().await;
 
+        let unsighted = ended.as_ref().err().and_then(|cut| self.unsighted(cut));
         if ended.is_err() && self.requests == 0 {
             // Nothing came of the prompt, so the conversation goes on as if it had not been said (PERR-5, INT-1).
             self.engine.history.back_to(mark);
         }
-        let outcome = self.close(ended);
+        let outcome = self.close(ended, unsighted);
         let summary = TurnSummary {
             outcome,
             usage: self.spent.usage,
@@ -100,6 +105,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             if let Some(reached) = self.engine.settings.limits.reached(&used) {
                 return Err(Cut::Limit(reached));
             }
+            self.remark_price();
             let reply = self.ask().await?;
             let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
             let stop = self.keep(reply);
@@ -110,6 +116,15 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
                 }
             }
             self.answer(&calls).await?;
+        }
+    }
+
+    /// Says once of each model that its price is not known (D-11).
+    fn remark_price(&mut self) {
+        let model = self.engine.settings.model.clone();
+        if (self.engine.pricing)(&model).is_none() && self.engine.unpriced.insert(model.clone()) {
+            let text = format!("The price of `{model}` is not known, so what it costs is not counted");
+            self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "unpriced_model", text });
         }
     }
 
@@ -161,12 +176,24 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
 
     async fn receive(&mut self, model: &str, assembly: &mut Assembly) -> Result<(), Cut> {
         let engine = &mut *self.engine;
+        let eyes = engine.eyes.clone();
+        let seen = engine.view.of(engine.history.messages(), &|image| eyes(model, image));
+        if let Some((count, why)) = seen.hidden.filter(|_| !engine.view.told) {
+            engine.view.told = true;
+            let images = if count == 1 { "1 image".to_owned() } else { format!("{count} images") };
+            let text = format!("{why}; {images} of this conversation left out of what it is sent");
+            engine.emitter.emit(EventKind::Notice {
+                level: NoticeLevel::Warning,
+                code: "images_left_out",
+                text,
+            });
+        }
         let settings = &engine.settings;
         let request = Request {
             model,
             system: settings.system.as_ref(),
             tools: engine.toolbox.specs(),
-            messages: engine.history.messages(),
+            messages: &seen.messages,
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,
             effort: settings.effort,
@@ -237,12 +264,14 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     /// Runs the calls of a reply and takes their results, and what the user added meanwhile, into the conversation.
     async fn answer(&mut self, calls: &[ToolCall]) -> Result<(), Cut> {
         let engine = &mut *self.engine;
+        let (eyes, model) = (engine.eyes.clone(), engine.settings.model.clone());
         let mut dispatch = Dispatch {
             toolbox: &*engine.toolbox,
             policy: &engine.policy,
             clock: &*engine.clock,
             emitter: &mut engine.emitter,
             control: &mut self.control,
+            sees: &|image| eyes(&model, image),
             live: engine.settings.live_output,
         };
         let Dispatched { results, effects, cancelled } = dispatch.run(calls).await;
@@ -270,7 +299,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     }
 
     /// Says how the turn ended, in the events that belong to it.
-    fn close(&mut self, ended: Result<StopReason, Cut>) -> Outcome {
+    fn close(&mut self, ended: Result<StopReason, Cut>, unsighted: Option<String>) -> Outcome {
         match ended {
             Ok(stop) => {
                 if let Some((code, text)) = remark(&stop, self.text.is_empty()) {
@@ -296,11 +325,32 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             }
             Err(Cut::Failed(failure)) => {
                 self.emit(EventKind::Error { failure: failure.clone() });
+                if let Some(text) = unsighted {
+                    self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "images_sent", text });
+                }
                 Outcome::Failed(failure)
             }
             Err(Cut::Stopped(Stop::OutputClosed)) => Outcome::OutputClosed,
             Err(Cut::Stopped(Stop::NotSaved(why))) => Outcome::NotSaved(why),
         }
+    }
+
+    /// Returns what may be behind a refused request: images, sent to a model of which nobody knows whether it sees.
+    fn unsighted(&self, cut: &Cut) -> Option<String> {
+        let Cut::Failed(ProviderFailure { status: Some(400..=422 | 500..=501), .. }) = cut else {
+            return None;
+        };
+        let engine = &*self.engine;
+        let model = &engine.settings.model;
+        let unknown = |image: &Image| (engine.eyes)(model, image) == Sight::Unknown;
+        let mut images = engine.history.messages().iter().flat_map(|message| message.images());
+        images.any(unknown).then(|| {
+            let provider = engine.provider.name();
+            format!(
+                "The request had an image, and it is not known whether `{model}` sees images. If it does not, say \
+                 `images = false` in a table `[models.\"{provider}:{model}\"]` of the config file"
+            )
+        })
     }
 
     async fn wait(&mut self, delay: Duration) -> Result<(), CancelCause> {

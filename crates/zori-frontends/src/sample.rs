@@ -20,7 +20,7 @@ pub(crate) fn event(kind: EventKind) -> Event {
 }
 
 pub(crate) fn prompt() -> Event {
-    event(EventKind::TurnStarted { prompt: "p".into() })
+    event(EventKind::TurnStarted { prompt: "p".into(), images: Vec::new() })
 }
 
 pub(crate) fn begun() -> Event {

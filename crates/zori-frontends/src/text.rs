@@ -135,6 +135,9 @@ impl TextRenderer {
         if let Some(line) = result_line(done) {
             self.talk.dim_line(&line);
         }
+        for image in &done.output.images {
+            self.talk.dim_line(&image.to_string());
+        }
         Ok(())
     }
 

@@ -4,17 +4,21 @@
 mod anthropic;
 mod copilot;
 pub(crate) mod gemini;
+mod images;
 mod local;
 mod nearest;
 mod openai;
 mod openrouter;
+mod own;
 
 use reqwest::Url;
 use zori_core::cost::Prices;
 
 use crate::quirks::{KeyNeed, Quirks};
 
+pub use images::{ImageLimits, MAX_PROMPT_BYTES};
 pub use nearest::nearest;
+pub use own::{BadModel, Catalog, OwnModel, OwnPrices};
 
 /// A provider as configuration, help and error messages speak of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,17 @@ pub struct Model {
     pub prices: Option<Prices>,
     /// What it can do.
     pub abilities: Abilities,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// Where what is known of a model comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From the tables here.
+    BuiltIn,
+    /// From the user's config file, all of it or in parts.
+    Config,
 }
 
 /// What a model can do beside reading and writing text.
@@ -137,9 +152,10 @@ impl ProviderFacts {
         asked.unwrap_or_else(|| self.model(model).map_or(FALLBACK_MAX_TOKENS, |m| m.max_output))
     }
 
-    /// Returns what a model costs: nothing on this machine, else what the table says.
+    /// Returns what a model costs: what the table says, else nothing on this machine.
     pub fn prices(&self, model: &str) -> Option<Prices> {
-        if self.is_local() { Some(FREE) } else { self.model(model).and_then(|m| m.prices) }
+        let listed = self.model(model).and_then(|m| m.prices);
+        listed.or(self.is_local().then_some(FREE))
     }
 
     /// Returns whether it is a server on this machine, unless its address says otherwise.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
+use zori_core::image::Image;
 use zori_core::message::Message;
 use zori_core::provider::Request;
 use zori_core::tool::ToolSpec;
@@ -99,6 +100,11 @@ impl<M> EncodedHistory<M> {
 /// Appends a value as JSON.
 pub(crate) fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(out, value).expect("strings, numbers and JSON are written to memory");
+}
+
+/// Returns an image as a URL that holds its bytes.
+pub(crate) fn data_url(image: &Image) -> String {
+    format!("data:{};base64,{}", image.format().media_type(), image.base64())
 }
 
 /// Returns an id of at most `max` characters, and not an empty one: another provider's may be either. Ids differ at

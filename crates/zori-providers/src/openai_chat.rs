@@ -91,7 +91,10 @@ impl OpenAiChat {
 
     async fn send(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
         let OpenAiChatOptions { facts, quirks, base_url, transport, limits, clock, .. } = &self.options;
-        let headers = self.headers()?;
+        let mut headers = self.headers()?;
+        if request.messages.iter().any(|message| message.images().next().is_some()) {
+            headers.extend(quirks.image_headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        }
         let limit = facts.max_tokens(request.model, None);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, limit);
         let http = HttpRequest {

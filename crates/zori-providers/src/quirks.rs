@@ -1,6 +1,7 @@
 //! Where servers that speak Chat Completions differ, as data: one row each. `openai_chat` asks the row and never
 //! the server's name; a server with other habits is a row, not a branch.
 
+use zori_core::image::ImageFormat;
 use zori_core::provider::Effort;
 
 use crate::openai_responses::effort;
@@ -24,6 +25,10 @@ pub struct Quirks {
     pub empty_content: EmptyContent,
     /// Headers beside the key.
     pub headers: &'static [(&'static str, &'static str)],
+    /// Headers on top, for requests that hold an image.
+    pub image_headers: &'static [(&'static str, &'static str)],
+    /// The kinds of image that it takes; whether a model sees them is another question.
+    pub images: &'static [ImageFormat],
     /// Whether there is an answer without a key.
     pub key: KeyNeed,
     /// How tools are offered and called.
@@ -133,6 +138,8 @@ pub const OPENAI: Quirks = Quirks {
     parallel_calls: false,
     empty_content: EmptyContent::Null,
     headers: &[],
+    image_headers: &[],
+    images: ImageFormat::ALL,
     key: KeyNeed::Required,
     tools: ToolStyle::Native,
     end_mark: EndMark::Required,
@@ -159,23 +166,36 @@ pub const COMPAT: Quirks = Quirks {
     ..OPENAI
 };
 
-/// Ollama; takes `reasoning_effort` for models that think.
-pub const OLLAMA: Quirks =
-    Quirks { effort: EffortField::ReasoningEffort, end_mark: EndMark::Required, ..COMPAT };
+/// Ollama; takes `reasoning_effort` for models that think, and no GIF.
+pub const OLLAMA: Quirks = Quirks {
+    effort: EffortField::ReasoningEffort,
+    end_mark: EndMark::Required,
+    images: &[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp],
+    ..COMPAT
+};
 
-/// llama.cpp's server; makes one call per reply unless asked for more.
-pub const LLAMACPP: Quirks = Quirks { parallel_calls: true, end_mark: EndMark::Required, ..COMPAT };
+/// llama.cpp's server; makes one call per reply unless asked for more, and cannot decode WebP.
+pub const LLAMACPP: Quirks = Quirks {
+    parallel_calls: true,
+    end_mark: EndMark::Required,
+    images: &[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif],
+    ..COMPAT
+};
 
-/// LM Studio.
-pub const LMSTUDIO: Quirks = Quirks { end_mark: EndMark::Required, ..COMPAT };
+/// LM Studio; takes no GIF.
+pub const LMSTUDIO: Quirks = Quirks { end_mark: EndMark::Required, images: OLLAMA.images, ..COMPAT };
 
 /// vLLM; takes `reasoning_effort` for models whose template knows it.
 pub const VLLM: Quirks =
     Quirks { effort: EffortField::ReasoningEffort, end_mark: EndMark::Required, ..COMPAT };
 
-/// GitHub Copilot.
-pub const COPILOT: Quirks =
-    Quirks { reply_limit: ReplyLimit::MaxTokens, effort: EffortField::Unsupported, ..OPENAI };
+/// GitHub Copilot; wants to be told of images.
+pub const COPILOT: Quirks = Quirks {
+    reply_limit: ReplyLimit::MaxTokens,
+    effort: EffortField::Unsupported,
+    image_headers: &[("copilot-vision-request", "true")],
+    ..OPENAI
+};
 
 #[cfg(test)]
 mod tests {

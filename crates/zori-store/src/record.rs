@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use zori_core::ids::CallId;
+use zori_core::image::Image;
 use zori_core::message::{Role, Thinking, ToolCall};
 use zori_core::usage::Usage;
 
@@ -39,6 +40,8 @@ pub enum RecordKind {
         text: String,
         /// Whether the reply was cut off here.
         partial: bool,
+        /// The images that went with it; only the user's have any.
+        images: Vec<Image>,
     },
     /// Reasoning of the model.
     Reasoning(Thinking),
@@ -54,6 +57,8 @@ pub enum RecordKind {
         ok: bool,
         /// What the model read instead of the envelope, where that differs.
         text: Option<Arc<str>>,
+        /// What the model saw beside it.
+        images: Vec<Image>,
     },
     /// The turn was cancelled.
     Interrupted,

@@ -15,12 +15,15 @@ pub fn repair(records: impl IntoIterator<Item = Record>) -> Vec<Message> {
     for record in records {
         let ends_reply = record.reply_end.is_some();
         match record.kind {
-            RecordKind::Message { role: Role::User, text, .. } => mending.user_text(text),
+            RecordKind::Message { role: Role::User, text, images, .. } => {
+                mending.texts.extend(images.into_iter().map(Block::Image));
+                mending.user_text(text);
+            }
             RecordKind::Message { role: Role::Assistant, text, .. } => mending.assistant(Block::Text(text)),
             RecordKind::Reasoning(thinking) => mending.assistant(Block::Thinking(thinking)),
             RecordKind::ToolUse(call) => mending.call(call),
-            RecordKind::ToolResult { call, output, ok, text } => {
-                mending.result(ToolResult { call, name: String::new(), ok, envelope: output, text });
+            RecordKind::ToolResult { call, output: envelope, ok, text, images } => {
+                mending.result(ToolResult { call, name: String::new(), ok, envelope, text, images });
             }
             RecordKind::Meta(_)
             | RecordKind::Interrupted
@@ -132,7 +135,14 @@ fn push(history: &mut Vec<Message>, role: Role, blocks: Vec<Block>) {
 
 fn lost_result(call: CallId) -> ToolResult {
     let output = ToolOutput::failure(ToolCode::Canceled, LOST_RESULT);
-    ToolResult { call, name: String::new(), ok: false, envelope: output.envelope, text: None }
+    ToolResult {
+        call,
+        name: String::new(),
+        ok: false,
+        envelope: output.envelope,
+        text: None,
+        images: Vec::new(),
+    }
 }
 
 /// Returns the id itself the first time, then the id with a number. Providers that issue no ids are given made

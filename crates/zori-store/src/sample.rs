@@ -27,7 +27,7 @@ pub(crate) fn event(kind: EventKind) -> Event {
 }
 
 pub(crate) fn prompt(text: &str) -> Event {
-    event(EventKind::TurnStarted { prompt: text.into() })
+    event(EventKind::TurnStarted { prompt: text.into(), images: Vec::new() })
 }
 
 pub(crate) fn reply(blocks: Vec<Block>, stop: Option<StopReason>) -> Event {
@@ -135,6 +135,7 @@ pub(crate) fn everything() -> Vec<Event> {
 /// One line per message, so that a history can be compared as a whole.
 pub(crate) fn show(history: &[Message]) -> String {
     let block = |block: &Block| match block {
+        Block::Image(image) => image.to_string(),
         Block::Text(text) => format!("{text:?}"),
         Block::Thinking(thinking) => {
             format!("think({:?}, {})", thinking.text, thinking.replay.as_ref().map_or("-", |r| r.raw.get()))

@@ -1,5 +1,6 @@
 //! A session as text for people (SHOW-1). Control characters are made visible: the text ends up on a terminal.
 
+use zori_core::image::Image;
 use zori_core::message::{Role, ToolInput};
 use zori_core::text;
 
@@ -14,7 +15,9 @@ pub fn transcript<'a>(records: impl IntoIterator<Item = &'a Record>) -> String {
 pub fn transcript_block(record: &Record) -> Option<String> {
     Some(match &record.kind {
         RecordKind::Meta(meta) => format!("### Session (schema v{})\n", meta.schema_version),
-        RecordKind::Message { role: Role::User, text, .. } => block("You", text),
+        RecordKind::Message { role: Role::User, text, images, .. } => {
+            block("You", &with_images(images, text))
+        }
         RecordKind::Message { role: Role::Assistant, text, .. } => block("Assistant", text),
         RecordKind::Reasoning(thinking) if thinking.text.is_empty() => return None,
         RecordKind::Reasoning(thinking) => block("Reasoning", &thinking.text),
@@ -25,8 +28,9 @@ pub fn transcript_block(record: &Record) -> Option<String> {
                 ToolInput::Malformed(text) => fenced(&title, "", text),
             }
         }
-        RecordKind::ToolResult { output, ok, .. } => {
-            fenced(if *ok { "Result ✓" } else { "Result ✗" }, "json", &cut(output.get()))
+        RecordKind::ToolResult { output, ok, images, .. } => {
+            let result = fenced(if *ok { "Result ✓" } else { "Result ✗" }, "json", &cut(output.get()));
+            result + &with_images(images, "")
         }
         RecordKind::Interrupted => "### Interrupted\n".to_owned(),
         RecordKind::Approval { decision, by, reason, .. } => {
@@ -44,6 +48,12 @@ fn cut(result: &str) -> String {
         Some((at, _)) => format!("{}...", &result[..at]),
         None => result.to_owned(),
     }
+}
+
+/// Puts a line for each image before the text.
+fn with_images(images: &[Image], text: &str) -> String {
+    let lines: String = images.iter().map(|image| format!("{image}\n")).collect();
+    lines + text
 }
 
 fn block(title: &str, body: &str) -> String {
@@ -131,6 +141,21 @@ The model refused.
         let line = format!(r#"{{"type":"tool_result","tool_use_id":"1","output":{output},"ok":true}}"#);
         let expected = format!("### Result ✓\n```json\n\"{}...\n```\n", "é".repeat(499));
         assert_eq!(show(&[&line]), expected);
+    }
+
+    #[test]
+    fn images_are_named() {
+        let bytes = &include_bytes!("../../../fixtures/images/box.png")[..];
+        let data = Image::parse(bytes).unwrap().base64();
+        let images =
+            format!(r#""images":[{{"media_type":"image/png","data":"{data}"}},{{"data":"damaged"}}]"#);
+        let said = format!(r#"{{"type":"message","role":"user","text":"what?",{images}}}"#);
+        let read = format!(r#"{{"type":"tool_result","tool_use_id":"1","output":{{}},"ok":true,{images}}}"#);
+        assert_eq!(
+            show(&[&said, &read]),
+            "### You\n[image png 24x16 96 bytes]\nwhat?\n\n\
+             ### Result ✓\n```json\n{}\n```\n[image png 24x16 96 bytes]\n"
+        );
     }
 
     #[test]

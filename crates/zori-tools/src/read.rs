@@ -1,4 +1,6 @@
-//! `read`: a text file, whole up to 51200 bytes, or a page of its lines.
+//! `read`: a text file, whole up to 51200 bytes, or a page of its lines; or an image, which is in `read/picture.rs`.
+
+mod picture;
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -12,6 +14,7 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
+use crate::read::picture::Looked;
 use crate::seen::{Mark, Seen};
 use crate::textfile::{self, Completeness, FileError, Opened};
 use crate::{blocking, paths};
@@ -22,7 +25,8 @@ const MAX_BYTES: usize = 51_200;
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Read,
-    about: "Read a text file. Returns at most 51200 bytes; page through larger files with offset and limit.",
+    about: "Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and \
+            limit.",
     params: &[
         Param {
             name: "path",
@@ -117,6 +121,10 @@ fn read(path: &Path, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutput {
     let opened = match textfile::open(path) {
         Ok(opened) => opened,
         Err(error) => return error.output(),
+    };
+    let opened = match picture::look(path, opened) {
+        Ok(Looked::Otherwise(opened)) => opened,
+        Ok(Looked::Answered(output)) | Err(output) => return output,
     };
     let data = match (args.offset, args.limit) {
         (None, None) => start(path, opened, max, seen),

@@ -14,7 +14,7 @@ use clap::error::ErrorKind;
 use zori_core::cost::MicroUsd;
 use zori_core::provider::Effort;
 
-use crate::args::flags::{Flag, GLOBAL, Shown};
+use crate::args::flags::{Flag, GLOBAL, Shown, Times};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::{self, COMMANDS, Command};
 use crate::profile::{Bare, Profile};
@@ -37,6 +37,8 @@ pub struct LowArgs {
     pub model: Option<String>,
     /// `--prompt`.
     pub prompt: Option<String>,
+    /// `--image`, in the order given.
+    pub images: Vec<String>,
     /// The spellings of the output setting, with what each asks for.
     pub outputs: Vec<(&'static str, String)>,
     /// `--retries`.
@@ -122,6 +124,15 @@ pub fn parse(profile: &Profile, argv: &[OsString]) -> Result<Parsed, CommandErro
         }
         args.prompt = Some(prompt.clone());
     }
+    if !path.is_empty()
+        && let Some(before) = matches.get_many::<String>(flags::IMAGE.long)
+    {
+        if !command.flags.iter().any(|flag| flag.long == flags::IMAGE.long) {
+            let message = format!("`--image` before `{}` has no meaning", path.join(" "));
+            return Err(CommandError::new(ErrorCode::Usage, message).hint("it goes with a prompt"));
+        }
+        args.images.splice(..0, before.cloned());
+    }
     recording(command, &args)?;
     if !command.args.is_empty() && !path.is_empty() {
         args.positionals = deepest.get_many::<String>("args").into_iter().flatten().cloned().collect();
@@ -164,7 +175,7 @@ fn with_exec(argv: &[OsString]) -> Vec<OsString> {
 /// Returns whether an argument is a flag whose value comes next.
 fn takes_value(arg: &OsString) -> bool {
     let arg = arg.to_str().unwrap_or_default();
-    let flags = || GLOBAL.iter().chain([&flags::PROMPT]).filter(|flag| flag.value.is_some());
+    let flags = || GLOBAL.iter().chain([&flags::PROMPT, &flags::IMAGE]).filter(|flag| flag.value.is_some());
     match (arg.strip_prefix("--"), arg.strip_prefix('-')) {
         (Some(long), _) => flags().any(|flag| flag.long == long || flag.aliases.contains(&long)),
         (None, Some(short)) => flags().any(|flag| flag.short.is_some_and(|s| short == s.to_string())),
@@ -192,7 +203,7 @@ pub fn build(profile: &Profile, shown: Shown) -> Clap {
             "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\
              `--help --all` shows every option.",
         );
-    root = root.arg(flags::PROMPT.arg(shown));
+    root = root.arg(flags::PROMPT.arg(shown)).arg(flags::IMAGE.arg(shown));
     for flag in GLOBAL {
         root = root.arg(flag.arg(shown).global(true));
     }
@@ -296,7 +307,13 @@ impl Flag {
         }
         arg = arg.aliases(self.aliases.iter().copied());
         arg = match self.value {
-            Some(name) => arg.value_name(name).action(ArgAction::Set).allow_hyphen_values(true),
+            Some(name) => {
+                let action = match self.times {
+                    Times::Once => ArgAction::Set,
+                    Times::Many => ArgAction::Append,
+                };
+                arg.value_name(name).action(action).allow_hyphen_values(true)
+            }
             None => arg.action(ArgAction::SetTrue),
         };
         arg.hide(self.shown == Shown::All && shown == Shown::Common)
@@ -304,10 +321,10 @@ impl Flag {
 
     fn read(&self, matches: &clap::ArgMatches, args: &mut LowArgs) -> Result<(), String> {
         match self.value {
-            Some(_) => match matches.get_one::<String>(self.long) {
-                Some(value) => (self.apply)(args, value),
-                None => Ok(()),
-            },
+            Some(_) => {
+                let mut values = matches.get_many::<String>(self.long).into_iter().flatten();
+                values.try_for_each(|value| (self.apply)(args, value))
+            }
             None if matches.get_flag(self.long) => (self.apply)(args, ""),
             None => Ok(()),
         }

@@ -12,9 +12,12 @@ use std::sync::Arc;
 
 use zori_core::cost::Spent;
 use zori_core::ids::SessionId;
+use zori_core::image::Image;
+use zori_core::input::Prompt;
 use zori_core::provider::Provider;
 
 use crate::args::LowArgs;
+use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines};
 use crate::chat::slash::Next;
 use crate::command_error::{CommandError, ErrorCode};
@@ -36,6 +39,8 @@ struct Chat<'a, 'c> {
     signals: Signals,
     session: Session,
     id: SessionId,
+    /// What goes with the next prompt.
+    attached: Vec<Image>,
 }
 
 /// Opens the chat with a new session, or with the one `--session` names.
@@ -56,17 +61,22 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
     }
     let signals = Signals::install(cx.timeout.as_ref())?;
     let settings = Settings::resolve(cx, args)?;
+    let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
+    let attached = attachment::load_all(&args.images, viewer)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
     let id = saved.id.clone();
     greet(cx, &settings, &saved);
+    for image in &attached {
+        cx.ui.say(&format!("Attached to the first prompt: {image}"));
+    }
     let mut lines = match interactive {
         true => Lines::editor(&settings, cx.terminal.colour),
         false => Lines::pipe(),
     };
     let session = Session::start(cx, &settings, &network, provider.clone(), saved, Spent::NOTHING)?;
-    let mut chat = Chat { cx, settings, network, provider, signals, session, id };
+    let mut chat = Chat { cx, settings, network, provider, signals, session, id, attached };
     let exit = chat.converse(&mut lines);
     let Chat { cx, network, signals, session, .. } = chat;
     signals.leave();
@@ -112,6 +122,7 @@ impl Chat<'_, '_> {
                 }
                 line => match slash::run(self, line)? {
                     Next::Prompt => self.turn(line.to_owned()),
+                    Next::Ask(text) => self.turn(text),
                     Next::Done => {}
                     Next::Quit => {
                         self.cx.ui.say("Goodbye!");
@@ -126,8 +137,9 @@ impl Chat<'_, '_> {
     }
 
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
-    fn turn(&mut self, prompt: String) {
-        self.network.prompt(&prompt);
+    fn turn(&mut self, text: String) {
+        self.network.prompt(&text);
+        let prompt = Prompt { text, images: std::mem::take(&mut self.attached) };
         exec_turn(&mut self.session, prompt, &self.signals);
         self.network.turn_over(self.cx.ui);
     }

@@ -101,7 +101,7 @@ pub const CHAT: Command = Command {
     path: &[],
     about: "Chat with the model at a terminal",
     after_help: "",
-    flags: &[flags::PROMPT],
+    flags: &[flags::PROMPT, flags::IMAGE],
     args: &[],
     class: Class::Interactive,
     exits: &[
@@ -121,8 +121,9 @@ pub const EXEC: Command = Command {
     path: &["exec"],
     about: "Run one prompt and print the answer",
     after_help: "Examples:\n  zori exec -p \"What does main.rs do?\"\n  \
-                 git diff | zori exec -p \"Review this change\"\n  zori exec < prompt.md",
-    flags: &[flags::PROMPT],
+                 git diff | zori exec -p \"Review this change\"\n  zori exec < prompt.md\n  \
+                 zori exec --image screen.png -p \"What is wrong here?\"",
+    flags: &[flags::PROMPT, flags::IMAGE],
     args: &[Positional {
         name: "-",
         about: "Wait for standard input, however long it takes",
@@ -179,7 +180,7 @@ pub const COMMANDS: &[Command] = &[
         path: &["sessions", "resume"],
         about: "Go on with a session: chat, or with -p one turn",
         after_help: "Examples:\n  zori sessions resume\n  zori sessions resume -p \"And now the tests\"",
-        flags: &[flags::PROMPT],
+        flags: &[flags::PROMPT, flags::IMAGE],
         args: &[Positional { name: "ID", about: "The session [default: the latest]", required: false }],
         class: Class::Agent,
         exits: AGENT_EXITS,

@@ -1,5 +1,7 @@
 //! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`core-cli.md` chapter 3).
 
+pub mod own_models;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -7,6 +9,7 @@ use std::path::Path;
 use toml::de::DeTable;
 use toml::{Spanned, Value};
 use zori_core::cost::MicroUsd;
+use zori_providers::catalog::Catalog;
 
 use crate::command_error::{CommandError, ErrorCode};
 use crate::profile::Profile;
@@ -38,6 +41,8 @@ pub enum Kind {
     Money,
     /// True or false.
     Flag,
+    /// Dollars for a million tokens.
+    Price,
 }
 
 const fn key(name: &'static str, kind: Kind, example: &'static str, about: &'static str) -> Key {
@@ -135,6 +140,12 @@ pub const KEYS: &[Key] = &[
     ),
     key("max_budget_usd", Kind::Money, "0.50", "What a run may cost in dollars; unset: any amount"),
     key(
+        "allow_unpriced",
+        Kind::Flag,
+        "false",
+        "Use a model whose price is not known although there is a budget, which it does not count towards",
+    ),
+    key(
         "max_tokens_total",
         Kind::Count(1, i64::MAX as u64),
         "1000000",
@@ -148,6 +159,8 @@ pub struct Config {
     values: BTreeMap<&'static str, Value>,
     /// What to tell the user, one line each.
     pub warnings: Vec<String>,
+    /// The catalogue, with the models that the file adds or corrects.
+    pub catalog: Catalog,
 }
 
 impl Config {
@@ -176,7 +189,16 @@ impl Config {
             at(start(&first), first.message().trim())
         })?;
         let mut config = Self::default();
+        let mut own = Vec::new();
         for (name, value) in file {
+            if name == own_models::TABLE {
+                let (models, unknown) = own_models::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
+                own = models;
+                config
+                    .warnings
+                    .extend(unknown.iter().map(|name| format!("unknown key `{name}` in {}", path.display())));
+                continue;
+            }
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
                 config.warnings.push(unknown(&name, path, key_var));
                 continue;
@@ -185,6 +207,7 @@ impl Config {
             check(key, value.get_ref()).map_err(|wrong| at(start, &wrong))?;
             config.values.insert(key.name, value.into_inner());
         }
+        config.catalog = Catalog::with(&own);
         Ok(config)
     }
 
@@ -230,6 +253,7 @@ pub fn template(profile: &Profile) -> String {
         };
         text.push_str(&format!("\n# {}.\n# {} = {example}\n", key.about, key.name));
     }
+    text.push_str(own_models::EXAMPLE);
     text
 }
 
@@ -239,6 +263,7 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
         (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
         (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),
         (Kind::Money, value) if dollars(value).is_some() => Ok(()),
+        (Kind::Price, value) if own_models::price(value).is_some() => Ok(()),
         (Kind::Choice(choices), Value::String(text)) if choices.contains(&text.as_str()) => Ok(()),
         (Kind::Count(min, max), Value::Integer(n))
             if u64::try_from(*n).is_ok_and(|n| min <= n && n <= max) =>
@@ -248,6 +273,9 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
         (Kind::Text, _) => wrong("a string"),
         (Kind::Flag, _) => wrong("true or false"),
         (Kind::Number, _) => wrong("a number"),
+        (Kind::Price, _) => {
+            wrong("dollars for a million tokens from 0 to 1000000, with six decimals at most")
+        }
         (Kind::Money, _) => wrong("an amount of dollars from 0.000001 to 1000000"),
         (Kind::Choice(choices), _) => wrong(&format!(
             "one of {}",

@@ -77,13 +77,16 @@ impl Demo {
         const MODEL: &str = "scripted";
         let limits = limits(args, &Config::default());
         priced(&limits, None, MODEL)?;
+        // The scripted model costs nothing, as every one on this machine.
+        let here =
+            PROVIDERS.iter().find(|facts| facts.is_local()).expect("the catalogue lists local servers");
         Ok(Settings {
             base: None,
             home: None,
             root: self.folder().to_owned(),
             choice: Choice {
-                facts: &PROVIDERS[0],
-                base_url: String::new(),
+                facts: here,
+                base_url: here.default_base_url.to_owned(),
                 model: MODEL.into(),
                 key: Ok(None),
             },
@@ -96,7 +99,7 @@ impl Demo {
             delivery: Delivery::Streamed,
             retry: Retry::DEFAULT,
             tool_timeout: Some(self.tool_timeout),
-            tool_style: None,
+            tool_calls: None,
             bash_max_output: self.bash_max_output,
             tape: Tape::None,
             prompts: Vec::new(),

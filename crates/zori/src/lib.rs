@@ -5,6 +5,7 @@
 //! [`command_error`].
 
 pub mod args;
+mod attachment;
 mod base;
 pub mod chat;
 mod clock;

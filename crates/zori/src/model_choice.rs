@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use zori_core::cost::Prices;
 use zori_core::transport::Transport;
-use zori_providers::catalog::{self, Api, PROVIDERS, ProviderFacts};
+use zori_providers::catalog::{self, Api, Origin, PROVIDERS, ProviderFacts};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::local::{self, Found, Place};
-use zori_providers::quirks::KeyNeed;
+use zori_providers::quirks::{KeyNeed, ToolStyle};
 
 use crate::args::LowArgs;
 use crate::command_error::{CommandError, ErrorCode};
@@ -42,6 +42,19 @@ impl Choice {
     pub fn pricing(&self) -> impl Fn(&str) -> Option<Prices> + Send + Sync + 'static {
         let (facts, base_url) = (self.facts, self.base_url.clone());
         move |model| prices(facts, &base_url, model)
+    }
+
+    /// Returns the bound of a reply that requests should ask for: what was configured, else what the user says of the
+    /// model. The providers know the limits of the others.
+    pub fn reply_limit(&self, model: &str, configured: Option<u32>) -> Option<u32> {
+        let own = self.facts.model(model).filter(|model| model.origin == Origin::Config);
+        let own = own.filter(|_| matches!(self.facts.api, Api::Anthropic | Api::Gemini));
+        configured.or(own.map(|model| model.max_output))
+    }
+
+    /// Returns how tools are offered to a model over Chat Completions, if not as the server's other models are.
+    pub fn tool_style(&self, model: &str) -> Option<ToolStyle> {
+        self.facts.model(model).filter(|model| !model.abilities.tools).map(|_| ToolStyle::Prose)
     }
 
     /// Says that a model is not in the catalogue where its name is almost that of one that is. It is used all the
@@ -81,7 +94,7 @@ impl Choice {
 fn prices(facts: &ProviderFacts, base_url: &str, model: &str) -> Option<Prices> {
     let host = base_url.split("://").nth(1).unwrap_or_default();
     let here = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| host.starts_with(name));
-    if facts.is_local() && !here { None } else { facts.prices(model) }
+    if facts.is_local() && !here { facts.model(model)?.prices } else { facts.prices(model) }
 }
 
 /// What proves who asks.
@@ -108,7 +121,7 @@ pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Co
     let Some(name) = asked.provider else {
         return nobody_chose(asked.model, config, ui);
     };
-    let facts = catalog::provider(name).ok_or_else(|| unknown(name))?;
+    let facts = config.catalog.provider(name).ok_or_else(|| unknown(name))?;
     // The configured model belongs to the configured provider.
     let configured = config.text("model").filter(|_| config_provider(config) == facts.name);
     let model = asked.model.or(configured).unwrap_or(facts.default_model).trim();
@@ -161,10 +174,10 @@ fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Cho
     let keyed =
         PROVIDERS.iter().find(|facts| facts.api.key_need() == KeyNeed::Required && variable(facts).is_some());
     let facts = match keyed {
-        Some(facts) => facts,
+        Some(facts) => config.catalog.provider(facts.name).unwrap_or(facts),
         None => match local_servers(config).into_iter().next() {
-            Some(found) => return Ok(use_local(found, ui)),
-            None => &PROVIDERS[0],
+            Some(found) => return Ok(use_local(found, config, ui)),
+            None => config.catalog.provider(PROVIDERS[0].name).unwrap_or(&PROVIDERS[0]),
         },
     };
     let model = model.unwrap_or(facts.default_model);
@@ -175,8 +188,9 @@ fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Cho
     Ok(Choice { facts, base_url: base_url(facts, config)?, model: model.into(), key: key(facts) })
 }
 
-fn use_local(found: Found, ui: &mut Ui) -> Choice {
+fn use_local(found: Found, config: &Config, ui: &mut Ui) -> Choice {
     let Found { facts, base_url, models } = found;
+    let facts = config.catalog.provider(facts.name).unwrap_or(facts);
     let model = models.into_iter().next().unwrap_or_else(|| facts.default_model.to_owned());
     ui.say(&format!(
         "Using {} at {base_url} with the model `{model}`: no provider was chosen and no key is set",

@@ -154,7 +154,7 @@ fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, C
             temperature: settings.temperature,
             effort: settings.effort,
             delivery: settings.delivery,
-            tool_style: settings.tool_style,
+            tool_style: settings.tool_calls,
         },
     };
     // Not the key in use alone: whatever a tool prints may hold another one.

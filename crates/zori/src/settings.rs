@@ -8,9 +8,9 @@ use std::time::Duration;
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
-use zori_engine::limits::Limits;
+use zori_engine::limits::{Limits, Unpriced};
 use zori_engine::retry::{Retry, Waits};
-use zori_providers::catalog::{self, PROVIDERS};
+use zori_providers::catalog::{self, Api, PROVIDERS};
 use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
@@ -54,7 +54,7 @@ pub struct Settings {
     /// Time limit of a tool call.
     pub tool_timeout: Option<Duration>,
     /// How a server that speaks Chat Completions is offered tools, if not as the catalogue says.
-    pub tool_style: Option<ToolStyle>,
+    pub tool_calls: Option<ToolStyle>,
     /// Cap of what the model sees of a command's output.
     pub bash_max_output: usize,
     /// Whether the traffic is recorded, or replayed.
@@ -138,7 +138,7 @@ impl Settings {
             },
             retry: retry(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
-            tool_style: match config.text("tool_calls") {
+            tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
                 Some(_) => Some(ToolStyle::Native),
                 None => None,
@@ -169,12 +169,21 @@ impl Settings {
             temperature,
             effort,
             delivery,
-            tool_style,
+            tool_calls: tool_style,
             retry: Retry { waits: Waits::Skipped, ..self.retry },
             tape: Tape::Replay(traffic, folders, strictness),
             prompts,
             ..self
         }
+    }
+
+    /// Returns how tools are offered to a model over Chat Completions.
+    pub fn tool_style(&self, model: &str) -> ToolStyle {
+        let usual = match self.choice.facts.api {
+            Api::OpenAiChat(quirks) => quirks.tools,
+            Api::Anthropic | Api::OpenAiResponses | Api::Gemini => ToolStyle::Native,
+        };
+        self.tool_calls.or_else(|| self.choice.tool_style(model)).unwrap_or(usual)
     }
 
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
@@ -205,18 +214,23 @@ pub fn limits(args: &LowArgs, config: &Config) -> Limits {
     Limits {
         turns: args.max_turns.or_else(|| config.count("max_turns").map(|n| n as u32)),
         budget: args.max_budget.or_else(|| config.money("max_budget_usd")),
+        unpriced: match config.flag("allow_unpriced") {
+            Some(true) => Unpriced::Allowed,
+            _ => Unpriced::Refused,
+        },
         tokens: args.max_tokens_total.or_else(|| config.count("max_tokens_total")),
     }
 }
 
 /// Checks that a budget can be kept with a model (`agent-modes.md` 9.10).
 pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<(), CommandError> {
-    if limits.budget.is_none() || prices.is_some() {
+    if limits.budget.is_none() || prices.is_some() || limits.unpriced == Unpriced::Allowed {
         return Ok(());
     }
     let message = format!("the price of `{model}` is not known, so that a budget cannot be kept");
     Err(CommandError::new(ErrorCode::SettingInvalid, message)
         .hint("use another model, or leave `--max-budget-usd` (`max_budget_usd`) out")
+        .hint("say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`")
         .hint("`--max-tokens-total N` limits tokens instead"))
 }
 

@@ -147,7 +147,7 @@ pub fn provider(settings: &Settings, network: &Network) -> Arc<dyn Provider> {
         }
         Api::OpenAiChat(quirks) => {
             let (quirks, key) =
-                (Quirks { tools: settings.tool_style.unwrap_or(quirks.tools), ..*quirks }, secret);
+                (Quirks { tools: settings.tool_style(&settings.choice.model), ..*quirks }, secret);
             let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
             Arc::new(OpenAiChat::new(options))
         }
@@ -190,6 +190,7 @@ impl Session {
                 |error| CommandError::new(ErrorCode::Io, format!("cannot start the runtime: {error}")),
             )?;
         let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings, network)), cx.profile.dialect));
+        let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
             model: settings.choice.model.clone(),
@@ -205,13 +206,14 @@ impl Session {
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
             pricing: Arc::new(settings.choice.pricing()),
+            eyes: Arc::new(move |model, image| provider_facts.sight(model, image)),
             spent_before,
             session: saved.id,
             history: saved.history,
             settings: engine::Settings {
                 model: settings.choice.model.clone(),
                 system: settings.system.clone(),
-                max_tokens: settings.max_tokens,
+                max_tokens: settings.choice.reply_limit(&settings.choice.model, settings.max_tokens),
                 temperature: settings.temperature,
                 effort: settings.effort,
                 delivery: settings.delivery,

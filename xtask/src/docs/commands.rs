@@ -2,6 +2,7 @@
 
 use zori::args::flags::{Flag, GLOBAL};
 use zori::commands::{COMMANDS, Command};
+use zori::config::own_models::MODEL_KEYS;
 use zori::config::{KEYS, Key, Kind};
 use zori::exit::Exit;
 
@@ -30,10 +31,25 @@ pub fn settings() -> String {
          setting as a comment. A flag wins over an environment variable, which wins over this file.\n\n\
          | key | value | example | meaning |\n|---|---|---|---|\n",
     );
-    for Key { name, kind, example, about } in KEYS {
-        page.push_str(&format!("| `{name}` | {} | `{}` | {} |\n", value(*kind), cell(example), cell(about)));
-    }
+    page.push_str(&rows(KEYS));
+    page.push_str(
+        "\n## Models of your own\n\n\
+         A table `[models.\"provider:model\"]` adds a model to the catalogue or corrects one, without waiting for a release. What\n\
+         it leaves out is as the catalogue has it, or as the model that `base` names; a model that the catalogue does not know\n\
+         needs a `context_window`, and calls tools, sees no images and does not think unless the table says so. `zori models\n\
+         list` marks it.\n\n\
+         ```toml\n[models.\"openrouter:qwen/qwen3-coder\"]\ncontext_window = 262144\nprice_input = 0.22\nprice_output = 0.95\n```\n\n\
+         | key | value | example | meaning |\n|---|---|---|---|\n",
+    );
+    page.push_str(&rows(MODEL_KEYS));
     page
+}
+
+fn rows(keys: &[Key]) -> String {
+    let row = |Key { name, kind, example, about }: &Key| {
+        format!("| `{name}` | {} | `{}` | {} |\n", value(*kind), cell(example), cell(about))
+    };
+    keys.iter().map(row).collect()
 }
 
 /// Returns the words of every command that has a name.
@@ -86,6 +102,7 @@ fn value(kind: Kind) -> String {
         Kind::Count(min, max) if max >= u64::from(u32::MAX) => format!("whole number from {min}"),
         Kind::Count(min, max) => format!("whole number, {min} to {max}"),
         Kind::Number => "number".to_owned(),
+        Kind::Price => "dollars for a million tokens".to_owned(),
         Kind::Money => "an amount of dollars".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
     }

@@ -20,7 +20,8 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori-core",
         ours: &[],
-        others: &["bytes", "futures-core", "serde_json", "thiserror", "unicode-width"],
+        // `base64` is how every wire and the session file carry an image.
+        others: &["base64", "bytes", "futures-core", "serde_json", "thiserror", "unicode-width"],
     },
     Rule { name: "zori-engine", ours: &["zori-core"], others: &["futures-core", "serde_json", "tokio"] },
     Rule {

@@ -255,7 +255,7 @@ pub(crate) struct Setup {
     pub(crate) say: Option<Input>,
     pub(crate) stop: Option<Stop>,
     pub(crate) limits: Option<Limits>,
-    /// What the model `m` costs; the price of any other is not known.
+    /// What the model `m` costs; the price of any other is not known. Unset and without limits, all are free.
     pub(crate) prices: Option<Prices>,
     pub(crate) spent_before: Option<Spent>,
 }
@@ -284,7 +284,13 @@ impl Stage {
             },
             clock: Arc::new(Still),
             ids: Arc::new(Still),
-            pricing: Arc::new(move |model| setup.prices.filter(|_| model == "m")),
+            pricing: Arc::new(move |model| match setup.prices {
+                None if setup.limits.is_none() => {
+                    Some(Prices { input: 0, output: 0, cache_read: 0, cache_write: 0 })
+                }
+                prices => prices.filter(|_| model == "m"),
+            }),
+            eyes: Arc::new(|_, _| zori_core::image::Sight::Clear),
             spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),
             history: Vec::new(),
@@ -314,7 +320,7 @@ impl Stage {
     }
 
     pub(crate) async fn turn(&mut self, prompt: &str) -> TurnSummary {
-        self.engine.turn(prompt.to_owned(), &mut self.inputs).await.0
+        self.engine.turn(prompt.into(), &mut self.inputs).await.0
     }
 
     /// Returns the events so far, without the opening one.
@@ -347,6 +353,7 @@ fn show_message(message: &Message) -> String {
         .blocks
         .iter()
         .map(|block| match block {
+            Block::Image(image) => image.to_string(),
             Block::Text(text) => format!("{text:?}"),
             Block::Thinking(thinking) => format!("thinking {:?}", thinking.text),
             Block::ToolCall(call) => format!("{}={}{}", call.id, call.name, call.input.json()),
@@ -363,7 +370,7 @@ fn show_event(kind: &EventKind) -> String {
         EventKind::SessionStarted(_) => "session".into(),
         EventKind::ModelChanged { model } => format!("model {model}"),
         EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
-        EventKind::TurnStarted { prompt } => format!("turn {prompt:?}"),
+        EventKind::TurnStarted { prompt, .. } => format!("turn {prompt:?}"),
         EventKind::Steered { text } => format!("steered {text:?}"),
         EventKind::TurnFinished(s) => {
             let outcome = match &s.outcome {

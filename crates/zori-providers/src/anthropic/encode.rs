@@ -4,7 +4,7 @@
 //! marks, which move with every request while the text around them stays the same bytes (L-10).
 
 use serde_json::value::RawValue;
-use zori_core::message::{Block, Message, Role, ToolCall};
+use zori_core::message::{Block, Message, Role, ToolCall, ToolResult};
 use zori_core::provider::{Delivery, Request};
 use zori_core::tool::ToolSpec;
 
@@ -121,23 +121,34 @@ fn encode_message(out: &mut Vec<u8>, message: &Message) -> Option<usize> {
     cache_at
 }
 
-/// Results come first, as the API demands; then the text.
+/// Results come first, as the API demands; then text and images.
 fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
     let mut cache_at = None;
     for block in blocks {
         if let Block::ToolResult(result) = block {
             let tool_use_id = &wire_word(result.call.as_str());
-            let content = result.content();
+            let content = result_content(result);
             cache_at =
                 push_block(out, &wire::Block::ToolResult { tool_use_id, content, is_error: !result.ok });
         }
     }
     for block in blocks {
-        if let Block::Text(text) = block {
-            cache_at = push_text(out, text).or(cache_at);
+        match block {
+            Block::Text(text) => cache_at = push_text(out, text).or(cache_at),
+            Block::Image(image) => cache_at = push_block(out, &wire::Block::Image { source: image.into() }),
+            Block::Thinking(_) | Block::ToolCall(_) | Block::ToolResult(_) => {}
         }
     }
     cache_at
+}
+
+fn result_content(result: &ToolResult) -> wire::ResultContent<'_> {
+    if result.images.is_empty() {
+        return wire::ResultContent::Text(result.content());
+    }
+    let text = wire::Block::Text { text: result.content() };
+    let images = result.images.iter().map(|image| wire::Block::Image { source: image.into() });
+    wire::ResultContent::Blocks([text].into_iter().chain(images).collect())
 }
 
 /// Blocks stay in the order they came in. Thinking goes back only where it is Anthropic's own, and never as the
@@ -156,7 +167,7 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
                 }
                 None
             }
-            Block::ToolResult(_) => None,
+            Block::Image(_) | Block::ToolResult(_) => None,
         };
         if written.is_some() {
             cache_at = written;

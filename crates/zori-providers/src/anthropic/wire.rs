@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use zori_core::image::Image;
 use zori_core::usage::Usage;
 
 // Outgoing.
@@ -32,12 +33,37 @@ pub(super) enum Block<'a> {
         name: &'a str,
         input: &'a RawValue,
     },
+    Image {
+        source: Source,
+    },
     ToolResult {
         tool_use_id: &'a str,
-        content: &'a str,
+        content: ResultContent<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// An image's bytes.
+#[derive(Serialize)]
+pub(super) struct Source {
+    r#type: &'static str,
+    media_type: &'static str,
+    data: String,
+}
+
+impl From<&Image> for Source {
+    fn from(image: &Image) -> Self {
+        Self { r#type: "base64", media_type: image.format().media_type(), data: image.base64() }
+    }
+}
+
+/// What a tool answered: plain text, or blocks where there are images.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum ResultContent<'a> {
+    Text(&'a str),
+    Blocks(Vec<Block<'a>>),
 }
 
 /// A thinking block put together from its deltas, to be sent back as one.

@@ -5,7 +5,7 @@
 
 use zori_core::cost::Prices;
 
-use super::{Abilities, Api, Model, ProviderFacts};
+use super::{Abilities, Api, Model, Origin, ProviderFacts};
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
     name: "anthropic",
@@ -69,7 +69,7 @@ const fn model(
     prices: Option<Prices>,
 ) -> Model {
     let abilities = Abilities { tools: true, images: true, thinking: true };
-    Model { id, aliases, context_window, max_output, prices, abilities }
+    Model { id, aliases, context_window, max_output, prices, abilities, origin: Origin::BuiltIn }
 }
 
 /// A model from before there was thinking.

@@ -1,7 +1,7 @@
 //! GitHub Copilot's address and a few models. A subscription pays for them, so that no price per token is known.
 //! The service lists its own limits per plan; the ones here are cautious, not quoted.
 
-use super::{Abilities, Api, Model, ProviderFacts};
+use super::{Abilities, Api, Model, Origin, ProviderFacts};
 use crate::quirks;
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
@@ -18,5 +18,13 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
 
 const fn model(id: &'static str, thinking: bool) -> Model {
     let abilities = Abilities { tools: true, images: true, thinking };
-    Model { id, aliases: &[], context_window: 128_000, max_output: 16_384, prices: None, abilities }
+    Model {
+        id,
+        aliases: &[],
+        context_window: 128_000,
+        max_output: 16_384,
+        prices: None,
+        abilities,
+        origin: Origin::BuiltIn,
+    }
 }

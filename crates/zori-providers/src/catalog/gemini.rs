@@ -2,7 +2,7 @@
 //! found; the other rows rest on general knowledge and were not checked. The window is the input limit. No price was
 //! found on a page of the vendor's, so none are given.
 
-use super::{Abilities, Api, Model, ProviderFacts};
+use super::{Abilities, Api, Model, Origin, ProviderFacts};
 
 pub(crate) const FACTS: ProviderFacts = ProviderFacts {
     name: "gemini",
@@ -31,5 +31,13 @@ const MODELS: &[Model] = &[
 
 const fn model(id: &'static str, aliases: &'static [&'static str]) -> Model {
     let abilities = Abilities { tools: true, images: true, thinking: true };
-    Model { id, aliases, context_window: 1_048_576, max_output: 65_536, prices: None, abilities }
+    Model {
+        id,
+        aliases,
+        context_window: 1_048_576,
+        max_output: 65_536,
+        prices: None,
+        abilities,
+        origin: Origin::BuiltIn,
+    }
 }

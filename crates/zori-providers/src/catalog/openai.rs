@@ -9,7 +9,7 @@
 
 use zori_core::cost::Prices;
 
-use super::{Abilities, Api, Model, ProviderFacts};
+use super::{Abilities, Api, Model, Origin, ProviderFacts};
 use crate::quirks;
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
@@ -53,7 +53,7 @@ const fn prices(input: u64, cache_read: u64, output: u64) -> Option<Prices> {
 
 const fn thinks(id: &'static str, context_window: u32, max_output: u32, prices: Option<Prices>) -> Model {
     let abilities = Abilities { tools: true, images: true, thinking: true };
-    Model { id, aliases: &[], context_window, max_output, prices, abilities }
+    Model { id, aliases: &[], context_window, max_output, prices, abilities, origin: Origin::BuiltIn }
 }
 
 const fn answers(id: &'static str, context_window: u32, max_output: u32, prices: Option<Prices>) -> Model {

@@ -3,7 +3,7 @@
 
 use zori_core::cost::Prices;
 
-use super::{Abilities, Api, Model, ProviderFacts};
+use super::{Abilities, Api, Model, Origin, ProviderFacts};
 use crate::quirks;
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
@@ -33,5 +33,5 @@ const fn model(
 ) -> Model {
     let prices = Some(Prices { input, output, cache_read, cache_write });
     let abilities = Abilities { tools: true, images: true, thinking: true };
-    Model { id, aliases: &[], context_window, max_output, prices, abilities }
+    Model { id, aliases: &[], context_window, max_output, prices, abilities, origin: Origin::BuiltIn }
 }

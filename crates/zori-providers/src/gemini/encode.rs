@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zori_core::ids::CallId;
+use zori_core::image::Image;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, ToolCall, ToolResult};
 use zori_core::provider::Request;
 use zori_core::tool::ToolSpec;
@@ -116,7 +117,7 @@ fn encode_message(
     });
     let empty = out.len();
     match message.role {
-        Role::User => encode_user(out, conversation, &message.blocks),
+        Role::User => encode_user(out, conversation, &message.blocks, signatures),
         Role::Assistant => encode_assistant(out, &message.blocks, signatures),
     }
     if out.len() > empty {
@@ -127,16 +128,23 @@ fn encode_message(
     }
 }
 
-/// Results come first, behind the calls they answer; then the text.
-fn encode_user(out: &mut Vec<u8>, conversation: &[Arc<Message>], blocks: &[Block]) {
-    for block in blocks {
-        if let Block::ToolResult(result) = block {
-            push_result(out, result, issued(conversation, &result.call));
-        }
+/// Results come first, behind the calls they answer; then text and images. The generation that insists on signatures
+/// is also the one whose results can hold images; before it they follow the results.
+fn encode_user(out: &mut Vec<u8>, conversation: &[Arc<Message>], blocks: &[Block], signatures: Signatures) {
+    let inside = signatures == Signatures::Required;
+    let results = || blocks.iter().filter_map(|b| if let Block::ToolResult(r) = b { Some(r) } else { None });
+    for result in results() {
+        let images = if inside { &*result.images } else { &[] };
+        push_result(out, result, issued(conversation, &result.call), images);
+    }
+    for image in results().filter(|_| !inside).flat_map(|result| &result.images) {
+        push_part(out, &wire::OutPart::InlineData(image.into()));
     }
     for block in blocks {
-        if let Block::Text(text) = block {
-            push_text(out, text);
+        match block {
+            Block::Text(text) => push_text(out, text),
+            Block::Image(image) => push_part(out, &wire::OutPart::InlineData(image.into())),
+            Block::Thinking(_) | Block::ToolCall(_) | Block::ToolResult(_) => {}
         }
     }
 }
@@ -147,7 +155,7 @@ fn issued(conversation: &[Arc<Message>], id: &CallId) -> bool {
     call.is_some_and(|call| call.id_origin == IdOrigin::Provider)
 }
 
-fn push_result(out: &mut Vec<u8>, result: &ToolResult, issued: bool) {
+fn push_result(out: &mut Vec<u8>, result: &ToolResult, issued: bool, images: &[Image]) {
     // What the model reads instead of the envelope may be plain text; the API takes only objects.
     let wrapped = result.text.as_deref().map(|text| {
         let key = if result.ok { "output" } else { "error" };
@@ -160,6 +168,7 @@ fn push_result(out: &mut Vec<u8>, result: &ToolResult, issued: bool) {
             id: issued.then(|| result.call.as_str()),
             name: &wire_name(&result.name),
             response: wrapped.as_deref().unwrap_or(&result.envelope),
+            parts: images.iter().map(|image| wire::OutPart::InlineData(image.into())).collect(),
         },
     );
 }
@@ -180,7 +189,7 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], signatures: Signatures)
                     push_part(out, &raw);
                 }
             }
-            Block::ToolResult(_) => {}
+            Block::Image(_) | Block::ToolResult(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use zori_core::image::Image;
 use zori_core::usage::Usage;
 
 use super::effort::ThinkingConfig;
@@ -35,12 +36,29 @@ pub(super) struct GenerationConfig {
 #[serde(rename_all = "camelCase")]
 pub(super) enum OutPart<'a> {
     Text(&'a str),
+    InlineData(Blob),
     FunctionResponse {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         name: &'a str,
         response: &'a RawValue,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<OutPart<'a>>,
     },
+}
+
+/// An image's bytes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Blob {
+    mime_type: &'static str,
+    data: String,
+}
+
+impl From<&Image> for Blob {
+    fn from(image: &Image) -> Self {
+        Self { mime_type: image.format().media_type(), data: image.base64() }
+    }
 }
 
 /// A call, with the signature beside it.

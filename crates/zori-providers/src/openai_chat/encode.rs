@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::value::{RawValue, to_raw_value};
+use zori_core::image::Image;
 use zori_core::message::{Block, Message, Role, ToolCall};
 use zori_core::provider::{Delivery, Effort, Request};
 use zori_core::tool::ToolSpec;
 
 use super::wire;
-use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_id, wire_name};
+use crate::encoded::{EncodedHead, EncodedHistory, data_url, push_json, wire_id, wire_name};
 use crate::openai_responses::effort;
 use crate::quirks::{EffortField, EmptyContent, Quirks, ReasoningReplay, ReplyLimit, SystemRole, ToolStyle};
 use crate::text_tools;
@@ -151,8 +152,8 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>, quirks: &Quirks) -> Vec
 /// leaves no trace.
 fn encode_message(out: &mut Vec<u8>, message: &Message, provider: &str, quirks: &Quirks) {
     match (message.role, quirks.tools) {
-        (Role::User, ToolStyle::Native) => encode_user(out, &message.blocks),
-        (Role::User, ToolStyle::Prose) => push_said(out, "user", &text_tools::user_text(&message.blocks)),
+        (Role::User, ToolStyle::Native) => encode_user(out, message),
+        (Role::User, ToolStyle::Prose) => push_user(out, message, &text_tools::user_text(&message.blocks)),
         (Role::Assistant, ToolStyle::Native) => encode_assistant(out, message, provider, quirks),
         (Role::Assistant, ToolStyle::Prose) => {
             push_said(out, "assistant", &text_tools::assistant_text(&message.blocks));
@@ -160,8 +161,10 @@ fn encode_message(out: &mut Vec<u8>, message: &Message, provider: &str, quirks: 
     }
 }
 
-/// Each result is a message of its own, right behind the calls, as the API demands; then the text.
-fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
+/// Each result is a message of its own, right behind the calls, as the API demands; then the text. A result cannot
+/// hold an image: those of all results come with the text.
+fn encode_user(out: &mut Vec<u8>, message: &Message) {
+    let blocks = &message.blocks;
     for block in blocks {
         if let Block::ToolResult(result) = block {
             separate(out);
@@ -175,7 +178,37 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
         .filter_map(|block| if let Block::Text(text) = block { Some(text.as_str()) } else { None })
         .filter(|text| !text.trim().is_empty())
         .collect();
-    push_said(out, "user", &texts.join("\n\n"));
+    push_user(out, message, &texts.join("\n\n"));
+}
+
+/// Appends what the user says: text alone, or the message's images and the text.
+fn push_user(out: &mut Vec<u8>, message: &Message, text: &str) {
+    if message.images().next().is_none() {
+        return push_said(out, "user", text);
+    }
+    let mut content = Vec::new();
+    for block in &message.blocks {
+        match block {
+            Block::Image(image) => content.push(image_part(image)),
+            Block::ToolResult(result) if !result.images.is_empty() => {
+                content.push(wire::Part::Text { text: OF_RESULTS });
+                content.extend(result.images.iter().map(image_part));
+            }
+            _ => {}
+        }
+    }
+    if !text.trim().is_empty() {
+        content.push(wire::Part::Text { text });
+    }
+    separate(out);
+    push_json(out, &wire::Shown { role: "user", content });
+}
+
+/// Stands before images that a tool returned.
+const OF_RESULTS: &str = "[what the tool call returned as an image]";
+
+fn image_part<'a>(image: &Image) -> wire::Part<'a> {
+    wire::Part::ImageUrl { image_url: wire::ImageUrl { url: data_url(image) } }
 }
 
 fn encode_assistant(out: &mut Vec<u8>, message: &Message, provider: &str, quirks: &Quirks) {

@@ -31,6 +31,25 @@ pub(super) struct Said<'a> {
     pub(super) content: &'a str,
 }
 
+/// A message of text and images.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    pub(super) role: &'a str,
+    pub(super) content: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+pub(super) struct ImageUrl {
+    pub(super) url: String,
+}
+
 /// A tool's answer.
 #[derive(Serialize)]
 pub(super) struct Answered<'a> {

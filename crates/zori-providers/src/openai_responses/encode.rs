@@ -1,11 +1,12 @@
 //! A conversation to a Responses request, without encoding any of it twice (`encoded`).
 
-use zori_core::message::{Block, Message, Role};
+use zori_core::image::Image;
+use zori_core::message::{Block, Message, Role, ToolResult};
 use zori_core::provider::{Delivery, Effort, Request};
 use zori_core::tool::ToolSpec;
 
 use super::{NAME, effort, wire};
-use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_id, wire_name};
+use crate::encoded::{EncodedHead, EncodedHistory, data_url, push_json, wire_id, wire_name};
 
 /// How long the API lets a call's id be.
 const MAX_CALL_ID: usize = 64;
@@ -98,19 +99,37 @@ fn encode_message(out: &mut Vec<u8>, message: &Message, thinks: bool) {
     }
 }
 
-/// Results come first, behind the calls they answer; then the text.
+/// Results come first, behind the calls they answer; then images and text.
 fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
     for block in blocks {
         if let Block::ToolResult(result) = block {
             let call_id = wire_id(result.call.as_str(), MAX_CALL_ID);
-            push_item(out, &wire::InputItem::FunctionCallOutput { call_id, output: result.content() });
+            push_item(out, &wire::InputItem::FunctionCallOutput { call_id, output: output(result) });
         }
     }
-    for block in blocks {
-        if let Block::Text(text) = block {
-            push_text(out, "user", text, wire::Content::InputText { text });
-        }
+    let images =
+        || blocks.iter().filter_map(|b| if let Block::Image(image) = b { Some(image) } else { None });
+    let texts = || blocks.iter().filter_map(|b| if let Block::Text(text) = b { Some(text) } else { None });
+    if images().next().is_none() {
+        texts().for_each(|text| push_text(out, "user", text, wire::Content::InputText { text }));
+        return;
     }
+    // One message, so that the words stand beside what they are about.
+    let said = texts().filter(|text| !text.trim().is_empty());
+    let content = images().map(image_content).chain(said.map(|text| wire::Content::InputText { text }));
+    push_item(out, &wire::InputItem::Shown { role: "user", content: content.collect() });
+}
+
+fn output(result: &ToolResult) -> wire::Output<'_> {
+    if result.images.is_empty() {
+        return wire::Output::Text(result.content());
+    }
+    let text = wire::Content::InputText { text: result.content() };
+    wire::Output::List([text].into_iter().chain(result.images.iter().map(image_content)).collect())
+}
+
+fn image_content<'a>(image: &Image) -> wire::Content<'a> {
+    wire::Content::InputImage { image_url: data_url(image) }
 }
 
 /// Items stay in the order they came in. Reasoning goes back only where it is OpenAI's own and the model thinks,
@@ -135,7 +154,7 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], thinks: bool) {
                 }
                 continue;
             }
-            Block::ToolResult(_) => continue,
+            Block::Image(_) | Block::ToolResult(_) => continue,
         }
         if out.len() > before {
             sendable = out.len();

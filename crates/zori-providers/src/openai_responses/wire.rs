@@ -34,16 +34,40 @@ pub(super) struct Reasoning {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum InputItem<'a> {
-    Message { role: &'static str, content: [Content<'a>; 1] },
-    FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
-    FunctionCallOutput { call_id: &'a str, output: &'a str },
+    Message {
+        role: &'static str,
+        content: [Content<'a>; 1],
+    },
+    FunctionCall {
+        call_id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+    },
+    #[serde(rename = "message")]
+    Shown {
+        role: &'static str,
+        content: Vec<Content<'a>>,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Output<'a>,
+    },
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Content<'a> {
     InputText { text: &'a str },
+    InputImage { image_url: String },
     OutputText { text: &'a str },
+}
+
+/// What a tool answered: plain text, or a list where there are images.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Output<'a> {
+    Text(&'a str),
+    List(Vec<Content<'a>>),
 }
 
 // Incoming, streamed: one struct per family of events.

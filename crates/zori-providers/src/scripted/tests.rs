@@ -46,7 +46,14 @@ fn user(text: &str) -> Arc<Message> {
 
 fn result(name: &str, ok: bool, content: &str) -> Arc<Message> {
     let envelope = RawValue::from_string(content.to_owned()).unwrap().into();
-    let result = ToolResult { call: CallId::new("c1"), name: name.into(), ok, envelope, text: None };
+    let result = ToolResult {
+        call: CallId::new("c1"),
+        name: name.into(),
+        ok,
+        envelope,
+        text: None,
+        images: Vec::new(),
+    };
     Arc::new(Message { role: Role::User, blocks: vec![Block::ToolResult(result)] })
 }
 

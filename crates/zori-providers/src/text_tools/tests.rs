@@ -159,6 +159,7 @@ fn the_conversation_as_text() {
         ok: true,
         envelope: Arc::from(raw(r#"{"ok":true}"#)),
         text: None,
+        images: Vec::new(),
     });
     assert_eq!(
         user_text(&[Block::Text("Go on.".into()), Block::Text(" ".into()), result]),

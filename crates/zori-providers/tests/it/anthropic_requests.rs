@@ -101,6 +101,7 @@ fn tool_round() -> Vec<Arc<Message>> {
             ok,
             envelope: raw(envelope).into(),
             text: None,
+            images: Vec::new(),
         })
     };
     let thought = Thinking {

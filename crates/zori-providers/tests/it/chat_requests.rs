@@ -81,6 +81,7 @@ fn tool_round(provider: &str) -> Vec<Arc<Message>> {
             ok,
             envelope: raw(envelope).into(),
             text: None,
+            images: Vec::new(),
         })
     };
     let details =

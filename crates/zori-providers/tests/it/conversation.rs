@@ -93,6 +93,7 @@ pub fn step(messages: &mut Vec<Arc<Message>>, blocks: Vec<Block>) {
             ok: true,
             envelope: raw(r#"{"ok":true,"data":{"content":"15\n"}}"#).into(),
             text: None,
+            images: Vec::new(),
         })
     });
     let results = Message { role: Role::User, blocks: results.collect() };

@@ -56,6 +56,7 @@ fn result(id: &str, name: &str, content: &str) -> Block {
         ok: true,
         envelope,
         text: Some(content.into()),
+        images: Vec::new(),
     })
 }
 

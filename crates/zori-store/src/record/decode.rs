@@ -1,11 +1,13 @@
 //! Lines to values. Tolerates what it does not know: other types, other fields, missing additions (SES-14).
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use zori_core::ids::CallId;
+use zori_core::image::Image;
 use zori_core::message::{IdOrigin, Opaque, Role, Thinking, ToolCall, ToolInput};
 use zori_core::usage::Usage;
 
@@ -65,10 +67,10 @@ fn reason(bytes: &[u8], otherwise: &'static str) -> &'static str {
 fn record(kind: &str, object: &[u8]) -> Result<Option<Record>, &'static str> {
     match kind {
         "meta" => parse::<MetaIn>(object).map(|meta| Some(meta.record())),
-        "message" => parse::<MessageIn>(object)?.record().map(Some),
+        "message" => parse::<MessageIn<'_>>(object)?.record().map(Some),
         "reasoning" => parse::<ReasoningIn>(object).map(|reasoning| Some(reasoning.record())),
         "tool_use" => parse::<ToolUseIn>(object).map(|call| Some(call.record())),
-        "tool_result" => parse::<ToolResultIn>(object).map(|result| Some(result.record())),
+        "tool_result" => parse::<ToolResultIn<'_>>(object).map(|result| Some(result.record())),
         "interrupted" => {
             parse::<InterruptedIn>(object).map(|stop| Some(plain(stop.ts, RecordKind::Interrupted)))
         }
@@ -101,7 +103,7 @@ struct MetaIn {
 }
 
 #[derive(Deserialize)]
-struct MessageIn {
+struct MessageIn<'a> {
     role: String,
     text: String,
     #[serde(default)]
@@ -110,6 +112,8 @@ struct MessageIn {
     usage: Option<UsageIn>,
     #[serde(default)]
     partial: bool,
+    #[serde(borrow, default)]
+    images: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -138,13 +142,22 @@ struct ToolUseIn {
 }
 
 #[derive(Deserialize)]
-struct ToolResultIn {
+struct ToolResultIn<'a> {
     tool_use_id: String,
     output: Box<RawValue>,
     ok: bool,
     #[serde(default)]
     ts: String,
     text: Option<String>,
+    #[serde(borrow, default)]
+    images: Option<&'a RawValue>,
+}
+
+/// The bytes say themselves what they are, so that `media_type` is for other readers.
+#[derive(Deserialize)]
+struct ImageIn<'a> {
+    #[serde(borrow)]
+    data: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -194,14 +207,15 @@ impl MetaIn {
     }
 }
 
-impl MessageIn {
+impl MessageIn<'_> {
     fn record(self) -> Result<Record, &'static str> {
         let role = match self.role.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             _ => return Err("a message of an unknown role"),
         };
-        let kind = RecordKind::Message { role, text: self.text, partial: self.partial };
+        let kind =
+            RecordKind::Message { role, text: self.text, partial: self.partial, images: images(self.images) };
         Ok(Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind })
     }
 }
@@ -228,11 +242,12 @@ impl ToolUseIn {
     }
 }
 
-impl ToolResultIn {
+impl ToolResultIn<'_> {
     fn record(self) -> Record {
-        let Self { tool_use_id, output, ok, ts, text } = self;
-        let call = CallId::new(tool_use_id);
-        plain(ts, RecordKind::ToolResult { call, output: output.into(), ok, text: text.map(Arc::from) })
+        let call = CallId::new(self.tool_use_id);
+        let (output, text) = (self.output.into(), self.text.map(Arc::from));
+        let images = images(self.images);
+        plain(self.ts, RecordKind::ToolResult { call, output, ok: self.ok, text, images })
     }
 }
 
@@ -247,6 +262,16 @@ impl NoticeIn {
     fn record(self) -> Record {
         plain(self.ts, RecordKind::Notice { code: self.code, text: self.text })
     }
+}
+
+/// An image that cannot be read, or has another program's shape, is left out; the words beside it are kept.
+fn images(raw: Option<&RawValue>) -> Vec<Image> {
+    let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let image = |raw: &RawValue| {
+        let ImageIn { data } = serde_json::from_str(raw.get()).ok()?;
+        Image::from_base64(&data).ok()
+    };
+    list.into_iter().filter_map(image).collect()
 }
 
 fn reply_end(model: Option<String>, usage: Option<UsageIn>) -> Option<ReplyEnd> {

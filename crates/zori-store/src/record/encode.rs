@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, Reply};
 use zori_core::ids::{CallId, SessionId};
+use zori_core::image::Image;
 use zori_core::message::{Block, IdOrigin, Opaque, ToolCall, ToolInput};
 use zori_core::permission::{Decision, Verdict};
 use zori_core::time::Timestamp;
@@ -22,7 +23,8 @@ use super::SCHEMA_VERSION;
 pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
     let ts = event.at.rfc3339();
     match &event.kind {
-        EventKind::TurnStarted { prompt: text } | EventKind::Steered { text } => vec![user(text, &ts)],
+        EventKind::TurnStarted { prompt, images } => vec![user(prompt, images, &ts)],
+        EventKind::Steered { text } => vec![user(text, &[], &ts)],
         EventKind::MessageFinished(reply) => reply_lines(reply, &ts),
         EventKind::ToolFinished(done) => vec![tool_result(&done.call, &done.output, &ts)],
         EventKind::ApprovalResolved { call, decision, by } => approval(call, decision, *by, &ts),
@@ -86,6 +88,8 @@ struct MessageOut<'a> {
     usage: Option<UsageOut>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<ImageOut>,
 }
 
 #[derive(Serialize)]
@@ -130,6 +134,21 @@ struct ToolResultOut<'a> {
     ts: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<ImageOut>,
+}
+
+#[derive(Serialize)]
+struct ImageOut {
+    media_type: &'static str,
+    /// Base64.
+    data: String,
+}
+
+impl From<&Image> for ImageOut {
+    fn from(image: &Image) -> Self {
+        Self { media_type: image.format().media_type(), data: image.base64() }
+    }
 }
 
 #[derive(Serialize)]
@@ -185,8 +204,17 @@ impl From<Usage> for UsageOut {
     }
 }
 
-fn user(text: &str, ts: &str) -> Vec<u8> {
-    line(&MessageOut { r#type: "message", role: "user", text, ts, model: None, usage: None, partial: None })
+fn user(text: &str, images: &[Image], ts: &str) -> Vec<u8> {
+    line(&MessageOut {
+        r#type: "message",
+        role: "user",
+        text,
+        ts,
+        model: None,
+        usage: None,
+        partial: None,
+        images: images.iter().map(ImageOut::from).collect(),
+    })
 }
 
 /// The blocks in stream order (L-2); the last of them carries model and usage.
@@ -205,6 +233,7 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
                 model,
                 usage,
                 partial: (i == last && reply.stop.is_none()).then_some(true),
+                images: Vec::new(),
             }),
             Block::Thinking(thinking) => line(&ReasoningOut {
                 r#type: "reasoning",
@@ -215,7 +244,9 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
                 usage,
             }),
             Block::ToolCall(call) => tool_use(call, ts, model, usage),
-            Block::ToolResult(_) => unreachable!("`says_something` leaves results out of replies"),
+            Block::Image(_) | Block::ToolResult(_) => {
+                unreachable!("`says_something` leaves what models do not say out of replies")
+            }
         }
     };
     said.into_iter().enumerate().map(block_line).collect()
@@ -226,7 +257,7 @@ fn says_something(block: &Block) -> bool {
         Block::Text(text) => !text.is_empty(),
         Block::Thinking(thinking) => !thinking.text.is_empty() || thinking.replay.is_some(),
         Block::ToolCall(_) => true,
-        Block::ToolResult(_) => false,
+        Block::Image(_) | Block::ToolResult(_) => false,
     }
 }
 
@@ -258,6 +289,7 @@ fn tool_result(call: &CallId, output: &ToolOutput, ts: &str) -> Vec<u8> {
         ok: output.ok(),
         ts,
         text: output.text.as_deref(),
+        images: output.images.iter().map(ImageOut::from).collect(),
     })
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
 use zori_core::ids::SessionId;
+use zori_core::image::Image;
 use zori_core::log::Log;
 use zori_core::message::Block;
 use zori_core::provider::StopReason;
@@ -453,4 +454,33 @@ fn a_word_too_short_to_be_a_secret_is_none() {
     let mut log = writer(&dir, Durability::Process).without_secret("user");
     log.append(&prompt("hi")).unwrap();
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("hi")]));
+}
+
+#[test]
+fn images_come_back_as_they_went() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path().join("sessions"));
+    let image = Image::parse(&include_bytes!("../../../../fixtures/images/box.png")[..]).unwrap();
+    let images = vec![image.clone()];
+    let mut log = writer(&dir, Durability::Process);
+    let asked = EventKind::TurnStarted { prompt: "what?".into(), images: images.clone() };
+    let output = ToolOutput { images: images.clone(), ..ToolOutput::success("{}") };
+    for event in [
+        event(asked),
+        reply(vec![Block::ToolCall(call("1", "read", "{}"))], Some(StopReason::ToolUse)),
+        finished("1", output),
+    ] {
+        log.append(&event).unwrap();
+    }
+    let data = image.base64();
+    let text = fs::read_to_string(dir.file(&id())).unwrap();
+    let field = format!(r#""images":[{{"media_type":"image/png","data":"{data}"}}]}}"#);
+    let first =
+        format!(r#"{{"type":"message","role":"user","text":"what?","ts":"2026-11-15T21:15:00Z",{field}"#);
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines[1], first);
+    assert!(lines[3].starts_with(r#"{"type":"tool_result","#) && lines[3].ends_with(&field), "{}", lines[3]);
+    let loaded = dir.load(&id()).unwrap().unwrap();
+    let found: Vec<_> = loaded.history.iter().map(|m| m.images().cloned().collect::<Vec<_>>()).collect();
+    assert_eq!(found, [images.clone(), Vec::new(), images]);
 }

@@ -34,6 +34,7 @@ fn load(name: &str) -> String {
 
 fn line(message: &Message) -> String {
     let block = |block: &Block| match block {
+        Block::Image(image) => image.to_string(),
         Block::Text(text) => format!("{text:?}"),
         Block::Thinking(thinking) => {
             let replay = thinking.replay.as_ref().map(|r| format!(" {} {}", r.provider, r.raw));

@@ -14,6 +14,9 @@ pub type Layout = fn(&Map<String, Value>, ToolOutput) -> ToolOutput;
 /// Lines with their numbers.
 pub fn numbered(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
     filled(output, |data| {
+        if let Some(image) = picture(data) {
+            return image;
+        }
         let content = text_of(data, "content");
         let first = data["start_line"].as_u64().unwrap_or(1);
         let mut out = String::with_capacity(content.len() + content.len() / 8);
@@ -41,12 +44,21 @@ pub fn numbered(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
 /// The file's text as it is.
 pub fn text(asked: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
     filled(output, |data| {
+        if let Some(image) = picture(data) {
+            return image;
+        }
         // Lines after those that were asked for are not missing.
         let wanted = asked.get("end_line").and_then(crate::args::int);
         let complete = wanted.is_some_and(|wanted| data["end_line"].as_i64() >= Some(wanted));
         let mark = if data["truncated"] == true && !complete { "... [truncated]" } else { "" };
         format!("{}{mark}", text_of(data, "content"))
     })
+}
+
+/// A sentence about an image that was read; the image itself is beside it.
+fn picture(data: &Value) -> Option<String> {
+    let kind = data["image"].as_str()?;
+    Some(format!("The {kind} image {}, {}x{} pixels", text_of(data, "path"), data["width"], data["height"]))
 }
 
 /// A sentence about a written file.

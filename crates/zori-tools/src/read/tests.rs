@@ -147,6 +147,43 @@ fn what_cannot_be_read() {
 }
 
 #[test]
+fn images() {
+    let scratch = Scratch::new();
+    let png = include_bytes!("../../../../fixtures/images/box.png");
+    scratch.put("shot.txt", png);
+    scratch.put("cut.png", &png[..50]);
+    scratch.put("p.bmp", b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0");
+    scratch.put("d.svg", "<svg/>");
+    scratch.put("large.png", [&png[..], &[0; 4_000_000]].concat());
+    let tool = Read::new(Arc::new(scratch.env()), Arc::default());
+    for args in [r#"{"path":"shot.txt"}"#, r#"{"path":"shot.txt","offset":2}"#] {
+        let output = call(&tool, &DEF, args);
+        assert_eq!(
+            scratch.hide(output.envelope.get()),
+            r#"{"ok":true,"data":{"path":"$ROOT/shot.txt","image":"png","width":24,"height":16,"bytes":96}}"#
+        );
+        assert_eq!(output.images.iter().map(|image| image.bytes()).collect::<Vec<_>>(), [png]);
+    }
+    let failed = |message: &str| {
+        format!(r#"{{"ok":false,"error":{{"code":"read_error","message":"$ROOT/{message}"}}}}"#)
+    };
+    for (name, message) in [
+        ("cut.png", "cut.png is a png image that is damaged or cut off; inspect it with `file` in the shell"),
+        ("p.bmp", "p.bmp is in the format BMP, which models do not take; convert it to PNG in the shell"),
+        (
+            "large.png",
+            "large.png is an image of 4.0 MB; images of up to 3.9 MB can be shown: make a smaller one in the shell",
+        ),
+    ] {
+        assert_eq!(check(&scratch, &format!(r#"{{"path":"{name}"}}"#)), failed(message));
+    }
+    assert_eq!(
+        check(&scratch, r#"{"path":"d.svg"}"#),
+        r#"{"ok":true,"data":{"path":"$ROOT/d.svg","content":"<svg/>","truncated":false,"bytes":6}}"#
+    );
+}
+
+#[test]
 fn a_huge_sparse_file_is_only_touched_where_needed() {
     let scratch = Scratch::new();
     scratch.put("huge", "text\n".repeat(20_000));

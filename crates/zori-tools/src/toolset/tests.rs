@@ -304,7 +304,7 @@ fn agent_zero_reads_plain_text() {
 #[test]
 fn the_zori_dialect() {
     insta::assert_snapshot!(specs(&ZORI), @r##"
-    read: Read a text file. Returns at most 51200 bytes; page through larger files with offset and limit.
+    read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["path"]}
 
     write: Create or overwrite a file. Missing parent directories are created.
@@ -342,7 +342,7 @@ fn the_zori_dialect() {
 #[test]
 fn the_claude_dialect() {
     insta::assert_snapshot!(specs(&CLAUDE), @r##"
-    Read: Read a text file. Returns at most 51200 bytes; page through larger files with offset and limit.
+    Read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"file_path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["file_path"]}
 
     Write: Create or overwrite a file. Missing parent directories are created.

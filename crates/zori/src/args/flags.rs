@@ -22,6 +22,8 @@ pub struct Flag {
     pub about: &'static str,
     /// Where help shows it.
     pub shown: Shown,
+    /// How often it may be given.
+    pub times: Times,
     /// Takes the value down; an error says what is wrong with it.
     pub apply: fn(&mut LowArgs, &str) -> Result<(), String>,
 }
@@ -35,13 +37,22 @@ pub enum Shown {
     All,
 }
 
+/// How often a flag may be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Once.
+    Once,
+    /// Any number of times; each value is applied.
+    Many,
+}
+
 const fn flag(
     long: &'static str,
     value: Option<&'static str>,
     about: &'static str,
     apply: fn(&mut LowArgs, &str) -> Result<(), String>,
 ) -> Flag {
-    Flag { long, short: None, aliases: &[], value, about, shown: Shown::Common, apply }
+    Flag { long, short: None, aliases: &[], value, about, shown: Shown::Common, times: Times::Once, apply }
 }
 
 /// `-p`, for the commands that take a prompt.
@@ -51,6 +62,20 @@ pub const PROMPT: Flag = Flag {
         args.prompt = Some(value.to_owned());
         Ok(())
     })
+};
+
+/// `--image`, for the commands that take a prompt.
+pub const IMAGE: Flag = Flag {
+    times: Times::Many,
+    ..flag(
+        "image",
+        Some("FILE"),
+        "Show the model an image with the prompt; may be repeated",
+        |args, value| {
+            args.images.push(value.to_owned());
+            Ok(())
+        },
+    )
 };
 
 /// `--keep`, for the demo.

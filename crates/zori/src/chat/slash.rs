@@ -8,6 +8,7 @@ use zori_providers::catalog;
 use zori_store::SessionDir;
 
 use super::Chat;
+use crate::attachment::{self, Viewer};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::latest_session;
 use crate::settings::{parse_session, priced};
@@ -17,6 +18,8 @@ use crate::wire_up::Open;
 pub(super) enum Next {
     /// It is no command: the model gets it.
     Prompt,
+    /// It was a command, and this is for the model.
+    Ask(String),
     /// It was a command.
     Done,
     /// The chat is over.
@@ -43,6 +46,12 @@ pub const COMMANDS: &[Slash] = &[
     Slash { names: &["/resume"], args: "[ID]", about: "Go on with another session", run: resume },
     Slash { names: &["/history"], args: "", about: "Show this conversation", run: history },
     Slash { names: &["/model"], args: "[NAME]", about: "Show or change the model", run: model },
+    Slash {
+        names: &["/image"],
+        args: "PATH",
+        about: "Show the model an image with the next prompt, or with words behind the path",
+        run: image,
+    },
     Slash { names: &["/status"], args: "", about: "Show model, session, root and usage", run: status },
     Slash {
         names: &["/cost"],
@@ -137,6 +146,7 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
             lines.extend(match (block, message.role) {
                 (Block::Text(said), Role::User) => Some(format!("you> {said}")),
                 (Block::Text(said), Role::Assistant) => Some(said.clone()),
+                (Block::Image(image), _) => Some(format!("you> {image}")),
                 (Block::ToolCall(call), _) => {
                     let input = text::one_line(call.input.json());
                     Some(format!("⚙ {} {}", call.name, text::prefix(&input, 200)))
@@ -172,11 +182,58 @@ fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
             return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty"));
         }
         priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
+        let (current, settings) = (chat.session.engine.model(), &chat.settings);
+        if settings.tool_style(name) != settings.tool_style(current) {
+            let message = format!("`{name}` is offered tools in another way than `{current}`");
+            let command =
+                format!("`{} sessions resume {} --model {own}:{name}`", chat.cx.profile.name, chat.id);
+            return Err(CommandError::new(ErrorCode::Usage, message)
+                .hint(format!("leave the chat and run {command}")));
+        }
+        let limit = settings.choice.reply_limit(name, settings.max_tokens);
         chat.session.engine.set_model(name);
+        chat.session.engine.set_max_tokens(limit);
     }
     let model = chat.session.engine.model().to_owned();
     chat.cx.ui.say(&format!("Model: {model}"));
     Ok(Next::Done)
+}
+
+/// Attaches an image to the next prompt, which may stand behind the path.
+fn image(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, CommandError> {
+    let at = |path: &str| match (path.strip_prefix("~/"), &chat.settings.home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => chat.settings.root.join(path),
+    };
+    let (path, words) = path_and_words(rest, |path| at(path).is_file());
+    if path.is_empty() {
+        let usage = "`/image PATH` attaches an image to the next prompt";
+        return Err(CommandError::new(ErrorCode::Usage, usage).hint("PNG, JPEG, GIF or WebP"));
+    }
+    let viewer = Viewer { facts: chat.settings.choice.facts, model: chat.session.engine.model() };
+    let image = attachment::load(&at(path), viewer)?;
+    let all: Vec<_> = chat.attached.iter().cloned().chain([image.clone()]).collect();
+    attachment::check_sum(&all)?;
+    chat.attached = all;
+    if words.is_empty() {
+        chat.cx.ui.say(&format!("Attached to the next prompt: {path} {image}"));
+        return Ok(Next::Done);
+    }
+    Ok(Next::Ask(words.to_owned()))
+}
+
+/// Tells a path from the words behind it: it is in quotes, or all of it is a file, or it is the first word.
+fn path_and_words(rest: &str, is_file: impl Fn(&str) -> bool) -> (&str, &str) {
+    for quote in ['"', '\''] {
+        if let Some((path, words)) = rest.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
+            return (path, words.trim());
+        }
+    }
+    if is_file(rest) {
+        return (rest, "");
+    }
+    let (path, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    (path, words.trim())
 }
 
 fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
@@ -235,6 +292,21 @@ mod tests {
             [("/help", true), ("/etc/hosts", false), ("/", false), ("help", false), ("//", false)]
         {
             assert_eq!(is_command_word(word), is, "{word}");
+        }
+    }
+
+    #[test]
+    fn paths_and_words() {
+        for (rest, expected) in [
+            ("", ("", "")),
+            ("a.png", ("a.png", "")),
+            ("a.png  what is it?", ("a.png", "what is it?")),
+            ("my shot.png", ("my shot.png", "")),
+            ("\"my shot.png\" what?", ("my shot.png", "what?")),
+            ("'b c' d", ("b c", "d")),
+            ("\"open", ("\"open", "")),
+        ] {
+            assert_eq!(path_and_words(rest, |path| path == "my shot.png"), expected, "{rest}");
         }
     }
 

@@ -2,9 +2,11 @@
 
 use tokio::sync::mpsc;
 use zori_core::cost::Spent;
+use zori_core::input::Prompt;
 
 use super::Cx;
 use crate::args::LowArgs;
+use crate::attachment::{self, Viewer};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
 use crate::network::Network;
@@ -32,6 +34,8 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);
     }
+    let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
+    let mut images = attachment::load_all(&args.images, viewer)?;
     let asked = args.prompt.is_some() || args.positionals.iter().any(|arg| arg == "-");
     let prompts = match &settings.prompts[..] {
         recorded @ [_, ..] if !asked => recorded.to_vec(),
@@ -48,6 +52,7 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     let mut exit = Exit::Success;
     for prompt in prompts {
         network.prompt(&prompt);
+        let prompt = Prompt { text: prompt, images: std::mem::take(&mut images) };
         let ended = turn(&mut session, prompt, &signals);
         exit = if ended == Exit::Success { exit } else { ended };
         if !network.turn_over(cx.ui) || signals.ending().is_some() {
@@ -72,7 +77,7 @@ fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, 
 }
 
 /// Runs a turn that signals can cancel.
-pub fn turn(session: &mut Session, prompt: String, signals: &Signals) -> Exit {
+pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Exit {
     let (sender, mut inputs) = mpsc::channel(16);
     let listening = signals.listen(sender);
     let (summary, _) = session.runtime.block_on(session.engine.turn(prompt, &mut inputs));

@@ -1,7 +1,7 @@
 //! `models list` and `models show`: the catalogue, and what servers on this machine have.
 
 use zori_core::cost::{MicroUsd, Prices};
-use zori_providers::catalog::{self, Model, PROVIDERS, ProviderFacts};
+use zori_providers::catalog::{self, Model, Origin, PROVIDERS, ProviderFacts};
 
 use super::Cx;
 use crate::args::LowArgs;
@@ -14,21 +14,18 @@ use crate::settings::check_output;
 
 /// Prints a line a model: `provider:model`, window, reply limit, prices of a million tokens in and out.
 pub fn list(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
+    let config = config(cx)?;
+    check_output(cx, args, &config)?;
     let wanted = match args.provider.as_deref() {
-        Some(name) => Some(catalog::provider(name).ok_or_else(|| unknown(name))?),
+        Some(name) => Some(config.catalog.provider(name).ok_or_else(|| unknown(name))?),
         None => None,
     };
     let listed = |facts: &ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
     let mut rows = Vec::new();
-    for facts in PROVIDERS.iter().filter(|facts| listed(facts)) {
+    for facts in config.catalog.providers().filter(|facts| listed(facts)) {
         rows.extend(facts.models.iter().map(|model| row(facts, model)));
     }
     if PROVIDERS.iter().any(|facts| facts.is_local() && listed(facts)) {
-        let config = match Base::find(cx.profile) {
-            Ok(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
-            Err(_) => Config::default(),
-        };
         for found in local_servers(&config).iter().filter(|found| listed(found.facts)) {
             rows.extend(
                 found.models.iter().map(|id| format!("{}:{id}  at {}\n", found.facts.name, found.base_url)),
@@ -41,15 +38,25 @@ pub fn list(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     Ok(cx.ui.document(&rows.concat()))
 }
 
+/// Reads the config file, which may add models.
+fn config(cx: &Cx<'_>) -> Result<Config, CommandError> {
+    match Base::find(cx.profile) {
+        Ok(base) => Config::load(&base.config(), PROVIDERS[0].key_var),
+        Err(_) => Ok(Config::default()),
+    }
+}
+
 /// Prints what is known of one model.
 pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
+    let config = config(cx)?;
+    check_output(cx, args, &config)?;
     let asked = args.positionals.first().map_or("", String::as_str);
     let (provider, id) = match asked.split_once(':') {
         Some((name, id)) if catalog::provider(name).is_some() => (Some(name), id),
         _ => (args.provider.as_deref(), asked),
     };
-    let searched = || PROVIDERS.iter().filter(|facts| provider.is_none_or(|name| name == facts.name));
+    let searched =
+        || config.catalog.providers().filter(|facts| provider.is_none_or(|name| name == facts.name));
     let Some((facts, model)) = searched().find_map(|facts| Some((facts, facts.model(id)?))) else {
         let error =
             CommandError::new(ErrorCode::ModelNotFound, format!("the catalogue has no model `{asked}`"));
@@ -67,13 +74,17 @@ pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     let default = if facts.default_model == model.id { " (its default)" } else { "" };
     let text = format!(
         "Model:          {}\nProvider:       {}{default}\nContext window: {} tokens\nReply limit:    {} tokens\n\
-         Abilities:      {}\nPrices:         {}\n",
+         Abilities:      {}\nPrices:         {}\n{}",
         model.id,
         facts.name,
         model.context_window,
         model.max_output,
         able.join(", "),
         facts.prices(model.id).map_or_else(|| "not known".to_owned(), |prices| in_words(&prices)),
+        match model.origin {
+            Origin::BuiltIn => "",
+            Origin::Config => "From:           the config file\n",
+        },
     );
     Ok(cx.ui.document(&text))
 }
@@ -84,7 +95,11 @@ fn row(facts: &ProviderFacts, model: &Model) -> String {
         Some(prices) => format!("{} in, {} out", dollars(prices.input), dollars(prices.output)),
         None => "price not known".to_owned(),
     };
-    format!("{name:<36} {:>9} {:>8}  {prices}\n", model.context_window, model.max_output)
+    let origin = match model.origin {
+        Origin::BuiltIn => "",
+        Origin::Config => " (config file)",
+    };
+    format!("{name:<36} {:>9} {:>8}  {prices}{origin}\n", model.context_window, model.max_output)
 }
 
 fn in_words(prices: &Prices) -> String {

@@ -223,6 +223,7 @@ fn slash_commands() {
       /resume [ID]    Go on with another session
       /history        Show this conversation
       /model [NAME]   Show or change the model
+      /image PATH     Show the model an image with the next prompt, or with words behind the path
       /status         Show model, session, root and usage
       /cost           Show tokens, cache hits and money of this session
     Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.

@@ -196,14 +196,14 @@ fn too_many_arguments() {
 #[test]
 fn global_options_before_and_after_the_command() {
     for args in [
-        &["--no-save", "--model", "m", "exec", "-p", "hi"][..],
-        &["exec", "-p", "hi", "--no-save", "--model", "m"],
-        &["--no-save", "exec", "-p", "hi", "--model=m"],
-        &["--model", "m", "--no-save", "-p", "hi"],
+        &["--no-save", "--model", "claude-opus-4", "exec", "-p", "hi"][..],
+        &["exec", "-p", "hi", "--no-save", "--model", "claude-opus-4"],
+        &["--no-save", "exec", "-p", "hi", "--model=claude-opus-4"],
+        &["--model", "claude-opus-4", "--no-save", "-p", "hi"],
     ] {
         let (world, server) = with_model([anthropic::text("Hello")]);
         assert_eq!(world.run(args).to_string(), "Hello\n[exit status: 0]", "{args:?}");
-        assert_eq!(server.request(0).json()["model"], "m", "{args:?}");
+        assert_eq!(server.request(0).json()["model"], "claude-opus-4", "{args:?}");
         assert!(!world.base().exists(), "{args:?}");
     }
     let world = world();

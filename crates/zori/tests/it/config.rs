@@ -135,8 +135,14 @@ fn init_writes_every_key_as_a_comment() {
     # What a run may cost in dollars; unset: any amount.
     # max_budget_usd = 0.50
 
+    # Use a model whose price is not known although there is a budget, which it does not count towards.
+    # allow_unpriced = false
+
     # How many tokens a run may use, read and written; unset: any number.
     # max_tokens_total = 1000000
+
+    # A model that the catalogue does not have, or has wrong; as many lines, or tables `[models.".."]`, as you like.
+    # models."ollama:qwen3" = { context_window = 32768, max_output = 8192, images = false }
     "#);
     assert_eq!(fs::metadata(world.base()).unwrap().permissions().mode() & 0o777, 0o700);
     let loaded = world.run(&["exec", "-p", "hi"]);

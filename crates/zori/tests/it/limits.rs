@@ -114,6 +114,7 @@ fn a_budget_with_a_model_of_unknown_price() {
     ------- stderr -------
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
     Hint: use another model, or leave `--max-budget-usd` (`max_budget_usd`) out
+    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     [exit status: 2]
     ");
@@ -170,6 +171,7 @@ fn in_the_chat() {
     you> /model claude-next
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
     Hint: use another model, or leave `--max-budget-usd` (`max_budget_usd`) out
+    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     you> hi again
     Two.

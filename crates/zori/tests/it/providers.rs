@@ -234,7 +234,8 @@ fn remarks_about_a_model() {
         |args: &[&str]| world.run(&[&["exec", "--no-save", "-p", "hi"], args].concat()).success().stderr();
     assert_eq!(
         said(&["--model", "openai:gpt-5.4-mni"]),
-        "Warning: the catalogue has no model `gpt-5.4-mni`; did you mean `gpt-5.4-mini`?\n"
+        "Warning: the catalogue has no model `gpt-5.4-mni`; did you mean `gpt-5.4-mini`?\n\
+         Warning: The price of `gpt-5.4-mni` is not known, so what it costs is not counted\n"
     );
     assert_eq!(
         said(&["--model", "openai:gpt-4.1", "--thinking", "high"]),

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use zori_core::ids::CallId;
+use zori_core::image::Image;
 use zori_core::message::{IdOrigin, Opaque, Thinking, ToolInput, ToolResult};
 use zori_core::provider::Effort;
 
@@ -61,6 +62,7 @@ fn result(id: &str, ok: bool, text: Option<&str>) -> Block {
         ok,
         envelope: raw(&format!(r#"{{"ok":{ok}}}"#)).into(),
         text: text.map(Arc::from),
+        images: Vec::new(),
     })
 }
 
@@ -258,4 +260,43 @@ fn the_history_is_a_byte_stable_prefix_with_two_marks_at_its_end() {
         assert!(history.starts_with(&before), "request {len} changed what was sent before");
         before = history.to_owned();
     }
+}
+
+fn image() -> Image {
+    Image::parse(&include_bytes!("../../../../../fixtures/images/box.png")[..]).unwrap()
+}
+
+fn seen(id: &str) -> Block {
+    match result(id, true, None) {
+        Block::ToolResult(result) => Block::ToolResult(ToolResult { images: vec![image()], ..result }),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn images_stand_where_they_were_said_and_inside_results() {
+    let picture = Block::Image(image());
+    let list = [
+        Arc::new(Message { role: Role::User, blocks: vec![picture.clone(), Block::Text("what?".into())] }),
+        assistant(vec![call("1", ToolInput::empty())]),
+        Arc::new(Message { role: Role::User, blocks: vec![seen("1"), picture] }),
+    ];
+    let data = image().base64();
+    let block = |mark: &str| {
+        format!(
+            r#"{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{data}"}}{mark}}}"#
+        )
+    };
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    let expected = [
+        format!(r#"{{"role":"user","content":[{},{{"type":"text","text":"what?"{mark}}}]}}"#, block("")),
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"read","input":{}}]}"#
+            .to_owned(),
+        format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"1","content":[{{"type":"text","text":"{{\"ok\":true}}"}},{}]}},{}]}}"#,
+            block(""),
+            block(mark)
+        ),
+    ];
+    assert_eq!(messages(&list), expected.join(","));
 }

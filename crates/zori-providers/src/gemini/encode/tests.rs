@@ -65,6 +65,7 @@ fn result(id: &str, ok: bool, text: Option<&str>) -> Block {
         ok,
         envelope: raw(r#"{"ok" : true}"#).into(),
         text: text.map(Arc::from),
+        images: Vec::new(),
     })
 }
 
@@ -231,6 +232,7 @@ fn names_that_the_api_would_refuse_are_made_acceptable() {
         ok: true,
         envelope: raw("{}").into(),
         text: None,
+        images: Vec::new(),
     });
     let results = Arc::new(Message { role: Role::User, blocks: vec![answered] });
     assert_eq!(
@@ -279,5 +281,40 @@ fn the_history_is_a_byte_stable_prefix() {
         let history = body.strip_suffix("]}").unwrap();
         assert!(history.starts_with(&before), "request {len} changed what was sent before");
         before = history.to_owned();
+    }
+}
+
+fn image() -> Image {
+    Image::parse(&include_bytes!("../../../../../fixtures/images/box.png")[..]).unwrap()
+}
+
+fn seen(id: &str) -> Block {
+    match result(id, true, None) {
+        Block::ToolResult(result) => Block::ToolResult(ToolResult { images: vec![image()], ..result }),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn images_are_parts_and_inside_results_where_the_model_takes_that() {
+    let list = [
+        Arc::new(Message {
+            role: Role::User,
+            blocks: vec![Block::Image(image()), Block::Text("what?".into())],
+        }),
+        assistant(vec![call("1", IdOrigin::Provider, None)]),
+        Arc::new(Message { role: Role::User, blocks: vec![seen("1")] }),
+    ];
+    let part = format!(r#"{{"inlineData":{{"mimeType":"image/png","data":"{}"}}}}"#, image().base64());
+    let asked = format!(r#"{{"role":"user","parts":[{part},{{"text":"what?"}}]}}"#);
+    let answer =
+        r#"{"role":"user","parts":[{"functionResponse":{"id":"1","name":"read","response":{"ok" : true}"#;
+    for (model, end) in [
+        (LATEST, format!(r#"{answer},"parts":[{part}]}}}}]}}"#)),
+        ("gemini-2.5-pro", format!(r#"{answer}}}}},{part}]}}"#)),
+    ] {
+        let shown = contents(model, &list);
+        assert!(shown.starts_with(&asked), "{shown}");
+        assert!(shown.ends_with(&end), "{shown}");
     }
 }

@@ -159,6 +159,7 @@ fn calls_that_the_api_would_refuse_are_made_acceptable() {
             ok: true,
             envelope: RawValue::from_string("{}".into()).unwrap().into(),
             text: None,
+            images: Vec::new(),
         };
         let mut out = Vec::new();
         for (role, block) in
@@ -210,5 +211,59 @@ fn what_cannot_be_sent_leaves_no_trace() {
             encode_message(&mut out, message, "openai", &Quirks { tools, ..quirks::OPENAI });
         }
         assert_eq!(String::from_utf8(out).unwrap(), r#"{"role":"user","content":"hi"}"#);
+    }
+}
+
+#[test]
+fn images_are_data_urls_and_follow_the_results() {
+    use zori_core::ids::CallId;
+    use zori_core::message::ToolResult;
+
+    let bytes = &include_bytes!("../../../../../fixtures/images/box.png")[..];
+    let image = Image::parse(bytes).unwrap();
+    let result = |id: &str, images: Vec<Image>| {
+        let envelope = RawValue::from_string("{}".into()).unwrap().into();
+        let (call, name) = (CallId::new(id), "read".into());
+        Block::ToolResult(ToolResult { call, name, ok: true, envelope, text: None, images })
+    };
+    let part =
+        format!(r#"{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{}"}}}}"#, image.base64());
+    let of_results = r#"{"type":"text","text":"[what the tool call returned as an image]"}"#;
+    let asked = vec![Block::Image(image.clone()), Block::Text("what?".into())];
+    let answered = vec![result("1", vec![image]), result("2", Vec::new())];
+    for (tools, blocks, expected) in [
+        (
+            ToolStyle::Native,
+            &asked,
+            format!(r#"{{"role":"user","content":[{part},{{"type":"text","text":"what?"}}]}}"#),
+        ),
+        (
+            ToolStyle::Native,
+            &answered,
+            format!(
+                concat!(
+                    r#"{{"role":"tool","tool_call_id":"1","content":"{{}}"}},"#,
+                    r#"{{"role":"tool","tool_call_id":"2","content":"{{}}"}},"#,
+                    r#"{{"role":"user","content":[{},{}]}}"#,
+                ),
+                of_results, part
+            ),
+        ),
+        (
+            ToolStyle::Prose,
+            &answered,
+            format!(
+                concat!(
+                    r#"{{"role":"user","content":[{},{},{{"type":"text","text":"<tool_result tool=\"read\">\n{{}}\n"#,
+                    r#"</tool_result>\n\n<tool_result tool=\"read\">\n{{}}\n</tool_result>"}}]}}"#,
+                ),
+                of_results, part
+            ),
+        ),
+    ] {
+        let mut out = Vec::new();
+        let message = Message { role: Role::User, blocks: blocks.clone() };
+        encode_message(&mut out, &message, "openai", &Quirks { tools, ..quirks::OPENAI });
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

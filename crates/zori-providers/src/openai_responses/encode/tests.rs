@@ -63,6 +63,7 @@ fn result(id: &str, text: Option<&str>) -> Block {
         ok: true,
         envelope: raw(r#"{"ok":true}"#).into(),
         text: text.map(Arc::from),
+        images: Vec::new(),
     })
 }
 
@@ -249,4 +250,39 @@ fn the_history_is_a_byte_stable_prefix() {
         assert!(history.starts_with(&before), "request {len} changed what was sent before");
         before = history.to_owned();
     }
+}
+
+fn image() -> Image {
+    Image::parse(&include_bytes!("../../../../../fixtures/images/box.png")[..]).unwrap()
+}
+
+fn seen(id: &str) -> Block {
+    match result(id, None) {
+        Block::ToolResult(result) => Block::ToolResult(ToolResult { images: vec![image()], ..result }),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn images_stand_beside_the_text_and_inside_results() {
+    let list = [
+        Arc::new(Message {
+            role: Role::User,
+            blocks: vec![Block::Image(image()), Block::Text("what?".into()), Block::Text(" ".into())],
+        }),
+        assistant(vec![call("1", ToolInput::empty())]),
+        Arc::new(Message { role: Role::User, blocks: vec![seen("1")] }),
+    ];
+    let part =
+        format!(r#"{{"type":"input_image","image_url":"data:image/png;base64,{}"}}"#, image().base64());
+    let expected = [
+        format!(
+            r#"{{"type":"message","role":"user","content":[{part},{{"type":"input_text","text":"what?"}}]}}"#
+        ),
+        r#"{"type":"function_call","call_id":"1","name":"read","arguments":"{}"}"#.to_owned(),
+        format!(
+            r#"{{"type":"function_call_output","call_id":"1","output":[{{"type":"input_text","text":"{{\"ok\":true}}"}},{part}]}}"#
+        ),
+    ];
+    assert_eq!(items(&list), expected.join(","));
 }

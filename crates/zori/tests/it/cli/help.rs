@@ -23,6 +23,7 @@ fn help() {
 
     Options:
       -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
+          --image <FILE>          Show the model an image with the prompt; may be repeated
           --root <DIR>            Working directory of the tools [default: .]
           --model <MODEL>         The model, or `provider:model`
           --provider <NAME>       Who serves the model
@@ -60,6 +61,7 @@ fn all_of_the_help() {
 
     Options:
       -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
+          --image <FILE>          Show the model an image with the prompt; may be repeated
           --root <DIR>            Working directory of the tools [default: .]
           --model <MODEL>         The model, or `provider:model`
           --provider <NAME>       Who serves the model
@@ -102,6 +104,7 @@ fn help_of_a_command() {
 
     Options:
       -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
+          --image <FILE>          Show the model an image with the prompt; may be repeated
           --root <DIR>            Working directory of the tools [default: .]
           --model <MODEL>         The model, or `provider:model`
           --provider <NAME>       Who serves the model
@@ -115,6 +118,7 @@ fn help_of_a_command() {
       zori exec -p "What does main.rs do?"
       git diff | zori exec -p "Review this change"
       zori exec < prompt.md
+      zori exec --image screen.png -p "What is wrong here?"
     [exit status: 0]
     "#);
     insta::assert_snapshot!(world.run(&["sessions", "--help"]), @r"
