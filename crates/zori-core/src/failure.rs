@@ -46,6 +46,8 @@ pub enum FailureKind {
     Transport,
     /// No usable credential.
     Auth,
+    /// The conversation is longer than the model takes.
+    ContextLength,
     /// A defect of ours.
     Internal,
 }
@@ -60,6 +62,7 @@ impl FailureKind {
             Self::ApiError => "api_error",
             Self::Transport => "transport",
             Self::Auth => "auth",
+            Self::ContextLength => "context_length",
             Self::Internal => "internal",
         }
     }

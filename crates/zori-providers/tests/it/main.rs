@@ -23,6 +23,7 @@ mod mutations;
 mod openai_responses_replies;
 mod openai_responses_requests;
 mod openai_responses_trouble;
+mod prefixes;
 mod tls;
 mod vendor;
 mod vendor_cuts;

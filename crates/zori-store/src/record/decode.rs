@@ -9,6 +9,7 @@ use zori_core::ids::CallId;
 use zori_core::message::{IdOrigin, Opaque, Role, Thinking, ToolCall, ToolInput};
 use zori_core::usage::Usage;
 
+use super::view::ViewIn;
 use super::{Meta, Record, RecordKind, ReplyEnd};
 
 /// What a line turned out to be.
@@ -73,6 +74,7 @@ fn record(kind: &str, object: &[u8]) -> Result<Option<Record>, &'static str> {
             parse::<InterruptedIn>(object).map(|stop| Some(plain(stop.ts, RecordKind::Interrupted)))
         }
         "approval" => parse::<ApprovalIn>(object).map(|approval| Some(approval.record())),
+        "compacted" => parse::<CompactedIn>(object).map(|compacted| Some(compacted.record())),
         "notice" => parse::<NoticeIn>(object).map(|notice| Some(notice.record())),
         _ => Ok(None),
     }
@@ -165,6 +167,21 @@ struct ApprovalIn {
 }
 
 #[derive(Deserialize)]
+struct CompactedIn {
+    #[serde(default)]
+    how: String,
+    #[serde(default)]
+    before: u64,
+    #[serde(default)]
+    after: u64,
+    view: Option<Vec<ViewIn>>,
+    #[serde(default)]
+    ts: String,
+    model: Option<String>,
+    usage: Option<UsageIn>,
+}
+
+#[derive(Deserialize)]
 struct NoticeIn {
     code: String,
     text: String,
@@ -243,6 +260,15 @@ impl ApprovalIn {
     }
 }
 
+impl CompactedIn {
+    fn record(self) -> Record {
+        let view = self.view.map(|view| view.into_iter().filter_map(ViewIn::message).collect());
+        let Self { how, before, after, .. } = self;
+        let kind = RecordKind::Compacted { how, before, after, view };
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+    }
+}
+
 impl NoticeIn {
     fn record(self) -> Record {
         plain(self.ts, RecordKind::Notice { code: self.code, text: self.text })
@@ -257,12 +283,13 @@ fn reply_end(model: Option<String>, usage: Option<UsageIn>) -> Option<ReplyEnd> 
             output: u.output_tokens,
             cache_read: u.cache_read_tokens,
             cache_write: u.cache_write_tokens,
+            cache_unknown: 0,
         },
     })
 }
 
 /// What another program attached in a shape of its own is of no use to our providers; the rest of the record is.
-fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
+pub(super) fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
     let ReplayIn { provider, block } = serde_json::from_str(raw?.get()).ok()?;
     Some(Opaque { provider: provider.into(), raw: block })
 }

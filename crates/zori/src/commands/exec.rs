@@ -52,6 +52,14 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     Ok(if exit == Exit::Success { closed } else { exit })
 }
 
+/// Compacts the conversation, unless signals cancel it.
+pub fn compact(session: &mut Session, focus: Option<&str>, signals: &Signals) {
+    let (sender, mut inputs) = mpsc::channel(16);
+    let listening = signals.listen(sender);
+    session.runtime.block_on(session.engine.compact(focus, &mut inputs));
+    drop(listening);
+}
+
 /// Runs a turn that signals can cancel.
 pub fn turn(session: &mut Session, prompt: String, signals: &Signals) -> Exit {
     let (sender, mut inputs) = mpsc::channel(16);
