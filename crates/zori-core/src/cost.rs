@@ -68,8 +68,7 @@ pub struct Spent {
 
 impl Spent {
     /// Nothing, which costs nothing.
-    pub const NOTHING: Self =
-        Self { usage: Usage { input: 0, output: 0, cache_read: 0, cache_write: 0 }, cost: Some(MicroUsd(0)) };
+    pub const NOTHING: Self = Self { usage: Usage::NOTHING, cost: Some(MicroUsd(0)) };
 
     /// Returns one request at these prices.
     pub fn request(usage: Usage, prices: Option<Prices>) -> Self {
@@ -96,7 +95,8 @@ mod tests {
         // 1, 5, 0.1 and 1.25 dollars per million.
         let prices =
             Prices { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
-        let usage = Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 400 };
+        let usage =
+            Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 400, cache_unknown: 0 };
         assert_eq!(prices.cost(usage), MicroUsd(1_000 + 500 + 1_000 + 500));
         assert_eq!(
             prices.cost(Usage { cache_read: 1, ..Usage::default() }),

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::compaction::Compaction;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
 use crate::ids::{AgentId, CallId, SessionId};
@@ -146,6 +147,8 @@ pub enum EventKind {
         /// The whole list.
         todos: Arc<[Todo]>,
     },
+    /// The model is sent another view of the conversation from now on.
+    ContextCompacted(Compaction),
 
     // Trouble.
     /// A request failed and is tried again.

@@ -48,6 +48,8 @@ pub enum FailureKind {
     Auth,
     /// The run has left the recording it is replayed from.
     Replay,
+    /// The conversation is longer than the model takes.
+    ContextLength,
     /// A defect of ours.
     Internal,
 }
@@ -63,6 +65,7 @@ impl FailureKind {
             Self::Transport => "transport",
             Self::Auth => "auth",
             Self::Replay => "replay",
+            Self::ContextLength => "context_length",
             Self::Internal => "internal",
         }
     }

@@ -22,6 +22,13 @@ pub enum Input {
     Cancel(CancelCause),
     /// Uses another model from the next request on.
     SetModel(String),
+    /// Summarises the older part of the conversation. While a turn runs, it waits for its end.
+    Compact {
+        /// What the summary should dwell on.
+        focus: Option<String>,
+    },
+    /// Takes the last compaction back. While a turn runs, it waits for its end.
+    UndoCompact,
     /// Ends the run when the running turn is over.
     Shutdown,
 }

@@ -13,18 +13,24 @@ pub struct Usage {
     pub cache_read: u64,
     /// Prompt tokens written to the provider's cache.
     pub cache_write: u64,
+    /// Of the prompt tokens, those of requests whose provider said nothing about a cache.
+    pub cache_unknown: u64,
 }
 
 impl Usage {
+    /// No tokens.
+    pub const NOTHING: Self = Self { input: 0, output: 0, cache_read: 0, cache_write: 0, cache_unknown: 0 };
+
     /// Returns how many tokens that are, whatever their kind.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
-    /// Returns how many of 100 prompt tokens came from the cache, rounded down; `None` without a prompt.
+    /// Returns how many of 100 prompt tokens came from the cache, rounded down; `None` without a prompt, and where a
+    /// provider did not say.
     pub fn cache_hits(&self) -> Option<u64> {
         let prompt = self.input + self.cache_read + self.cache_write;
-        (self.cache_read * 100).checked_div(prompt)
+        (self.cache_read * 100).checked_div(prompt).filter(|_| self.cache_unknown == 0)
     }
 }
 
@@ -34,6 +40,7 @@ impl AddAssign for Usage {
         self.output += other.output;
         self.cache_read += other.cache_read;
         self.cache_write += other.cache_write;
+        self.cache_unknown += other.cache_unknown;
     }
 }
 
@@ -43,8 +50,12 @@ mod tests {
 
     #[test]
     fn totals_and_cache_hits() {
-        let usage = Usage { input: 100, output: 7, cache_read: 250, cache_write: 25 };
+        let usage = Usage { input: 100, output: 7, cache_read: 250, cache_write: 25, cache_unknown: 0 };
         assert_eq!((usage.total(), usage.cache_hits()), (382, Some(66)));
         assert_eq!(Usage { output: 7, ..Usage::default() }.cache_hits(), None);
+        assert_eq!(Usage { input: 7, ..Usage::default() }.cache_hits(), Some(0));
+        let mut sum = usage;
+        sum += Usage { input: 7, cache_unknown: 7, ..Usage::default() };
+        assert_eq!(sum.cache_hits(), None, "unknown is not nothing");
     }
 }

@@ -49,6 +49,11 @@ impl Assembly {
         self.visible
     }
 
+    /// Returns what the answer has used so far.
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// Takes one chunk and returns what to show for it.
     pub(crate) fn push(&mut self, chunk: Chunk) -> Result<Option<EventKind>, ProviderFailure> {
         if self.stop.is_some() {

@@ -59,9 +59,13 @@ impl<'a> Control<'a> {
             Some(Input::Cancel(cause)) => return Err(cause),
             Some(Input::Steer(text)) => self.steers.push(text),
             Some(Input::Approve { call, answer }) => self.answers.push((call, answer)),
-            Some(other @ (Input::Prompt(_) | Input::SetModel(_) | Input::Shutdown)) => {
-                self.later.push_back(other);
-            }
+            Some(
+                other @ (Input::Prompt(_)
+                | Input::SetModel(_)
+                | Input::Compact { .. }
+                | Input::UndoCompact
+                | Input::Shutdown),
+            ) => self.later.push_back(other),
         }
         Ok(())
     }

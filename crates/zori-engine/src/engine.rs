@@ -4,8 +4,9 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use zori_core::compaction::{CompactCause, Replaced};
 use zori_core::cost::{Prices, Spent};
-use zori_core::event::{EventKind, SessionFacts, TurnSummary};
+use zori_core::event::{EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::{Input, Prompt};
 use zori_core::message::Message;
@@ -13,7 +14,10 @@ use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
+use zori_core::usage::Usage;
 
+use crate::compact::{CompactAt, Made};
+use crate::context::{Measured, Window};
 use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::history::History;
@@ -21,10 +25,13 @@ use crate::limits::{Limits, Used};
 use crate::policy::Policy;
 use crate::retry::Retry;
 use crate::sight::{Eyes, View};
-use crate::turn::Turn;
+use crate::turn::{Cut, Turn};
 
 /// Returns what a model costs; `None` where that is not known.
 pub type Pricing = Arc<dyn Fn(&str) -> Option<Prices> + Send + Sync>;
+
+/// Returns what a model takes; `None` where that is not known.
+pub type Windows = Arc<dyn Fn(&str) -> Option<Window> + Send + Sync>;
 
 /// What an engine is made of.
 pub struct Parts {
@@ -42,12 +49,16 @@ pub struct Parts {
     pub pricing: Pricing,
     /// Which images models see.
     pub eyes: Eyes,
+    /// How long conversations with models may get.
+    pub windows: Windows,
     /// What the run has used before this session; it counts towards the limits.
     pub spent_before: Spent,
     /// The session's name.
     pub session: SessionId,
     /// The conversation of an earlier run, repaired.
     pub history: Vec<Arc<Message>>,
+    /// The views of it that compactions replaced, the oldest first.
+    pub replaced: Vec<Replaced>,
     /// What requests look like.
     pub settings: Settings,
 }
@@ -71,6 +82,8 @@ pub struct Settings {
     pub retry: Retry,
     /// What the run may use.
     pub limits: Limits,
+    /// When the conversation is compacted.
+    pub compact_at: CompactAt,
     /// Whether a running tool's output is told as it comes.
     pub live_output: bool,
 }
@@ -87,11 +100,16 @@ pub struct Engine<S> {
     pub(crate) view: View,
     /// The models without a known price that the user was told of.
     pub(crate) unpriced: HashSet<Arc<str>>,
+    pub(crate) windows: Windows,
     pub(crate) settings: Settings,
     pub(crate) history: History,
     pub(crate) emitter: Emitter<S>,
     /// How many call ids were made up so far, so that no two are alike.
     pub(crate) made_calls: usize,
+    /// The last count of the provider.
+    pub(crate) measured: Option<Measured>,
+    /// How many tokens the last compaction left, or could not take away.
+    pub(crate) settled: u64,
     spent_before: Spent,
     totals: Totals,
 }
@@ -101,6 +119,8 @@ pub struct Engine<S> {
 pub struct Totals {
     /// What all its turns used.
     pub spent: Spent,
+    /// What the last turn used.
+    pub last_turn: Usage,
     /// How many turns there were.
     pub turns: u32,
 }
@@ -108,7 +128,7 @@ pub struct Totals {
 impl<S: Sink> Engine<S> {
     /// Makes an engine and announces the session.
     pub fn start(parts: Parts, sink: S, facts: SessionFacts) -> Self {
-        let history = History::new(parts.history);
+        let history = History::new(parts.history, parts.replaced);
         let mut emitter = Emitter::new(sink, parts.clock.clone(), parts.session);
         emitter.emit(EventKind::SessionStarted(facts));
         Self {
@@ -121,12 +141,15 @@ impl<S: Sink> Engine<S> {
             eyes: parts.eyes,
             view: View::default(),
             unpriced: HashSet::new(),
+            windows: parts.windows,
             settings: parts.settings,
             made_calls: history.calls(),
             history,
             emitter,
+            measured: None,
+            settled: 0,
             spent_before: parts.spent_before,
-            totals: Totals { spent: Spent::NOTHING, turns: 0 },
+            totals: Totals { spent: Spent::NOTHING, last_turn: Usage::NOTHING, turns: 0 },
         }
     }
 
@@ -138,6 +161,7 @@ impl<S: Sink> Engine<S> {
     ) -> (TurnSummary, VecDeque<Input>) {
         let (summary, control) = Turn::new(self, Control::new(inputs)).run(prompt).await;
         self.totals.spent += Spent { usage: summary.usage, cost: summary.cost };
+        self.totals.last_turn = summary.usage;
         self.totals.turns += 1;
         let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
         (summary, unseen.chain(control.later).collect())
@@ -162,6 +186,14 @@ impl<S: Sink> Engine<S> {
                     self.set_model(&model);
                     continue;
                 }
+                Some(Input::Compact { focus }) => {
+                    queue.extend(self.compact(focus.as_deref(), inputs).await);
+                    continue;
+                }
+                Some(Input::UndoCompact) => {
+                    self.undo_compact();
+                    continue;
+                }
                 // No turn runs, so there is nothing to cancel and nothing was asked.
                 Some(Input::Cancel(_) | Input::Approve { .. }) => continue,
                 Some(Input::Shutdown) | None => return,
@@ -172,6 +204,44 @@ impl<S: Sink> Engine<S> {
                 return;
             }
         }
+    }
+
+    /// Summarises the older part of the conversation. What came of it is told by events; what is said meanwhile and
+    /// is not a cancel comes back, oldest first.
+    pub async fn compact(
+        &mut self,
+        focus: Option<&str>,
+        inputs: &mut mpsc::Receiver<Input>,
+    ) -> VecDeque<Input> {
+        let (mut control, mut spent) = (Control::new(inputs), Spent::NOTHING);
+        let made = self.compact_for(CompactCause::Asked, focus, &mut control, &mut spent).await;
+        self.totals.spent += spent;
+        match made {
+            Ok(Made::Nothing) => {
+                self.remark("nothing_to_compact", "Nothing to compact: the conversation is short");
+            }
+            Err(Cut::Cancelled(_)) => {
+                self.remark("compaction_cancelled", "Interrupted; the conversation is as it was");
+            }
+            // A failure was told when it happened, and an outlet that is gone cannot be told anything.
+            Ok(Made::Room | Made::Failed) | Err(Cut::Failed(_) | Cut::Limit(_) | Cut::Stopped(_)) => {}
+        }
+        self.emitter.idle();
+        let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
+        unseen.chain(control.later).collect()
+    }
+
+    /// Takes the last compaction back: the conversation is sent as it was before, with what was said since.
+    pub fn undo_compact(&mut self) {
+        if !self.undo() {
+            self.remark("nothing_to_undo", "Nothing to take back: the conversation was not compacted");
+        }
+        self.emitter.idle();
+    }
+
+    fn remark(&mut self, code: &'static str, text: &str) {
+        let text = text.to_owned();
+        self.emitter.emit(EventKind::Notice { level: NoticeLevel::Info, code, text });
     }
 
     /// Uses another model from the next request on.

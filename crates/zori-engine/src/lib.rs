@@ -7,6 +7,8 @@
 
 mod assemble;
 mod catch;
+pub mod compact;
+pub mod context;
 mod control;
 mod dispatch;
 mod emitter;

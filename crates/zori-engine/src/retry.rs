@@ -65,6 +65,8 @@ impl Retry {
 
 fn is_transient(failure: &ProviderFailure) -> bool {
     match failure.status {
+        // The same conversation will be as long the next time, whatever status a server has for that.
+        _ if failure.kind == FailureKind::ContextLength => false,
         Some(status) => matches!(status, 408 | 429 | 500 | 502 | 503 | 504 | 529),
         None => matches!(failure.kind, FailureKind::Timeout | FailureKind::Transport),
     }
@@ -86,6 +88,8 @@ mod tests {
             .filter(|&s| Retry::DEFAULT.next_delay(0, 0, &failure(Some(s), None), 0).is_some())
             .collect();
         assert_eq!(tried, [408, 429, 500, 502, 503, 504, 529]);
+        let long = ProviderFailure { kind: FailureKind::ContextLength, ..failure(Some(500), None) };
+        assert_eq!(Retry::DEFAULT.next_delay(0, 0, &long, 0), None);
     }
 
     #[test]

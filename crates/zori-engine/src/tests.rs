@@ -2,6 +2,7 @@
 
 mod approvals;
 mod cancelling;
+mod compacting;
 mod failures;
 mod limits;
 mod stage;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use zori_core::compaction::CompactCause;
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
@@ -20,6 +21,7 @@ use zori_core::render::{Sink, Stop};
 use zori_core::usage::Usage;
 
 use crate::assemble::Assembly;
+use crate::compact::Made;
 use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
 use crate::engine::Engine;
@@ -41,7 +43,7 @@ pub(crate) struct Turn<'e, 'i, S> {
 }
 
 /// Why a turn ended before the model ended it.
-enum Cut {
+pub(crate) enum Cut {
     Cancelled(CancelCause),
     Failed(ProviderFailure),
     Limit(Reached),
@@ -101,9 +103,10 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
 
     async fn converse(&mut self) -> Result<StopReason, Cut> {
         loop {
-            let used = self.engine.used(self.requests, self.spent);
-            if let Some(reached) = self.engine.settings.limits.reached(&used) {
-                return Err(Cut::Limit(reached));
+            self.check_limits()?;
+            if self.engine.is_nearly_full() {
+                self.make_room(CompactCause::NearlyFull).await?;
+                self.check_limits()?;
             }
             self.remark_price();
             let reply = self.ask().await?;
@@ -128,15 +131,35 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         }
     }
 
-    /// Gets one reply, trying again while that is safe.
+    fn check_limits(&self) -> Result<(), Cut> {
+        let used = self.engine.used(self.requests, self.spent);
+        self.engine.settings.limits.reached(&used).map_or(Ok(()), |reached| Err(Cut::Limit(reached)))
+    }
+
+    /// Compacts the conversation. Returns whether it is shorter now.
+    async fn make_room(&mut self, cause: CompactCause) -> Result<bool, Cut> {
+        let made = self.engine.compact_for(cause, None, &mut self.control, &mut self.spent).await?;
+        Ok(made == Made::Room)
+    }
+
+    /// Gets one reply, trying again while that is safe. A conversation that the provider finds too long is compacted
+    /// and sent once more, and only once.
     async fn ask(&mut self) -> Result<Reply, Cut> {
-        let mut attempt = 0;
+        let (mut attempt, mut compacted) = (0, false);
         loop {
             let (cut, visible) = match self.attempt().await {
                 Ok(reply) => return Ok(reply),
                 Err(cut) => cut,
             };
             let Cut::Failed(failure) = cut else { return Err(cut) };
+            if failure.kind == FailureKind::ContextLength && !visible {
+                if !compacted && self.make_room(CompactCause::Refused).await? {
+                    compacted = true;
+                    self.check_limits()?;
+                    continue;
+                }
+                return Err(Cut::Failed(too_long(failure)));
+            }
             let retry = self.engine.settings.retry;
             let random = self.engine.ids.random();
             let delay = retry.next_delay(attempt, self.retries, &failure, random);
@@ -250,6 +273,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         if !reply.message.blocks.is_empty() {
             self.engine.history.push(reply.message.clone());
         }
+        self.engine.measure(reply.usage.total());
         let stop = reply.stop.clone().unwrap_or(StopReason::EndTurn);
         self.emit(EventKind::MessageFinished(reply));
         stop
@@ -361,6 +385,16 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     fn emit(&mut self, kind: EventKind) {
         self.engine.emitter.emit(kind);
     }
+}
+
+/// Says what can still be done about a conversation that is too long however much of it is left out.
+fn too_long(failure: ProviderFailure) -> ProviderFailure {
+    let message = format!(
+        "the conversation is too long for the model, and cannot be made shorter; start a new session or use a model \
+         with a larger context window ({})",
+        failure.message
+    );
+    ProviderFailure { message, ..failure }
 }
 
 /// What a person should know about the way a reply ended (NET-10, L-7).

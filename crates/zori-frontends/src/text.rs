@@ -8,6 +8,7 @@ mod talk;
 
 use std::io::{self, Write};
 
+use zori_core::compaction::{Compacted, Compaction};
 use zori_core::event::{Event, EventKind, NoticeLevel, ToolFinished, ToolRequested};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId};
@@ -154,6 +155,24 @@ impl TextRenderer {
         Ok(())
     }
 
+    fn compacted(&mut self, compaction: &Compaction) -> io::Result<()> {
+        let Compaction { how, before, after, .. } = compaction;
+        let figures = format!("about {before} -> {after} tokens");
+        match how {
+            Compacted::Masked { results } => {
+                let outputs = if *results == 1 { "output" } else { "outputs" };
+                self.dim_line(&format!("Context: left out {results} older tool {outputs}, {figures}"))
+            }
+            Compacted::Summarised { messages } => {
+                self.dim_line(&format!("Context: summarised the {messages} oldest messages, {figures}"))
+            }
+            Compacted::Dropped { messages } => self.line(&format!(
+                "Warning: the {messages} oldest messages are left out without a summary, {figures}"
+            )),
+            Compacted::Undone => self.dim_line(&format!("Context: took the last compaction back, {figures}")),
+        }
+    }
+
     fn error(&mut self, failure: &ProviderFailure) -> io::Result<()> {
         self.prose.end_message();
         self.line(&format!("Error [{}]: {}", failure.kind.as_str(), one_line(&failure.message)))?;
@@ -225,6 +244,7 @@ impl Renderer for TextRenderer {
             EventKind::ToolStarted { call, name } => self.tool_started(call, name),
             EventKind::ToolFinished(done) => self.tool_finished(done),
             EventKind::TodosChanged { todos } => self.todos(todos),
+            EventKind::ContextCompacted(compaction) => self.compacted(compaction),
             EventKind::Retrying { attempt, max, delay, failure } => {
                 let (secs, why) = (delay.as_secs_f64(), one_line(&failure.message));
                 self.line(&format!("Retrying in {secs:.1}s ({attempt}/{max}): {why}"))

@@ -36,12 +36,55 @@ pub fn from_status(status: u16, body: &[u8]) -> ProviderFailure {
         Some(text) => format!("HTTP {status}: {text}"),
         None => format!("HTTP {status}"),
     };
-    ProviderFailure {
+    let failure = ProviderFailure {
         status: Some(status),
         details: details(body),
         ..ProviderFailure::new(FailureKind::HttpStatus, message)
+    };
+    sorted(failure, &String::from_utf8_lossy(body))
+}
+
+/// Gives a failure the kind `context_length` where the provider says that the conversation is too long. `said` is
+/// what it said beside the message: the body, or a code.
+pub(crate) fn sorted(failure: ProviderFailure, said: &str) -> ProviderFailure {
+    // A limit per minute is counted in tokens, too, and is told by its status.
+    let may_be = matches!(failure.status, None | Some(400 | 413 | 422 | 500));
+    let says = |text: &str| {
+        let text = text.to_lowercase();
+        TOO_LONG.iter().any(|words| text.contains(words))
+    };
+    match may_be && (says(&failure.message) || says(said)) {
+        true => ProviderFailure { kind: FailureKind::ContextLength, ..failure },
+        false => failure,
     }
 }
+
+/// How servers say that a conversation is longer than the model takes, in lower case: codes first, then sentences of
+/// those that have no code for it, or hide it in another server's answer.
+const TOO_LONG: &[&str] = &[
+    // OpenAI, and most who speak like it.
+    "context_length_exceeded",
+    // llama.cpp.
+    "exceed_context_size_error",
+    // GitHub Copilot.
+    "model_max_prompt_tokens_exceeded",
+    // Anthropic: the prompt alone, or with the reply that was asked for.
+    "prompt is too long",
+    "exceed context limit",
+    // OpenAI's Chat Completions, vLLM; OpenRouter says it of an endpoint.
+    "maximum context length",
+    // OpenAI's Responses.
+    "exceeds the context window",
+    // Gemini.
+    "exceeds the maximum number of tokens allowed",
+    // llama.cpp before it had a code.
+    "exceeds the available context size",
+    // Ollama.
+    "input length exceeds the context length",
+    // LM Studio.
+    "the model is loaded with context length of only",
+    "greater than the context length",
+];
 
 /// Says what a failure means while nothing of an answer has arrived (PERR-3).
 pub fn before_answer(failure: &TransportFailure) -> ProviderFailure {
@@ -230,6 +273,75 @@ mod tests {
             "HTTP 429: slow down",
             "a message is one line"
         );
+    }
+
+    /// Bodies as the vendors document them or their users report them.
+    #[test]
+    fn conversations_that_are_too_long() {
+        let bodies = [
+            // Anthropic.
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 207791 tokens > 200000 maximum"}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again"}}"#,
+            ),
+            // OpenAI's Chat Completions and Responses.
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 8227 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}"#,
+            ),
+            // Gemini.
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"The input token count (314175) exceeds the maximum number of tokens allowed (131072).","status":"INVALID_ARGUMENT"}}]"#,
+            ),
+            // OpenRouter: its own words, and those of the server behind it.
+            (
+                400,
+                r#"{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 138956 tokens.","code":400}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long\"}}","provider_name":"P"}}}"#,
+            ),
+            // llama.cpp, whose first version had the status 500.
+            (
+                400,
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":14429,"n_ctx":8192}}"#,
+            ),
+            (
+                500,
+                r#"{"error":{"code":500,"message":"too much","type":"exceed_context_size_error","n_prompt_tokens":1407,"n_ctx":256}}"#,
+            ),
+            // Ollama, LM Studio, vLLM.
+            (
+                400,
+                r#"{"error":{"message":"the input length exceeds the context length","type":"invalid_request_error"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":"Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough."}"#,
+            ),
+            (
+                400,
+                r#"{"object":"error","message":"This model's maximum context length is 6048 tokens. However, you requested 6616 tokens.","type":"BadRequestError","param":null,"code":400}"#,
+            ),
+        ];
+        for (status, body) in bodies {
+            let failure = from_status(status, body.as_bytes());
+            assert_eq!((failure.kind, failure.status), (FailureKind::ContextLength, Some(status)), "{body}");
+        }
+        let limit = r#"{"error":{"message":"Rate limit: requests of the maximum context length are not served","code":"rate_limit_exceeded"}}"#;
+        assert_eq!(from_status(429, limit.as_bytes()).kind, FailureKind::HttpStatus);
+        let other = r#"{"error":{"message":"messages: too long","type":"invalid_request_error"}}"#;
+        assert_eq!(from_status(400, other.as_bytes()).kind, FailureKind::HttpStatus);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod repair;
 #[cfg(test)]
 mod sample;
 mod transcript;
+mod views;
 mod writer;
 
 pub use dir::SessionDir;

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use zori_core::compaction::Replaced;
 use zori_core::message::{Message, Role};
 use zori_core::usage::Usage;
 
@@ -13,7 +15,7 @@ use crate::error::StoreError;
 use crate::lines::{Line, Lines, MAX_LINE};
 use crate::record::decode::decode;
 use crate::record::{Meta, Record, RecordKind};
-use crate::repair::repair;
+use crate::views::{Views, views};
 
 /// The records of a session, in order, in memory bounded by the longest line.
 pub struct Records {
@@ -87,7 +89,9 @@ pub struct Loaded {
     /// Its facts; `None` where that line is damaged or missing.
     pub meta: Option<Meta>,
     /// The conversation: starts with the user, alternates, and pairs each call with a result.
-    pub history: Vec<Message>,
+    pub history: Vec<Arc<Message>>,
+    /// The views of it that compactions replaced, the oldest first.
+    pub replaced: Vec<Replaced>,
     /// What all its replies used.
     pub usage: Usage,
     /// What could not be read.
@@ -127,8 +131,8 @@ impl Loaded {
                 left_out += drop_oldest(&mut kept, &mut size, limit / 4 * 3);
             }
         }
-        let history = repair(kept.into_iter().map(|(_, record)| record));
-        Ok(Self { meta, history, usage, damage: records.damage, left_out })
+        let Views { history, replaced } = views(kept.into_iter().map(|(_, record)| record));
+        Ok(Self { meta, history, replaced, usage, damage: records.damage, left_out })
     }
 }
 

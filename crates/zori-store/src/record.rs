@@ -3,6 +3,7 @@
 
 pub(crate) mod decode;
 pub(crate) mod encode;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use zori_core::ids::CallId;
 use zori_core::image::Image;
-use zori_core::message::{Role, Thinking, ToolCall};
+use zori_core::message::{Message, Role, Thinking, ToolCall};
 use zori_core::usage::Usage;
 
 /// The version new sessions carry. Readers accept any: fields and types are only ever added (FS-9).
@@ -72,6 +73,17 @@ pub enum RecordKind {
         by: String,
         /// Why.
         reason: String,
+    },
+    /// The model was sent another view of the conversation from here on.
+    Compacted {
+        /// `masked`, `summarised`, `dropped` or `undone`.
+        how: String,
+        /// About how many tokens there were before.
+        before: u64,
+        /// About how many there were since.
+        after: u64,
+        /// The whole view; `None` where the last compaction was taken back.
+        view: Option<Vec<Message>>,
     },
     /// Something the user was told; never sent to a model (L-7).
     Notice {

@@ -11,7 +11,14 @@ use crate::record::{Record, RecordKind};
 
 /// Returns the conversation that the records tell of, mended where some of them are missing.
 pub fn repair(records: impl IntoIterator<Item = Record>) -> Vec<Message> {
-    let mut mending = Mending::default();
+    repair_after(&[], records)
+}
+
+/// Returns what the records add to a conversation that is known. Its last message and the first that is returned may
+/// be of the same role.
+pub(crate) fn repair_after(known: &[Message], records: impl IntoIterator<Item = Record>) -> Vec<Message> {
+    let ids = known.iter().flat_map(|message| message.calls()).map(|call| (call.id.clone(), 1));
+    let mut mending = Mending { uses: ids.collect(), follows: !known.is_empty(), ..Mending::default() };
     for record in records {
         let ends_reply = record.reply_end.is_some();
         match record.kind {
@@ -28,6 +35,7 @@ pub fn repair(records: impl IntoIterator<Item = Record>) -> Vec<Message> {
             RecordKind::Meta(_)
             | RecordKind::Interrupted
             | RecordKind::Approval { .. }
+            | RecordKind::Compacted { .. }
             | RecordKind::Notice { .. } => {}
         }
         mending.reply_over |= ends_reply;
@@ -53,6 +61,8 @@ struct Mending {
     texts: Vec<Block>,
     /// Whether the reply in `said` is known to be complete.
     reply_over: bool,
+    /// Whether something was said before.
+    follows: bool,
     /// How often an id was used in all of the session.
     uses: HashMap<CallId, u32>,
 }
@@ -111,7 +121,11 @@ impl Mending {
             answers.push(Block::ToolResult(result));
         }
         answers.append(&mut self.texts);
-        push(&mut self.done, Role::Assistant, std::mem::take(&mut self.said));
+        let said = std::mem::take(&mut self.said);
+        if self.done.is_empty() && !self.follows && !said.is_empty() {
+            self.done.push(Message::user(LOST_START));
+        }
+        push(&mut self.done, Role::Assistant, said);
         push(&mut self.done, Role::User, answers);
         self.results.clear();
         self.reply_over = false;
@@ -119,16 +133,12 @@ impl Mending {
 }
 
 /// Adds a message, or adds to the last one where it is of the same role.
-fn push(history: &mut Vec<Message>, role: Role, blocks: Vec<Block>) {
+pub(crate) fn push(history: &mut Vec<Message>, role: Role, blocks: Vec<Block>) {
     if blocks.is_empty() {
         return;
     }
     match history.last_mut() {
         Some(last) if last.role == role => last.blocks.extend(blocks),
-        None if role == Role::Assistant => {
-            history.push(Message::user(LOST_START));
-            history.push(Message { role, blocks });
-        }
         _ => history.push(Message { role, blocks }),
     }
 }

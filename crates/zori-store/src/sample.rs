@@ -1,5 +1,6 @@
 //! For tests: terse events, and a session that has one of everything.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub(crate) fn prompt(text: &str) -> Event {
 
 pub(crate) fn reply(blocks: Vec<Block>, stop: Option<StopReason>) -> Event {
     let message = Arc::new(Message { role: Role::Assistant, blocks });
-    let usage = Usage { input: 10, output: 5, cache_read: 2, cache_write: 1 };
+    let usage = Usage { input: 10, output: 5, cache_read: 2, cache_write: 1, cache_unknown: 0 };
     event(EventKind::MessageFinished(Reply { message, model: "m-1".into(), usage, stop }))
 }
 
@@ -133,7 +134,7 @@ pub(crate) fn everything() -> Vec<Event> {
 }
 
 /// One line per message, so that a history can be compared as a whole.
-pub(crate) fn show(history: &[Message]) -> String {
+pub(crate) fn show(history: &[impl Borrow<Message>]) -> String {
     let block = |block: &Block| match block {
         Block::Image(image) => image.to_string(),
         Block::Text(text) => format!("{text:?}"),
@@ -150,20 +151,21 @@ pub(crate) fn show(history: &[Message]) -> String {
         let blocks: Vec<String> = message.blocks.iter().map(block).collect();
         format!("{:?}: {}\n", message.role, blocks.join(" | "))
     };
-    history.iter().map(line).collect()
+    history.iter().map(|message| line(message.borrow())).collect()
 }
 
 /// Panics unless providers would accept the history (LOG-11).
 #[track_caller]
-pub(crate) fn check_history(history: &[Message]) {
+pub(crate) fn check_history(history: &[impl Borrow<Message>]) {
     let problem = problem(history);
     assert_eq!(problem, None, "{}", show(history));
 }
 
-fn problem(history: &[Message]) -> Option<&'static str> {
+fn problem(history: &[impl Borrow<Message>]) -> Option<&'static str> {
     let mut ids = HashSet::new();
     let mut asked: Vec<(&CallId, &str)> = Vec::new();
-    for (i, message) in history.iter().enumerate() {
+    for (i, message) in history.iter().map(Borrow::borrow).enumerate() {
+        let message: &Message = message;
         let role = if i % 2 == 0 { Role::User } else { Role::Assistant };
         let results: Vec<_> = message.blocks.iter().map_while(answered).collect();
         if message.role != role {

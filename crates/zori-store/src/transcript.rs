@@ -36,6 +36,10 @@ pub fn transcript_block(record: &Record) -> Option<String> {
         RecordKind::Approval { decision, by, reason, .. } => {
             block(&format!("Approval: {} ({})", text::one_line(decision), text::one_line(by)), reason)
         }
+        RecordKind::Compacted { how, before, after, .. } => {
+            let how = text::one_line(how);
+            format!("### Context {how}: about {before} to {after} tokens\n")
+        }
         RecordKind::Notice { code, text } => block(&format!("Notice: {}", text::one_line(code)), text),
     })
 }
@@ -88,6 +92,7 @@ mod tests {
             r#"{"type":"tool_result","tool_use_id":"1","output":{"ok":true},"ok":true}"#,
             r#"{"type":"tool_result","tool_use_id":"2","output":{"ok":false},"ok":false}"#,
             r#"{"type":"notice","level":"warning","code":"refusal","text":"The model refused."}"#,
+            r#"{"type":"compacted","how":"masked","before":90,"after":20,"view":[]}"#,
             r#"{"type":"interrupted","role":"system","text":"Interrupted"}"#,
             r#"{"type":"from_the_future","x":1}"#,
         ]);
@@ -129,6 +134,8 @@ not here
 
 ### Notice: refusal
 The model refused.
+
+### Context masked: about 90 to 20 tokens
 
 ### Interrupted
 ";

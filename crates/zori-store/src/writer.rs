@@ -110,6 +110,7 @@ impl SessionWriter {
         let full = self.durability == Durability::Full;
         match &event.kind {
             EventKind::TurnFinished(_) => true,
+            EventKind::ContextCompacted(_) => !self.in_turn,
             EventKind::TurnStarted { .. } | EventKind::Steered { .. } => full,
             EventKind::ToolStarted { call, .. } => full && self.effective.contains(call),
             EventKind::ToolFinished(done) => full && self.effective.contains(&done.call),

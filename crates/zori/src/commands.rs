@@ -6,6 +6,7 @@ mod exec;
 mod models;
 mod sessions;
 
+pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::turn as exec_turn;
 pub(crate) use sessions::latest as latest_session;
 

@@ -122,6 +122,18 @@ pub const KEYS: &[Key] = &[
         "65536",
         "How much of each output stream of a command the model sees; 0: up to 8 MiB",
     ),
+    key(
+        "context_window",
+        Kind::Count(256, u32::MAX as u64),
+        "32768",
+        "How many tokens the model takes, prompt and reply together; unset: what the catalogue says of it",
+    ),
+    key(
+        "compact_at_percent",
+        Kind::Count(0, 95),
+        "80",
+        "When so much of that is used, old tool outputs are left out, then old messages summarised; 0: only when asked",
+    ),
     key("output", Kind::Choice(&["plain"]), "\"plain\"", "What commands print"),
     key(
         "durability",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::provider::{Delivery, Provider};
+use zori_engine::compact::CompactAt;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::PROVIDERS;
 use zori_providers::scripted::{Pace, ScriptedProvider};
@@ -96,6 +97,8 @@ impl Demo {
             temperature: None,
             effort: args.thinking,
             limits,
+            context_window: None,
+            compact_at: CompactAt::DEFAULT,
             delivery: Delivery::Streamed,
             retry: Retry::DEFAULT,
             tool_timeout: Some(self.tool_timeout),

@@ -66,6 +66,8 @@ impl Exit {
 
 fn of_failure(failure: &ProviderFailure) -> Exit {
     match (failure.status, failure.kind) {
+        // Servers have different statuses for it, 500 among them.
+        (_, FailureKind::ContextLength) => Exit::General,
         (Some(401), _) | (None, FailureKind::Auth) => Exit::AuthRequired,
         (Some(402), _) => Exit::PaymentRequired,
         (Some(403), _) => Exit::PermissionDenied,
@@ -97,6 +99,7 @@ mod tests {
         use FailureKind::{ApiError, Auth, Internal, Parse, Timeout, Transport};
         let got = [Timeout, Transport, Auth, Parse, ApiError, Internal].map(|kind| code(None, kind).0);
         assert_eq!(got, [12, 12, 8, 1, 1, 1]);
+        assert_eq!(code(Some(500), FailureKind::ContextLength), (1, 3));
     }
 
     /// DECISIONS 24: a limit is always 3 and the end of the time always 10, whatever has happened.

@@ -8,6 +8,8 @@ use std::time::Duration;
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
+use zori_engine::compact::CompactAt;
+use zori_engine::context::Window;
 use zori_engine::limits::{Limits, Unpriced};
 use zori_engine::retry::{Retry, Waits};
 use zori_providers::catalog::{self, Api, PROVIDERS};
@@ -47,6 +49,10 @@ pub struct Settings {
     pub effort: Option<Effort>,
     /// What the run may use.
     pub limits: Limits,
+    /// How many tokens the model takes, where the user knows better than the catalogue.
+    pub context_window: Option<u64>,
+    /// When the conversation is compacted.
+    pub compact_at: CompactAt,
     /// Streamed or not.
     pub delivery: Delivery,
     /// How failed requests are repeated.
@@ -132,6 +138,12 @@ impl Settings {
             temperature: config.number("temperature"),
             effort,
             limits,
+            context_window: config.count("context_window"),
+            compact_at: match config.count("compact_at_percent") {
+                Some(0) => CompactAt { percent: None },
+                Some(percent) => CompactAt { percent: Some(percent) },
+                None => CompactAt::DEFAULT,
+            },
             delivery: match config.flag("stream") {
                 Some(false) => Delivery::Whole,
                 _ => Delivery::Streamed,
@@ -184,6 +196,15 @@ impl Settings {
             Api::Anthropic | Api::OpenAiResponses | Api::Gemini => ToolStyle::Native,
         };
         self.tool_calls.or_else(|| self.choice.tool_style(model)).unwrap_or(usual)
+    }
+
+    /// Returns what a model takes, as a function that outlives the settings.
+    pub fn windows(&self) -> impl Fn(&str) -> Option<Window> + Send + Sync + 'static {
+        let (facts, asked, known) = (self.choice.facts, self.max_tokens, self.context_window);
+        move |model| {
+            let tokens = known.or_else(|| facts.model(model).map(|model| model.context_window.into()))?;
+            Some(Window { tokens, reply: facts.max_tokens(model, asked).into() })
+        }
     }
 
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).

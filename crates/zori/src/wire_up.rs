@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
+use zori_core::compaction::Replaced;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
 use zori_core::ids::{IdSource, SessionId};
@@ -53,6 +54,8 @@ pub struct Saved {
     pub id: SessionId,
     /// The conversation so far.
     pub history: Vec<Arc<Message>>,
+    /// The views of it that compactions replaced.
+    pub replaced: Vec<Replaced>,
     /// Where it is saved; `None` with `--no-save`.
     pub log: Option<Box<dyn Log>>,
 }
@@ -60,7 +63,7 @@ pub struct Saved {
 impl Saved {
     /// A new session that is not saved.
     pub fn nowhere() -> Self {
-        Self { id: SystemIds.session(), history: Vec::new(), log: None }
+        Self { id: SystemIds.session(), history: Vec::new(), replaced: Vec::new(), log: None }
     }
 }
 
@@ -81,7 +84,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
     let Some(id) = named else {
         let id = SystemIds.session();
         let log = settings.save.then(|| log(&id, None));
-        return Ok(Saved { id, history: Vec::new(), log });
+        return Ok(Saved { id, history: Vec::new(), replaced: Vec::new(), log });
     };
     let lock = match settings.save.then(|| sessions.lock(&id)).transpose() {
         Ok(lock) => lock,
@@ -102,20 +105,20 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
     let loaded = sessions.load(&id).map_err(|error| {
         CommandError::new(ErrorCode::BaseUnusable, format!("cannot read session `{id}`: {error}"))
     })?;
-    let history = match loaded {
+    let (history, replaced) = match loaded {
         Some(loaded) => {
             for warning in damage(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out)) {
                 ui.warn(&warning);
             }
-            loaded.history
+            (loaded.history, loaded.replaced)
         }
         None => {
             ui.warn(&format!("Session '{id}' does not exist yet; starting it"));
-            Vec::new()
+            (Vec::new(), Vec::new())
         }
     };
     let log = lock.map(|lock| log(&id, Some(lock)));
-    Ok(Saved { id, history: history.into_iter().map(Arc::new).collect(), log })
+    Ok(Saved { id, history, replaced, log })
 }
 
 fn boxed(log: impl Log + 'static) -> Box<dyn Log> {
@@ -207,9 +210,11 @@ impl Session {
             ids: Arc::new(SystemIds),
             pricing: Arc::new(settings.choice.pricing()),
             eyes: Arc::new(move |model, image| provider_facts.sight(model, image)),
+            windows: Arc::new(settings.windows()),
             spent_before,
             session: saved.id,
             history: saved.history,
+            replaced: saved.replaced,
             settings: engine::Settings {
                 model: settings.choice.model.clone(),
                 system: settings.system.clone(),
@@ -219,6 +224,7 @@ impl Session {
                 delivery: settings.delivery,
                 retry: settings.retry,
                 limits: settings.limits,
+                compact_at: settings.compact_at,
                 live_output: false,
             },
         };

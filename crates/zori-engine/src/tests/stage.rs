@@ -27,6 +27,8 @@ use zori_core::tool::{
 };
 use zori_core::usage::Usage;
 
+use crate::compact::CompactAt;
+use crate::context::Window;
 use crate::engine::{Engine, Parts, Settings};
 use crate::limits::Limits;
 use crate::policy::{Asker, Mode, Policy};
@@ -77,6 +79,16 @@ pub(crate) fn calls(list: &[(&str, &str)]) -> Script {
         list.iter().enumerate().flat_map(|(i, (name, input))| call(i as u32, name, input)).collect();
     steps.extend(done(StopReason::ToolUse));
     Ok(steps)
+}
+
+/// The same answer from a provider that counts so many tokens; with 0 it counts none.
+pub(crate) fn counted(input: u64, script: Script) -> Script {
+    let usage = Usage { input, ..Usage::default() };
+    let recount = |step| match step {
+        Step::Say(Chunk::Usage(_)) => Step::Say(Chunk::Usage(usage)),
+        step => step,
+    };
+    Ok(script?.into_iter().map(recount).collect())
 }
 
 pub(crate) fn failure(kind: FailureKind, status: Option<u16>) -> ProviderFailure {
@@ -145,6 +157,10 @@ impl Tool for Actor {
         Box::pin(async move {
             match args["do"].as_str() {
                 Some("hang") => std::future::pending().await,
+                Some("big") => {
+                    let text = "x".repeat(usize::try_from(args["bytes"].as_u64().unwrap()).unwrap());
+                    ToolOutput::success(&format!("{text:?}"))
+                }
                 Some("boom") => panic!("told to panic"),
                 Some("fail") => ToolOutput::failure(ToolCode::PathError, "told to fail"),
                 Some("wait") => {
@@ -258,6 +274,8 @@ pub(crate) struct Setup {
     /// What the model `m` costs; the price of any other is not known. Unset and without limits, all are free.
     pub(crate) prices: Option<Prices>,
     pub(crate) spent_before: Option<Spent>,
+    /// What every model takes.
+    pub(crate) window: Option<u64>,
 }
 
 impl Stage {
@@ -291,9 +309,11 @@ impl Stage {
                 prices => prices.filter(|_| model == "m"),
             }),
             eyes: Arc::new(|_, _| zori_core::image::Sight::Clear),
+            windows: Arc::new(move |_| setup.window.map(|tokens| Window { tokens, reply: 0 })),
             spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),
             history: Vec::new(),
+            replaced: Vec::new(),
             settings: Settings {
                 model: "m".into(),
                 system: None,
@@ -303,6 +323,7 @@ impl Stage {
                 delivery: Delivery::Streamed,
                 retry: Retry::DEFAULT,
                 limits: setup.limits.unwrap_or(Limits::NONE),
+                compact_at: CompactAt::DEFAULT,
                 live_output: setup.live,
             },
         };
@@ -354,9 +375,15 @@ fn show_message(message: &Message) -> String {
         .iter()
         .map(|block| match block {
             Block::Image(image) => image.to_string(),
+            Block::Text(text) if text.len() > 200 => {
+                format!("{:?}...", zori_core::text::prefix(text.lines().next().unwrap_or_default(), 30))
+            }
             Block::Text(text) => format!("{text:?}"),
             Block::Thinking(thinking) => format!("thinking {:?}", thinking.text),
             Block::ToolCall(call) => format!("{}={}{}", call.id, call.name, call.input.json()),
+            Block::ToolResult(result) if result.content().contains("left_out") => {
+                format!("{}:left out", result.call)
+            }
             Block::ToolResult(result) => {
                 format!("{}:{}", result.call, if result.ok { "ok" } else { "failed" })
             }
@@ -396,7 +423,14 @@ fn show_event(kind: &EventKind) -> String {
         }
         EventKind::ToolStarted { call, .. } => format!("started {call}"),
         EventKind::ToolOutputDelta { call, stream, text } => format!("{call} {stream:?} {text:?}"),
+        EventKind::ToolFinished(f) if f.output.envelope.get().len() > 200 => {
+            format!("finished {}: {} bytes", f.call, f.output.envelope.get().len())
+        }
         EventKind::ToolFinished(f) => format!("finished {} {}", f.call, f.output.envelope.get()),
+        EventKind::ContextCompacted(it) => {
+            let of = it.window.map_or_else(|| "?".into(), |tokens| tokens.to_string());
+            format!("compacted {:?}, {:?}: {} -> {} of {of}", it.how, it.cause, it.before, it.after)
+        }
         EventKind::TodosChanged { todos } => format!("{} todos", todos.len()),
         EventKind::Retrying { attempt, max, delay, .. } => format!("retry {attempt}/{max} in {delay:?}"),
         EventKind::Notice { level: NoticeLevel::Error, code, text } => format!("error {code}: {text}"),

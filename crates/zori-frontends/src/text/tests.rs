@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use zori_core::compaction::CompactCause;
 use zori_core::outcome::CancelCause;
 
 use super::*;
@@ -278,4 +279,36 @@ fn a_closed_stdout_is_an_error_and_a_closed_stderr_is_not() {
     let mut renderer = TextRenderer::new(broken(), Box::new(Paper::default()), PIPES);
     renderer.on_event(&delta("a")).unwrap();
     assert_eq!(renderer.flush().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[test]
+fn another_view_is_one_line_each() {
+    let compacted = |how| {
+        event(EventKind::ContextCompacted(Compaction {
+            how,
+            cause: CompactCause::NearlyFull,
+            before: 161_000,
+            after: 98_000,
+            window: Some(200_000),
+            view: std::sync::Arc::from([]),
+            summary: None,
+        }))
+    };
+    let events = [
+        Compacted::Masked { results: 1 },
+        Compacted::Masked { results: 12 },
+        Compacted::Summarised { messages: 34 },
+        Compacted::Dropped { messages: 34 },
+        Compacted::Undone,
+    ]
+    .map(compacted);
+    check(
+        &events,
+        "",
+        "Context: left out 1 older tool output, about 161000 -> 98000 tokens\n\
+         Context: left out 12 older tool outputs, about 161000 -> 98000 tokens\n\
+         Context: summarised the 34 oldest messages, about 161000 -> 98000 tokens\n\
+         Warning: the 34 oldest messages are left out without a summary, about 161000 -> 98000 tokens\n\
+         Context: took the last compaction back, about 161000 -> 98000 tokens\n",
+    );
 }

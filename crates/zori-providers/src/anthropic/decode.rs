@@ -368,5 +368,6 @@ fn api_error(error: &wire::ErrorObject) -> ProviderFailure {
     };
     let kind = if error.kind.is_empty() { "error" } else { &error.kind };
     let message = failure::details(error.message.as_bytes()).unwrap_or_default();
-    ProviderFailure { status, ..ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}")) }
+    let error = ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}"));
+    failure::sorted(ProviderFailure { status, ..error }, "")
 }

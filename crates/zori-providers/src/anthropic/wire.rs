@@ -204,6 +204,10 @@ pub(super) struct Counts {
 impl Counts {
     /// Writes the counts that are there over the ones known so far.
     pub(super) fn update(&self, usage: &mut Usage) {
+        // The counts of the prompt come together, some servers' without those of a cache.
+        if let Some(input) = self.input_tokens {
+            usage.cache_unknown = if self.cache_read_input_tokens.is_some() { 0 } else { input };
+        }
         usage.input = self.input_tokens.unwrap_or(usage.input);
         usage.output = self.output_tokens.unwrap_or(usage.output);
         usage.cache_read = self.cache_read_input_tokens.unwrap_or(usage.cache_read);

@@ -195,5 +195,5 @@ fn api_error(error: &wire::ErrorObject) -> ProviderFailure {
     let kind = if error.status.is_empty() { "error" } else { &error.status };
     let message = failure::details(error.message.as_bytes()).unwrap_or_default();
     let failure = ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}"));
-    ProviderFailure { status: error.code, ..failure }
+    failure::sorted(ProviderFailure { status: error.code, ..failure }, "")
 }

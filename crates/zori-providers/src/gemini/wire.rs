@@ -200,6 +200,7 @@ impl Counts {
             output: count(self.candidates_token_count).saturating_add(count(self.thoughts_token_count)),
             cache_read: cached,
             cache_write: 0,
+            cache_unknown: if self.cached_content_token_count.is_some() { 0 } else { prompt },
         }
     }
 }

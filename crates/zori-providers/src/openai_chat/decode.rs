@@ -376,7 +376,8 @@ fn api_error(raw: &RawValue) -> ProviderFailure {
     let message = failure::details(object.message.unwrap_or_default().as_bytes()).unwrap_or_default();
     let status = status(code).or_else(|| status(kind));
     let kind = if kind.is_empty() || kind == "null" { "error" } else { kind };
-    ProviderFailure { status, ..ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}")) }
+    let error = ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}"));
+    failure::sorted(ProviderFailure { status, ..error }, code)
 }
 
 /// Returns the status that the same error has outside of an answer.

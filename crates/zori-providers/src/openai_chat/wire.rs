@@ -192,6 +192,7 @@ struct PromptDetails {
 impl Counts {
     /// Returns the counts as we count: the prompt without what a cache had to do with (D-10).
     pub(super) fn usage(&self) -> Usage {
+        let told = self.prompt_tokens_details.as_ref().is_some_and(|d| d.cached_tokens.is_some());
         let detail = |field: fn(&PromptDetails) -> Option<u64>| {
             self.prompt_tokens_details.as_ref().and_then(field).unwrap_or(0)
         };
@@ -203,6 +204,7 @@ impl Counts {
             output: self.completion_tokens.unwrap_or(0),
             cache_read,
             cache_write,
+            cache_unknown: if told { 0 } else { prompt },
         }
     }
 }

@@ -474,5 +474,6 @@ fn api_error(error: &wire::ErrorObject) -> ProviderFailure {
     };
     let message = error.message.as_deref().unwrap_or_default();
     let message = failure::details(message.as_bytes()).unwrap_or_default();
-    ProviderFailure { status, ..ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}")) }
+    let error = ProviderFailure::new(FailureKind::ApiError, format!("{kind}: {message}"));
+    failure::sorted(ProviderFailure { status, ..error }, kind)
 }

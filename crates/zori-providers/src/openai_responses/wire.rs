@@ -210,12 +210,14 @@ struct InputDetails {
 impl Counts {
     /// Returns the counts as all providers' are counted (D-10).
     pub(super) fn usage(&self) -> Usage {
-        let cached = self.input_tokens_details.as_ref().and_then(|d| d.cached_tokens).unwrap_or(0);
+        let told = self.input_tokens_details.as_ref().and_then(|d| d.cached_tokens);
+        let cached = told.unwrap_or(0);
         Usage {
             input: self.input_tokens.saturating_sub(cached),
             output: self.output_tokens,
             cache_read: cached.min(self.input_tokens),
             cache_write: 0,
+            cache_unknown: if told.is_some() { 0 } else { self.input_tokens },
         }
     }
 }

@@ -142,6 +142,7 @@ fn parse_step(number: usize, text: &str) -> Result<Step, String> {
         output: u.output,
         cache_read: u.cache_read,
         cache_write: u.cache_write,
+        cache_unknown: 0,
     });
     for piece in &reply {
         if let Piece::Error(error) = piece {

@@ -76,7 +76,7 @@ async fn a_reply_with_everything() {
             r#"CallStart { index: 0, id: Some("c1"), name: "read", replay: None }"#,
             r#"CallInput { index: 0, json: "{\"path\" : \"a\"}" }"#,
             "CallEnd { index: 0 }",
-            "Usage(Usage { input: 3, output: 4, cache_read: 0, cache_write: 0 })",
+            "Usage(Usage { input: 3, output: 4, cache_read: 0, cache_write: 0, cache_unknown: 0 })",
             "Done(ToolUse)",
         ]
     );

@@ -24,6 +24,7 @@ mod openai_responses_replies;
 mod openai_responses_requests;
 mod openai_responses_trouble;
 mod recording;
+mod prefixes;
 mod tls;
 mod tool_names;
 mod vendor;

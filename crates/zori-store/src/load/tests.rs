@@ -54,7 +54,10 @@ Assistant: "It sa"
     check_history(&loaded.history);
     let root = Some("/home/u/p".into());
     assert_eq!(loaded.meta, Some(Meta { schema_version: 1, root, parent: None }));
-    assert_eq!(loaded.usage, Usage { input: 30, output: 15, cache_read: 6, cache_write: 3 });
+    assert_eq!(
+        loaded.usage,
+        Usage { input: 30, output: 15, cache_read: 6, cache_write: 3, cache_unknown: 0 }
+    );
     assert_eq!((loaded.damage, loaded.left_out), (Damage::default(), 0));
 }
 

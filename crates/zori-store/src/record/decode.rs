@@ -11,6 +11,7 @@ use zori_core::image::Image;
 use zori_core::message::{IdOrigin, Opaque, Role, Thinking, ToolCall, ToolInput};
 use zori_core::usage::Usage;
 
+use super::view::ViewIn;
 use super::{Meta, Record, RecordKind, ReplyEnd};
 
 /// What a line turned out to be.
@@ -75,6 +76,7 @@ fn record(kind: &str, object: &[u8]) -> Result<Option<Record>, &'static str> {
             parse::<InterruptedIn>(object).map(|stop| Some(plain(stop.ts, RecordKind::Interrupted)))
         }
         "approval" => parse::<ApprovalIn>(object).map(|approval| Some(approval.record())),
+        "compacted" => parse::<CompactedIn>(object).map(|compacted| Some(compacted.record())),
         "notice" => parse::<NoticeIn>(object).map(|notice| Some(notice.record())),
         _ => Ok(None),
     }
@@ -178,6 +180,21 @@ struct ApprovalIn {
 }
 
 #[derive(Deserialize)]
+struct CompactedIn {
+    #[serde(default)]
+    how: String,
+    #[serde(default)]
+    before: u64,
+    #[serde(default)]
+    after: u64,
+    view: Option<Vec<ViewIn>>,
+    #[serde(default)]
+    ts: String,
+    model: Option<String>,
+    usage: Option<UsageIn>,
+}
+
+#[derive(Deserialize)]
 struct NoticeIn {
     code: String,
     text: String,
@@ -258,6 +275,15 @@ impl ApprovalIn {
     }
 }
 
+impl CompactedIn {
+    fn record(self) -> Record {
+        let view = self.view.map(|view| view.into_iter().filter_map(ViewIn::message).collect());
+        let Self { how, before, after, .. } = self;
+        let kind = RecordKind::Compacted { how, before, after, view };
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+    }
+}
+
 impl NoticeIn {
     fn record(self) -> Record {
         plain(self.ts, RecordKind::Notice { code: self.code, text: self.text })
@@ -265,7 +291,7 @@ impl NoticeIn {
 }
 
 /// An image that cannot be read, or has another program's shape, is left out; the words beside it are kept.
-fn images(raw: Option<&RawValue>) -> Vec<Image> {
+pub(super) fn images(raw: Option<&RawValue>) -> Vec<Image> {
     let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let image = |raw: &RawValue| {
         let ImageIn { data } = serde_json::from_str(raw.get()).ok()?;
@@ -282,12 +308,13 @@ fn reply_end(model: Option<String>, usage: Option<UsageIn>) -> Option<ReplyEnd> 
             output: u.output_tokens,
             cache_read: u.cache_read_tokens,
             cache_write: u.cache_write_tokens,
+            cache_unknown: 0,
         },
     })
 }
 
 /// What another program attached in a shape of its own is of no use to our providers; the rest of the record is.
-fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
+pub(super) fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
     let ReplayIn { provider, block } = serde_json::from_str(raw?.get()).ok()?;
     Some(Opaque { provider: provider.into(), raw: block })
 }

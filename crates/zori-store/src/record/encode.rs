@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use zori_core::compaction::{Compacted, Compaction};
 use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, Reply};
 use zori_core::ids::{CallId, SessionId};
 use zori_core::image::Image;
@@ -18,6 +19,7 @@ use zori_core::tool::ToolOutput;
 use zori_core::usage::Usage;
 
 use super::SCHEMA_VERSION;
+use super::view::ViewOut;
 
 /// Returns the lines an event becomes, each with its newline; most events become none.
 pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
@@ -30,6 +32,7 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         EventKind::ApprovalResolved { call, decision, by } => approval(call, decision, *by, &ts),
         EventKind::Notice { level, code, text } => vec![notice(*level, code, text, &ts)],
         EventKind::Interrupted => vec![interrupted(&ts)],
+        EventKind::ContextCompacted(compaction) => vec![compacted(compaction, &ts)],
         EventKind::SessionStarted(_)
         | EventKind::ModelChanged { .. }
         | EventKind::SessionEnded { .. }
@@ -139,7 +142,7 @@ struct ToolResultOut<'a> {
 }
 
 #[derive(Serialize)]
-struct ImageOut {
+pub(super) struct ImageOut {
     media_type: &'static str,
     /// Base64.
     data: String,
@@ -180,7 +183,23 @@ struct NoticeOut<'a> {
 }
 
 #[derive(Serialize)]
-struct ReplayOut<'a> {
+struct CompactedOut<'a> {
+    r#type: &'static str,
+    how: &'static str,
+    cause: &'static str,
+    before: u64,
+    after: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<Vec<ViewOut<'a>>>,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageOut>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReplayOut<'a> {
     provider: &'a str,
     block: Cow<'a, RawValue>,
 }
@@ -327,11 +346,28 @@ fn notice(level: NoticeLevel, code: &str, text: &str, ts: &str) -> Vec<u8> {
     line(&NoticeOut { r#type: "notice", level, code, text, ts })
 }
 
-fn replay(opaque: &Opaque) -> ReplayOut<'_> {
+/// The whole view goes into the record: what was said before it may be read otherwise than it was sent, where a turn
+/// failed or was cut off, and a reference to it could not be relied on.
+fn compacted(compaction: &Compaction, ts: &str) -> Vec<u8> {
+    let Compaction { how, cause, before, after, view, summary, .. } = compaction;
+    line(&CompactedOut {
+        r#type: "compacted",
+        how: how.as_str(),
+        cause: cause.as_str(),
+        before: *before,
+        after: *after,
+        view: (*how != Compacted::Undone).then(|| view.iter().map(|message| (&**message).into()).collect()),
+        ts,
+        model: summary.as_ref().map(|reply| &*reply.model),
+        usage: summary.as_ref().map(|reply| reply.usage.into()),
+    })
+}
+
+pub(super) fn replay(opaque: &Opaque) -> ReplayOut<'_> {
     ReplayOut { provider: &opaque.provider, block: single_line(&opaque.raw) }
 }
 
-fn single_line(raw: &RawValue) -> Cow<'_, RawValue> {
+pub(super) fn single_line(raw: &RawValue) -> Cow<'_, RawValue> {
     if !raw.get().contains(['\n', '\r']) {
         return Cow::Borrowed(raw);
     }

@@ -61,7 +61,8 @@ fn line(message: &Message) -> String {
 fn every_fixture_is_tested_here() {
     let mut names: Vec<String> = sessions().list().unwrap().iter().map(|e| e.id.to_string()).collect();
     names.sort();
-    let tested = ["damaged", "fork", "interrupted", "newer", "plain", "thinking", "tools", "zdx"];
+    let tested =
+        ["compacted", "damaged", "fork", "interrupted", "newer", "plain", "thinking", "tools", "zdx"];
     assert_eq!(names, tested);
 }
 
@@ -194,6 +195,26 @@ User
 Assistant
   think "Hm."
   "Hello"
+"#
+    );
+}
+
+/// The view in force is the masked one; the summary counts all the same.
+#[test]
+fn compacted() {
+    assert_eq!(
+        load("compacted"),
+        r#"v1 root=/home/ada/engine parent= in=1120 out=54
+User
+  "What does main.rs do?"
+Assistant
+  toolu_01 Provider read Json(RawValue({"path":"main.rs"}))
+User
+  toolu_01 read {"ok":true,"data":{"left_out":"The output of `read` (47 bytes) was left out."}}
+Assistant
+  "Nothing."
+User
+  "Thanks."
 "#
     );
 }

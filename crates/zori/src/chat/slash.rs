@@ -3,6 +3,7 @@
 use zori_core::cost::{MicroUsd, Spent};
 use zori_core::message::{Block, Role};
 use zori_core::text;
+use zori_core::usage::Usage;
 use zori_engine::engine::Totals;
 use zori_providers::catalog;
 use zori_store::SessionDir;
@@ -10,7 +11,7 @@ use zori_store::SessionDir;
 use super::Chat;
 use crate::attachment::{self, Viewer};
 use crate::command_error::{CommandError, ErrorCode};
-use crate::commands::latest_session;
+use crate::commands::{exec_compact, latest_session};
 use crate::settings::{parse_session, priced};
 use crate::wire_up::Open;
 
@@ -45,6 +46,12 @@ pub const COMMANDS: &[Slash] = &[
     Slash { names: &["/clear"], args: "", about: "Clear the screen and start a new session", run: clear },
     Slash { names: &["/resume"], args: "[ID]", about: "Go on with another session", run: resume },
     Slash { names: &["/history"], args: "", about: "Show this conversation", run: history },
+    Slash {
+        names: &["/compact"],
+        args: "[FOCUS]",
+        about: "Summarise older messages; undo: take that back",
+        run: compact,
+    },
     Slash { names: &["/model"], args: "[NAME]", about: "Show or change the model", run: model },
     Slash {
         names: &["/image"],
@@ -96,7 +103,7 @@ fn nearest(word: &str) -> Option<&'static str> {
 fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     for command in COMMANDS {
         let names = command.names.join(", ");
-        chat.cx.ui.say(&format!("  {:<16}{}", format!("{names} {}", command.args).trim(), command.about));
+        chat.cx.ui.say(&format!("  {:<18}{}", format!("{names} {}", command.args).trim(), command.about));
     }
     chat.cx
         .ui
@@ -159,6 +166,17 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
         lines.push("Nothing has been said yet.".into());
     }
     lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Summarises what was said so far; the argument says what to dwell on.
+fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, CommandError> {
+    if focus == "undo" {
+        chat.session.engine.undo_compact();
+    } else {
+        let focus = (!focus.is_empty()).then_some(focus);
+        exec_compact(&mut chat.session, focus, &chat.signals);
+    }
     Ok(Next::Done)
 }
 
@@ -237,13 +255,13 @@ fn path_and_words(rest: &str, is_file: impl Fn(&str) -> bool) -> (&str, &str) {
 }
 
 fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
-    let Totals { spent: Spent { usage, cost }, turns } = chat.session.engine.totals();
-    let hits = usage.cache_hits().map_or_else(String::new, |hits| format!(" ({hits}% of the prompts)"));
+    let Totals { spent: Spent { usage, cost }, last_turn, turns } = chat.session.engine.totals();
     let lines = [
         format!("Input:        {} tokens", usage.input),
         format!("Output:       {} tokens", usage.output),
-        format!("Cache reads:  {} tokens{hits}", usage.cache_read),
+        format!("Cache reads:  {} tokens", usage.cache_read),
         format!("Cache writes: {} tokens", usage.cache_write),
+        format!("Cache hits:   {}; last turn {}", hits(usage), hits(last_turn)),
         format!("Turns:        {turns}"),
         format!("Cost:         {}", money(cost)),
     ];
@@ -253,7 +271,8 @@ fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
 
 fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     let engine = &chat.session.engine;
-    let Totals { spent: Spent { usage, cost }, turns } = engine.totals();
+    let Totals { spent: Spent { usage, cost }, turns, .. } = engine.totals();
+    let window = engine.context_window();
     let saved = if chat.settings.save { "saved" } else { "not saved" };
     let lines = [
         format!("Model:    {} ({})", engine.model(), chat.settings.choice.facts.name),
@@ -261,10 +280,16 @@ fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
         format!("Root:     {}", chat.settings.root.display()),
         format!("Messages: {}", engine.messages().len()),
         format!(
-            "Tokens:   {} in, {} out, {} read from cache, {} written to cache, in {turns} {}",
+            "Context:  about {} of {} tokens",
+            engine.context_tokens(),
+            window.map_or_else(|| "an unknown number of".into(), |tokens| tokens.to_string())
+        ),
+        format!(
+            "Tokens:   {} in, {} out, {} read from cache (hits: {}), {} written to cache, in {turns} {}",
             usage.input,
             usage.output,
             usage.cache_read,
+            hits(usage),
             usage.cache_write,
             if turns == 1 { "turn" } else { "turns" }
         ),
@@ -272,6 +297,11 @@ fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     ];
     lines.iter().for_each(|line| chat.cx.ui.say(line));
     Ok(Next::Done)
+}
+
+/// Says how much of the prompts came from the provider's cache. What a provider does not tell is unknown, not nothing.
+fn hits(usage: Usage) -> String {
+    usage.cache_hits().map_or_else(|| "unknown".into(), |hits| format!("{hits}% of prompt tokens"))
 }
 
 /// Says an amount. Unknown is not nothing (D-11).

@@ -76,6 +76,14 @@ fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, 
     prompt::gather(sources, signals, cx.ui)
 }
 
+/// Compacts the conversation, unless signals cancel it.
+pub fn compact(session: &mut Session, focus: Option<&str>, signals: &Signals) {
+    let (sender, mut inputs) = mpsc::channel(16);
+    let listening = signals.listen(sender);
+    session.runtime.block_on(session.engine.compact(focus, &mut inputs));
+    drop(listening);
+}
+
 /// Runs a turn that signals can cancel.
 pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Exit {
     let (sender, mut inputs) = mpsc::channel(16);

@@ -206,26 +206,29 @@ fn slash_commands() {
     Session:  $SESSION (not saved)
     Root:     $WORK
     Messages: 2
-    Tokens:   10 in, 5 out, 0 read from cache, 0 written to cache, in 1 turn
+    Context:  about 15 of 200000 tokens
+    Tokens:   10 in, 5 out, 0 read from cache (hits: unknown), 0 written to cache, in 1 turn
     Cost:     $0.000035
     you> /cost
     Input:        10 tokens
     Output:       5 tokens
-    Cache reads:  0 tokens (0% of the prompts)
+    Cache reads:  0 tokens
     Cache writes: 0 tokens
+    Cache hits:   unknown; last turn unknown
     Turns:        1
     Cost:         $0.000035
     you> /help
-      /help           Show these commands
-      /exit, /quit    Leave the chat (also :q, Ctrl-D)
-      /new            Start a new session
-      /clear          Clear the screen and start a new session
-      /resume [ID]    Go on with another session
-      /history        Show this conversation
-      /model [NAME]   Show or change the model
-      /image PATH     Show the model an image with the next prompt, or with words behind the path
-      /status         Show model, session, root and usage
-      /cost           Show tokens, cache hits and money of this session
+      /help             Show these commands
+      /exit, /quit      Leave the chat (also :q, Ctrl-D)
+      /new              Start a new session
+      /clear            Clear the screen and start a new session
+      /resume [ID]      Go on with another session
+      /history          Show this conversation
+      /compact [FOCUS]  Summarise older messages; undo: take that back
+      /model [NAME]     Show or change the model
+      /image PATH       Show the model an image with the next prompt, or with words behind the path
+      /status           Show model, session, root and usage
+      /cost             Show tokens, cache hits and money of this session
     Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
     you> /hlep me
     Unknown command /hlep; did you mean /help? (/help shows them all)

@@ -114,6 +114,12 @@ fn init_writes_every_key_as_a_comment() {
     # How much of each output stream of a command the model sees; 0: up to 8 MiB.
     # bash_max_output_bytes = 65536
 
+    # How many tokens the model takes, prompt and reply together; unset: what the catalogue says of it.
+    # context_window = 32768
+
+    # When so much of that is used, old tool outputs are left out, then old messages summarised; 0: only when asked.
+    # compact_at_percent = 80
+
     # What commands print.
     # output = "plain"
 

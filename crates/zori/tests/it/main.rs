@@ -3,6 +3,7 @@
 mod chat;
 mod cli;
 mod config;
+mod context;
 mod demo;
 mod errors;
 mod exec;

@@ -1,0 +1,189 @@
+//! Records to the view of the conversation that was in force, and to those that compactions replaced. Pure.
+
+use std::sync::Arc;
+
+use zori_core::compaction::{Compacted, Replaced};
+use zori_core::message::{Block, Message};
+
+use crate::record::{Record, RecordKind};
+use crate::repair::{push, repair, repair_after};
+
+/// What the model was sent at the end of the records.
+#[derive(Debug, Default)]
+pub(crate) struct Views {
+    pub(crate) history: Vec<Arc<Message>>,
+    /// What it was sent before, the oldest first.
+    pub(crate) replaced: Vec<Replaced>,
+}
+
+/// A view, and what was said while it was in force.
+#[derive(Default)]
+struct Layer {
+    view: Vec<Message>,
+    records: Vec<Record>,
+}
+
+/// Goes through the records. A compaction that was taken back leaves no trace.
+pub(crate) fn views(records: impl IntoIterator<Item = Record>) -> Views {
+    let (mut top, mut below) = (Layer::default(), Vec::new());
+    for record in records {
+        match record.kind {
+            RecordKind::Compacted { view: Some(view), .. } => {
+                let view = repair(view.into_iter().flat_map(told));
+                // One of which nothing could be read would only lose the conversation.
+                if !view.is_empty() {
+                    below.push(std::mem::replace(&mut top, Layer { view, records: Vec::new() }));
+                }
+            }
+            RecordKind::Compacted { how, .. } if how == Compacted::Undone.as_str() => {
+                // Without a view below, the record that made this one is lost, and so there is nothing to go back to.
+                if let Some(layer) = below.pop() {
+                    let since = std::mem::replace(&mut top, layer).records;
+                    top.records.extend(since);
+                }
+            }
+            // Another version's, which cannot be followed.
+            RecordKind::Compacted { .. } => {}
+            _ => top.records.push(record),
+        }
+    }
+    let mut views = Views::default();
+    for (i, layer) in below.into_iter().chain([top]).enumerate() {
+        let since = repair_after(&layer.view, layer.records);
+        let mut now = layer.view;
+        for message in &since {
+            push(&mut now, message.role, message.blocks.clone());
+        }
+        let before = std::mem::replace(&mut views.history, now.into_iter().map(Arc::new).collect());
+        if i > 0 {
+            views.replaced.push(Replaced { view: before, since: since.into_iter().map(Arc::new).collect() });
+        }
+    }
+    views
+}
+
+/// Returns the records that tell of a message. A view is mended like everything else in the file, since it may be
+/// damaged or from another program; one that is sound stays as it is.
+fn told(message: Message) -> impl Iterator<Item = Record> {
+    let role = message.role;
+    message.blocks.into_iter().map(move |block| {
+        let kind = match block {
+            Block::Text(text) => RecordKind::Message { role, text, partial: false, images: Vec::new() },
+            Block::Image(image) => {
+                RecordKind::Message { role, text: String::new(), partial: false, images: vec![image] }
+            }
+            Block::Thinking(thinking) => RecordKind::Reasoning(thinking),
+            Block::ToolCall(call) => RecordKind::ToolUse(call),
+            Block::ToolResult(result) => RecordKind::ToolResult {
+                call: result.call,
+                output: result.envelope,
+                ok: result.ok,
+                text: result.text,
+                images: result.images,
+            },
+        };
+        Record { ts: String::new(), reply_end: None, kind }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::compaction::{CompactCause, Compaction, SummaryReply};
+    use zori_core::event::{Event, EventKind};
+    use zori_core::usage::Usage;
+
+    use super::*;
+    use crate::record::decode::decode;
+    use crate::record::encode::lines;
+    use crate::sample::{check_history, event, everything, prompt, say};
+
+    /// Writes the events and reads them again.
+    fn read(events: &[Event]) -> Views {
+        views(events.iter().flat_map(lines).flat_map(|line| {
+            let decoded = decode(&line);
+            assert_eq!(decoded.damage, None);
+            decoded.records
+        }))
+    }
+
+    fn compacted(how: Compacted, view: &[Arc<Message>]) -> Event {
+        let usage = Usage { input: 3, ..Usage::default() };
+        let summary = Some(SummaryReply { model: "m-2".into(), usage });
+        let (cause, view) = (CompactCause::NearlyFull, view.into());
+        let (before, after, window) = (90, 20, None);
+        event(EventKind::ContextCompacted(Compaction { how, cause, before, after, window, view, summary }))
+    }
+
+    fn undone() -> Event {
+        compacted(Compacted::Undone, &[])
+    }
+
+    fn bytes(messages: &[Arc<Message>]) -> String {
+        format!("{messages:?}")
+    }
+
+    fn joined(views: &Views) -> [String; 2] {
+        let replaced = views.replaced.iter().map(|r| format!("{} + {}", bytes(&r.view), bytes(&r.since)));
+        [bytes(&views.history), replaced.collect()]
+    }
+
+    #[test]
+    fn a_view_is_read_as_it_was_sent() {
+        let whole = read(&everything()).history;
+        // One of everything, the last word the user's.
+        let view = &whole[..3];
+        let read = read(&[prompt("p"), compacted(Compacted::Masked { results: 1 }, view)]);
+        assert_eq!(bytes(&read.history), bytes(view));
+        assert_eq!(bytes(&read.replaced[0].view), bytes(&[Arc::new(Message::user("p"))]));
+        check_history(&read.history);
+    }
+
+    #[test]
+    fn what_is_said_later_follows_the_view() {
+        let view = [Arc::new(Message::user("note"))];
+        let masked = compacted(Compacted::Summarised { messages: 2 }, &view);
+        let events = [prompt("1"), say("one"), masked, prompt("2"), say("two")];
+        let read = read(&events);
+        check_history(&read.history);
+        let texts: Vec<_> = read.history.iter().map(|message| message.text()).collect();
+        assert_eq!(texts, ["note2", "two"]);
+        let since: Vec<_> = read.replaced[0].since.iter().map(|message| message.text()).collect();
+        assert_eq!(since, ["2", "two"], "apart from what it was joined with");
+    }
+
+    #[test]
+    fn a_compaction_that_was_taken_back_leaves_no_trace() {
+        let view = [Arc::new(Message::user("note"))];
+        let masked = || compacted(Compacted::Masked { results: 1 }, &view);
+        let plain = read(&[prompt("1"), say("one"), prompt("2"), say("two"), prompt("3")]);
+        let undo_later =
+            read(&[prompt("1"), say("one"), masked(), prompt("2"), say("two"), undone(), prompt("3")]);
+        assert_eq!(joined(&undo_later), joined(&plain));
+        let twice = read(&[prompt("1"), masked(), say("one"), masked(), undone(), prompt("2")]);
+        let once = read(&[prompt("1"), masked(), say("one"), prompt("2")]);
+        assert_eq!(joined(&twice), joined(&once));
+        let nothing = read(&[prompt("1"), undone()]);
+        assert_eq!(joined(&nothing), joined(&read(&[prompt("1")])));
+    }
+
+    /// A view may come from anywhere; what a provider would refuse in it is mended.
+    #[test]
+    fn a_view_that_no_provider_takes() {
+        let whole = read(&everything()).history;
+        for at in 0..whole.len() {
+            let read =
+                read(&[prompt("p"), compacted(Compacted::Masked { results: 1 }, &whole[at..]), say("s")]);
+            check_history(&read.history);
+        }
+        for view in [
+            "[]",
+            "[{\"role\":\"x\",\"blocks\":[]}]",
+            "[{\"role\":\"user\",\"blocks\":[{\"type\":\"new\"}]}]",
+        ] {
+            let line = format!(r#"{{"type":"compacted","how":"masked","before":1,"after":1,"view":{view}}}"#);
+            let said = lines(&prompt("p")).remove(0);
+            let views = views(decode(&said).records.into_iter().chain(decode(line.as_bytes()).records));
+            assert_eq!(joined(&views), [bytes(&[Arc::new(Message::user("p"))]), String::new()], "{view}");
+        }
+    }
+}
