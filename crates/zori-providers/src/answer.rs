@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{Chunk, ChunkStream, Delivery};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::HttpResponse;
 
@@ -43,7 +44,7 @@ pub(crate) async fn chunks<D: Decode + Unpin + Send + 'static>(
     response: HttpResponse,
     delivery: Delivery,
     clock: Arc<dyn Clock>,
-    secret: String,
+    secret: Secret,
 ) -> Result<ChunkStream, ProviderFailure> {
     if !(200..300).contains(&response.status) {
         return Err(failure::from_response(response, clock.now()).await);

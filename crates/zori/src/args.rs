@@ -53,6 +53,8 @@ pub struct LowArgs {
     pub timeout: Option<Option<Duration>>,
     /// `--keep`.
     pub keep: bool,
+    /// `--with-token`.
+    pub with_token: bool,
     /// Arguments without a flag.
     pub positionals: Vec<String>,
 }

@@ -123,7 +123,12 @@ impl Chat<'_, '_> {
 
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
     fn turn(&mut self, prompt: String) {
-        exec_turn(&mut self.session, prompt, &self.signals);
+        let ended = exec_turn(&mut self.session, prompt, &self.signals);
+        // One that is missing was told at the start.
+        if ended.refused && matches!(self.settings.choice.key, Ok(Some(_))) {
+            let advice = self.settings.choice.advice(self.cx.profile.name);
+            self.cx.ui.say(&format!("Hint: {advice}"));
+        }
     }
 
     /// Leaves the running session and goes on with another.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::provider::{Delivery, Provider};
+use zori_core::secret::Secrets;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::PROVIDERS;
 use zori_providers::scripted::{Pace, ScriptedProvider};
@@ -85,6 +86,7 @@ impl Demo {
                 base_url: String::new(),
                 model: MODEL.into(),
                 key: Ok(None),
+                secrets: Secrets::default(),
             },
             system: None,
             guidelines: Vec::new(),

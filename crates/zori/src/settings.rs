@@ -139,7 +139,8 @@ impl Settings {
         let why = self.choice.key.as_ref().err()?;
         Some(
             CommandError::new(ErrorCode::AuthRequired, why)
-                .hint(format!("set {} to your {} key", self.choice.facts.key_var, self.choice.facts.display))
+                .hint(self.choice.advice(name))
+                .hint(format!("or store it: `{name} auth login --provider {} --with-token`", self.choice.facts.name))
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
                 .hint(format!("`{name} demo` shows what this program does without a key")),
         )

@@ -21,7 +21,7 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
     cx.ui.say(&format!("you> {}\n", demo.prompt()));
     let mut session = Session::start(cx, &settings, demo.provider(), Saved::nowhere(), Spent::NOTHING)?;
-    let exit = exec::turn(&mut session, demo.prompt().to_owned(), &signals);
+    let exit = exec::turn(&mut session, demo.prompt().to_owned(), &signals).exit;
     signals.leave();
     let closed = session.finish(cx.ui);
     match args.keep {

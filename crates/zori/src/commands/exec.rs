@@ -2,6 +2,8 @@
 
 use tokio::sync::mpsc;
 use zori_core::cost::Spent;
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::outcome::Outcome;
 
 use super::Cx;
 use crate::args::LowArgs;
@@ -44,19 +46,36 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let provider = wire_up::provider(&settings)?;
     let mut session = Session::start(cx, &settings, provider, saved, Spent::NOTHING)?;
-    let exit = turn(&mut session, prompt, &signals);
+    let Ended { exit, refused } = turn(&mut session, prompt, &signals);
     signals.leave();
     let closed = session.finish(cx.ui);
+    if refused {
+        cx.ui.say(&format!("Hint: {}", settings.choice.advice(cx.profile.name)));
+    }
     signals.die_of_hangup();
     // A reader that went away after the turn was over has got everything (DECISIONS 24).
     Ok(if exit == Exit::Success { closed } else { exit })
 }
 
+/// How a turn ended.
+pub struct Ended {
+    /// The exit code it would lead to.
+    pub exit: Exit,
+    /// Whether it ended because the provider did not take the key.
+    pub refused: bool,
+}
+
 /// Runs a turn that signals can cancel.
-pub fn turn(session: &mut Session, prompt: String, signals: &Signals) -> Exit {
+pub fn turn(session: &mut Session, prompt: String, signals: &Signals) -> Ended {
     let (sender, mut inputs) = mpsc::channel(16);
     let listening = signals.listen(sender);
     let (summary, _) = session.runtime.block_on(session.engine.turn(prompt, &mut inputs));
     drop(listening);
-    Exit::of(&summary.outcome, summary.effects)
+    let refused = |failure: &ProviderFailure| {
+        failure.status == Some(401) || (failure.status.is_none() && failure.kind == FailureKind::Auth)
+    };
+    Ended {
+        exit: Exit::of(&summary.outcome, summary.effects),
+        refused: matches!(&summary.outcome, Outcome::Failed(failure) if refused(failure)),
+    }
 }
