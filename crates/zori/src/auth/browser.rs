@@ -45,8 +45,13 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// Returns the flow of a provider, if there is one.
-    pub fn of(facts: &ProviderFacts, config: &Config, base_url: &str) -> Result<Self, CommandError> {
+    /// Returns the flow of a provider, if there is one. `program` is our own name, for advice.
+    pub fn of(
+        facts: &ProviderFacts,
+        config: &Config,
+        base_url: &str,
+        program: &str,
+    ) -> Result<Self, CommandError> {
         let setting = |key| config.login(facts.name, key).map(str::to_owned);
         if facts.name == "openrouter" && setting("client_id").is_none() {
             let authorize_url = setting("authorize_url").unwrap_or_else(|| OPENROUTER.to_owned());
@@ -62,11 +67,11 @@ impl Flow {
             (None, None, None) => {
                 let message = format!("{display} has no login for programs like this one");
                 Err(CommandError::new(ErrorCode::SettingInvalid, message)
-                    .hint(format!("`auth login --provider {name} --with-token` takes a key from standard input"))
+                    .hint(format!("`{program} auth login --provider {name} --with-token` takes a key from standard input"))
                     .hint(format!(
                         "with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.{name}] of the config file"
                     ))
-                    .hint("`auth login --provider openrouter` needs neither"))
+                    .hint(format!("`{program} auth login --provider openrouter` needs neither")))
             }
             (id, authorize, token) => {
                 let keys = [("client_id", &id), ("authorize_url", &authorize), ("token_url", &token)];
@@ -77,7 +82,7 @@ impl Flow {
                     .collect();
                 let message = format!("[auth.{name}] in the config file lacks {}", missing.join(" and "));
                 Err(CommandError::new(ErrorCode::SettingInvalid, message).hint(format!(
-                    "`auth login --provider {name} --with-token` takes a key from standard input"
+                    "`{program} auth login --provider {name} --with-token` takes a key from standard input"
                 )))
             }
         }

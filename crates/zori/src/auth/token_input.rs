@@ -1,6 +1,6 @@
 //! A key from standard input: one line, not echoed at a terminal, and checked before it is stored (AUTH-2).
 
-use std::io::{BufRead, Read, stdin};
+use std::io::{BufRead, Read, Write, stdin};
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use zori_core::secret::Secret;
@@ -17,7 +17,7 @@ const MAX_LEN: u64 = 16 * 1024;
 pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Result<Secret, CommandError> {
     let mut text = String::new();
     let read = if terminal {
-        let _restored = signals.while_editing(show_typing);
+        let _restored = signals.while_editing(give_up);
         ui.raw(&format!("Key of {whose} (it is not shown): "));
         hide_typing();
         let read = stdin().lock().take(MAX_LEN + 1).read_line(&mut text);
@@ -61,6 +61,12 @@ fn hide_typing() {
 
 fn show_typing() {
     set_echo(true);
+}
+
+/// A signal ends the program in the middle of the line.
+fn give_up() {
+    show_typing();
+    let _ = std::io::stderr().write_all(b"\n");
 }
 
 fn set_echo(on: bool) {

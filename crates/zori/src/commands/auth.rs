@@ -43,7 +43,7 @@ pub fn login(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
         (store, Grant::api_key(token_input::read(facts.display, cx.terminal.stdin, &signals, cx.ui)?))
     } else {
         // The way comes first: without one it does not matter where the way would have led.
-        let flow = Flow::of(facts, &config, &address)?;
+        let flow = Flow::of(facts, &config, &address, cx.profile.name)?;
         (needed(&config, facts)?, in_browser(cx, facts, &flow, &signals)?)
     };
     store.set(account(facts), &grant).map_err(|failure| unusable(failure, facts))?;

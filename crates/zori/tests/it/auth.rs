@@ -36,9 +36,9 @@ fn vault(config: &str) -> TestEnv {
 
 fn helped_by(script: &str, config: &str) -> TestEnv {
     let world = world();
-    std::fs::create_dir(world.home().join("vault")).unwrap();
+    std::fs::create_dir(world.home().join("vault")).expect("a folder can be made");
     let program = world.write(world.home().join("helper"), script);
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a file of ours");
     let config = format!("credential_helper = \"{}\"\n{config}", program.display());
     world.write(world.base().join("config.toml"), config);
     world
@@ -287,9 +287,9 @@ fn logins_there_are_none_for() {
     insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "openai"]), @"
     ------- stderr -------
     Error: OpenAI has no login for programs like this one
-    Hint: `auth login --provider openai --with-token` takes a key from standard input
+    Hint: `zori auth login --provider openai --with-token` takes a key from standard input
     Hint: with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.openai] of the config file
-    Hint: `auth login --provider openrouter` needs neither
+    Hint: `zori auth login --provider openrouter` needs neither
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "ollama"]), @"
@@ -312,7 +312,7 @@ fn logins_there_are_none_for() {
     insta::assert_snapshot!(partly.run(&["auth", "login", "--provider", "openai"]), @"
     ------- stderr -------
     Error: [auth.openai] in the config file lacks `authorize_url` and `token_url`
-    Hint: `auth login --provider openai --with-token` takes a key from standard input
+    Hint: `zori auth login --provider openai --with-token` takes a key from standard input
     [exit status: 2]
     ");
 }

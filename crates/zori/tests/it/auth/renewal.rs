@@ -39,7 +39,7 @@ fn bearers(model: &ModelServer) -> Vec<String> {
 }
 
 fn stored(world: &TestEnv) -> Value {
-    serde_json::from_str(&world.read(entry(world, "openai"))).unwrap()
+    serde_json::from_str(&world.read(entry(world, "openai"))).expect("what is stored is JSON")
 }
 
 fn refused() -> Reply {

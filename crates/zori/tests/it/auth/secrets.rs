@@ -24,7 +24,7 @@ const STORED: &str = r#"sk+grep/that?"9876543210???"#;
 
 /// Returns how a secret may be written.
 fn forms(secret: &str) -> Vec<(&'static str, String)> {
-    let json = serde_json::to_string(secret).unwrap();
+    let json = serde_json::to_string(secret).expect("a string is JSON");
     let safe = base64url(secret.as_bytes());
     vec![
         ("plain", secret.to_owned()),
@@ -63,14 +63,14 @@ fn clean_output(secrets: &[&str], output: &CommandOutput) {
 fn clean_files(secrets: &[&str], folder: &Path) -> usize {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let mut seen = 0;
-    for entry in entries.map(Result::unwrap) {
+    for entry in entries.flatten() {
         let path = entry.path();
         let own = path.parent().is_some_and(|parent| parent.ends_with("vault"))
             && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("zori."));
-        if entry.file_type().unwrap().is_dir() {
+        if entry.file_type().expect("a file has a type").is_dir() {
             seen += clean_files(secrets, &path);
         } else if !own {
-            clean(secrets, &path.display().to_string(), &fs::read(&path).unwrap());
+            clean(secrets, &path.display().to_string(), &fs::read(&path).expect("a file of ours"));
             seen += 1;
         }
     }
@@ -80,9 +80,9 @@ fn clean_files(secrets: &[&str], folder: &Path) -> usize {
 /// Looks at the arguments of a running process, and at arguments and environment of its children.
 #[track_caller]
 fn clean_process(secrets: &[&str], pid: u32) -> usize {
-    clean(secrets, "our command line", &fs::read(format!("/proc/{pid}/cmdline")).unwrap());
+    clean(secrets, "our command line", &fs::read(format!("/proc/{pid}/cmdline")).expect("it runs"));
     // The guard of the tools is a fork of ourselves: it has our memory, and as little to say.
-    let ours = fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+    let ours = fs::read_link(format!("/proc/{pid}/exe")).expect("it runs");
     let mut children = children(pid);
     children.retain(|child| fs::read_link(format!("/proc/{child}/exe")).is_ok_and(|exe| exe != ours));
     for child in &children {
