@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod permission;
 pub mod provider;
 pub mod render;
+pub mod secret;
 pub mod text;
 pub mod time;
 pub mod tool;

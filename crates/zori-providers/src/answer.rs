@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{Chunk, ChunkStream, Delivery};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, HttpResponse, Transport};
 
@@ -45,7 +46,7 @@ pub(crate) async fn ask<D: Decode + Unpin + Send + 'static>(
     decoder: D,
     delivery: Delivery,
     clock: &Arc<dyn Clock>,
-    secret: &str,
+    secret: Secret,
 ) -> Result<ChunkStream, ProviderFailure> {
     let response = transport.send(request).await.map_err(|f| failure::before_answer(&f))?;
     if !(200..300).contains(&response.status) {

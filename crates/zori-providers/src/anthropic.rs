@@ -16,11 +16,13 @@ use bytes::Bytes;
 use zori_core::BoxFuture;
 use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Provider, Request};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
 use crate::catalog::{self, ProviderFacts};
-use crate::{answer, failure, key};
+use crate::key::Credential;
+use crate::{answer, failure};
 
 /// The provider's name; also marks the blocks that only it understands.
 pub const NAME: &str = "anthropic";
@@ -32,8 +34,8 @@ const VERSION: &str = "2023-06-01";
 pub struct AnthropicOptions {
     /// Where the API is, as [`ProviderFacts::parse_base_url`] returned it.
     pub base_url: String,
-    /// The key; without one every request fails.
-    pub key: Option<String>,
+    /// Who asks; without one every request fails.
+    pub key: Option<Credential>,
     /// Who sends.
     pub transport: Arc<dyn Transport>,
     /// How long each phase of a request may take.
@@ -60,7 +62,7 @@ impl Anthropic {
 
     fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
         let facts = Self::facts();
-        let key = key::usable(self.options.key.as_deref(), facts.key_var)?;
+        let key = Credential::usable(self.options.key.as_ref(), facts.key_var)?;
         let max_tokens = facts.max_tokens(request.model, request.max_tokens);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
         Ok(HttpRequest {
@@ -69,7 +71,7 @@ impl Anthropic {
             headers: vec![
                 ("content-type", "application/json".to_owned()),
                 ("anthropic-version", VERSION.to_owned()),
-                ("x-api-key", key.to_owned()),
+                key.header("x-api-key"),
             ],
             body: Bytes::from(body),
             limits: self.options.limits,
@@ -81,11 +83,11 @@ impl Anthropic {
         let http = self.http_request(request)?;
         let (transport, clock) = (&*self.options.transport, &self.options.clock);
         let decoder = decode::Decoder::default();
-        answer::ask(transport, http, decoder, request.delivery, clock, self.key()).await
+        answer::ask(transport, http, decoder, request.delivery, clock, self.secret()).await
     }
 
-    fn key(&self) -> &str {
-        self.options.key.as_deref().unwrap_or_default()
+    fn secret(&self) -> Secret {
+        self.options.key.as_ref().map(|key| key.secret().clone()).unwrap_or_default()
     }
 }
 
@@ -95,7 +97,7 @@ impl Provider for Anthropic {
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
-        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(self.key(), f)) })
+        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(&self.secret(), f)) })
     }
 }
 

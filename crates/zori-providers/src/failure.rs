@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::secret::Secret;
 use zori_core::text;
 use zori_core::time::Timestamp;
 use zori_core::transport::{ByteStream, HttpResponse, TransportFailure};
@@ -16,10 +17,6 @@ use zori_core::transport::{ByteStream, HttpResponse, TransportFailure};
 const MAX_ERROR_BODY: usize = 64 * 1024;
 /// How much of it is kept in `details`.
 const MAX_DETAILS: usize = 2 * 1024;
-/// The length from which a key is taken for a secret.
-pub(crate) const MIN_SECRET: usize = 8;
-/// What stands where a secret was (DECISIONS 31).
-pub(crate) const REDACTED: &str = "[REDACTED]";
 /// How much of the provider's own sentence is kept in the message.
 const MAX_MESSAGE: usize = 1024;
 
@@ -36,8 +33,11 @@ pub fn from_status(status: u16, body: &[u8]) -> ProviderFailure {
         Some(text) => format!("HTTP {status}: {text}"),
         None => format!("HTTP {status}"),
     };
+    // Google says 400 to a key that is none, and the reason in the details. For us it is what others call 401.
+    let bad_key =
+        status == 400 && error_object(body).is_some_and(|e| e.get().contains("\"API_KEY_INVALID\""));
     let failure = ProviderFailure {
-        status: Some(status),
+        status: Some(if bad_key { 401 } else { status }),
         details: details(body),
         ..ProviderFailure::new(FailureKind::HttpStatus, message)
     };
@@ -113,13 +113,10 @@ pub fn unreadable(message: impl Into<String>, body: &[u8]) -> ProviderFailure {
     ProviderFailure { details: details(body), ..ProviderFailure::new(FailureKind::Parse, message) }
 }
 
-/// Takes a secret out of what a server said, in case it repeats it (PROV-12). What is as short as a word is no
-/// secret but a placeholder for a local server, and taking it out would garble the message.
-pub fn without(secret: &str, mut failure: ProviderFailure) -> ProviderFailure {
-    if secret.len() >= MIN_SECRET {
-        failure.message = failure.message.replace(secret, REDACTED);
-        failure.details = failure.details.map(|text| text.replace(secret, REDACTED));
-    }
+/// Takes a secret out of what a server said, in case it repeats it (PROV-12).
+pub fn without(secret: &Secret, mut failure: ProviderFailure) -> ProviderFailure {
+    failure.message = secret.redact(&failure.message).into_owned();
+    failure.details = failure.details.map(|text| secret.redact(&text).into_owned());
     failure
 }
 
@@ -345,6 +342,15 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_key_at_google() {
+        let reason = r#"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}"#;
+        let body =
+            format!(r#"{{"error":{{"code":400,"message":"API key not valid.","details":[{reason}]}}}}"#);
+        let failure = from_status(400, body.as_bytes());
+        assert_eq!((failure.status, failure.message.as_str()), (Some(401), "HTTP 400: API key not valid."));
+    }
+
+    #[test]
     fn long_bodies_are_bounded() {
         let (_, details) = message(500, &"é".repeat(100_000));
         assert_eq!(details, Some(format!("{} [...]", "é".repeat(1024))));
@@ -408,11 +414,11 @@ mod tests {
     #[test]
     fn secrets_are_taken_out_and_words_are_not() {
         let failure = from_status(401, br#"{"error":{"message":"none of sk-12345678"}}"#);
-        let clean = without("sk-12345678", failure.clone());
+        let clean = without(&"sk-12345678".into(), failure.clone());
         assert_eq!(clean.message, "HTTP 401: none of [REDACTED]");
         assert_eq!(clean.details.as_deref(), Some(r#"{"error":{"message":"none of [REDACTED]"}}"#));
-        assert_eq!(without("none", failure.clone()), failure);
-        assert_eq!(without("", failure.clone()), failure);
+        assert_eq!(without(&"none".into(), failure.clone()), failure);
+        assert_eq!(without(&"".into(), failure.clone()), failure);
     }
 
     #[test]

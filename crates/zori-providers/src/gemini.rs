@@ -17,11 +17,13 @@ use bytes::Bytes;
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Delivery, Provider, Request};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
 use crate::catalog::gemini::FACTS;
-use crate::{answer, failure, key};
+use crate::key::Credential;
+use crate::{answer, failure};
 
 /// The provider's name; also marks the signatures that only it understands.
 pub const NAME: &str = "gemini";
@@ -41,39 +43,6 @@ pub struct GeminiOptions {
     pub clock: Arc<dyn Clock>,
 }
 
-/// What proves who asks. Either goes into a header, never into the URL, which ends up in logs.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Credential {
-    /// A key of the API.
-    Key(String),
-    /// An access token, as `gcloud` prints it.
-    Token(String),
-}
-
-impl Credential {
-    fn secret(&self) -> &str {
-        match self {
-            Self::Key(text) | Self::Token(text) => text,
-        }
-    }
-
-    fn header(&self) -> (&'static str, String) {
-        match self {
-            Self::Key(key) => ("x-goog-api-key", key.clone()),
-            Self::Token(token) => ("authorization", format!("Bearer {token}")),
-        }
-    }
-}
-
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Key(_) => "Key(..)",
-            Self::Token(_) => "Token(..)",
-        })
-    }
-}
-
 /// Google's models.
 pub struct Gemini {
     options: GeminiOptions,
@@ -87,21 +56,16 @@ impl Gemini {
     }
 
     fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
-        let name = match &self.options.credential {
-            Some(Credential::Token(_)) => "the access token",
-            Some(Credential::Key(_)) | None => FACTS.key_var,
-        };
-        let credential = self.options.credential.as_ref();
-        key::usable(credential.map(Credential::secret), name)?;
+        let credential = Credential::usable(self.options.credential.as_ref(), FACTS.key_var)?;
         let max_tokens = FACTS.max_tokens(request.model, request.max_tokens);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
         Ok(HttpRequest {
             method: Method::Post,
             url: self.url(request)?,
-            headers: [("content-type", "application/json".to_owned())]
-                .into_iter()
-                .chain(credential.map(Credential::header))
-                .collect(),
+            headers: vec![
+                ("content-type", "application/json".to_owned()),
+                credential.header("x-goog-api-key"),
+            ],
             body: Bytes::from(body),
             limits: self.options.limits,
             redirects: Redirects::SameOrigin,
@@ -134,8 +98,8 @@ impl Gemini {
         answer::ask(transport, http, decoder, request.delivery, clock, self.secret()).await
     }
 
-    fn secret(&self) -> &str {
-        self.options.credential.as_ref().map_or("", Credential::secret)
+    fn secret(&self) -> Secret {
+        self.options.credential.as_ref().map(|credential| credential.secret().clone()).unwrap_or_default()
     }
 }
 
@@ -145,7 +109,7 @@ impl Provider for Gemini {
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
-        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(self.secret(), f)) })
+        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(&self.secret(), f)) })
     }
 }
 

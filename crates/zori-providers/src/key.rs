@@ -1,15 +1,71 @@
-//! Keys: whether one can go into a header. Where keys come from is the binary's business.
+//! Keys: how one is told to a server, and whether it can go into a header. Where keys come from is the binary's business.
+
+use std::fmt;
 
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::secret::Secret;
+
+/// What proves who asks. Either goes into a header, never into the URL, which ends up in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// A key of the API, sent in the vendor's own header.
+    Key(Secret),
+    /// An access token, sent as a bearer's.
+    Token(Secret),
+}
+
+impl Credential {
+    /// Returns the secret itself.
+    pub fn secret(&self) -> &Secret {
+        match self {
+            Self::Key(secret) | Self::Token(secret) => secret,
+        }
+    }
+
+    /// Returns the header that tells it; a key goes into the one of this name.
+    pub(crate) fn header(&self, key_header: &'static str) -> (&'static str, String) {
+        match self {
+            Self::Key(key) => (key_header, key.reveal().to_owned()),
+            Self::Token(token) => ("authorization", bearer(token.reveal())),
+        }
+    }
+
+    /// Checks that there is one and that it can be sent. `variable` is what the user knows a key by.
+    pub(crate) fn usable<'a>(this: Option<&'a Self>, variable: &str) -> Result<&'a Self, ProviderFailure> {
+        let name = match this {
+            Some(Self::Token(_)) => "the access token",
+            Some(Self::Key(_)) | None => variable,
+        };
+        usable(this.map(Self::secret), name)?;
+        Ok(this.expect("what is not there is not usable"))
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key(..)",
+            Self::Token(_) => "Token(..)",
+        })
+    }
+}
+
+/// Returns the value of the header `authorization`.
+pub(crate) fn bearer(key: &str) -> String {
+    format!("Bearer {key}")
+}
 
 /// Returns the key if it can be sent. `name` is what the user knows it by, usually a variable.
-pub(crate) fn usable<'a>(key: Option<&'a str>, name: &str) -> Result<&'a str, ProviderFailure> {
+pub(crate) fn usable<'a>(key: Option<&'a Secret>, name: &str) -> Result<&'a str, ProviderFailure> {
     let auth = |text: String| Err(ProviderFailure::new(FailureKind::Auth, text));
-    match key {
+    match key.map(Secret::reveal) {
         None => auth(format!("{name} is not set")),
-        Some(key) if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) => {
-            auth(format!("{name} has characters that no key has"))
-        }
+        Some(key) if !fits(key) => auth(format!("{name} has characters that no key has")),
         Some(key) => Ok(key),
     }
+}
+
+/// Returns whether a text can be a key: visible ASCII, and not nothing.
+pub fn fits(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|b| b.is_ascii_graphic())
 }

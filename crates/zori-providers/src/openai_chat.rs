@@ -15,6 +15,7 @@ use bytes::Bytes;
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Provider, Request};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
@@ -33,7 +34,7 @@ pub struct OpenAiChatOptions {
     /// Where the API is, as [`ProviderFacts::parse_base_url`] returned it.
     pub base_url: String,
     /// The key; without one, servers that need it are not asked.
-    pub key: Option<String>,
+    pub key: Option<Secret>,
     /// Who sends.
     pub transport: Arc<dyn Transport>,
     /// How long each phase of a request may take.
@@ -61,8 +62,8 @@ impl OpenAiChat {
         let OpenAiChatOptions { facts, quirks, key, .. } = &self.options;
         let mut headers = vec![("content-type", "application/json".to_owned())];
         if key.is_some() || quirks.key == KeyNeed::Required {
-            let key = key::usable(key.as_deref(), facts.key_var)?;
-            headers.push(("authorization", format!("Bearer {key}")));
+            let key = key::usable(key.as_ref(), facts.key_var)?;
+            headers.push(("authorization", key::bearer(key)));
         }
         headers.extend(quirks.headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
         Ok(headers)
@@ -114,8 +115,8 @@ impl OpenAiChat {
         answer::ask(&**transport, http, decoder, request.delivery, clock, self.key()).await
     }
 
-    fn key(&self) -> &str {
-        self.options.key.as_deref().unwrap_or_default()
+    fn key(&self) -> Secret {
+        self.options.key.clone().unwrap_or_default()
     }
 }
 
@@ -125,7 +126,7 @@ impl Provider for OpenAiChat {
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
-        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(self.key(), f)) })
+        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(&self.key(), f)) })
     }
 }
 

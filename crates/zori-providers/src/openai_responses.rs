@@ -16,6 +16,7 @@ use bytes::Bytes;
 use zori_core::BoxFuture;
 use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Provider, Request};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
@@ -32,7 +33,7 @@ pub struct OpenAiResponsesOptions {
     /// Where the API is, with its version: `https://api.openai.com/v1`.
     pub base_url: String,
     /// The key; without one every request fails.
-    pub key: Option<String>,
+    pub key: Option<Secret>,
     /// Who sends.
     pub transport: Arc<dyn Transport>,
     /// How long each phase of a request may take.
@@ -54,14 +55,14 @@ impl OpenAiResponses {
     }
 
     fn http_request(&self, request: &Request<'_>) -> Result<HttpRequest, ProviderFailure> {
-        let key = key::usable(self.options.key.as_deref(), KEY_VAR)?;
+        let key = key::usable(self.options.key.as_ref(), KEY_VAR)?;
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request);
         Ok(HttpRequest {
             method: Method::Post,
             url: format!("{}/responses", self.options.base_url.trim_end_matches('/')),
             headers: vec![
                 ("content-type", "application/json".to_owned()),
-                ("authorization", format!("Bearer {key}")),
+                ("authorization", key::bearer(key)),
             ],
             body: Bytes::from(body),
             limits: self.options.limits,
@@ -76,8 +77,8 @@ impl OpenAiResponses {
         answer::ask(transport, http, decoder, request.delivery, clock, self.key()).await
     }
 
-    fn key(&self) -> &str {
-        self.options.key.as_deref().unwrap_or_default()
+    fn key(&self) -> Secret {
+        self.options.key.clone().unwrap_or_default()
     }
 }
 
@@ -87,7 +88,7 @@ impl Provider for OpenAiResponses {
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
-        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(self.key(), f)) })
+        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(&self.key(), f)) })
     }
 }
 

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::Chunk;
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{ByteStream, TransportFailure};
 
@@ -33,7 +34,7 @@ pub(crate) struct Reply<D> {
     /// When the last chunk came.
     heard: Duration,
     /// What no failure may repeat.
-    secret: String,
+    secret: Secret,
 }
 
 enum Stage {
@@ -48,7 +49,7 @@ enum Stage {
 }
 
 impl<D: Decode> Reply<D> {
-    pub(crate) fn new(decoder: D, body: ByteStream, clock: Arc<dyn Clock>, secret: String) -> Self {
+    pub(crate) fn new(decoder: D, body: ByteStream, clock: Arc<dyn Clock>, secret: Secret) -> Self {
         let heard = clock.elapsed();
         Self {
             body,

@@ -3,12 +3,14 @@
 //! [`env::TestEnv`] runs the binary in a world of its own, [`server::ModelServer`] plays the model, and
 //! [`anthropic`] writes its replies tersely. A [`output::CommandOutput`] prints everything a user would see, with
 //! what differs from run to run rewritten, so that a test compares one literal. [`pty::Pty`] is for what needs a
-//! terminal. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
+//! terminal, [`authorization::AuthorizationServer`] and [`browser`] for logins. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
 //! test with the output so far.
 //!
 //! Unlike the product's libraries this crate reads the clock and `PATH`: it stands in for the outside.
 
 pub mod anthropic;
+pub mod authorization;
+pub mod browser;
 pub mod env;
 pub mod fixture;
 pub mod gate;

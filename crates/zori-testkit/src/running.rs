@@ -121,6 +121,11 @@ impl Running {
         self.rewrite.apply(&self.stderr.text())
     }
 
+    /// Returns what has arrived on stderr so far, ports and all.
+    pub fn raw_stderr(&self) -> String {
+        self.stderr.text()
+    }
+
     /// Waits until stdout contains the text.
     #[track_caller]
     pub fn wait_for_stdout(&mut self, text: &str) -> &mut Self {

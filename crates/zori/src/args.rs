@@ -63,6 +63,8 @@ pub struct LowArgs {
     pub replay_lenient: bool,
     /// `--keep`.
     pub keep: bool,
+    /// `--with-token`.
+    pub with_token: bool,
     /// Arguments without a flag.
     pub positionals: Vec<String>,
 }

@@ -140,8 +140,13 @@ impl Chat<'_, '_> {
     fn turn(&mut self, text: String) {
         self.network.prompt(&text);
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached) };
-        exec_turn(&mut self.session, prompt, &self.signals);
+        let ended = exec_turn(&mut self.session, prompt, &self.signals);
         self.network.turn_over(self.cx.ui);
+        // One that is missing was told at the start.
+        if ended.refused && matches!(self.settings.choice.key, Ok(Some(_))) {
+            let advice = self.settings.choice.advice(self.cx.profile.name);
+            self.cx.ui.say(&format!("Hint: {advice}"));
+        }
     }
 
     /// Leaves the running session and goes on with another.

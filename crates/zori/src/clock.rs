@@ -34,19 +34,18 @@ pub struct SystemIds;
 
 impl IdSource for SystemIds {
     fn session(&self) -> SessionId {
-        let mut bytes = [0; 16];
-        fill(&mut bytes);
-        uuid_v4(bytes)
+        uuid_v4(random())
     }
 
     fn random(&self) -> u64 {
-        let mut bytes = [0; 8];
-        fill(&mut bytes);
-        u64::from_le_bytes(bytes)
+        u64::from_le_bytes(random())
     }
 }
 
-fn fill(bytes: &mut [u8]) {
-    let got = rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty());
-    assert_eq!(got, Ok(bytes.len()), "the kernel has random numbers");
+/// Returns random bytes, good enough for secrets.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    assert_eq!(got, Ok(N), "the kernel has random numbers");
+    bytes
 }

@@ -1,5 +1,6 @@
 //! What can be run, as a table: help, the reference page and later the manifest walk it.
 
+mod auth;
 mod config;
 mod demo;
 mod exec;
@@ -10,6 +11,8 @@ pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::turn as exec_turn;
 pub(crate) use sessions::latest as latest_session;
 
+use std::time::Duration;
+
 use crate::args::LowArgs;
 use crate::args::flags::{self, Flag};
 use crate::chat;
@@ -19,6 +22,9 @@ use crate::profile::Profile;
 use crate::terminal::Terminal;
 use crate::timeout::Timeout;
 use crate::ui::Ui;
+
+const UTILITY_TIME: Duration = Duration::from_secs(30);
+const LOGIN_TIME: Duration = Duration::from_secs(300);
 
 /// What a command runs in.
 pub struct Cx<'a> {
@@ -52,6 +58,17 @@ pub struct Command {
     pub run: fn(&mut Cx<'_>, &LowArgs) -> Result<Exit, CommandError>,
 }
 
+impl Command {
+    /// Returns how long it may take when nobody says otherwise (DECISIONS 25). A login waits for a person.
+    pub fn time(&self) -> Option<Duration> {
+        match (self.class, self.path) {
+            (Class::Utility, ["auth", "login"]) => Some(LOGIN_TIME),
+            (Class::Utility, _) => Some(UTILITY_TIME),
+            (Class::Agent | Class::Interactive, _) => None,
+        }
+    }
+}
+
 /// An argument without a flag.
 pub struct Positional {
     /// What it is called.
@@ -77,6 +94,7 @@ pub enum Class {
 pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show and resume saved sessions"),
     ("models", "List and show the models there are"),
+    ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find or create the config file"),
 ];
 
@@ -206,6 +224,48 @@ pub const COMMANDS: &[Command] = &[
         class: Class::Utility,
         exits: &[Exit::Success, Exit::Usage, Exit::NotFound, Exit::Timeout],
         run: models::show,
+    },
+    Command {
+        path: &["auth", "login"],
+        about: "Log in to a provider, or store its key, in the system's credential store",
+        after_help: "Examples:\n  zori auth login --provider openrouter\n  \
+                     zori auth login --provider anthropic --with-token < key.txt\n\n\
+                     Without `--with-token` a browser opens. It is given five minutes.",
+        flags: &[flags::WITH_TOKEN],
+        args: &[],
+        class: Class::Utility,
+        exits: &[
+            Exit::Success,
+            Exit::General,
+            Exit::Usage,
+            Exit::Precondition,
+            Exit::AuthRequired,
+            Exit::Timeout,
+            Exit::Unavailable,
+            Exit::Interrupted,
+            Exit::Terminated,
+        ],
+        run: auth::login,
+    },
+    Command {
+        path: &["auth", "logout"],
+        about: "Forget the stored keys and logins",
+        after_help: "`--provider NAME` forgets those of one provider.",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: auth::logout,
+    },
+    Command {
+        path: &["auth", "status"],
+        about: "Show where each provider's key comes from",
+        after_help: "A key in the environment (`env`) wins over one in the credential store (`store`).",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: auth::status,
     },
     Command {
         path: &["config", "path"],

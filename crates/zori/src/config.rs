@@ -9,9 +9,10 @@ use std::path::Path;
 use toml::de::DeTable;
 use toml::{Spanned, Value};
 use zori_core::cost::MicroUsd;
-use zori_providers::catalog::Catalog;
+use zori_providers::catalog::{self, Catalog};
 
 use crate::command_error::{CommandError, ErrorCode};
+use crate::model_choice::is_loopback;
 use crate::profile::Profile;
 
 /// A key of the file.
@@ -43,7 +44,12 @@ pub enum Kind {
     Flag,
     /// Dollars for a million tokens.
     Price,
+    /// Tables of [`LOGIN_KEYS`], by provider.
+    Logins,
 }
+
+/// The keys of `[auth.<provider>]` (AUTH-6).
+pub const LOGIN_KEYS: &[&str] = &["client_id", "authorize_url", "token_url", "scopes"];
 
 const fn key(name: &'static str, kind: Kind, example: &'static str, about: &'static str) -> Key {
     Key { name, kind, example, about }
@@ -103,6 +109,18 @@ pub const KEYS: &[Key] = &[
         Kind::Text,
         "\"http://127.0.0.1:8080/v1\"",
         "Another address for any other server that speaks Chat Completions",
+    ),
+    key(
+        "credential_helper",
+        Kind::Text,
+        "\"my-helper\"",
+        "A program that keeps keys and logins in place of the system's credential store",
+    ),
+    key(
+        "auth",
+        Kind::Logins,
+        "{ openai = { client_id = \"\", authorize_url = \"https://\", token_url = \"https://\", scopes = \"\" } }",
+        "Where to log in with a client id of your own, by provider; also as a section [auth.openai]",
     ),
     key(
         "tool_calls",
@@ -244,6 +262,12 @@ impl Config {
         dollars(self.values.get(key)?)
     }
 
+    /// Returns a setting of a provider's login; blank counts as unset.
+    pub fn login(&self, provider: &str, key: &str) -> Option<&str> {
+        let value = self.values.get("auth")?.get(provider)?.get(key)?.as_str()?.trim();
+        (!value.is_empty()).then_some(value)
+    }
+
     /// Returns true or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.values.get(key)?.as_bool()
@@ -254,7 +278,8 @@ impl Config {
 pub fn template(profile: &Profile) -> String {
     let mut text = format!(
         "# Settings of {}. Every line is a comment that shows the default or an example.\n\
-         # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY).\n",
+         # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY)\n\
+         # or from the credential store (`auth login`).\n",
         profile.name
     );
     for key in KEYS {
@@ -282,6 +307,7 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
         {
             Ok(())
         }
+        (Kind::Logins, value) => logins(value),
         (Kind::Text, _) => wrong("a string"),
         (Kind::Flag, _) => wrong("true or false"),
         (Kind::Number, _) => wrong("a number"),
@@ -295,6 +321,36 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
         )),
         (Kind::Count(min, max), _) => wrong(&format!("a whole number from {min} to {max}")),
     }
+}
+
+/// Checks the tables of logins. Tokens are had over these addresses, so that nobody else may read along.
+fn logins(value: &Value) -> Result<(), String> {
+    let wanted = |what: &str, value: &Value| format!("`{what}` must be a table, not {}", describe(value));
+    for (provider, keys) in value.as_table().ok_or_else(|| wanted("auth", value))? {
+        let name = format!("auth.{provider}");
+        if catalog::provider(provider).is_none() {
+            let near =
+                catalog::nearest_provider(provider).map(|near| format!("; did you mean `auth.{near}`?"));
+            return Err(format!("`{name}` is no provider's{}", near.unwrap_or_default()));
+        }
+        for (key, value) in keys.as_table().ok_or_else(|| wanted(&name, keys))? {
+            if !LOGIN_KEYS.contains(&key.as_str()) {
+                return Err(format!("`{name}` has no key `{key}`; it has {}", LOGIN_KEYS.join(", ")));
+            }
+            let Some(text) = value.as_str() else {
+                return Err(format!("`{name}.{key}` must be a string, not {}", describe(value)));
+            };
+            if key.ends_with("_url") && !text.trim().is_empty() && !is_private(text.trim()) {
+                return Err(format!("`{name}.{key}` must be an https:// address, or one on this machine"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_private(url: &str) -> bool {
+    let visible = url.bytes().all(|b| b.is_ascii_graphic());
+    visible && (url.starts_with("https://") || is_loopback(url))
 }
 
 fn dollars(value: &Value) -> Option<MicroUsd> {
@@ -361,7 +417,7 @@ mod tests {
     #[test]
     fn every_provider_has_its_address() {
         let known = |key: &str| KEYS.iter().any(|known| known.name == key);
-        assert!(zori_providers::catalog::PROVIDERS.iter().all(|facts| known(facts.base_url_key)));
+        assert!(catalog::PROVIDERS.iter().all(|facts| known(facts.base_url_key)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::provider::{Delivery, Provider};
+use zori_core::secret::Secrets;
 use zori_engine::compact::CompactAt;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::PROVIDERS;
@@ -90,6 +91,7 @@ impl Demo {
                 base_url: here.default_base_url.to_owned(),
                 model: MODEL.into(),
                 key: Ok(None),
+                secrets: Secrets::default(),
             },
             system: None,
             guidelines: Vec::new(),

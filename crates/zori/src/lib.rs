@@ -6,6 +6,7 @@
 
 pub mod args;
 mod attachment;
+mod auth;
 mod base;
 pub mod chat;
 mod clock;
@@ -20,6 +21,7 @@ mod model_choice;
 mod network;
 pub mod profile;
 mod prompt;
+mod secrecy;
 mod settings;
 mod signals;
 mod terminal;
@@ -37,6 +39,7 @@ use crate::ui::Ui;
 
 /// Runs the program: argv to profile, flags, command, exit code.
 pub fn main() -> ExitCode {
+    secrecy::keep();
     let mut argv = std::env::args_os();
     let program = argv.next().unwrap_or_default();
     let rest: Vec<_> = argv.collect();
@@ -53,7 +56,7 @@ fn run(profile: &'static profile::Profile, argv: &[std::ffi::OsString], ui: &mut
     let result = match args::parse(profile, argv) {
         Ok(Parsed::Help(text)) => return ui.document(&text),
         Ok(Parsed::Run(command, args)) => {
-            Timeout::start(args.timeout, command.class, profile).and_then(|timeout| {
+            Timeout::start(args.timeout, command.time(), profile).and_then(|timeout| {
                 let mut cx = commands::Cx { profile, terminal, timeout, ui };
                 (command.run)(&mut cx, &args)
             })

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zori_core::cost::Prices;
+use zori_core::secret::{Secret, Secrets};
 use zori_core::transport::Transport;
 use zori_providers::catalog::{self, Api, Origin, PROVIDERS, ProviderFacts};
 use zori_providers::http::roots::Roots;
@@ -15,6 +16,8 @@ use zori_providers::local::{self, Found, Place};
 use zori_providers::quirks::{KeyNeed, ToolStyle};
 
 use crate::args::LowArgs;
+use crate::auth::grant::Kind;
+use crate::auth::{self, Stored};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::config::Config;
 use crate::helper_program;
@@ -30,6 +33,8 @@ pub struct Choice {
     pub model: Arc<str>,
     /// The key, or why there is none.
     pub key: Result<Option<Key>, String>,
+    /// What must not get into files and messages.
+    pub secrets: Secrets,
 }
 
 impl Choice {
@@ -85,34 +90,47 @@ impl Choice {
         }
     }
 
-    /// Returns the secret that must not get into files and messages; empty if there is none.
-    pub fn secret(&self) -> &str {
-        self.key.as_ref().ok().and_then(Option::as_ref).map_or("", Key::secret)
+    /// Says what to do about a key that is refused (DECISIONS 24). `name` is the program's.
+    pub fn advice(&self, name: &str) -> String {
+        let ProviderFacts { name: provider, display, key_var, .. } = self.facts;
+        match &self.key {
+            Ok(Some(Key::Variable(_))) => format!("set {key_var} to a key of {display} that is valid"),
+            Ok(Some(Key::Program(_))) => match *provider {
+                "copilot" => "log in again with `gh auth login`".to_owned(),
+                _ => format!("log in again with `gcloud auth login`, or set {key_var}"),
+            },
+            Ok(Some(Key::Stored(stored))) if stored.grant.kind == Kind::ApiKey => {
+                format!("store another key with `{name} auth login --provider {provider} --with-token`")
+            }
+            Ok(Some(Key::Stored(_))) => {
+                format!("log in again with `{name} auth login --provider {provider}`")
+            }
+            Ok(None) | Err(_) => format!("set {key_var} to your {display} key"),
+        }
     }
 }
 
 fn prices(facts: &ProviderFacts, base_url: &str, model: &str) -> Option<Prices> {
-    let host = base_url.split("://").nth(1).unwrap_or_default();
-    let here = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| host.starts_with(name));
-    if facts.is_local() && !here { facts.model(model)?.prices } else { facts.prices(model) }
+    if facts.is_local() && !is_loopback(base_url) { facts.model(model)?.prices } else { facts.prices(model) }
 }
 
-/// What proves who asks.
-#[derive(Clone)]
+/// Returns whether a URL leads to this machine, and not just looks like it.
+pub fn is_loopback(url: &str) -> bool {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let port =
+        |rest: &str| rest.is_empty() || rest.strip_prefix(':').is_some_and(|n| n.parse::<u16>().is_ok());
+    ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| authority.strip_prefix(host).is_some_and(port))
+}
+
+/// What proves who asks, by where it comes from.
 pub enum Key {
-    /// A key of the API.
-    Api(String),
-    /// An access token that a helper program printed.
-    Token(String),
-}
-
-impl Key {
-    /// Returns the secret itself.
-    pub fn secret(&self) -> &str {
-        match self {
-            Self::Api(text) | Self::Token(text) => text,
-        }
-    }
+    /// A key of the API, from the environment.
+    Variable(Secret),
+    /// An access token that a program of the vendor printed.
+    Program(Secret),
+    /// A key or a login from the credential store.
+    Stored(Box<Stored>),
 }
 
 /// Chooses. What was found without being asked for is said.
@@ -129,9 +147,28 @@ pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Co
         return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty")
             .hint(format!("for example `{}`", facts.default_model)));
     }
-    let choice = Choice { facts, base_url: base_url(facts, config)?, model: model.into(), key: key(facts) };
+    let address = base_url(facts, config)?;
+    let key = key_of(facts, &address, config);
+    let choice = chosen(facts, address, model, key);
     choice.remark(ui);
     Ok(choice)
+}
+
+/// Puts a choice together, with all that is secret about it.
+fn chosen(
+    facts: &'static ProviderFacts,
+    base_url: String,
+    model: &str,
+    key: Result<Option<Key>, String>,
+) -> Choice {
+    let secrets = Secrets::default();
+    PROVIDERS.iter().filter_map(variable).for_each(|key| secrets.add(&key));
+    match &key {
+        Ok(Some(Key::Variable(key) | Key::Program(key))) => secrets.add(key),
+        Ok(Some(Key::Stored(stored))) => stored.grant.tell(&secrets),
+        Ok(None) | Err(_) => {}
+    }
+    Choice { facts, base_url, model: model.into(), key, secrets }
 }
 
 /// What flags and config ask for.
@@ -173,19 +210,31 @@ fn config_provider(config: &Config) -> &str {
 fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Choice, CommandError> {
     let keyed =
         PROVIDERS.iter().find(|facts| facts.api.key_need() == KeyNeed::Required && variable(facts).is_some());
-    let facts = match keyed {
-        Some(facts) => config.catalog.provider(facts.name).unwrap_or(facts),
-        None => match local_servers(config).into_iter().next() {
-            Some(found) => return Ok(use_local(found, config, ui)),
-            None => config.catalog.provider(PROVIDERS[0].name).unwrap_or(&PROVIDERS[0]),
+    let own = |facts: &'static ProviderFacts| config.catalog.provider(facts.name).unwrap_or(facts);
+    let (facts, key, because) = match keyed {
+        Some(facts) => (own(facts), variable(facts).map(Key::Variable), format!("{} is set", facts.key_var)),
+        // A store that fails is told where its key is missed.
+        None => match auth::find_any(config).ok().flatten() {
+            Some((facts, stored)) => {
+                let key = Key::Stored(Box::new(stored));
+                (own(facts), Some(key), "its key is in the credential store".to_owned())
+            }
+            None => match local_servers(config).into_iter().next() {
+                Some(found) => return Ok(use_local(found, config, ui)),
+                None => (own(&PROVIDERS[0]), None, String::new()),
+            },
         },
     };
     let model = model.unwrap_or(facts.default_model);
     if facts.name != PROVIDERS[0].name {
-        let (display, var) = (facts.display, facts.key_var);
-        ui.say(&format!("Using {display} with the model `{model}`, because {var} is set"));
+        ui.say(&format!("Using {} with the model `{model}`, because {because}", facts.display));
     }
-    Ok(Choice { facts, base_url: base_url(facts, config)?, model: model.into(), key: key(facts) })
+    let address = base_url(facts, config)?;
+    let key = match key {
+        Some(known) => Ok(Some(known)),
+        None => key_of(facts, &address, config),
+    };
+    Ok(chosen(facts, address, model, key))
 }
 
 fn use_local(found: Found, config: &Config, ui: &mut Ui) -> Choice {
@@ -196,7 +245,7 @@ fn use_local(found: Found, config: &Config, ui: &mut Ui) -> Choice {
         "Using {} at {base_url} with the model `{model}`: no provider was chosen and no key is set",
         facts.display
     ));
-    Choice { facts, base_url, model: model.into(), key: Ok(None) }
+    chosen(facts, base_url, &model, Ok(None))
 }
 
 /// Looks for servers on this machine, where they usually are or where their settings say. Takes 300 ms at most.
@@ -220,7 +269,8 @@ fn configured_port(facts: &ProviderFacts, config: &Config) -> Option<u16> {
     url.strip_prefix("http://127.0.0.1:")?.split('/').next()?.parse().ok()
 }
 
-fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, CommandError> {
+/// Returns a provider's address: variable, then config, then the vendor's (PROV-3).
+pub fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, CommandError> {
     let variable = std::env::var(facts.base_url_var).ok();
     let given = [variable.as_deref(), config.text(facts.base_url_key)]
         .into_iter()
@@ -234,14 +284,25 @@ fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, CommandErr
     }
 }
 
-fn variable(facts: &ProviderFacts) -> Option<String> {
-    std::env::var(facts.key_var).ok().filter(|key| !key.trim().is_empty())
+/// Returns the key that the environment has.
+pub fn variable(facts: &ProviderFacts) -> Option<Secret> {
+    std::env::var(facts.key_var).ok().filter(|key| !key.trim().is_empty()).map(Secret::from)
 }
 
-/// Finds the key. Helper programs are asked only where no variable has one, and only for the provider in use.
-fn key(facts: &ProviderFacts) -> Result<Option<Key>, String> {
+/// Finds the key: environment, store (AUTH-4), the vendor's program. Each is asked only where those before have none,
+/// and only for the provider in use.
+fn key_of(facts: &ProviderFacts, base_url: &str, config: &Config) -> Result<Option<Key>, String> {
     if let Some(key) = variable(facts) {
-        return Ok(Some(Key::Api(key)));
+        return Ok(Some(Key::Variable(key)));
+    }
+    let mut why = format!("{} is not set", facts.key_var);
+    // A server on this machine wants none, and a locked store would ask the user for nothing.
+    if facts.api.key_need() == KeyNeed::Required || !is_loopback(base_url) {
+        match auth::find(facts, config) {
+            Ok(Some(stored)) => return Ok(Some(Key::Stored(Box::new(stored)))),
+            Ok(None) => {}
+            Err(failure) => why = format!("{why}, and {failure}"),
+        }
     }
     let programs: &[&[&str]] = match facts.name {
         "gemini" => &[
@@ -251,10 +312,9 @@ fn key(facts: &ProviderFacts) -> Result<Option<Key>, String> {
         "copilot" => &[&["gh", "auth", "token"]],
         _ => &[],
     };
-    let mut why = format!("{} is not set", facts.key_var);
     for program in programs {
         match helper_program::ask(program) {
-            Ok(token) => return Ok(Some(Key::Token(token))),
+            Ok(token) => return Ok(Some(Key::Program(token))),
             Err(error) => why = format!("{} is not set, and {error}", facts.key_var),
         }
     }

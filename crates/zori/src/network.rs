@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zori_core::transport::Transport;
-use zori_providers::catalog::PROVIDERS;
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::recording::player::{Departure, Folders, Player, Strictness};
@@ -41,6 +40,8 @@ pub enum Tape {
 pub struct Network {
     /// Who sends.
     pub transport: Arc<dyn Transport>,
+    /// Who sends what is nobody's business but ours: logins are renewed here, past the recorder.
+    pub private: Arc<dyn Transport>,
     end: End,
 }
 
@@ -55,16 +56,19 @@ impl Network {
     /// Opens it. The file of a recording is made here, so nothing that could be refused may come after this.
     pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, CommandError> {
         Ok(match &settings.tape {
-            Tape::None => Self { transport: http()?, end: End::Live },
+            Tape::None => {
+                let transport = http()?;
+                Self { private: transport.clone(), transport, end: End::Live }
+            }
             Tape::Record(path) => {
                 let inner = http()?;
                 let recorder = Arc::new(recorder(cx, settings, path)?);
-                let transport = Arc::new(RecordingTransport::new(inner, recorder.clone()));
-                Self { transport, end: End::Recorded(recorder, path.clone()) }
+                let transport = Arc::new(RecordingTransport::new(inner.clone(), recorder.clone()));
+                Self { transport, private: inner, end: End::Recorded(recorder, path.clone()) }
             }
             Tape::Replay(traffic, folders, strictness) => {
                 let player = Arc::new(Player::new(traffic.clone(), folders.clone(), *strictness));
-                Self { transport: player.clone(), end: End::Replayed(player) }
+                Self { transport: player.clone(), private: player.clone(), end: End::Replayed(player) }
             }
         })
     }
@@ -123,7 +127,7 @@ impl Network {
 }
 
 /// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
-fn http() -> Result<Arc<dyn Transport>, CommandError> {
+pub fn http() -> Result<Arc<dyn Transport>, CommandError> {
     let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
         None => Roots::embedded(),
         Some(path) => {
@@ -157,10 +161,11 @@ fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, C
             tool_style: settings.tool_calls,
         },
     };
-    // Not the key in use alone: whatever a tool prints may hold another one.
-    let keys: Vec<String> = PROVIDERS.iter().filter_map(|facts| std::env::var(facts.key_var).ok()).collect();
-    let password = password(&choice.base_url);
-    let secrets = Secrets::new(keys.iter().map(String::as_str).chain([choice.secret()]).chain(password));
+    // A password in the address is one more.
+    if let Some(password) = password(&choice.base_url) {
+        choice.secrets.add(&password.into());
+    }
+    let secrets = Secrets::new(&choice.secrets);
     let failed = |error: std::io::Error| {
         CommandError::new(
             ErrorCode::RecordingUnusable,

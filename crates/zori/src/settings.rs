@@ -8,6 +8,7 @@ use std::time::Duration;
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
+use zori_core::secret::Secrets;
 use zori_engine::compact::CompactAt;
 use zori_engine::context::Window;
 use zori_engine::limits::{Limits, Unpriced};
@@ -212,7 +213,8 @@ impl Settings {
         let why = self.choice.key.as_ref().err()?;
         Some(
             CommandError::new(ErrorCode::AuthRequired, why)
-                .hint(format!("set {} to your {} key", self.choice.facts.key_var, self.choice.facts.display))
+                .hint(self.choice.advice(name))
+                .hint(format!("or store it: `{name} auth login --provider {} --with-token`", self.choice.facts.name))
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
                 .hint(format!("`{name} demo` shows what this program does without a key")),
         )
@@ -226,7 +228,8 @@ fn replayed(start: &Start) -> Result<Choice, CommandError> {
         facts,
         base_url: start.base_url.clone(),
         model: start.model.as_str().into(),
-        key: Ok(Some(Key::Api("replay".to_owned()))),
+        key: Ok(Some(Key::Variable("replay".into()))),
+        secrets: Secrets::default(),
     })
 }
 

@@ -8,13 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::command_error::{CommandError, ErrorCode};
-use crate::commands::Class;
 use crate::profile::Profile;
 use crate::signals::Deadline;
 use crate::ui::Ui;
 
-/// What a utility command may take when nobody says otherwise.
-const UTILITY: Duration = Duration::from_secs(30);
 /// So long a turn may take to end cleanly; a command that does not want to go is killed after two seconds.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long the last line may take to be written.
@@ -49,13 +46,13 @@ pub struct Timeout {
 }
 
 impl Timeout {
-    /// Starts the clock; `None` where the command may take as long as it likes. `asked` is what `--timeout` says.
+    /// Starts the clock; `None` where the command may take as long as it likes. `asked` is what `--timeout` says,
+    /// `default` what holds without it.
     pub fn start(
         asked: Option<Option<Duration>>,
-        class: Class,
+        default: Option<Duration>,
         profile: &'static Profile,
     ) -> Result<Option<Self>, CommandError> {
-        let default = (class == Class::Utility).then_some(UTILITY);
         let Some(time) = asked.unwrap_or(default) else { return Ok(None) };
         let turns = Arc::new(Mutex::new(None));
         let clock = turns.clone();

@@ -13,21 +13,25 @@ use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
+use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
-use zori_core::transport::Limits;
+use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
-use zori_providers::catalog::{Api, PROVIDERS};
-use zori_providers::gemini::{Credential, Gemini, GeminiOptions};
+use zori_providers::catalog::{Api, PROVIDERS, ProviderFacts};
+use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
-use zori_providers::quirks::Quirks;
+use zori_providers::quirks::{Quirks, ToolStyle};
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
 
+use crate::auth::grant::Kind;
+use crate::auth::renewing::{self, Renewing};
 use crate::clock::{SystemClock, SystemIds};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -79,7 +83,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
     let log = |id: &SessionId, lock| {
         let new = NewSession { root: settings.root.as_path().into(), parent: None };
         let writer = sessions.writer(id, new, settings.durability, lock);
-        boxed(writer.without_secret(settings.choice.secret()))
+        boxed(writer.without_secrets(settings.choice.secrets.clone()))
     };
     let Some(id) = named else {
         let id = SystemIds.session();
@@ -136,35 +140,64 @@ fn left_out(id: &SessionId, records: u64) -> Option<String> {
 
 /// Returns the model that was chosen.
 pub fn provider(settings: &Settings, network: &Network) -> Arc<dyn Provider> {
-    let Choice { facts, base_url, key, .. } = &settings.choice;
-    let (facts, base_url) = (*facts, base_url.clone());
+    let Choice { facts, base_url, key, secrets, .. } = &settings.choice;
+    let (transport, clock) = (network.transport.clone(), Arc::new(SystemClock::new()));
+    let tool_style = settings.tool_style(&settings.choice.model);
+    let access = Access { facts, base_url: base_url.clone(), transport, clock, tool_style };
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
-    let key = key.as_ref().ok().cloned().flatten();
-    let secret = key.as_ref().map(|key| key.secret().to_owned());
-    let transport = network.transport.clone();
-    let (limits, clock) = (Limits::DEFAULT, Arc::new(SystemClock::new()));
-    match facts.api {
-        Api::Anthropic => {
-            let key = secret;
-            Arc::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
-        }
-        Api::OpenAiChat(quirks) => {
-            let (quirks, key) =
-                (Quirks { tools: settings.tool_style(&settings.choice.model), ..*quirks }, secret);
-            let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
-            Arc::new(OpenAiChat::new(options))
-        }
-        Api::OpenAiResponses => {
-            let key = secret;
-            let options = OpenAiResponsesOptions { base_url, key, transport, limits, clock };
-            Arc::new(OpenAiResponses::new(options))
-        }
-        Api::Gemini => {
-            let credential = key.map(|key| match key {
-                Key::Api(key) => Credential::Key(key),
-                Key::Token(token) => Credential::Token(token),
-            });
-            Arc::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
+    match key.as_ref().ok().and_then(Option::as_ref) {
+        None => access.provider(None),
+        Some(Key::Variable(key)) => access.provider(Some(Credential::Key(key.clone()))),
+        Some(Key::Program(token)) => access.provider(Some(Credential::Token(token.clone()))),
+        Some(Key::Stored(stored)) => match stored.grant.kind {
+            Kind::ApiKey => access.provider(Some(Credential::Key(stored.grant.access.clone()))),
+            Kind::OAuth => Arc::new(Renewing::new(renewing::Parts {
+                name: facts.name,
+                grant: stored.grant.clone(),
+                renewal: stored.renewal.clone(),
+                transport: network.private.clone(),
+                clock: access.clock.clone(),
+                secrets: secrets.clone(),
+                make: Box::new(move |token| access.provider(Some(Credential::Token(token)))),
+            })),
+        },
+    }
+}
+
+/// What a provider is made from, but for the key.
+struct Access {
+    facts: &'static ProviderFacts,
+    base_url: String,
+    transport: Arc<dyn Transport>,
+    clock: Arc<dyn Clock>,
+    tool_style: ToolStyle,
+}
+
+impl Access {
+    fn provider(&self, credential: Option<Credential>) -> Arc<dyn Provider> {
+        let (facts, base_url, limits) = (self.facts, self.base_url.clone(), Limits::DEFAULT);
+        let (transport, clock) = (self.transport.clone(), self.clock.clone());
+        // Bearers all, to those who know no other header.
+        let bearer = |credential: Option<Credential>| credential.map(|key| key.secret().clone());
+        match facts.api {
+            Api::Anthropic => {
+                let key = credential;
+                Arc::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
+            }
+            Api::OpenAiChat(quirks) => {
+                let quirks = Quirks { tools: self.tool_style, ..*quirks };
+                let key = bearer(credential);
+                let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
+                Arc::new(OpenAiChat::new(options))
+            }
+            Api::OpenAiResponses => {
+                let key = bearer(credential);
+                let options = OpenAiResponsesOptions { base_url, key, transport, limits, clock };
+                Arc::new(OpenAiResponses::new(options))
+            }
+            Api::Gemini => {
+                Arc::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use zori::args::flags::{Flag, GLOBAL};
 use zori::commands::{COMMANDS, Command};
 use zori::config::own_models::MODEL_KEYS;
-use zori::config::{KEYS, Key, Kind};
+use zori::config::{KEYS, Key, Kind, LOGIN_KEYS};
 use zori::exit::Exit;
 
 use super::cell;
@@ -105,5 +105,9 @@ fn value(kind: Kind) -> String {
         Kind::Price => "dollars for a million tokens".to_owned(),
         Kind::Money => "an amount of dollars".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
+        Kind::Logins => {
+            let keys: Vec<_> = LOGIN_KEYS.iter().map(|key| format!("`{key}`")).collect();
+            format!("tables of {}", keys.join(", "))
+        }
     }
 }

@@ -59,7 +59,14 @@ fn conversation(dice: &mut Dice) -> History {
                 let ok = dice.below(5) > 0;
                 let envelope = raw(&format!("{{\"ok\":{ok},\"data\":{:?}}}", dice.text())).into();
                 let text = (dice.below(4) == 0).then(|| dice.text().into());
-                results.push(Block::ToolResult(ToolResult { call: id, name, ok, envelope, text, images: Vec::new() }));
+                results.push(Block::ToolResult(ToolResult {
+                    call: id,
+                    name,
+                    ok,
+                    envelope,
+                    text,
+                    images: Vec::new(),
+                }));
             }
             history.push(Arc::new(Message { role: Role::Assistant, blocks }));
             history.push_user(results);

@@ -2,9 +2,8 @@
 //! one as a secret is equal to anything.
 
 use serde_json::Value;
+use zori_core::secret::REDACTED;
 use zori_core::text;
-
-use crate::failure::REDACTED;
 
 /// So much of a text is shown before the place where it differs, and so much in all.
 const BEFORE: usize = 20;

@@ -9,6 +9,7 @@ use zori_core::provider::{Delivery, Provider, Request};
 use zori_core::tool::ToolSpec;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::key::Credential;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
 use crate::ask::{StoppedClock, anthropic, ask, fixture, streams};
@@ -203,7 +204,7 @@ async fn without_a_usable_key_nothing_is_sent() {
         let transport = Arc::new(ReplayTransport::default());
         let provider = Anthropic::new(AnthropicOptions {
             base_url: "http://api.test".to_owned(),
-            key: key.map(str::to_owned),
+            key: key.map(|key| Credential::Key(key.into())),
             transport: transport.clone(),
             limits: Limits::DEFAULT,
             clock: Arc::new(StoppedClock),

@@ -6,6 +6,7 @@ use zori_core::provider::Delivery;
 use zori_core::time::Clock;
 use zori_core::transport::{Limits, TransportFailure};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::key::Credential;
 use zori_providers::replay::{Ending, Exchange, ReplayTransport};
 
 use crate::ask::{StoppedClock, ask, fixture, reply, reply_as};
@@ -219,7 +220,7 @@ async fn oddities_that_are_none() {
 async fn endless(clock: Arc<dyn Clock>, start: &'static str, again: String) -> String {
     let provider = Anthropic::new(AnthropicOptions {
         base_url: "http://api.test".to_owned(),
-        key: Some("k".to_owned()),
+        key: Some(Credential::Key("k".into())),
         transport: Arc::new(Endless { start, again }),
         limits: Limits::DEFAULT,
         clock,

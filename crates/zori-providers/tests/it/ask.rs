@@ -12,6 +12,7 @@ use zori_core::provider::{Chunk, ChunkStream, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
 use zori_core::transport::{Limits, Transport};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::key::Credential;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
 /// A clock that stands still.
@@ -50,7 +51,7 @@ pub fn streams(folder: &str) -> Vec<String> {
 pub fn anthropic(transport: Arc<dyn Transport>) -> Anthropic {
     Anthropic::new(AnthropicOptions {
         base_url: "http://api.test".to_owned(),
-        key: Some("sk-test-key".to_owned()),
+        key: Some(Credential::Key("sk-test-key".into())),
         transport,
         limits: Limits::DEFAULT,
         clock: Arc::new(StoppedClock),

@@ -19,7 +19,7 @@ pub fn chat(name: &str, tools: ToolStyle, transport: Arc<dyn Transport>) -> Open
         facts,
         quirks: Quirks { tools, ..*quirks },
         base_url: "http://api.test/v1".to_owned(),
-        key: Some("sk-test-key".to_owned()),
+        key: Some("sk-test-key".into()),
         transport,
         limits: Limits::DEFAULT,
         clock: Arc::new(StoppedClock),

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
 use zori_core::provider::{Delivery, Provider, Request};
+use zori_core::secret::Secret;
 use zori_core::tool::ToolSpec;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects};
 use zori_providers::catalog;
@@ -181,7 +182,7 @@ async fn keys_are_sent_where_there_are_any_and_asked_for_where_they_are_needed()
             facts: catalog::provider(name).expect("the catalogue lists it"),
             quirks,
             base_url: "http://api.test/v1/".to_owned(),
-            key: key.map(str::to_owned),
+            key: key.map(Secret::from),
             transport: transport.clone(),
             limits: Limits::DEFAULT,
             clock: Arc::new(StoppedClock),

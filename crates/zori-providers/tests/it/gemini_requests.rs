@@ -5,7 +5,8 @@ use std::sync::Arc;
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
 use zori_core::transport::{Limits, Method, Redirects};
-use zori_providers::gemini::{Credential, Gemini, GeminiOptions};
+use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::key::Credential;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
 use crate::ask::{StoppedClock, ask, fixture, streams};
@@ -105,7 +106,7 @@ fn gemini(credential: Option<Credential>, transport: Arc<ReplayTransport>) -> Ge
 
 #[tokio::test]
 async fn a_token_is_a_bearer() {
-    let credential = Credential::Token("ya29.test-token".to_owned());
+    let credential = Credential::Token("ya29.test-token".into());
     assert_eq!(format!("{credential:?}"), "Token(..)");
     let refused =
         Exchange::new(401, "application/json", r#"{"error":{"message":"ya29.test-token expired"}}"#);
@@ -126,13 +127,10 @@ async fn without_a_usable_credential_nothing_is_sent() {
     for (credential, message) in [
         (None, "refused auth: GEMINI_API_KEY is not set"),
         (
-            Some(Credential::Key("two\nlines".to_owned())),
+            Some(Credential::Key("two\nlines".into())),
             "refused auth: GEMINI_API_KEY has characters that no key has",
         ),
-        (
-            Some(Credential::Token(String::new())),
-            "refused auth: the access token has characters that no key has",
-        ),
+        (Some(Credential::Token("".into())), "refused auth: the access token has characters that no key has"),
     ] {
         let transport = Arc::new(ReplayTransport::default());
         assert_eq!(ask(&gemini(credential, transport.clone()), Delivery::Streamed).await, message);
@@ -144,7 +142,7 @@ async fn without_a_usable_credential_nothing_is_sent() {
 async fn a_model_that_would_leave_its_place_in_the_path_is_refused() {
     for model in ["../../evil", "a/b", "m?key=1", "m#x", "", ".", "m%2e", "models/"] {
         let transport = Arc::new(ReplayTransport::default());
-        let provider = gemini(Some(Credential::Key("k".to_owned())), transport.clone());
+        let provider = gemini(Some(Credential::Key("k".into())), transport.clone());
         let conversation = Conversation::plain("unused", "hi");
         let request = zori_core::provider::Request {
             model,

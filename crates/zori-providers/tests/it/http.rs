@@ -10,6 +10,7 @@ use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport, Tr
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_providers::key::Credential;
 
 use crate::ask::{StoppedClock, ask, fixture};
 use crate::loopback::{Answer, Loopback, response};
@@ -87,7 +88,7 @@ async fn one_connection_serves_a_whole_turn() {
     let server = Loopback::start(vec![Answer::InParts(chunked, "0\r\n\r\n".to_owned()); 20]).await;
     let provider = Anthropic::new(AnthropicOptions {
         base_url: server.url.clone(),
-        key: Some("k".to_owned()),
+        key: Some(Credential::Key("k".into())),
         transport: Arc::new(transport()),
         limits: Limits::DEFAULT,
         clock: Arc::new(StoppedClock),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
+use zori_core::secret::Secret;
 use zori_core::transport::{Limits, Method, Redirects};
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
 use zori_providers::replay::ReplayTransport;
@@ -85,7 +86,7 @@ async fn without_a_usable_key_nothing_is_sent() {
         let transport = Arc::new(ReplayTransport::default());
         let provider = OpenAiResponses::new(OpenAiResponsesOptions {
             base_url: "http://api.test".to_owned(),
-            key: key.map(str::to_owned),
+            key: key.map(Secret::from),
             transport: transport.clone(),
             limits: Limits::DEFAULT,
             clock: Arc::new(StoppedClock),

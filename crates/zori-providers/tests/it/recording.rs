@@ -68,7 +68,7 @@ fn start() -> Start {
 
 /// A transport that answers so, with a recorder before it.
 fn recorded(tape: &Tape, exchanges: Vec<Exchange>) -> (Arc<RecordingTransport>, Arc<Recorder>) {
-    let secrets = Secrets::new(["sk-test-key"]);
+    let secrets = Secrets::new(&["sk-test-key"].into_iter().collect());
     let recorder = Recorder::start(Box::new(tape.clone()), &start(), secrets, Arc::new(StoppedClock));
     let recorder = Arc::new(recorder.expect("the first line fits"));
     let inner = Arc::new(ReplayTransport::new(exchanges));
@@ -269,7 +269,12 @@ async fn a_full_disk_is_told_once() {
         Recording::parse(&tape.text()).unwrap();
     }
     let tape = Tape(Arc::default(), 10);
-    let none = Recorder::start(Box::new(tape), &start(), Secrets::new([]), Arc::new(StoppedClock));
+    let none = Recorder::start(
+        Box::new(tape),
+        &start(),
+        Secrets::new(&[].into_iter().collect()),
+        Arc::new(StoppedClock),
+    );
     assert_eq!(none.err().map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
 }
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use zori_core::provider::{Delivery, Provider};
+use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{Limits, Transport};
-use zori_providers::gemini::{Credential, Gemini, GeminiOptions};
+use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::key::Credential;
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
 use zori_providers::replay::{Exchange, ReplayTransport};
 
@@ -30,7 +32,7 @@ impl Vendor {
     /// Returns the provider on this transport.
     pub fn provider_at(self, transport: Arc<dyn Transport>, clock: Arc<dyn Clock>) -> Box<dyn Provider> {
         let base_url = "http://api.test/v1".to_owned();
-        let key = "sk-test-key".to_owned();
+        let key = Secret::from("sk-test-key");
         let limits = Limits::DEFAULT;
         match self {
             Self::Anthropic => Box::new(anthropic(transport)),

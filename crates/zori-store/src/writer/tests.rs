@@ -10,6 +10,7 @@ use zori_core::image::Image;
 use zori_core::log::Log;
 use zori_core::message::Block;
 use zori_core::provider::StopReason;
+use zori_core::secret::Secrets;
 use zori_core::tool::{Effect, ToolOutput};
 
 use super::medium::{Medium, Opened};
@@ -437,12 +438,18 @@ fn a_rewritten_file_is_appended_to() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
+fn knowing(secret: &str) -> Secrets {
+    let secrets = Secrets::default();
+    secrets.add(&secret.into());
+    secrets
+}
+
 /// CFG-4: in whatever record it turns up, and nothing else of it changes.
 #[test]
 fn a_secret_stays_out_of_the_file() {
     let temp = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(temp.path());
-    let mut log = writer(&dir, Durability::Process).without_secret("key-\"12345");
+    let mut log = writer(&dir, Durability::Process).without_secrets(knowing("key-\"12345"));
     log.append(&prompt("is key-\"12345 right?")).unwrap();
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("is [REDACTED] right?")]));
 }
@@ -451,7 +458,7 @@ fn a_secret_stays_out_of_the_file() {
 fn a_word_too_short_to_be_a_secret_is_none() {
     let temp = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(temp.path());
-    let mut log = writer(&dir, Durability::Process).without_secret("user");
+    let mut log = writer(&dir, Durability::Process).without_secrets(knowing("user"));
     log.append(&prompt("hi")).unwrap();
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("hi")]));
 }

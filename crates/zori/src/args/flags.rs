@@ -84,6 +84,13 @@ pub const KEEP: Flag = flag("keep", None, "Keep the scratch folder and say where
     Ok(())
 });
 
+/// `--with-token`, for the login.
+pub const WITH_TOKEN: Flag =
+    flag("with-token", None, "Read a key from standard input instead of opening a browser", |args, _| {
+        args.with_token = true;
+        Ok(())
+    });
+
 /// The flags every command takes, before and after its name (CLI-1).
 pub const GLOBAL: &[Flag] = &[
     Flag {

@@ -24,7 +24,7 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     let network = Network::open(cx, &settings)?;
     let mut session =
         Session::start(cx, &settings, &network, demo.provider(), Saved::nowhere(), Spent::NOTHING)?;
-    let exit = exec::turn(&mut session, demo.prompt().into(), &signals);
+    let exit = exec::turn(&mut session, demo.prompt().into(), &signals).exit;
     signals.leave();
     let closed = session.finish(cx.ui);
     match args.keep {

@@ -2,7 +2,9 @@
 
 use tokio::sync::mpsc;
 use zori_core::cost::Spent;
+use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::input::Prompt;
+use zori_core::outcome::Outcome;
 
 use super::Cx;
 use crate::args::LowArgs;
@@ -49,18 +51,22 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
     let mut session = Session::start(cx, &settings, &network, provider, saved, Spent::NOTHING)?;
-    let mut exit = Exit::Success;
+    let (mut exit, mut refused) = (Exit::Success, false);
     for prompt in prompts {
         network.prompt(&prompt);
         let prompt = Prompt { text: prompt, images: std::mem::take(&mut images) };
         let ended = turn(&mut session, prompt, &signals);
-        exit = if ended == Exit::Success { exit } else { ended };
+        exit = if ended.exit == Exit::Success { exit } else { ended.exit };
+        refused |= ended.refused;
         if !network.turn_over(cx.ui) || signals.ending().is_some() {
             break;
         }
     }
     signals.leave();
     let closed = session.finish(cx.ui);
+    if refused {
+        cx.ui.say(&format!("Hint: {}", settings.choice.advice(cx.profile.name)));
+    }
     let replayed = network.close(cx.ui);
     signals.die_of_hangup();
     // A reader that went away after the turn was over has got everything (DECISIONS 24).
@@ -84,11 +90,25 @@ pub fn compact(session: &mut Session, focus: Option<&str>, signals: &Signals) {
     drop(listening);
 }
 
+/// How a turn ended.
+pub struct Ended {
+    /// The exit code it would lead to.
+    pub exit: Exit,
+    /// Whether it ended because the provider did not take the key.
+    pub refused: bool,
+}
+
 /// Runs a turn that signals can cancel.
-pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Exit {
+pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Ended {
     let (sender, mut inputs) = mpsc::channel(16);
     let listening = signals.listen(sender);
     let (summary, _) = session.runtime.block_on(session.engine.turn(prompt, &mut inputs));
     drop(listening);
-    Exit::of(&summary.outcome, summary.effects)
+    let refused = |failure: &ProviderFailure| {
+        failure.status == Some(401) || (failure.status.is_none() && failure.kind == FailureKind::Auth)
+    };
+    Ended {
+        exit: Exit::of(&summary.outcome, summary.effects),
+        refused: matches!(&summary.outcome, Outcome::Failed(failure) if refused(failure)),
+    }
 }

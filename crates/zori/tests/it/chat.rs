@@ -162,6 +162,7 @@ fn without_a_key() {
     Model: claude-haiku-4-5
     Error: ANTHROPIC_API_KEY is not set
     Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: or store it: `zori auth login --provider anthropic --with-token`
     Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zori demo` shows what this program does without a key
     you> hi

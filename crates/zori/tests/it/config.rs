@@ -49,7 +49,8 @@ fn init_writes_every_key_as_a_comment() {
     ");
     insta::assert_snapshot!(world.read(world.base().join("config.toml")), @r#"
     # Settings of zori. Every line is a comment that shows the default or an example.
-    # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY).
+    # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY)
+    # or from the credential store (`auth login`).
 
     # Who serves the model.
     # provider = "anthropic"
@@ -104,6 +105,12 @@ fn init_writes_every_key_as_a_comment() {
 
     # Another address for any other server that speaks Chat Completions.
     # compat_base_url = "http://127.0.0.1:8080/v1"
+
+    # A program that keeps keys and logins in place of the system's credential store.
+    # credential_helper = "my-helper"
+
+    # Where to log in with a client id of your own, by provider; also as a section [auth.openai].
+    # auth = { openai = { client_id = "", authorize_url = "https://", token_url = "https://", scopes = "" } }
 
     # How tools are offered over Chat Completions; prose: in the text, for models that know no others.
     # tool_calls = "prose"

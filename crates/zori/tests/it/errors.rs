@@ -45,6 +45,7 @@ fn a_key_that_is_refused() {
     ------- stderr -------
     Error [http_status]: HTTP 401: invalid x-api-key
       Details: {"error":{"message":"invalid x-api-key","type":"authentication_error"},"type":"error"}
+    Hint: set ANTHROPIC_API_KEY to a key of Anthropic that is valid
     [exit status: 8]
     "#);
 }
@@ -213,6 +214,7 @@ fn no_key() {
     ------- stderr -------
     Error: ANTHROPIC_API_KEY is not set
     Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: or store it: `zori auth login --provider anthropic --with-token`
     Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zori demo` shows what this program does without a key
     [exit status: 8]
@@ -229,6 +231,7 @@ fn a_key_that_cannot_be_one() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r"
     ------- stderr -------
     Error [auth]: ANTHROPIC_API_KEY has characters that no key has
+    Hint: set ANTHROPIC_API_KEY to a key of Anthropic that is valid
     [exit status: 8]
     ");
     assert_eq!(server.count(), 0);
@@ -249,6 +252,7 @@ fn a_failure_after_a_tool() {
     ⚙ Running write... Done. (X.XXs)
     Error [http_status]: HTTP 401: expired
       Details: {"error":{"message":"expired","type":"authentication_error"},"type":"error"}
+    Hint: set ANTHROPIC_API_KEY to a key of Anthropic that is valid
     [exit status: 3]
     "#);
     let after_reading = vec![

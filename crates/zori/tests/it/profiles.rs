@@ -191,6 +191,7 @@ fn a_missing_key_does_not_end_the_chat() {
     Model: claude-haiku-4-5
     Error: ANTHROPIC_API_KEY is not set
     Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: or store it: `zdx auth login --provider anthropic --with-token`
     Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zdx demo` shows what this program does without a key
     you> Error [auth]: ANTHROPIC_API_KEY is not set

@@ -19,6 +19,7 @@ fn help() {
       demo      Watch a scripted model edit and test a small program; needs no key
       sessions  List, show and resume saved sessions
       models    List and show the models there are
+      auth      Log in, log out, and see where keys come from
       config    Find or create the config file
 
     Options:
@@ -57,6 +58,7 @@ fn all_of_the_help() {
       demo      Watch a scripted model edit and test a small program; needs no key
       sessions  List, show and resume saved sessions
       models    List and show the models there are
+      auth      Log in, log out, and see where keys come from
       config    Find or create the config file
 
     Options:

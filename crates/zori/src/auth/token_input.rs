@@ -1,0 +1,101 @@
+//! A key from standard input: one line, not echoed at a terminal, and checked before it is stored (AUTH-2).
+
+use std::io::{BufRead, Read, Write, stdin};
+
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use zori_core::secret::Secret;
+use zori_providers::key::fits;
+
+use crate::command_error::{CommandError, ErrorCode};
+use crate::signals::Signals;
+use crate::ui::Ui;
+
+/// More than any key has.
+const MAX_LEN: u64 = 16 * 1024;
+
+/// Reads the key. `whose` is what the user knows the provider by.
+pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Result<Secret, CommandError> {
+    let mut text = String::new();
+    let read = if terminal {
+        let _restored = signals.while_editing(give_up);
+        ui.raw(&format!("Key of {whose} (it is not shown): "));
+        hide_typing();
+        let read = stdin().lock().take(MAX_LEN + 1).read_line(&mut text);
+        show_typing();
+        // The line end that was typed was not shown either.
+        ui.raw("\n");
+        read
+    } else {
+        stdin().lock().take(MAX_LEN + 1).read_to_string(&mut text)
+    };
+    let key = Secret::from(text);
+    match read {
+        Ok(_) => check(&key),
+        Err(error) => Err(CommandError::new(ErrorCode::TokenInvalid, format!("no key can be read: {error}"))),
+    }
+}
+
+/// Checks what was read, without ever repeating it.
+fn check(read: &Secret) -> Result<Secret, CommandError> {
+    let wrong = |why: &str| {
+        Err(CommandError::new(ErrorCode::TokenInvalid, why)
+            .hint("standard input has to be the key and nothing else: `... --with-token < key.txt`"))
+    };
+    let key = read.reveal().trim();
+    if read.reveal().len() as u64 > MAX_LEN {
+        wrong("standard input is longer than any key")
+    } else if key.is_empty() {
+        wrong("there is no key on standard input")
+    } else if key.lines().count() > 1 {
+        wrong("there is more than one line on standard input")
+    } else if !fits(key) {
+        wrong("the key has blanks, control bytes or other characters that no key has")
+    } else {
+        Ok(key.into())
+    }
+}
+
+fn hide_typing() {
+    set_echo(false);
+}
+
+fn show_typing() {
+    set_echo(true);
+}
+
+/// A signal ends the program in the middle of the line.
+fn give_up() {
+    show_typing();
+    let _ = std::io::stderr().write_all(b"\n");
+}
+
+fn set_echo(on: bool) {
+    // A terminal that is gone shows nothing any more.
+    if let Ok(mut modes) = tcgetattr(stdin()) {
+        modes.local_modes.set(LocalModes::ECHO, on);
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_for_a_key() {
+        let checked = |text: &str| match check(&text.into()) {
+            Ok(key) => format!("key {}", key.reveal()),
+            Err(error) => error.message,
+        };
+        assert_eq!(checked("  sk-1\r\n"), "key sk-1");
+        assert_eq!(checked("sk-1"), "key sk-1");
+        assert_eq!(checked(" \n\n"), "there is no key on standard input");
+        assert_eq!(checked(""), "there is no key on standard input");
+        assert_eq!(checked("sk-1\nsk-2\n"), "there is more than one line on standard input");
+        for bad in ["sk 1", "sk\x1b[A", "sk\0", "schlüssel"] {
+            assert_eq!(checked(bad), "the key has blanks, control bytes or other characters that no key has");
+        }
+        let long = "k".repeat(MAX_LEN as usize + 1);
+        assert_eq!(checked(&long), "standard input is longer than any key");
+    }
+}

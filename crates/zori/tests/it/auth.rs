@@ -1,0 +1,346 @@
+//! Credentials: where a key comes from, and `auth login --with-token`, `logout`, `status` (AUTH-1 to AUTH-7).
+//!
+//! The store of these tests is a credential helper: a script that keeps entries in files below the home directory, and
+//! takes down how it was called. The system's own store is never touched: no test has a session bus.
+
+mod browser;
+mod renewal;
+mod secrets;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use zori_testkit::env::TestEnv;
+use zori_testkit::fixture;
+use zori_testkit::pty::Size;
+use zori_testkit::reply::Reply;
+use zori_testkit::server::ModelServer;
+
+use crate::world::world;
+
+const HELPER: &str = r#"#!/bin/sh
+vault="$HOME/vault"
+echo "$*" >> "$vault/calls"
+env >> "$vault/environment"
+case $1 in
+    get) if [ -f "$vault/$2.$3" ]; then cat "$vault/$2.$3"; fi ;;
+    store) cat > "$vault/$2.$3" ;;
+    erase) rm -f "$vault/$2.$3" ;;
+esac
+"#;
+
+/// A world with a credential helper, and this in the config file.
+fn vault(config: &str) -> TestEnv {
+    helped_by(HELPER, config)
+}
+
+fn helped_by(script: &str, config: &str) -> TestEnv {
+    let world = world();
+    std::fs::create_dir(world.home().join("vault")).expect("a folder can be made");
+    let program = world.write(world.home().join("helper"), script);
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("a file of ours");
+    let config = format!("credential_helper = \"{}\"\n{config}", program.display());
+    world.write(world.base().join("config.toml"), config);
+    world
+}
+
+fn entry(world: &TestEnv, account: &str) -> PathBuf {
+    world.home().join(format!("vault/zori.{account}"))
+}
+
+fn calls(world: &TestEnv) -> String {
+    std::fs::read_to_string(world.home().join("vault/calls")).unwrap_or_default()
+}
+
+fn answer() -> Reply {
+    Reply::sse(fixture::bytes("openai_chat/text.sse"))
+}
+
+#[test]
+fn a_key_is_stored_shown_and_forgotten() {
+    let world = vault("");
+    let login = ["auth", "login", "--provider", "openai", "--with-token"];
+    insta::assert_snapshot!(world.run_with_stdin(&login, " sk-0123456789\n"), @"
+    Stored the key of OpenAI
+    [exit status: 0]
+    ");
+    assert_eq!(
+        world.read(entry(&world, "openai")),
+        "{\"access_token\":\"sk-0123456789\",\"kind\":\"api_key\"}\n"
+    );
+    insta::assert_snapshot!(world.run(&["auth", "status"]), @"
+    anthropic    none
+    openai       store  api_key
+    codex        store  api_key
+    gemini       none   `gcloud` is asked when it is needed
+    openrouter   none
+    copilot      none   `gh auth token` is asked when it is needed
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai"]), @"
+    Forgot what was stored of OpenAI
+    [exit status: 0]
+    ");
+    assert!(!entry(&world, "openai").exists());
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai"]), @"
+    Nothing is stored of OpenAI
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["auth", "status", "--provider", "openai"]), @"
+    openai       none
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn a_logout_of_everything() {
+    let world = vault("");
+    for provider in ["openai", "anthropic"] {
+        let login = ["auth", "login", "--provider", provider, "--with-token"];
+        world.run_with_stdin(&login, "sk-0123456789").success();
+    }
+    insta::assert_snapshot!(world.run(&["auth", "logout"]), @"
+    Forgot what was stored of Anthropic
+    Forgot what was stored of OpenAI
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["auth", "logout"]), @"
+    Nothing is stored
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn what_is_no_key_is_refused() {
+    let world = vault("");
+    let login = |input: &[u8]| {
+        let output = world.run_with_stdin(&["auth", "login", "--provider", "openai", "--with-token"], input);
+        assert_eq!((output.code(), output.stdout().as_str()), (Some(2), ""), "{output}");
+        output.stderr().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(login(b""), "Error: there is no key on standard input");
+    assert_eq!(login(b" \n\n"), "Error: there is no key on standard input");
+    assert_eq!(login(b"sk-one-0123\nsk-two-0123\n"), "Error: there is more than one line on standard input");
+    assert_eq!(
+        login(b"sk-\x1b[31m0123456789"),
+        "Error: the key has blanks, control bytes or other characters that no key has"
+    );
+    assert_eq!(login(b"\xff\xfe"), "Error: no key can be read: stream did not contain valid UTF-8");
+    assert_eq!(login(&[b'k'; 20_000]), "Error: standard input is longer than any key");
+    assert!(!entry(&world, "openai").exists());
+}
+
+/// AUTH-2: what is typed is not shown, and the terminal shows typing again afterwards.
+#[test]
+fn a_key_typed_at_a_terminal_is_not_shown() {
+    let world = vault("");
+    let mut pty =
+        world.pty(&["auth", "login", "--provider", "openai", "--with-token"], Size { rows: 24, cols: 80 });
+    pty.wait_for("Key of OpenAI (it is not shown): ");
+    wait_for_silence(&pty);
+    pty.send("sk-typed-0123456789\n");
+    let (status, drawn) = pty.finish();
+    assert!(status.success(), "{drawn}");
+    assert!(drawn.contains("Stored the key of OpenAI") && !drawn.contains("sk-typed"), "{drawn}");
+    assert!(world.read(entry(&world, "openai")).contains("sk-typed-0123456789"));
+}
+
+/// Waits until the terminal has stopped echoing, which comes right after the question.
+fn wait_for_silence(pty: &zori_testkit::pty::Pty) {
+    let tty = format!("/proc/{}/fd/0", pty.pid());
+    zori_testkit::wait::until("echo to be off", || {
+        let Ok(tty) = std::fs::File::open(&tty) else { return false };
+        rustix::termios::tcgetattr(&tty)
+            .is_ok_and(|modes| !modes.local_modes.contains(rustix::termios::LocalModes::ECHO))
+    });
+}
+
+/// AUTH-5.
+#[test]
+fn a_machine_without_a_store() {
+    let world = world();
+    let login = ["auth", "login", "--provider", "openai", "--with-token"];
+    insta::assert_snapshot!(world.run_with_stdin(&login, "sk-0123456789"), @"
+    ------- stderr -------
+    Error: this machine has no credential store
+    Hint: set OPENAI_API_KEY instead; keys are never kept in a plain file
+    Hint: `credential_helper` in the config file names a program that keeps them, such as a password manager's
+    [exit status: 4]
+    ");
+    assert_eq!(world.run(&["auth", "logout"]).code(), Some(4));
+    assert_eq!(world.run(&["auth", "login", "--provider", "openrouter"]).code(), Some(4));
+    assert_eq!(world.run(&["auth", "status"]).code(), Some(0));
+    assert!(!world.base().exists(), "nothing is kept in a file");
+}
+
+#[test]
+fn a_session_bus_that_is_none() {
+    let mut world = world();
+    world.set_var("DBUS_SESSION_BUS_ADDRESS", format!("unix:path={}", world.tmp().join("bus").display()));
+    let output =
+        world.run_with_stdin(&["auth", "login", "--provider", "openai", "--with-token"], "sk-0123456789");
+    assert_eq!(output.code(), Some(4), "{output}");
+    assert!(output.stderr().starts_with("Error: the credential store cannot be used: "), "{output}");
+    let output = world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]);
+    assert_eq!(output.code(), Some(8), "{output}");
+    assert!(
+        output
+            .stderr()
+            .starts_with("Error: OPENAI_API_KEY is not set, and the credential store cannot be used: "),
+        "{output}"
+    );
+}
+
+/// AUTH-4: the environment comes first, and then nothing else is even looked at.
+#[test]
+fn the_environment_wins() {
+    let server = ModelServer::start([answer()]);
+    let mut world = vault("");
+    world.set_var("OPENAI_BASE_URL", server.url()).set_var("OPENAI_API_KEY", "sk-from-env-0123");
+    insta::assert_snapshot!(world.run_with_stdin(&["auth", "login", "--provider", "openai", "--with-token"], "sk-stored-0123"), @"
+    Stored the key of OpenAI
+    ------- stderr -------
+    Warning: OPENAI_API_KEY is set, and is used instead of what is stored
+    [exit status: 0]
+    ");
+    let before = calls(&world);
+    world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]).success();
+    assert_eq!(server.request(0).header("authorization"), Some("Bearer sk-from-env-0123"));
+    let status = world.run(&["auth", "status", "--provider", "openai"]);
+    assert_eq!(status.stdout(), "openai       env    OPENAI_API_KEY\n");
+    assert_eq!(calls(&world), before, "the store is not asked");
+}
+
+/// DECISIONS 35, for stored keys.
+#[test]
+fn the_only_stored_key_decides() {
+    let server = ModelServer::start([answer()]);
+    let mut world = vault("");
+    world.set_var("OPENAI_BASE_URL", server.url());
+    world.write(entry(&world, "openai"), "sk-bare-0123456789\n");
+    let output = world.run(&["exec", "--no-save", "-p", "hi"]).success();
+    assert_eq!(
+        output.stderr(),
+        "Using OpenAI with the model `gpt-5.4-mini`, because its key is in the credential store\n"
+    );
+    assert_eq!(server.request(0).header("authorization"), Some("Bearer sk-bare-0123456789"));
+    assert_eq!(calls(&world), "get zori anthropic\nget zori openai\n");
+}
+
+#[test]
+fn a_stored_key_that_is_refused() {
+    let refused = Reply::json(401, r#"{"error":{"message":"no such key"}}"#);
+    let server = ModelServer::start([refused]);
+    let mut world = vault("");
+    world.set_var("OPENAI_BASE_URL", server.url());
+    world.write(entry(&world, "openai"), "sk-bare-0123456789\n");
+    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]), @r#"
+    ------- stderr -------
+    Error [http_status]: HTTP 401: no such key
+      Details: {"error":{"message":"no such key"}}
+    Hint: store another key with `zori auth login --provider openai --with-token`
+    [exit status: 8]
+    "#);
+}
+
+#[test]
+fn a_helper_that_does_not_help() {
+    let told = |script: &str| {
+        let output = helped_by(script, "").run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]);
+        assert_eq!(output.code(), Some(8), "{output}");
+        output.stderr().lines().next().unwrap().to_owned()
+    };
+    let start = "Error: OPENAI_API_KEY is not set, and ";
+    assert_eq!(
+        told("#!/bin/sh\nexit 3\n"),
+        format!(
+            "{start}the credential helper failed: `$HOME/helper get zori openai` failed (exit status: 3)"
+        )
+    );
+    assert_eq!(
+        told("#!/bin/sh\necho two words\n"),
+        format!("{start}the entry `zori`, `openai` cannot be used: it is no key and no JSON")
+    );
+    assert_eq!(
+        told("#!/bin/sh\nexec sleep 60\n"),
+        format!(
+            "{start}the credential helper failed: `$HOME/helper get zori openai` did not answer within 2 seconds"
+        )
+    );
+    assert_eq!(told("#!/bin/sh\n"), "Error: OPENAI_API_KEY is not set");
+    let world = helped_by("#!/bin/sh\nexit 3\n", "");
+    let output =
+        world.run_with_stdin(&["auth", "login", "--provider", "openai", "--with-token"], "sk-0123456789");
+    assert_eq!(output.code(), Some(4), "{output}");
+    let status = world.run(&["auth", "status", "--provider", "openai"]);
+    assert_eq!(
+        status.to_string(),
+        "openai       none\n------- stderr -------\nWarning: the credential helper failed: \
+         `$HOME/helper get zori anthropic` failed (exit status: 3)\n[exit status: 0]"
+            .replace("anthropic", "openai")
+    );
+}
+
+#[test]
+fn logins_there_are_none_for() {
+    let world = vault("");
+    insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "openai"]), @"
+    ------- stderr -------
+    Error: OpenAI has no login for programs like this one
+    Hint: `zori auth login --provider openai --with-token` takes a key from standard input
+    Hint: with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.openai] of the config file
+    Hint: `zori auth login --provider openrouter` needs neither
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "ollama"]), @"
+    ------- stderr -------
+    Error: Ollama on this machine needs no key
+    Hint: if yours does, set OLLAMA_API_KEY
+    [exit status: 2]
+    ");
+    for command in ["login", "logout", "status"] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.run(&["auth", command, "--provider", "opnai"]), @"
+            ------- stderr -------
+            Error: unknown provider `opnai`
+            Hint: did you mean `openai`?
+            [exit status: 2]
+            ");
+        }
+    }
+    let partly = vault("[auth.openai]\nclient_id = \"x\"\n");
+    insta::assert_snapshot!(partly.run(&["auth", "login", "--provider", "openai"]), @"
+    ------- stderr -------
+    Error: [auth.openai] in the config file lacks `authorize_url` and `token_url`
+    Hint: `zori auth login --provider openai --with-token` takes a key from standard input
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn a_section_that_is_wrong() {
+    let told = |config: &str| {
+        let world = world();
+        world.write(world.base().join("config.toml"), config);
+        let output = world.run(&["auth", "login", "--provider", "openai"]);
+        assert_eq!(output.code(), Some(2), "{output}");
+        output.stderr().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(
+        told("[auth.opnai]\nclient_id = \"x\"\n"),
+        "Error: $BASE/config.toml:1:2: `auth.opnai` is no provider's; did you mean `auth.openai`?"
+    );
+    assert_eq!(
+        told("[auth.openai]\nclient_secret = \"x\"\n"),
+        "Error: $BASE/config.toml:1:2: `auth.openai` has no key `client_secret`; it has client_id, authorize_url, token_url, scopes"
+    );
+    for url in
+        ["http://example.com/token", "http://127.0.0.1.evil.example/", "http://localhost@evil.example/"]
+    {
+        assert_eq!(
+            told(&format!("[auth.openai]\ntoken_url = \"{url}\"\n")),
+            "Error: $BASE/config.toml:1:2: `auth.openai.token_url` must be an https:// address, or one on this machine"
+        );
+    }
+    assert_eq!(told("auth = 1\n"), "Error: $BASE/config.toml:1:8: `auth` must be a table, not 1");
+}
