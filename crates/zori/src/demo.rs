@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::provider::{Delivery, Provider};
+use zori_core::transport::Limits;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::PROVIDERS;
 use zori_providers::scripted::{Pace, ScriptedProvider};
@@ -94,6 +95,7 @@ impl Demo {
             limits,
             delivery: Delivery::Streamed,
             retry: Retry::DEFAULT,
+            http_limits: Limits::DEFAULT,
             tool_timeout: Some(self.tool_timeout),
             tool_style: None,
             bash_max_output: self.bash_max_output,

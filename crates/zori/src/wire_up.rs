@@ -13,7 +13,7 @@ use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
 use zori_core::tool::Toolbox;
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::Transport;
 use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
@@ -139,7 +139,7 @@ pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> 
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
     let key = key.as_ref().ok().cloned().flatten();
     let secret = key.as_ref().map(|key| key.secret().to_owned());
-    let (transport, limits, clock) = (transport()?, Limits::DEFAULT, Arc::new(SystemClock::new()));
+    let (transport, limits, clock) = (transport()?, settings.http_limits, Arc::new(SystemClock::new()));
     Ok(match facts.api {
         Api::Anthropic => {
             let key = secret;

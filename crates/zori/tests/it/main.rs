@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod errors;
 mod exec;
+mod faults;
 mod guidelines;
 mod interrupt;
 mod limits;
