@@ -2,8 +2,11 @@
 //! server and proxies that fail in every way we know. Whatever happens, the run ends, says so, and is no success
 //! that is none; the session can be read afterwards.
 
+mod answers;
 mod apis;
 mod every_event;
+mod proxies;
+mod redirects;
 mod waiting;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
