@@ -12,6 +12,7 @@ pub mod catalog;
 mod encoded;
 pub mod failure;
 pub mod gemini;
+#[cfg(feature = "http")]
 pub mod http;
 mod key;
 mod linger;
