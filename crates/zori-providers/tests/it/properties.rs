@@ -60,6 +60,7 @@ fn assemble(chunks: Vec<Chunk>) -> Option<Answer> {
     calls.iter().all(|(_, ended)| *ended).then_some(Answer { blocks, usage, stop: stop? })
 }
 
+#[expect(clippy::print_stdout, reason = "the number of cases is part of what a test run shows")]
 async fn holds(dialect: Dialect) {
     for seed in 0..rounds() {
         let mut random = Random(seed);

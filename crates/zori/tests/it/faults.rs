@@ -30,6 +30,7 @@ fn full() -> bool {
 }
 
 /// Checks every case, several at once, and prints how many there were.
+#[expect(clippy::print_stdout, reason = "the number of cases is part of what a test run shows")]
 fn each<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
