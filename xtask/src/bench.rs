@@ -5,7 +5,10 @@
 //! [`Figure`]s, which are printed as one table. `docs/benchmarks.md` says how to read it.
 
 mod area;
+mod count;
+mod decode;
 mod figure;
+mod long_answer;
 mod programs;
 mod replies;
 mod run;
@@ -33,6 +36,7 @@ const AREAS: &[Area] = &[
     Area { name: "memory", measure: area::memory },
     Area { name: "tools", measure: area::tools },
     Area { name: "stream", measure: area::stream },
+    Area { name: "decode", measure: decode::decode },
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },
@@ -41,6 +45,9 @@ const AREAS: &[Area] = &[
 
 /// Measures and prints; exit code 1 when a bar is missed.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
+    if let Some((decode::CHILD, rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return decode::in_child(rest);
+    }
     let areas: Vec<&Area> =
         AREAS.iter().filter(|a| args.is_empty() || args.iter().any(|n| n == a.name)).collect();
     if let Some(unknown) = args.iter().find(|name| !AREAS.iter().any(|a| a.name == *name)) {

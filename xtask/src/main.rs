@@ -1,13 +1,16 @@
 //! The chores of the workspace, run as `cargo xtask CHORE`.
 //!
 //! `tidy` keeps the house rules (its checks are also the tests of this crate), `docs` writes the generated
-//! reference pages, `picture` draws the README's picture, `test` runs every test, `bench` measures speed and size. Nothing here is part of the product.
+//! reference pages, `picture` draws the README's picture, `test` runs every test, `fuzz` and
+//! `soak` go on for longer, `bench` measures speed and size. Nothing here is part of the product.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
 
 mod bench;
 mod docs;
+mod fuzz;
 mod picture;
+mod soak;
 mod test;
 mod tidy;
 mod workspace;
@@ -36,6 +39,13 @@ const CHORES: &[Chore] = &[
         run: picture::chore,
     },
     Chore { name: "test", args: "[ARGS]", about: "Run every test, doc tests included", run: test::chore },
+    Chore {
+        name: "fuzz",
+        args: "[SECONDS]",
+        about: "Run every fuzz target over its corpus and on",
+        run: fuzz::chore,
+    },
+    Chore { name: "soak", args: "[AREA] [--hours N]", about: "Run the long tests in full", run: soak::chore },
     Chore { name: "bench", args: "[AREA]", about: "Measure speed and size", run: bench::chore },
 ];
 
@@ -62,6 +72,6 @@ fn main() -> ExitCode {
 fn print_help() {
     println!("Usage: cargo xtask CHORE\n\nChores:");
     for chore in CHORES {
-        println!("  {:<16} {}", format!("{} {}", chore.name, chore.args), chore.about);
+        println!("  {:<24} {}", format!("{} {}", chore.name, chore.args), chore.about);
     }
 }

@@ -52,6 +52,10 @@ pub(crate) async fn ask<D: Decode + Unpin + Send + 'static>(
     if !(200..300).contains(&response.status) {
         return Err(failure::from_response(response, clock.now()).await);
     }
+    if let Some(encoding) = compression(&response) {
+        let message = format!("the server's answer is compressed (`{encoding}`), which nobody asked for");
+        return Err(failure::unreadable(message, b""));
+    }
     match Shape::of(&response, delivery) {
         Shape::Events => {
             Ok(Box::pin(Reply::new(decoder, response.body, Arc::clone(clock), secret.to_owned())))
@@ -118,6 +122,11 @@ impl Shape {
             _ => Self::Neither(kind),
         }
     }
+}
+
+/// Returns how the body is compressed. We ask for none, so that every delta arrives at once.
+fn compression(response: &HttpResponse) -> Option<&str> {
+    response.header("content-encoding").map(str::trim).filter(|name| !matches!(*name, "" | "identity"))
 }
 
 async fn read_document<D: Decode>(

@@ -11,6 +11,7 @@ mod openai;
 mod openrouter;
 mod own;
 
+#[cfg(feature = "http")]
 use reqwest::Url;
 use zori_core::cost::Prices;
 
@@ -169,6 +170,7 @@ impl ProviderFacts {
     }
 
     /// Checks a base URL and returns it without blanks around it and slashes behind it.
+    #[cfg(feature = "http")]
     pub fn parse_base_url(&self, value: &str) -> Result<String, BadBaseUrl> {
         let trimmed = value.trim();
         let usable = Url::parse(trimmed).is_ok_and(|url| {

@@ -97,7 +97,7 @@ impl HttpTransport {
             let same_origin = target.origin() == hop.url.origin();
             let allowed = match redirects {
                 Redirects::SameOrigin => same_origin && followed < MAX_SAME_ORIGIN,
-                Redirects::Any(max) => followed < usize::from(max),
+                Redirects::Any(max) => is_http(&target) && followed < usize::from(max),
             };
             if !allowed {
                 return Err(TransportFailure::Redirect(harmless(&target)));
@@ -126,7 +126,7 @@ struct Hop {
 impl Hop {
     fn first(request: HttpRequest) -> Result<Self, TransportFailure> {
         let url = Url::parse(&request.url).map_err(|e| TransportFailure::BadUrl(e.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") {
+        if !is_http(&url) {
             return Err(TransportFailure::BadUrl(format!("scheme `{}`", url.scheme())));
         }
         let mut headers = HeaderMap::new();
@@ -199,7 +199,7 @@ impl Hop {
             let limit = self.limits.connect.map(seconds).unwrap_or_default();
             TransportFailure::Timeout(format!("{place}: no connection within {limit}"))
         } else if error.is_connect() {
-            TransportFailure::Connect(format!("{place}: {}", innermost(error)))
+            TransportFailure::Connect(format!("{place}: {}", without_jargon(innermost(error))))
         } else {
             TransportFailure::Broken(format!("{place}: {}", innermost(error)))
         }
@@ -212,8 +212,22 @@ fn location(response: &Response) -> Option<Url> {
         return None;
     }
     let target = response.headers().get("location")?.to_str().ok()?;
-    let target = response.url().join(target).ok()?;
-    matches!(target.scheme(), "http" | "https").then_some(target)
+    response.url().join(target).ok()
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+/// Says in plain words what the client says about proxies in its own.
+fn without_jargon(message: String) -> String {
+    match message.as_str() {
+        "tunnel error: unsuccessful" => "the proxy refused to connect".to_owned(),
+        "tunnel error: proxy authorization required" => {
+            "the proxy wants a user name and a password, as in http://USER:PASSWORD@HOST:PORT".to_owned()
+        }
+        _ => message,
+    }
 }
 
 fn answer(response: Response, url: &Url, idle: Option<Duration>) -> HttpResponse {
@@ -230,7 +244,10 @@ fn answer(response: Response, url: &Url, idle: Option<Duration>) -> HttpResponse
     }
 }
 
-/// Returns the URL without user-info, query and fragment.
+/// Returns the URL without user-info, query and fragment; of an address that is none on the web only its scheme.
 fn harmless(url: &Url) -> String {
+    if !is_http(url) {
+        return format!("a `{}:` address", url.scheme());
+    }
     format!("{}{}", url.origin().ascii_serialization(), url.path())
 }

@@ -12,6 +12,7 @@ pub mod catalog;
 mod encoded;
 pub mod failure;
 pub mod gemini;
+#[cfg(feature = "http")]
 pub mod http;
 pub mod key;
 mod linger;
@@ -21,6 +22,7 @@ pub mod oauth;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod quirks;
+#[cfg(feature = "http")]
 pub mod recording;
 pub mod replay;
 mod reply;

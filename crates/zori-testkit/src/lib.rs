@@ -1,7 +1,8 @@
 //! Test support, used as a dev-dependency only.
 //!
 //! [`env::TestEnv`] runs the binary in a world of its own, [`server::ModelServer`] plays the model, and
-//! [`anthropic`] writes its replies tersely. A [`output::CommandOutput`] prints everything a user would see, with
+//! [`anthropic`] writes its replies tersely; [`faults`] lists how an answer can go wrong on its way, and a
+//! [`proxy::Proxy`] stands in between. A [`output::CommandOutput`] prints everything a user would see, with
 //! what differs from run to run rewritten, so that a test compares one literal. [`pty::Pty`] is for what needs a
 //! terminal, [`authorization::AuthorizationServer`] and [`browser`] for logins. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
 //! test with the output so far.
@@ -12,10 +13,12 @@ pub mod anthropic;
 pub mod authorization;
 pub mod browser;
 pub mod env;
+pub mod faults;
 pub mod fixture;
 pub mod gate;
 pub mod history;
 pub mod output;
+pub mod proxy;
 pub mod pty;
 pub mod reply;
 pub mod rewrite;

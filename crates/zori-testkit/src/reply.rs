@@ -36,10 +36,18 @@ enum Part {
     Wait(Gate),
 }
 
+impl Part {
+    fn len(&self) -> usize {
+        if let Self::Bytes(bytes) = self { bytes.len() } else { 0 }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Framing {
     Chunked,
     Length,
+    /// The parts are the whole answer, head and all; the connection ends behind them.
+    Raw,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +76,13 @@ impl Reply {
     pub fn bytes(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         let mut reply = Self::new(status, content_type, Framing::Length);
         reply.parts.push(Part::Bytes(body.into()));
+        reply
+    }
+
+    /// Exactly these bytes, head and all, whatever they are; then the connection is closed.
+    pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
+        let mut reply = Self::new(200, "text/plain", Framing::Raw);
+        reply.parts.push(Part::Bytes(bytes.into()));
         reply
     }
 
@@ -125,7 +140,7 @@ impl Reply {
         self
     }
 
-    /// Sends the body in chunks of this many bytes, whatever they cut through.
+    /// Sends the body (or the raw answer) in pieces of this many bytes, whatever they cut through.
     #[must_use]
     pub fn chunks_of(mut self, size: usize) -> Self {
         let mut parts = Vec::new();
@@ -136,7 +151,9 @@ impl Reply {
             }
         }
         self.parts = parts;
-        self.framing = Framing::Chunked;
+        if let Framing::Length = self.framing {
+            self.framing = Framing::Chunked;
+        }
         self
     }
 
@@ -147,9 +164,30 @@ impl Reply {
         self
     }
 
+    /// Breaks off after this many events (or other parts).
+    #[must_use]
+    pub fn cut_after_events(self, events: usize, how: Cut) -> Self {
+        let bytes = self.parts.iter().take(events).map(Part::len).sum();
+        self.cut_after(bytes, how)
+    }
+
+    /// Returns the number of events (or other parts) it is sent in.
+    pub fn events(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Returns how many of them are complete after this many bytes.
+    pub fn events_within(&self, bytes: usize) -> usize {
+        let ends = self.parts.iter().scan(0, |end, part| {
+            *end += part.len();
+            Some(*end)
+        });
+        ends.take_while(|end| *end <= bytes).count()
+    }
+
     /// Returns the number of bytes of the whole body.
     pub fn body_len(&self) -> usize {
-        self.parts.iter().map(|part| if let Part::Bytes(b) = part { b.len() } else { 0 }).sum()
+        self.parts.iter().map(Part::len).sum()
     }
 
     /// Sends the answer. Returns whether the connection can be used again.
@@ -158,12 +196,20 @@ impl Reply {
             break_off(stream, how, closing)?;
             return Ok(false);
         }
-        let mut headers = self.headers.clone();
-        headers.push(match self.framing {
-            Framing::Chunked => ("transfer-encoding".to_owned(), "chunked".to_owned()),
-            Framing::Length => ("content-length".to_owned(), self.body_len().to_string()),
-        });
-        http::write_head(stream, self.status, &headers)?;
+        let length = match self.framing {
+            Framing::Chunked => Some(("transfer-encoding".to_owned(), "chunked".to_owned())),
+            Framing::Length => Some(("content-length".to_owned(), self.body_len().to_string())),
+            Framing::Raw => None,
+        };
+        if let Some(length) = length {
+            let headers = [self.headers.as_slice(), &[length]].concat();
+            http::write_head(stream, self.status, &headers)?;
+        }
+        // A cut before the first byte of the body has no part to come behind.
+        if let End::Body(0, how) = self.end {
+            break_off(stream, how, closing)?;
+            return Ok(false);
+        }
         let mut left = if let End::Body(bytes, _) = self.end { bytes } else { usize::MAX };
         for part in &self.parts {
             match part {
@@ -176,7 +222,7 @@ impl Reply {
                         // An empty chunk would end the body.
                         Framing::Chunked if piece.is_empty() => {}
                         Framing::Chunked => http::write_chunk(stream, piece)?,
-                        Framing::Length => stream.write_all(piece)?,
+                        Framing::Length | Framing::Raw => stream.write_all(piece)?,
                     }
                 }
             }
@@ -185,10 +231,11 @@ impl Reply {
                 return Ok(false);
             }
         }
-        if let Framing::Chunked = self.framing {
-            stream.write_all(b"0\r\n\r\n")?;
+        match self.framing {
+            Framing::Chunked => stream.write_all(b"0\r\n\r\n").map(|()| true),
+            Framing::Length => Ok(true),
+            Framing::Raw => Ok(false),
         }
-        Ok(true)
     }
 }
 
@@ -243,8 +290,8 @@ mod tests {
     #[test]
     fn chunks_cut_through_events() {
         let reply = Reply::sse("ab\n\ncd\n\n").chunks_of(3);
-        let sizes: Vec<_> =
-            reply.parts.iter().map(|p| if let Part::Bytes(b) = p { b.len() } else { 0 }).collect();
+        let sizes: Vec<_> = reply.parts.iter().map(Part::len).collect();
         assert_eq!((sizes, reply.body_len()), (vec![3, 1, 3, 1], 8));
+        assert_eq!([0, 2, 3, 6, 7, 8].map(|bytes| reply.events_within(bytes)), [0, 0, 1, 2, 3, 4]);
     }
 }

@@ -163,6 +163,24 @@ pub const KEYS: &[Key] = &[
     key("retries", Kind::Count(0, 20), "4", "How often a failed request is tried again"),
     key("retry_delay_ms", Kind::Count(0, 60_000), "1000", "The first wait before that; it doubles each time"),
     key(
+        "connect_timeout_ms",
+        Kind::Count(0, 600_000),
+        "15000",
+        "How long a connection to the provider may take; 0: for ever",
+    ),
+    key(
+        "first_byte_timeout_ms",
+        Kind::Count(0, 86_400_000),
+        "120000",
+        "How long the provider may think before its answer begins; 0: for ever",
+    ),
+    key(
+        "idle_timeout_ms",
+        Kind::Count(0, 86_400_000),
+        "300000",
+        "How long a begun answer may be silent; 0: for ever",
+    ),
+    key(
         "max_turns",
         Kind::Count(1, u32::MAX as u64),
         "50",

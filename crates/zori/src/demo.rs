@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use zori_core::provider::{Delivery, Provider};
 use zori_core::secret::Secrets;
+use zori_core::transport::Limits;
 use zori_engine::compact::CompactAt;
 use zori_engine::retry::Retry;
 use zori_providers::catalog::PROVIDERS;
@@ -103,6 +104,7 @@ impl Demo {
             compact_at: CompactAt::DEFAULT,
             delivery: Delivery::Streamed,
             retry: Retry::DEFAULT,
+            http_limits: Limits::DEFAULT,
             tool_timeout: Some(self.tool_timeout),
             tool_calls: None,
             bash_max_output: self.bash_max_output,

@@ -139,7 +139,11 @@ pub fn http() -> Result<Arc<dyn Transport>, CommandError> {
             Roots::with_pem(&pem).map_err(|error| unusable(error.to_string()))?
         }
     };
-    Ok(Arc::new(HttpTransport::new(HttpOptions { roots, proxies: Proxies::Environment })))
+    // The client knows `*` for names only, but whoever writes it means addresses, too.
+    let everything = |name| std::env::var(name).is_ok_and(|hosts| hosts.trim() == "*");
+    let direct = everything("NO_PROXY") || everything("no_proxy");
+    let proxies = if direct { Proxies::None } else { Proxies::Environment };
+    Ok(Arc::new(HttpTransport::new(HttpOptions { roots, proxies })))
 }
 
 /// Makes the file and writes its first line.

@@ -9,6 +9,7 @@ use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
 use zori_core::secret::Secrets;
+use zori_core::transport;
 use zori_engine::compact::CompactAt;
 use zori_engine::context::Window;
 use zori_engine::limits::{Limits, Unpriced};
@@ -58,6 +59,8 @@ pub struct Settings {
     pub delivery: Delivery,
     /// How failed requests are repeated.
     pub retry: Retry,
+    /// How long each phase of a request may take.
+    pub http_limits: transport::Limits,
     /// Time limit of a tool call.
     pub tool_timeout: Option<Duration>,
     /// How a server that speaks Chat Completions is offered tools, if not as the catalogue says.
@@ -150,6 +153,7 @@ impl Settings {
                 _ => Delivery::Streamed,
             },
             retry: retry(args, &config),
+            http_limits: http_limits(&config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -324,5 +328,19 @@ fn retry(args: &LowArgs, config: &Config) -> Retry {
         per_turn: Retry::DEFAULT.per_turn.max(per_request),
         base: base.unwrap_or(Retry::DEFAULT.base),
         waits: Waits::Kept,
+    }
+}
+
+fn http_limits(config: &Config) -> transport::Limits {
+    let limit = |key, default| match config.count(key) {
+        Some(0) => None,
+        Some(ms) => Some(Duration::from_millis(ms)),
+        None => default,
+    };
+    let default = transport::Limits::DEFAULT;
+    transport::Limits {
+        connect: limit("connect_timeout_ms", default.connect),
+        first_byte: limit("first_byte_timeout_ms", default.first_byte),
+        idle: limit("idle_timeout_ms", default.idle),
     }
 }

@@ -143,7 +143,8 @@ pub fn provider(settings: &Settings, network: &Network) -> Arc<dyn Provider> {
     let Choice { facts, base_url, key, secrets, .. } = &settings.choice;
     let (transport, clock) = (network.transport.clone(), Arc::new(SystemClock::new()));
     let tool_style = settings.tool_style(&settings.choice.model);
-    let access = Access { facts, base_url: base_url.clone(), transport, clock, tool_style };
+    let limits = settings.http_limits;
+    let access = Access { facts, base_url: base_url.clone(), transport, limits, clock, tool_style };
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
     match key.as_ref().ok().and_then(Option::as_ref) {
         None => access.provider(None),
@@ -169,13 +170,14 @@ struct Access {
     facts: &'static ProviderFacts,
     base_url: String,
     transport: Arc<dyn Transport>,
+    limits: Limits,
     clock: Arc<dyn Clock>,
     tool_style: ToolStyle,
 }
 
 impl Access {
     fn provider(&self, credential: Option<Credential>) -> Arc<dyn Provider> {
-        let (facts, base_url, limits) = (self.facts, self.base_url.clone(), Limits::DEFAULT);
+        let (facts, base_url, limits) = (self.facts, self.base_url.clone(), self.limits);
         let (transport, clock) = (self.transport.clone(), self.clock.clone());
         // Bearers all, to those who know no other header.
         let bearer = |credential: Option<Credential>| credential.map(|key| key.secret().clone());

@@ -1,7 +1,7 @@
 //! The areas that run programs: start, memory, tool steps, streaming, large output, request size, binary size.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,8 +55,19 @@ impl Bench {
         Ok(bench)
     }
 
-    fn work(&self) -> PathBuf {
+    /// Returns the working directory of the programs.
+    pub fn work(&self) -> PathBuf {
         self.temp.path().join("work")
+    }
+
+    /// Returns the program that notes the peak memory of another.
+    pub fn launcher(&self) -> &Path {
+        &self.programs.launch
+    }
+
+    /// Returns the file it notes that in.
+    pub fn note(&self) -> PathBuf {
+        self.temp.path().join("peak")
     }
 
     fn command(&self, who: Who) -> Command {
@@ -114,7 +125,7 @@ impl Bench {
 
     /// Returns the median peak memory of zori and of the floor.
     fn memory_medians(&self, script: &[Arc<Reply>]) -> Result<(f64, f64)> {
-        let note = self.temp.path().join("peak");
+        let note = self.note();
         let mut seen = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
             for (who, values) in [(Who::Floor, &mut seen.1), (Who::Zori, &mut seen.0)] {

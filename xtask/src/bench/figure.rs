@@ -19,7 +19,7 @@ pub struct Figure {
 pub struct Amount {
     /// The value.
     pub value: f64,
-    /// `ms`, `MB`, `bytes`.
+    /// `ms`, `µs`, `MB`, `bytes`, `instructions`, `times`.
     pub unit: &'static str,
 }
 
@@ -89,7 +89,7 @@ pub fn table(figures: &[Figure]) -> String {
 
 fn shown(amount: Amount) -> String {
     match amount.unit {
-        "bytes" => format!("{:.0} bytes", amount.value),
+        unit @ ("bytes" | "instructions") => format!("{:.0} {unit}", amount.value),
         unit => format!("{:.2} {unit}", amount.value),
     }
 }

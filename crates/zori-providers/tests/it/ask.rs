@@ -70,6 +70,23 @@ pub async fn reply_as(exchange: Exchange, delivery: Delivery) -> String {
 
 /// Asks `hi` and returns the answer as text.
 pub async fn ask(provider: &dyn Provider, delivery: Delivery) -> String {
+    match stream(provider, delivery).await {
+        Ok(stream) => show(stream).await,
+        Err(failure) => format!("refused {}", show_failure(&failure)),
+    }
+}
+
+/// Asks `hi` and returns the answer as chunks.
+pub async fn chunks(provider: &dyn Provider, delivery: Delivery) -> Result<Vec<Chunk>, ProviderFailure> {
+    let mut stream = stream(provider, delivery).await?;
+    let mut chunks = Vec::new();
+    while let Some(item) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        chunks.push(item?);
+    }
+    Ok(chunks)
+}
+
+async fn stream(provider: &dyn Provider, delivery: Delivery) -> Result<ChunkStream, ProviderFailure> {
     let tools = Arc::default();
     let messages = [Arc::new(Message::user("hi"))];
     let request = Request {
@@ -82,10 +99,7 @@ pub async fn ask(provider: &dyn Provider, delivery: Delivery) -> String {
         effort: None,
         delivery,
     };
-    match provider.stream(&request).await {
-        Ok(stream) => show(stream).await,
-        Err(failure) => format!("refused {}", show_failure(&failure)),
-    }
+    provider.stream(&request).await
 }
 
 /// One line per chunk; a failure is the last line.

@@ -3,27 +3,11 @@
 
 use zori_providers::replay::Exchange;
 
+use crate::random::Random;
 use crate::vendor::Vendor;
 
 /// How many times each stream is damaged.
 const ROUNDS: usize = 120;
-
-/// Splitmix64: small, and good enough to choose damage.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound.max(1)).expect("it fits")).expect("it fits")
-    }
-}
 
 /// Damages a stream in one to four places: bytes changed, taken out, put in, copied; lines moved.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>) {

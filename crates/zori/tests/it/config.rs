@@ -142,6 +142,15 @@ fn init_writes_every_key_as_a_comment() {
     # The first wait before that; it doubles each time.
     # retry_delay_ms = 1000
 
+    # How long a connection to the provider may take; 0: for ever.
+    # connect_timeout_ms = 15000
+
+    # How long the provider may think before its answer begins; 0: for ever.
+    # first_byte_timeout_ms = 120000
+
+    # How long a begun answer may be silent; 0: for ever.
+    # idle_timeout_ms = 300000
+
     # How often the model is asked for one prompt; unset: as often as it takes.
     # max_turns = 50
 

@@ -8,6 +8,7 @@ mod context;
 mod demo;
 mod errors;
 mod exec;
+mod faults;
 mod guidelines;
 mod images;
 mod interrupt;
