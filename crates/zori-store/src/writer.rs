@@ -5,6 +5,7 @@
 mod appender;
 mod medium;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use zori_core::event::{Event, EventKind, NoticeLevel};
 use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::log::{Log, LogError};
 use zori_core::tool::Effect;
+use zori_redact::Redactor;
 
 use crate::dir::SessionDir;
 use crate::lock::SessionLock;
@@ -34,13 +36,8 @@ pub struct SessionWriter {
     /// Calls of this turn that may change something.
     effective: HashSet<CallId>,
     /// What must not get into the file, as it would stand in a JSON string; empty if there is nothing.
-    secret: String,
+    redactor: Redactor,
 }
-
-/// A shorter secret is none that would deserve the name, and would tear holes into every record.
-const MIN_SECRET: usize = 8;
-/// What stands where a secret was (DECISIONS 31).
-const REDACTED: &str = "[REDACTED]";
 
 /// What the first line of a new session says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,25 +71,20 @@ impl SessionWriter {
 
     fn on(medium: Box<dyn Medium>, path: PathBuf, new: NewSession, durability: Durability) -> Self {
         let appender = Appender::new(medium);
-        let (in_turn, effective, secret) = (false, HashSet::new(), String::new());
-        Self { appender, path, new, durability, in_turn, effective, secret }
+        let (in_turn, effective, redactor) = (false, HashSet::new(), Redactor::default());
+        Self { appender, path, new, durability, in_turn, effective, redactor }
     }
 
-    /// Keeps the provider's key out of the file, whoever brings it up (CFG-4).
+    /// Keeps what this redactor knows by value out of the file, whoever brings it up (CFG-4, DECISIONS 31).
     #[must_use]
-    pub fn without_secret(mut self, secret: &str) -> Self {
-        if secret.len() >= MIN_SECRET {
-            let quoted = serde_json::to_string(secret).expect("a string is JSON");
-            self.secret = quoted[1..quoted.len() - 1].to_owned();
-        }
+    pub fn without_secrets(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
         self
     }
 
     fn redacted(&self, line: Vec<u8>) -> Vec<u8> {
-        match str::from_utf8(&line) {
-            Ok(text) if !self.secret.is_empty() && text.contains(&self.secret) => {
-                text.replace(&self.secret, REDACTED).into_bytes()
-            }
+        match str::from_utf8(&line).map(|text| self.redactor.redact_known(text)) {
+            Ok(Cow::Owned(text)) => text.into_bytes(),
             _ => line,
         }
     }

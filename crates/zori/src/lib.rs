@@ -18,6 +18,7 @@ mod instructions;
 mod model_choice;
 pub mod profile;
 mod prompt;
+mod secrets;
 mod settings;
 mod signals;
 mod terminal;

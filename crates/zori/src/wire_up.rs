@@ -25,6 +25,7 @@ use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
 use zori_providers::quirks::Quirks;
+use zori_redact::Redactor;
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
@@ -34,6 +35,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::exit::Exit;
 use crate::model_choice::{Choice, Key};
+use crate::secrets;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -77,7 +79,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
     let log = |id: &SessionId, lock| {
         let new = NewSession { root: settings.root.as_path().into(), parent: None };
         let writer = sessions.writer(id, new, settings.durability, lock);
-        boxed(writer.without_secret(settings.choice.secret()))
+        boxed(writer.without_secrets(secrets::redactor(settings.choice.secret())))
     };
     let Some(id) = named else {
         let id = SystemIds.session();
@@ -235,7 +237,8 @@ impl Session {
                 live_output: false,
             },
         };
-        let sink = Fanout::new(saved.log, vec![Box::new(renderer(cx.terminal)?)], settings.session_required);
+        let renderer = renderer(cx.terminal, secrets::redactor(settings.choice.secret()))?;
+        let sink = Fanout::new(saved.log, vec![Box::new(renderer)], settings.session_required);
         Ok(Self { engine: Engine::start(parts, sink, facts), runtime, tools })
     }
 
@@ -255,7 +258,7 @@ impl Session {
     }
 }
 
-fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
+fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, CommandError> {
     let handle = |fd: std::os::fd::BorrowedFd<'_>| {
         // A descriptor of our own, without the standard library's line buffer between us and the reader.
         fd.try_clone_to_owned().map(File::from).map_err(|error| {
@@ -269,7 +272,7 @@ fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
     };
     let out = handle(std::io::stdout().as_fd())?;
     let err = handle(std::io::stderr().as_fd())?;
-    Ok(TextRenderer::new(Box::new(out), Box::new(err), style))
+    Ok(TextRenderer::new(Box::new(out), Box::new(err), style, redactor))
 }
 
 fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {

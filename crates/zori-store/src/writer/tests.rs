@@ -441,7 +441,7 @@ fn a_rewritten_file_is_appended_to() {
 fn a_secret_stays_out_of_the_file() {
     let temp = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(temp.path());
-    let mut log = writer(&dir, Durability::Process).without_secret("key-\"12345");
+    let mut log = writer(&dir, Durability::Process).without_secrets(Redactor::new(["key-\"12345"]));
     log.append(&prompt("is key-\"12345 right?")).unwrap();
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("is [REDACTED] right?")]));
 }
@@ -450,7 +450,7 @@ fn a_secret_stays_out_of_the_file() {
 fn a_word_too_short_to_be_a_secret_is_none() {
     let temp = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(temp.path());
-    let mut log = writer(&dir, Durability::Process).without_secret("user");
+    let mut log = writer(&dir, Durability::Process).without_secrets(Redactor::new(["user"]));
     log.append(&prompt("hi")).unwrap();
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("hi")]));
 }
