@@ -19,30 +19,47 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Makes text from models, tools and files harmless for a terminal: control bytes and bidirectional marks
-/// become visible escapes; newline and tab stay.
+/// Makes text from models, tools and files harmless for a terminal (TERM-1): control bytes, bidirectional marks and
+/// what cannot be seen become visible escapes; newline and tab stay, and a CR that belongs to a newline goes.
+/// Joiners, which many scripts and emoji need, are left out: a terminal cannot be fooled by what is not there.
 pub fn neutral(text: &str) -> Cow<'_, str> {
-    escape_where(text, |c| hostile(c) && c != '\n' && c != '\t')
+    escape_where(text, |c| hostile(c) && c != '\n' && c != '\t', true)
 }
 
-/// Like [`neutral`], but for a single line: newline and tab become `\n` and `\t`.
+/// Like [`neutral`], but for a single line that has to show all there is: newline, tab and joiners become escapes.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    escape_where(text, hostile)
+    escape_where(text, hostile, false)
 }
 
 fn hostile(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || invisible(c)
 }
 
-fn escape_where(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+/// Returns whether a character changes how others look or cannot be seen at all: bidirectional controls, zero
+/// width, fillers, tags and the variation selectors that are not about emoji.
+pub fn invisible(c: char) -> bool {
+    INVISIBLE.iter().any(|range| range.contains(&c))
+}
+
+#[rustfmt::skip]
+const INVISIBLE: &[std::ops::RangeInclusive<char>] = &[
+    '\u{ad}'..='\u{ad}', '\u{34f}'..='\u{34f}', '\u{61c}'..='\u{61c}', '\u{115f}'..='\u{1160}',
+    '\u{17b4}'..='\u{17b5}', '\u{180b}'..='\u{180f}', '\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}',
+    '\u{2060}'..='\u{206f}', '\u{3164}'..='\u{3164}', '\u{fe00}'..='\u{fe0d}', '\u{feff}'..='\u{feff}',
+    '\u{ffa0}'..='\u{ffa0}', '\u{fff9}'..='\u{fffb}', '\u{1d173}'..='\u{1d17a}', '\u{e0000}'..='\u{e0fff}',
+];
+
+fn escape_where(text: &str, bad: impl Fn(char) -> bool, flowing: bool) -> Cow<'_, str> {
     if !text.contains(&bad) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             c if !bad(c) => out.push(c),
+            '\r' if flowing && chars.peek() == Some(&'\n') => {}
+            '\u{200c}' | '\u{200d}' if flowing => {}
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
@@ -67,8 +84,15 @@ mod tests {
 
     #[test]
     fn control_bytes_become_visible() {
-        assert_eq!(neutral("a\x1b[31mb\r\n\tc"), "a\\x1b[31mb\\r\n\tc");
+        assert_eq!(neutral("a\x1b[31mb\r\n\tc\rd"), "a\\x1b[31mb\n\tc\\rd");
         assert_eq!(one_line("a\nb\u{202e}c\u{9b}"), "a\\nb\\u{202e}c\\x9b");
         assert!(matches!(neutral("plain\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_shown() {
+        assert_eq!(neutral("a\u{200b}b\u{e0041}c\u{feff}"), "a\\u{200b}b\\u{e0041}c\\u{feff}");
+        assert_eq!(neutral("👩\u{200d}🔬 ❤\u{fe0f}"), "👩🔬 ❤\u{fe0f}");
+        assert_eq!(one_line("a\u{200d}b"), "a\\u{200d}b");
     }
 }

@@ -15,6 +15,7 @@ use zori_core::ids::{AgentId, CallId};
 use zori_core::render::Renderer;
 use zori_core::text::one_line;
 use zori_core::tool::{Effect, Todo, TodoStatus, ToolCode, ToolKind};
+use zori_redact::Redactor;
 
 use calls::Calls;
 use prose::Prose;
@@ -40,11 +41,17 @@ pub struct TextStyle {
 }
 
 impl TextRenderer {
-    /// Returns a renderer that writes to the two streams.
-    pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, style: TextStyle) -> Self {
+    /// Returns a renderer that writes to the two streams. What the redactor finds is not shown on stderr; the
+    /// assistant's own words are (SCR-3).
+    pub fn new(
+        out: Box<dyn Write + Send>,
+        err: Box<dyn Write + Send>,
+        style: TextStyle,
+        redactor: Redactor,
+    ) -> Self {
         Self {
             prose: Prose::new(out, style.stdout_terminal),
-            talk: Talk::new(err, style.colour),
+            talk: Talk::new(err, style.colour, redactor),
             calls: Calls::default(),
             style,
         }
@@ -283,5 +290,7 @@ impl Renderer for TextRenderer {
     }
 }
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ mod network;
 pub mod profile;
 mod prompt;
 mod secrecy;
+mod secrets;
 mod settings;
 mod signals;
 mod terminal;

@@ -1,23 +1,28 @@
 //! The only place that writes to the standard streams on the program's own behalf. The renderers get their own
 //! handles from here.
 
+use std::cell::OnceCell;
 use std::io::{self, Write};
 
 use zori_core::text;
+use zori_redact::Redactor;
 
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
+use crate::secrets;
 
 /// Standard output for data, standard error for talk.
 pub struct Ui {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
+    /// Made when there is something to say.
+    redactor: OnceCell<Redactor>,
 }
 
 impl Ui {
     /// Writes to the process's own streams.
     pub fn standard() -> Self {
-        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()) }
+        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()), redactor: OnceCell::new() }
     }
 
     /// Prints a result. A reader that is gone is no failure of a utility command (DECISIONS 24).
@@ -34,7 +39,8 @@ impl Ui {
     /// Prints a line of talk.
     pub fn say(&mut self, line: &str) {
         // Nothing can be done when standard error is gone.
-        let _ = writeln!(self.err, "{}", text::neutral(line));
+        let redactor = self.redactor.get_or_init(secrets::redactor);
+        let _ = writeln!(self.err, "{}", text::neutral(&redactor.redact(line)));
     }
 
     /// Sends bytes to the terminal as they are, for the few control sequences we use ourselves.

@@ -26,6 +26,7 @@ use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
 use zori_providers::quirks::{Quirks, ToolStyle};
+use zori_redact::Redactor;
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
@@ -263,7 +264,8 @@ impl Session {
                 live_output: false,
             },
         };
-        let sink = Fanout::new(saved.log, vec![Box::new(renderer(cx.terminal)?)], settings.session_required);
+        let renderer = renderer(cx.terminal, Redactor::new(settings.choice.secrets.clone()))?;
+        let sink = Fanout::new(saved.log, vec![Box::new(renderer)], settings.session_required);
         Ok(Self { engine: Engine::start(parts, sink, facts), runtime, tools })
     }
 
@@ -283,7 +285,7 @@ impl Session {
     }
 }
 
-fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
+fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, CommandError> {
     let handle = |fd: std::os::fd::BorrowedFd<'_>| {
         // A descriptor of our own, without the standard library's line buffer between us and the reader.
         fd.try_clone_to_owned().map(File::from).map_err(|error| {
@@ -297,7 +299,7 @@ fn renderer(terminal: Terminal) -> Result<TextRenderer, CommandError> {
     };
     let out = handle(std::io::stdout().as_fd())?;
     let err = handle(std::io::stderr().as_fd())?;
-    Ok(TextRenderer::new(Box::new(out), Box::new(err), style))
+    Ok(TextRenderer::new(Box::new(out), Box::new(err), style, redactor))
 }
 
 fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {

@@ -63,10 +63,19 @@ const RULES: &[Rule] = &[
         ours: &["zori-core"],
         others: &["rustix", "serde", "serde_json", "thiserror"],
     },
-    Rule { name: "zori-frontends", ours: &["zori-core"], others: &["serde", "serde_json"] },
+    Rule { name: "zori-frontends", ours: &["zori-core", "zori-redact"], others: &["serde", "serde_json"] },
+    Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
     Rule {
         name: "zori",
-        ours: &["zori-core", "zori-engine", "zori-frontends", "zori-providers", "zori-store", "zori-tools"],
+        ours: &[
+            "zori-core",
+            "zori-engine",
+            "zori-frontends",
+            "zori-providers",
+            "zori-redact",
+            "zori-store",
+            "zori-tools",
+        ],
         others: &[
             "clap",
             "futures-core",
@@ -113,7 +122,7 @@ const RULES: &[Rule] = &[
 
 /// What tests of every crate may use on top.
 const FOR_TESTS: &[&str] =
-    &["futures-core", "insta", "rustix", "serde_json", "tempfile", "tokio", "zori-testkit"];
+    &["futures-core", "insta", "rustix", "serde_json", "tempfile", "tokio", "vt100", "zori-testkit"];
 
 /// Looks at every manifest.
 pub fn find(workspace: &Workspace) -> Vec<Finding> {

@@ -12,6 +12,8 @@ pub(super) struct Prose {
     pending: String,
     /// Newlines that are written only if more text follows.
     held: usize,
+    /// Whether a CR came last, which is harmless only if a newline follows.
+    held_cr: bool,
     /// Whether this message has said anything.
     said: bool,
     /// Whether the last byte written was no newline.
@@ -23,26 +25,53 @@ const MAX_PENDING: usize = 8 << 10;
 
 impl Prose {
     pub(super) fn new(out: Box<dyn Write + Send>, neutralise: bool) -> Self {
-        Self { out, neutralise, pending: String::new(), held: 0, said: false, mid_line: false }
+        Self {
+            out,
+            neutralise,
+            pending: String::new(),
+            held: 0,
+            held_cr: false,
+            said: false,
+            mid_line: false,
+        }
     }
 
     pub(super) fn push(&mut self, text: &str) -> io::Result<()> {
+        if !self.neutralise {
+            return self.add(text);
+        }
+        let joined;
+        let mut text = text;
+        if std::mem::take(&mut self.held_cr) {
+            joined = format!("\r{text}");
+            text = &joined;
+        }
+        match text.strip_suffix('\r') {
+            Some(before) => {
+                self.held_cr = true;
+                self.add(&neutral(before))
+            }
+            None => self.add(&neutral(text)),
+        }
+    }
+
+    fn add(&mut self, text: &str) -> io::Result<()> {
         let body = text.trim_end_matches('\n');
         if !body.is_empty() {
             self.pending.extend(std::iter::repeat_n('\n', self.held));
             self.held = 0;
             self.said = true;
-            if self.neutralise {
-                self.pending.push_str(&neutral(body));
-            } else {
-                self.pending.push_str(body);
-            }
+            self.pending.push_str(body);
         }
         self.held += text.len() - body.len();
         if self.pending.len() > MAX_PENDING { self.write() } else { Ok(()) }
     }
 
     pub(super) fn end_message(&mut self) {
+        if std::mem::take(&mut self.held_cr) {
+            self.pending.push_str(&neutral("\r"));
+            self.said = true;
+        }
         if std::mem::take(&mut self.said) {
             self.pending.push('\n');
         }

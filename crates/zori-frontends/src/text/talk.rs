@@ -6,11 +6,13 @@ use std::io::Write;
 
 use zori_core::ids::CallId;
 use zori_core::text::neutral;
+use zori_redact::Redactor;
 
 /// Writes lines, and ends a line that is still growing before the next one.
 pub(super) struct Talk {
     err: Box<dyn Write + Send>,
     colour: bool,
+    redactor: Redactor,
     growing: Growing,
     /// Reasoning that is not written yet.
     thoughts: String,
@@ -25,18 +27,19 @@ enum Growing {
 }
 
 impl Talk {
-    pub(super) fn new(err: Box<dyn Write + Send>, colour: bool) -> Self {
-        Self { err, colour, growing: Growing::Nothing, thoughts: String::new() }
+    pub(super) fn new(err: Box<dyn Write + Send>, colour: bool, redactor: Redactor) -> Self {
+        Self { err, colour, redactor, growing: Growing::Nothing, thoughts: String::new() }
     }
 
     pub(super) fn line(&mut self, text: &str) {
         self.close();
-        self.raw(&format!("{text}\n"));
+        let text = format!("{}\n", self.redactor.redact(text));
+        self.raw(&text);
     }
 
     pub(super) fn dim_line(&mut self, text: &str) {
         self.close();
-        let text = format!("{}\n", self.dim(text));
+        let text = format!("{}\n", self.dim(&self.redactor.redact(text)));
         self.raw(&text);
     }
 

@@ -12,13 +12,15 @@ use crate::sample::{
 };
 
 const PIPES: TextStyle = TextStyle { stdout_terminal: false, stderr_terminal: false, colour: false };
-const SCREEN: TextStyle = TextStyle { stdout_terminal: true, stderr_terminal: true, colour: false };
-const COLOUR: TextStyle = TextStyle { colour: true, ..SCREEN };
+pub(super) const SCREEN: TextStyle =
+    TextStyle { stdout_terminal: true, stderr_terminal: true, colour: false };
+pub(super) const COLOUR: TextStyle = TextStyle { colour: true, ..SCREEN };
 
 /// Returns what is on stdout and on stderr after the events.
 fn render(style: TextStyle, events: &[Event]) -> (String, String) {
     let (out, err) = (Paper::default(), Paper::default());
-    let mut renderer = TextRenderer::new(Box::new(out.clone()), Box::new(err.clone()), style);
+    let mut renderer =
+        TextRenderer::new(Box::new(out.clone()), Box::new(err.clone()), style, Redactor::default());
     for event in events {
         renderer.on_event(event).unwrap();
     }
@@ -27,9 +29,10 @@ fn render(style: TextStyle, events: &[Event]) -> (String, String) {
 }
 
 /// Returns what a screen shows that both streams go to.
-fn screen(style: TextStyle, events: &[Event]) -> String {
+pub(super) fn screen(style: TextStyle, events: &[Event]) -> String {
     let both = Paper::default();
-    let mut renderer = TextRenderer::new(Box::new(both.clone()), Box::new(both.clone()), style);
+    let mut renderer =
+        TextRenderer::new(Box::new(both.clone()), Box::new(both.clone()), style, Redactor::default());
     for event in events {
         renderer.on_event(event).unwrap();
     }
@@ -60,6 +63,16 @@ fn no_text_no_bytes() {
     check(&[prompt(), begun(), delta("\n\n"), replied(), turn_over()], "", "");
 }
 
+/// SCR-3: in what is said about the run, not in the answer.
+#[test]
+fn a_secret_is_not_shown_on_stderr() {
+    let key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let command = format!("curl -u me:{key} host");
+    let events = [bash(&command), begun(), delta(key), replied(), warning(key)];
+    let err = "Tool requested: bash command=\"curl -u me:[REDACTED] host\"\nWarning: [REDACTED]\n";
+    check(&events, &format!("{key}\n"), err);
+}
+
 /// A reply that is never finished still ends its line.
 #[test]
 fn a_turn_without_end() {
@@ -87,7 +100,8 @@ fn each_message_ends_its_line() {
 #[test]
 fn flush_writes_text_without_its_newline() {
     let out = Paper::default();
-    let mut renderer = TextRenderer::new(Box::new(out.clone()), Box::new(Paper::default()), PIPES);
+    let mut renderer =
+        TextRenderer::new(Box::new(out.clone()), Box::new(Paper::default()), PIPES, Redactor::default());
     renderer.on_event(&delta("Hel")).unwrap();
     assert_eq!(out.text(), "");
     renderer.flush().unwrap();
@@ -270,13 +284,13 @@ fn tool_lines_are_dim_in_colour() {
 fn a_closed_stdout_is_an_error_and_a_closed_stderr_is_not() {
     let out = Paper::default();
     let broken = || Box::new(Broken(io::ErrorKind::BrokenPipe));
-    let mut renderer = TextRenderer::new(Box::new(out.clone()), broken(), PIPES);
+    let mut renderer = TextRenderer::new(Box::new(out.clone()), broken(), PIPES, Redactor::default());
     renderer.on_event(&warning("w")).unwrap();
     renderer.on_event(&delta("a")).unwrap();
     renderer.finish().unwrap();
     assert_eq!(out.text(), "a\n");
 
-    let mut renderer = TextRenderer::new(broken(), Box::new(Paper::default()), PIPES);
+    let mut renderer = TextRenderer::new(broken(), Box::new(Paper::default()), PIPES, Redactor::default());
     renderer.on_event(&delta("a")).unwrap();
     assert_eq!(renderer.flush().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
 }
