@@ -108,10 +108,10 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
                 self.make_room(CompactCause::NearlyFull).await?;
                 self.check_limits()?;
             }
-            self.remark_price();
             let reply = self.ask().await?;
             let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
             let stop = self.keep(reply);
+            self.remark_price();
             if calls.is_empty() {
                 match stop {
                     StopReason::Pause => continue,
@@ -122,7 +122,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         }
     }
 
-    /// Says once of each model that its price is not known (D-11).
+    /// Says once of each model that has answered that its price is not known (D-11).
     fn remark_price(&mut self) {
         let model = self.engine.settings.model.clone();
         if (self.engine.pricing)(&model).is_none() && self.engine.unpriced.insert(model.clone()) {

@@ -39,7 +39,7 @@ const PATTERNS: &[Pattern] = &[
     Pattern { kind: "jwt", words: &["eyj"], regex: r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", is_secret: ANY },
     // A block without an end reaches as far as its lines look like one.
     Pattern { kind: "key block", words: &["private key-----"], regex: r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|[A-Za-z0-9+/=:,. \t\r\n\\-]*)", is_secret: key_block },
-    Pattern { kind: "url password", words: &["://"], regex: r"(?-u:\b)[a-z][a-z0-9+.-]*://[^ \t\r\n/:@]+:([^ \t\r\n/@]+)@", is_secret: ANY },
+    Pattern { kind: "url password", words: &["://"], regex: r"(?-u:\b)[a-z][a-z0-9+.-]*://[^ \t\r\n/:@]+:([^ \t\r\n/@]+)@", is_secret: not_a_placeholder },
     Pattern { kind: "header", words: &["authorization", "x-api-key", "cookie"], regex: r"(?i-u:\b(?:authorization|x-api-key|cookie|proxy-authorization))[ \t]*:[ \t]*([^ \t\r\n][^\r\n]*)", is_secret: header_value },
     Pattern { kind: "assignment", words: &["key", "token", "secret", "passw"], regex: r#"(?i-u:\b[A-Z0-9_]*(?:api[_-]?key|token|secret|passw(?:or)?d))(?-u:\b)["']?[ \t]*[:=][ \t]*(["']?[^ \t\r\n"']{8,}["']?)"#, is_secret: assigned_value },
 ];
@@ -74,6 +74,11 @@ fn secret(text: &str, pattern: &Pattern, found: &Captures<'_>) -> Option<Range<u
 /// Names such as `sk-learn-contrib-something` begin like a key.
 fn has_digit(_: &str, value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// `http://USER:PASSWORD@HOST` explains how it is written.
+fn not_a_placeholder(_: &str, value: &str) -> bool {
+    !["password", "pass", "pw", "secret"].contains(&value.to_ascii_lowercase().as_str())
 }
 
 /// A program that looks for such blocks has the first line alone.

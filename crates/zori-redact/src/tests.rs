@@ -127,6 +127,7 @@ fn programs_are_not_mistaken_for_secrets() {
         "api_key: String::new(),",
         "export API_KEY=$OTHER_API_KEY",
         "12:30:45 token: expected identifier",
+        "as in http://USER:PASSWORD@HOST:PORT",
         "pub const NO_TOKEN: WIN32_ERROR = 1008u32;",
         "let start = \"-----BEGIN PRIVATE KEY-----\";\n\nfn next(a: u8) {}",
     ] {

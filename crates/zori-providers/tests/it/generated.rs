@@ -69,7 +69,9 @@ pub fn answer(random: &mut Random, dialect: Dialect) -> Answer {
         _ => StopReason::EndTurn,
     };
     let mut count = || random.next() % 1_000_000;
-    let usage = Usage { input: count(), output: count(), ..Usage::default() };
+    let input = count();
+    // Nothing is said of a cache.
+    let usage = Usage { input, output: count(), cache_unknown: input, ..Usage::default() };
     Answer { blocks, usage, stop }
 }
 

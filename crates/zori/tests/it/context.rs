@@ -62,7 +62,7 @@ fn older_outputs_then_older_messages() {
     let (world, model) = strict("context_window = 10000\nmax_tokens = 100\n", replies);
     let output = world.run(&["exec", "--session", "s", "-p", "count"]).success();
     insta::assert_snapshot!(told(&output.stderr()), @"
-    Context: left out 7 older tool outputs, about 8032 -> 5096 tokens
+    Context: left out 7 older tool outputs, about 8032 -> 5098 tokens
     ");
     world.write(world.base().join("config.toml"), "context_window = 3000\nmax_tokens = 100\n");
     let output = world.run(&["exec", "--session", "s", "-p", "again"]).success();
@@ -95,13 +95,15 @@ fn a_provider_that_refuses() {
     };
     let saved = run(vec![refusal(), anthropic::text(NOTE).reply(), anthropic::text("Done.").reply()]);
     insta::assert_snapshot!(format!("{}\n{}{:?} after {}", saved.0, saved.1, saved.2, saved.3), @"
-    Context: summarised the 7 oldest messages, about 4932 -> 2547 tokens
+    Warning: The price of `claude-unknown` is not known, so what it costs is not counted
+    Context: summarised the 7 oldest messages, about 4932 -> 2551 tokens
     Done.
     Some(0) after 7
     ");
     let lost = run(vec![refusal(), anthropic::text(NOTE).reply(), refusal()]);
     insta::assert_snapshot!(format!("{}\n{}{:?} after {}", lost.0, lost.1, lost.2, lost.3), @"
-    Context: summarised the 7 oldest messages, about 4932 -> 2547 tokens
+    Warning: The price of `claude-unknown` is not known, so what it costs is not counted
+    Context: summarised the 7 oldest messages, about 4932 -> 2551 tokens
     Error [context_length]: the conversation is too long for the model, and cannot be made shorter; start a new session or use a model with a larger context window (HTTP 400: prompt is too long: 9000 tokens > 8000 maximum)
     Some(3) after 7
     ");
@@ -171,7 +173,7 @@ fn by_hand_in_the_chat() {
     Turns:        1
     Cost:         $0.007513
     you> /compact the end
-    Context: summarised the 2 oldest messages, about 1540 -> 598 tokens
+    Context: summarised the 2 oldest messages, about 1540 -> 600 tokens
     you> two
     Two.
     you> /compact undo
