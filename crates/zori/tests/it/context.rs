@@ -67,15 +67,15 @@ fn older_outputs_then_older_messages() {
     world.write(world.base().join("config.toml"), "context_window = 3000\nmax_tokens = 100\n");
     let output = world.run(&["exec", "--session", "s", "-p", "again"]).success();
     insta::assert_snapshot!(told(&output.stderr()), @"
-    Context: summarised the 31 oldest messages, about 5859 -> 956 tokens
+    Context: summarised the 31 oldest messages, about 5864 -> 961 tokens
     ");
     insta::assert_snapshot!(records(&world, "s"), @r#"
     {"type":"meta","schema_version":1,"ts":"$TS","root":"$WORK"}
     {"type":"message","role":"user","text":"count","ts":"$TS"}
-    {"type":"compacted","how":"masked","cause":"nearly_full","before":8032,"after":5096,"view":[31 messages],"ts":"$TS"}
+    {"type":"compacted","how":"masked","cause":"nearly_full","before":8032,"after":5098,"view":[31 messages],"ts":"$TS"}
     {"type":"message","role":"assistant","text":"First.","ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":5600,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     {"type":"message","role":"user","text":"again","ts":"$TS"}
-    {"type":"compacted","how":"summarised","cause":"nearly_full","before":5859,"after":956,"view":[3 messages],"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
+    {"type":"compacted","how":"summarised","cause":"nearly_full","before":5864,"after":961,"view":[3 messages],"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     {"type":"message","role":"assistant","text":"Second.","ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     "#);
     assert_eq!(model.replies_left(), 0);
@@ -111,8 +111,9 @@ fn a_provider_that_refuses() {
     insta::assert_snapshot!(
         format!("{}\n{}{:?} after {}", unsummarised.0, unsummarised.1, unsummarised.2, unsummarised.3),
         @"
+    Warning: The price of `claude-unknown` is not known, so what it costs is not counted
     Warning: The conversation could not be summarised: HTTP 400: prompt is too long: 9000 tokens > 8000 maximum
-    Warning: the 7 oldest messages are left out without a summary, about 4932 -> 2561 tokens
+    Warning: the 7 oldest messages are left out without a summary, about 4932 -> 2564 tokens
     Done.
     Some(0) after 7
     "
