@@ -23,6 +23,12 @@ const RULES: &[Rule] = &[
         others: &["bytes", "futures-core", "serde_json", "thiserror", "unicode-width"],
     },
     Rule { name: "zori-engine", ours: &["zori-core"], others: &["futures-core", "serde_json", "tokio"] },
+    // Decides from values alone; `regex` for the user's own patterns, because it is linear in what a model sends.
+    Rule {
+        name: "zori-policy",
+        ours: &["zori-core", "zori-shell"],
+        others: &["regex", "serde", "serde_json", "thiserror"],
+    },
     Rule {
         name: "zori-providers",
         ours: &["zori-core"],
@@ -57,6 +63,8 @@ const RULES: &[Rule] = &[
             "tokio",
         ],
     },
+    // The grammar of shell commands; nothing of ours, so that what a text means depends on the text alone.
+    Rule { name: "zori-shell", ours: &[], others: &["brush-parser"] },
     Rule {
         name: "zori-store",
         ours: &["zori-core"],
