@@ -13,12 +13,12 @@ use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
+use zori_policy::Policy;
 
 use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::history::History;
 use crate::limits::{Limits, Used};
-use crate::policy::Policy;
 use crate::retry::Retry;
 use crate::turn::Turn;
 

@@ -51,6 +51,24 @@ pub struct LowArgs {
     pub max_tokens_total: Option<u64>,
     /// `--timeout`: `Some(None)` is 0, which means none.
     pub timeout: Option<Option<Duration>>,
+    /// `--permission-mode`.
+    pub permission_mode: Option<String>,
+    /// `--allow`.
+    pub allow: Vec<String>,
+    /// `--ask`.
+    pub ask: Vec<String>,
+    /// `--deny`.
+    pub deny: Vec<String>,
+    /// `--policy`.
+    pub policy: Option<String>,
+    /// `--profile`.
+    pub policy_profile: Option<String>,
+    /// `--tool`.
+    pub tool: Option<String>,
+    /// `--input`.
+    pub input: Option<String>,
+    /// `--corpus`.
+    pub corpus: Option<String>,
     /// `--keep`.
     pub keep: bool,
     /// Arguments without a flag.
@@ -265,7 +283,10 @@ impl Flag {
         }
         arg = arg.aliases(self.aliases.iter().copied());
         arg = match self.value {
-            Some(name) => arg.value_name(name).action(ArgAction::Set).allow_hyphen_values(true),
+            Some(name) => {
+                let action = if self.many { ArgAction::Append } else { ArgAction::Set };
+                arg.value_name(name).action(action).allow_hyphen_values(true)
+            }
             None => arg.action(ArgAction::SetTrue),
         };
         arg.hide(self.shown == Shown::All && shown == Shown::Common)
@@ -273,10 +294,10 @@ impl Flag {
 
     fn read(&self, matches: &clap::ArgMatches, args: &mut LowArgs) -> Result<(), String> {
         match self.value {
-            Some(_) => match matches.get_one::<String>(self.long) {
-                Some(value) => (self.apply)(args, value),
-                None => Ok(()),
-            },
+            Some(_) => {
+                let given = matches.get_many::<String>(self.long).into_iter().flatten();
+                given.into_iter().try_for_each(|value| (self.apply)(args, value))
+            }
             None if matches.get_flag(self.long) => (self.apply)(args, ""),
             None => Ok(()),
         }

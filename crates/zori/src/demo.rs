@@ -16,6 +16,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::model_choice::Choice;
+use crate::permissions;
 use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
@@ -97,6 +98,7 @@ impl Demo {
             tool_timeout: Some(self.tool_timeout),
             tool_style: None,
             bash_max_output: self.bash_max_output,
+            policy: permissions::of_demo(self.folder()),
             session: None,
             save: false,
             durability: Durability::Process,

@@ -16,6 +16,7 @@ pub mod exit;
 mod helper_program;
 mod instructions;
 mod model_choice;
+mod permissions;
 pub mod profile;
 mod prompt;
 mod settings;

@@ -10,6 +10,7 @@ use zori_core::ids::SessionId;
 use zori_core::provider::{Delivery, Effort};
 use zori_engine::limits::Limits;
 use zori_engine::retry::Retry;
+use zori_policy::Policy;
 use zori_providers::catalog::PROVIDERS;
 use zori_providers::quirks::ToolStyle;
 use zori_store::Durability;
@@ -21,6 +22,7 @@ use crate::commands::Cx;
 use crate::config::Config;
 use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice};
+use crate::permissions::{self, Gathered, Sources};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -54,6 +56,8 @@ pub struct Settings {
     pub tool_style: Option<ToolStyle>,
     /// Cap of what the model sees of a command's output.
     pub bash_max_output: usize,
+    /// What may run.
+    pub policy: Policy,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -99,6 +103,11 @@ impl Settings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
+        let Gathered { policy, warnings } =
+            permissions(cx, args, &config, base.as_ref(), &root, home.as_deref())?;
+        for warning in &warnings {
+            cx.ui.warn(warning);
+        }
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
         Ok(Self {
@@ -125,6 +134,7 @@ impl Settings {
                 None => None,
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
+            policy,
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,
@@ -144,6 +154,38 @@ impl Settings {
                 .hint(format!("`{name} demo` shows what this program does without a key")),
         )
     }
+}
+
+/// Returns the policy of this machine and folder, for commands that run nothing, and the home directory.
+pub fn policy(cx: &mut Cx<'_>, args: &LowArgs) -> Result<(Gathered, Option<PathBuf>), CommandError> {
+    let base = Base::find(cx.profile).ok();
+    let config = match &base {
+        Some(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
+        None => Config::default(),
+    };
+    let home = base::home();
+    let gathered = permissions(cx, args, &config, base.as_ref(), &root(args)?, home.as_deref())?;
+    Ok((gathered, home))
+}
+
+fn permissions(
+    cx: &Cx<'_>,
+    args: &LowArgs,
+    config: &Config,
+    base: Option<&Base>,
+    root: &Path,
+    home: Option<&Path>,
+) -> Result<Gathered, CommandError> {
+    permissions::gather(Sources {
+        args,
+        config,
+        managed: Path::new(cx.profile.managed_config),
+        base,
+        root,
+        home,
+        mode_variable: permissions::mode_variable(),
+        programs: permissions::programs(),
+    })
 }
 
 /// Returns what a run may use: flags over config.

@@ -15,7 +15,6 @@ use zori_core::provider::Provider;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
-use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::catalog::{Api, PROVIDERS};
@@ -167,7 +166,7 @@ pub fn provider(settings: &Settings) -> Result<Arc<dyn Provider>, CommandError> 
 }
 
 /// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
-fn transport() -> Result<Arc<dyn Transport>, CommandError> {
+pub fn transport() -> Result<Arc<dyn Transport>, CommandError> {
     let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
         None => Roots::embedded(),
         Some(path) => {
@@ -216,7 +215,7 @@ impl Session {
         let parts = Parts {
             provider,
             toolbox: tools.clone(),
-            policy: Policy { mode: Mode::Yolo, roots: vec![settings.root.clone()], asker: Asker::Absent },
+            policy: settings.policy.clone(),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
             pricing: Arc::new(settings.choice.pricing()),

@@ -88,5 +88,6 @@ fn value(kind: Kind) -> String {
         Kind::Number => "number".to_owned(),
         Kind::Money => "an amount of dollars".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
+        Kind::List => "list of texts".to_owned(),
     }
 }

@@ -22,7 +22,12 @@ const RULES: &[Rule] = &[
         ours: &[],
         others: &["bytes", "futures-core", "serde_json", "thiserror", "unicode-width"],
     },
-    Rule { name: "zori-engine", ours: &["zori-core"], others: &["futures-core", "serde_json", "tokio"] },
+    // Nothing runs without a decision, so the loop knows the function that makes it (ADR 6).
+    Rule {
+        name: "zori-engine",
+        ours: &["zori-core", "zori-policy"],
+        others: &["futures-core", "serde_json", "tokio"],
+    },
     // Decides from values alone; `regex` for the user's own patterns, because it is linear in what a model sends.
     Rule {
         name: "zori-policy",
@@ -73,7 +78,15 @@ const RULES: &[Rule] = &[
     Rule { name: "zori-frontends", ours: &["zori-core"], others: &["serde", "serde_json"] },
     Rule {
         name: "zori",
-        ours: &["zori-core", "zori-engine", "zori-frontends", "zori-providers", "zori-store", "zori-tools"],
+        ours: &[
+            "zori-core",
+            "zori-engine",
+            "zori-frontends",
+            "zori-policy",
+            "zori-providers",
+            "zori-store",
+            "zori-tools",
+        ],
         others: &[
             "clap",
             "futures-core",
