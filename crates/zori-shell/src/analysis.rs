@@ -145,7 +145,7 @@ pub struct LiteralWords(pub(crate) String);
 
 impl LiteralWords {
     /// Returns the words.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
+    pub fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         self.0.split('\0').filter(|word| !word.is_empty())
     }
 }

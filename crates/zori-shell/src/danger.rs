@@ -38,6 +38,7 @@ pub const DANGERS: &[DangerKind] = &[
     },
     entry("power-off", "switching the machine off or restarting it"),
     entry("kill-all", "a signal to all processes"),
+    entry("unknown-on-system", "a command that is not known, on the root, a system directory or a home"),
 ];
 
 const fn entry(id: &'static str, what: &'static str) -> DangerKind {
