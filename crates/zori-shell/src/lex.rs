@@ -484,7 +484,12 @@ impl Draft {
                 self.nesting += 1;
                 Place::Command
             }
-            Some("then" | "else" | "elif" | "do" | "!" | "time" | "coproc") => Place::Command,
+            Some("then" | "else" | "elif" | "do" | "!" | "time") => Place::Command,
+            // They nest without an end of their own; nobody writes a hundred.
+            Some("coproc") => {
+                self.nesting += 1;
+                Place::Command
+            }
             Some("for" | "select") => {
                 self.nesting += 1;
                 Place::ForName

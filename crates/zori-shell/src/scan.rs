@@ -48,16 +48,24 @@ pub fn dangers(words: &LiteralWords, scene: &Scene, analysis: &mut Analysis) {
         "dd",
     ];
     let state = State::new(scene);
+    let mut last: Vec<&str> = Vec::new();
     let mut iter = words.iter();
     while let Some(word) = iter.next() {
         let name = word.rsplit('/').next().unwrap_or(word);
         if !NAMES.contains(&name) && !name.starts_with("mk") && !name.starts_with("wipefs") {
             continue;
         }
+        let window = || iter.clone().take(WINDOW);
+        // Most removals are of something plain; they are passed over before anything is copied.
+        let pointed =
+            |word: &str| word.starts_with(['/', '~', '.', '$', '*']) || word.starts_with("of=/dev/");
+        let bare = matches!(name, "rm" | "shred" | "chmod" | "chown" | "chgrp" | "find" | "dd");
+        if (bare && !window().any(pointed)) || window().eq(last.iter().copied()) {
+            continue;
+        }
+        last = window().collect();
         let home = scene.home.to_string_lossy();
-        let args: Vec<Arg> = iter
-            .clone()
-            .take(WINDOW)
+        let args: Vec<Arg> = window()
             .map(|word| {
                 let word = word.replace("$HOME", &home);
                 match word.strip_prefix('~') {

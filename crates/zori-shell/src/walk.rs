@@ -39,12 +39,14 @@ pub struct Walk<'a> {
     pub analysis: Analysis,
     /// Whether part of the text was not looked at, so that its words have to be.
     pub cut: bool,
+    /// How many bytes of text may still be read: a text in a text is read again at every level.
+    budget: usize,
 }
 
 impl<'a> Walk<'a> {
     /// Starts a walk.
     pub fn new(scene: &'a Scene, dialect: Dialect) -> Self {
-        Self { scene, dialect, analysis: Analysis::default(), cut: false }
+        Self { scene, dialect, analysis: Analysis::default(), cut: false, budget: 3 * crate::MAX_BYTES }
     }
 
     /// Walks through a whole text.
@@ -55,6 +57,12 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self, text: &str, state: &mut State, origin: &Origin) -> Result<(), SyntaxError> {
+        if text.len() > self.budget {
+            self.unresolved("texts that run texts too often", text);
+            self.cut = true;
+            return Ok(());
+        }
+        self.budget -= text.len();
         let lexed = lex::lex(text, self.dialect)?;
         for why in lexed.doubts {
             self.unresolved(why, text);
@@ -131,7 +139,6 @@ impl<'a> Walk<'a> {
         if let [node] = pipeline.0.as_slice() {
             return self.node(script, node, state, origin);
         }
-        let first_command = self.analysis.commands.len();
         let mut stages = Vec::new();
         let mut stdin = origin.stdin.clone();
         let before = state.clone();
@@ -145,7 +152,6 @@ impl<'a> Walk<'a> {
             // The last stage runs in the shell itself in some.
             state.merge(&inside);
         }
-        let _ = first_command;
         catastrophe::piped_download(&mut self.analysis, &stages);
         Ok(())
     }

@@ -163,15 +163,15 @@ fn delimited(rest: &str, count: usize) -> Option<usize> {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
+            // A delimiter in brackets may or may not end a section; versions differ.
+            c if c == delimiter && bracket => return None,
             c if c == delimiter => {
                 left -= 1;
                 if left == 0 {
-                    // A delimiter in brackets may or may not count; sed versions differ.
-                    return (!bracket || count == 1 || true).then_some(at + c.len_utf8());
+                    return Some(at + c.len_utf8());
                 }
-                bracket = false;
             }
-            '[' => bracket = true,
+            '[' if left == count => bracket = true,
             ']' => bracket = false,
             '\n' if count == 1 => return None,
             _ => {}

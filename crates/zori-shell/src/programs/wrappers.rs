@@ -322,13 +322,9 @@ pub fn read(call: &Call<'_>) -> Option<Reading> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&call.name))?;
     let parsed = wrapper.grammar.parse(call.args);
     // `command -v name` looks a name up and runs nothing.
-    if call.name == "command" && parsed.options.is_empty() {
-        if let Some(first) =
-            call.args.first().and_then(Arg::literal).filter(|first| ["-v", "-V"].contains(first))
-        {
-            let _ = first;
-            return Some(Reading::read_only());
-        }
+    let first = call.args.first().and_then(Arg::literal);
+    if call.name == "command" && matches!(first, Some("-v" | "-V")) {
+        return Some(Reading::read_only());
     }
     let via = Via::Wrapper { privileged: wrapper.privileged };
     let mut reading = Reading { kind: Kind::ReadOnly, ..Reading::default() };

@@ -93,9 +93,7 @@ impl Walk<'_> {
         state: &mut State,
         origin: &Origin,
     ) -> Result<Option<Stdin>, SyntaxError> {
-        let before = self.analysis.commands.len();
         self.simple(script, tokens, state, origin)?;
-        let _ = before;
         let mut notes = Notes::default();
         let mut redirected = Redirected::default();
         for token in tokens.iter().filter_map(|token| script.tokens.get(*token)) {
