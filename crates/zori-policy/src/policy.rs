@@ -91,7 +91,8 @@ impl ShellPolicy {
             None => Vec::new(),
         };
         // A whitelist means something in `balanced` only; the blacklist holds everywhere.
-        let whitelist = if agent_zero { list(&settings.whitelist, AGENT_ZERO_WHITELIST) } else { Vec::new() };
+        let whitelist =
+            if mode.is_balanced() { list(&settings.whitelist, AGENT_ZERO_WHITELIST) } else { Vec::new() };
         let entry = |entry: &String| {
             let bad = |why| BadShellSetting::Whitelist { entry: entry.clone(), why };
             match entry.contains('*') {
@@ -128,8 +129,8 @@ mod tests {
         assert_eq!(shell("default", &unset), "true 0 0");
         assert_eq!(shell("yolo", &unset), "true 0 0");
         assert_eq!(shell("balanced", &unset), "false 7 6");
-        assert_eq!(shell("god_mode", &unset), "false 7 6");
-        assert_eq!(shell("paranoid", &unset), "false 7 6");
+        assert_eq!(shell("god_mode", &unset), "false 0 6");
+        assert_eq!(shell("paranoid", &unset), "false 0 6");
         let set = ShellSettings {
             allow_shell: Some(true),
             whitelist: Some(vec!["ls".into()]),

@@ -153,10 +153,10 @@ impl OwnedAnchors {
 
 /// Programs that run whatever they are given; a wildcard behind one of them allows everything (RULE-5).
 const RUNNERS: &[&str] = &[
-    "ash", "awk", "bash", "bun", "busybox", "chroot", "command", "dash", "deno", "doas", "env", "eval",
-    "exec", "fish", "gawk", "irb", "ksh", "lua", "nice", "node", "nohup", "npx", "nsenter", "parallel",
-    "perl", "php", "pkexec", "python", "python2", "python3", "ruby", "runuser", "script", "setsid", "sh",
-    "ssh", "stdbuf", "su", "sudo", "time", "timeout", "toybox", "unshare", "watch", "xargs", "zsh",
+    "ash", "bash", "bun", "busybox", "chroot", "command", "dash", "deno", "doas", "env", "eval", "exec",
+    "fish", "irb", "ksh", "lua", "nice", "node", "nohup", "npx", "nsenter", "parallel", "perl", "php",
+    "pkexec", "python", "python2", "python3", "ruby", "runuser", "script", "setsid", "sh", "ssh", "stdbuf",
+    "su", "sudo", "time", "timeout", "toybox", "unshare", "watch", "xargs", "zsh",
 ];
 
 fn grants_everything(scope: &Scope) -> bool {

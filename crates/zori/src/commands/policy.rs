@@ -83,7 +83,7 @@ pub fn check(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
         0 => Ok(printed),
         _ => Err(CommandError::new(
             ErrorCode::Usage,
-            format!("{bad} of the lines are no calls; they count as denied"),
+            format!("lines that are no calls, and count as denied: {bad}"),
         )
         .hint("a line is `{\"id\":1,\"tool\":\"bash\",\"input\":{\"command\":\"ls\"}}`")),
     }

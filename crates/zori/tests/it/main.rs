@@ -10,6 +10,7 @@ mod guidelines;
 mod interrupt;
 mod limits;
 mod output;
+mod policy;
 mod processes;
 mod profiles;
 mod prompt;
