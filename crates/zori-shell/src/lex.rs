@@ -1,7 +1,8 @@
 //! Text to tokens. Ours rather than the grammar crate's, because quoting decides what is a command and what is data: it
 //! is exact for both dialects, linear, and keeps every part of every word. `lex/word.rs` reads words, `lex/expansion.rs`
-//! what the shell replaces, `lex/heredoc.rs` here-documents.
+//! what the shell replaces, `lex/heredoc.rs` here-documents; `lex/draft.rs` keeps the place in the grammar.
 
+mod draft;
 mod expansion;
 mod heredoc;
 mod word;
@@ -9,9 +10,9 @@ mod word;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::syntax::{
-    Dialect, ExpansionKind, Part, Redirect, Script, Syllables, SyntaxError, Token, TokenKind, bare,
-};
+use draft::{Draft, Frame, Place};
+
+use crate::syntax::{Dialect, ExpansionKind, Part, Script, Syllables, SyntaxError, Token, TokenKind, bare};
 
 /// How deep constructs may be nested in each other (`security.md` 3.1).
 const MAX_DEPTH: usize = 100;
@@ -42,33 +43,6 @@ pub struct Lexed {
     pub doubts: Vec<&'static str>,
 }
 
-/// What may come next; decides which words are special.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Command,
-    Prefix,
-    Arguments,
-    ForName,
-    ForIn,
-    CaseWord,
-    CaseIn,
-    Pattern,
-    FunctionName,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Frame {
-    Paren,
-    Case { in_pattern: bool },
-}
-
-struct PendingHere {
-    redirect: usize,
-    delimiter: String,
-    literal: bool,
-    strip_tabs: bool,
-}
-
 struct Lexer<'a> {
     text: &'a str,
     shared: Rc<str>,
@@ -78,17 +52,6 @@ struct Lexer<'a> {
     /// Where `((` turned out not to be arithmetic.
     not_arithmetic: HashSet<usize>,
     doubts: Vec<&'static str>,
-}
-
-/// What one script is made of while it is read.
-struct Draft {
-    tokens: Vec<Token>,
-    words: Vec<Syllables>,
-    redirects: Vec<Redirect>,
-    frames: Vec<Frame>,
-    nesting: usize,
-    place: Place,
-    here: Vec<PendingHere>,
 }
 
 impl<'a> Lexer<'a> {
@@ -156,15 +119,7 @@ impl<'a> Lexer<'a> {
 
     /// Reads tokens to the end, or to the `)` that closes a substitution (which is taken).
     fn script(&mut self, in_parens: bool) -> Result<Script, SyntaxError> {
-        let mut draft = Draft {
-            tokens: Vec::new(),
-            words: Vec::new(),
-            redirects: Vec::new(),
-            frames: Vec::new(),
-            nesting: 0,
-            place: Place::Command,
-            here: Vec::new(),
-        };
+        let mut draft = Draft::new();
         loop {
             let start = self.pos;
             match self.peek() {
@@ -447,117 +402,4 @@ impl<'a> Lexer<'a> {
 
 fn push_blank(parts: &mut Syllables) {
     crate::syntax::push_quoted(parts, " ");
-}
-
-impl Draft {
-    fn push(&mut self, kind: TokenKind, start: usize, end: usize) {
-        self.tokens.push(Token { kind, start, end });
-    }
-
-    fn operator(&mut self, operator: &'static str, start: usize, end: usize) {
-        self.push(TokenKind::Operator(operator), start, end);
-    }
-
-    fn word(&mut self, parts: Syllables, start: usize, end: usize) {
-        self.words.push(parts);
-        self.push(TokenKind::Word(self.words.len() - 1), start, end);
-    }
-
-    fn reserved(&mut self, word: &'static str, start: usize, end: usize) {
-        self.put(Some(word), vec![Part::Text(word.to_owned())], start, end);
-    }
-
-    fn put(&mut self, reserved: Option<&'static str>, parts: Syllables, start: usize, end: usize) {
-        self.words.push(parts);
-        let index = self.words.len() - 1;
-        let kind = match reserved {
-            Some("select") => TokenKind::Reserved("for", index),
-            Some(word) => TokenKind::Reserved(word, index),
-            None => TokenKind::Word(index),
-        };
-        self.push(kind, start, end);
-    }
-
-    fn after_reserved(&mut self, reserved: Option<&'static str>) -> Place {
-        match reserved {
-            Some("if" | "while" | "until" | "{") => {
-                self.nesting += 1;
-                Place::Command
-            }
-            Some("then" | "else" | "elif" | "do" | "!" | "time") => Place::Command,
-            // They nest without an end of their own; nobody writes a hundred.
-            Some("coproc") => {
-                self.nesting += 1;
-                Place::Command
-            }
-            Some("for" | "select") => {
-                self.nesting += 1;
-                Place::ForName
-            }
-            Some("case") => {
-                self.nesting += 1;
-                Place::CaseWord
-            }
-            Some("function") => Place::FunctionName,
-            Some("}" | "fi" | "done" | "esac") => {
-                self.nesting = self.nesting.saturating_sub(1);
-                Place::Arguments
-            }
-            _ => Place::Arguments,
-        }
-    }
-
-    /// What may come behind `;`, `&`, a newline and their like.
-    fn separated(&mut self) {
-        let newline = matches!(self.tokens.last(), Some(Token { kind: TokenKind::Operator("\n"), .. }));
-        self.place = match self.place {
-            Place::Pattern => Place::Pattern,
-            Place::CaseIn if newline => Place::CaseIn,
-            Place::ForIn if newline => Place::ForIn,
-            Place::FunctionName => Place::FunctionName,
-            _ => Place::Command,
-        };
-    }
-
-    fn next_pattern(&mut self) {
-        if let Some(Frame::Case { in_pattern }) = self.frames.last_mut() {
-            *in_pattern = true;
-            self.place = Place::Pattern;
-        }
-    }
-
-    fn closes_script(&self) -> bool {
-        self.frames.is_empty()
-    }
-
-    fn close_paren(&mut self, start: usize, end: usize) -> Result<(), SyntaxError> {
-        match self.frames.last_mut() {
-            Some(Frame::Case { in_pattern }) if *in_pattern => *in_pattern = false,
-            Some(Frame::Paren) => {
-                self.frames.pop();
-            }
-            _ => return Err(SyntaxError::Wrong),
-        }
-        self.operator(")", start, end);
-        self.place = Place::Command;
-        Ok(())
-    }
-
-    /// Whether the word to come is the first of a pattern list.
-    fn first_in_pattern(&self) -> bool {
-        match self.tokens.iter().rev().find(|token| token.kind != TokenKind::Operator("\n")) {
-            Some(Token { kind: TokenKind::Operator(";;"), .. }) => true,
-            Some(Token { kind: TokenKind::Reserved("in", _), .. }) => true,
-            _ => false,
-        }
-    }
-
-    /// Closes a `case` whose last arm has no `;;`, by adding one: the grammar would try such an arm twice, at every
-    /// level.
-    fn end_case(&mut self, at: usize) {
-        if matches!(self.frames.last(), Some(Frame::Case { in_pattern: false })) {
-            self.operator(";;", at, at);
-            self.frames.pop();
-        }
-    }
 }

@@ -191,10 +191,10 @@ impl<'a> Walk<'a> {
         origin: &Origin,
     ) -> Result<(), SyntaxError> {
         let mut origin = origin.clone();
-        if !node.redirects.is_empty() {
-            if let Some(stdin) = self.bare_redirects(script, &node.redirects, state, &origin)? {
-                origin.stdin = stdin;
-            }
+        if !node.redirects.is_empty()
+            && let Some(stdin) = self.bare_redirects(script, &node.redirects, state, &origin)?
+        {
+            origin.stdin = stdin;
         }
         let origin = &origin;
         match &node.kind {

@@ -1,6 +1,7 @@
 //! Redirects, and here-documents, whose bodies start behind the next newline.
 
-use super::{Draft, Lexer, PendingHere, Place};
+use super::Lexer;
+use super::draft::{Draft, PendingHere, Place};
 use crate::syntax::{Part, Redirect, Syllables, SyntaxError, TokenKind, bare};
 
 impl Lexer<'_> {

@@ -241,19 +241,18 @@ fn tar(call: &Call<'_>) -> Reading {
     };
     // The old form: letters without a sign, whose values follow in order.
     let mut args = call.args.to_vec();
-    if let Some(first) = args.first().and_then(|arg| arg.literal().map(str::to_owned)) {
-        if !first.starts_with('-') && !first.is_empty() {
-            let values = first.chars().filter(|c| "fCTXIFbgHKNV".contains(*c)).collect::<Vec<_>>();
-            let rest = args.split_off(1.min(args.len()));
-            let mut rest = rest.into_iter();
-            args = vec![Arg::known(format!("-{}", first.replace(|c| "fCTXIFbgHKNV".contains(c), "")))];
-            args.retain(|arg| arg.text != "-");
-            for letter in values {
-                args.push(Arg::known(format!("-{letter}")));
-                args.extend(rest.next());
-            }
-            args.extend(rest);
+    let first = args.first().and_then(Arg::literal).unwrap_or_default().to_owned();
+    if !first.starts_with('-') && !first.is_empty() {
+        let valued = |c: char| "fCTXIFbgHKNV".contains(c);
+        let mut rest = args.split_off(1).into_iter();
+        let flags = first.replace(valued, "");
+        args.clear();
+        args.extend((!flags.is_empty()).then(|| Arg::known(format!("-{flags}"))));
+        for letter in first.chars().filter(|c| valued(*c)) {
+            args.push(Arg::known(format!("-{letter}")));
+            args.extend(rest.next());
         }
+        args.extend(rest);
     }
     let parsed = grammar.parse(&args);
     let mut reading = Reading { kind: Kind::Other, ..Reading::default() };
@@ -455,7 +454,7 @@ fn download(call: &Call<'_>) -> Reading {
             reading.reads.push(value.tail(at + 1));
         }
     }
-    if parsed.has(&["K", "config", "e", "execute", "use-askpass"]) && !(curl && !parsed.has(&["K", "config"]))
+    if parsed.has(&["K", "config", "e", "execute", "use-askpass"]) && (!curl || parsed.has(&["K", "config"]))
     {
         reading.no_auto.push("reads another configuration");
     }

@@ -78,7 +78,7 @@ pub enum Here {
 
 /// Returns what a command of one of the tables does.
 pub fn read(call: &Call<'_>) -> Option<Reading> {
-    let tables = [readers::READERS, files::FILES, build::BUILDERS];
+    let tables = [readers::READERS, readers::text::TEXT_READERS, files::FILES, build::BUILDERS];
     let program = tables.into_iter().flatten().find(|program| program.names.contains(&call.name))?;
     Some(program.read(call))
 }

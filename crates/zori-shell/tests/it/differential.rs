@@ -19,11 +19,13 @@ fn knows_all(analysis: &Analysis) -> bool {
 }
 
 fn recorders(bin: &Path) {
-    fs::create_dir(bin).unwrap();
+    fs::create_dir(bin).expect("the scratch folder and the shell are there");
     for name in RECORDERS {
         let path = bin.join(name);
-        fs::write(&path, format!("#!/bin/sh\necho {name} >> \"$RECORD\"\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho {name} >> \"$RECORD\"\n"))
+            .expect("the scratch folder and the shell are there");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+            .expect("the scratch folder and the shell are there");
     }
 }
 
@@ -31,7 +33,7 @@ fn recorders(bin: &Path) {
 fn run(shell: &str, text: &str, folder: &Path, number: usize) -> String {
     // A file of its own: what a text left in the background may still write.
     let record = folder.join(format!("record{number}"));
-    fs::write(&record, "").unwrap();
+    fs::write(&record, "").expect("the scratch folder and the shell are there");
     let mut child = Command::new("/usr/bin/timeout")
         .args(["-s", "KILL", "2", shell, "-c", text])
         .env_clear()
@@ -43,9 +45,9 @@ fn run(shell: &str, text: &str, folder: &Path, number: usize) -> String {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
-    child.wait().unwrap();
-    fs::read_to_string(&record).unwrap()
+        .expect("the scratch folder and the shell are there");
+    child.wait().expect("the scratch folder and the shell are there");
+    fs::read_to_string(&record).expect("the scratch folder and the shell are there")
 }
 
 #[test]
