@@ -128,6 +128,8 @@ pub enum EventKind {
         call: CallId,
         /// The tool's name as the model knows it.
         name: Arc<str>,
+        /// Why it may run. A call that may not has an `ApprovalResolved` instead, so each decision is in one event.
+        decision: Decision,
     },
     /// Output of a running tool; only where a front end asked for it.
     ToolOutputDelta {

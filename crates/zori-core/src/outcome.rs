@@ -42,6 +42,8 @@ pub enum LimitKind {
     Budget,
     /// The tokens of the run.
     Tokens,
+    /// The patience with one call that was denied again and again (DEC-3).
+    Denials,
 }
 
 impl LimitKind {
@@ -51,6 +53,7 @@ impl LimitKind {
             Self::Turns => "max_turns",
             Self::Budget => "max_budget_usd",
             Self::Tokens => "max_tokens_total",
+            Self::Denials => "denied_calls",
         }
     }
 }

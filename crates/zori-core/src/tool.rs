@@ -1,6 +1,6 @@
 //! Tools as the engine sees them: a name, arguments, effects that can be judged, and a result that never fails.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -9,6 +9,7 @@ use crate::BoxFuture;
 use crate::cancel::Cancel;
 use crate::ids::CallId;
 use crate::image::Image;
+use crate::permission::PathFacts;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
 pub trait Tool: Send + Sync {
@@ -31,6 +32,10 @@ pub trait Toolbox: Send + Sync {
 
     /// Finds the tool and checks the arguments, accepting the names of other dialects where unambiguous.
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall>;
+
+    /// Returns what the file system says about a path, for the decision about a call that touches it. It may ask the
+    /// disk, so it is not called for more than a call's own paths.
+    fn look(&self, path: &Path) -> PathFacts;
 }
 
 /// A tool as the model sees it.
@@ -134,6 +139,19 @@ pub enum Effect {
         /// The URL.
         url: String,
     },
+    /// Calls a tool of an MCP server.
+    Mcp {
+        /// The server's name.
+        server: String,
+        /// The tool's name, as the server has it.
+        tool: String,
+        /// Whether the tool says it only reads and the user trusts the server (MCP-4).
+        trusted_reader: bool,
+    },
+    /// Starts a sub-agent, whose own calls are judged again.
+    Agent,
+    /// Writes to the memory store.
+    Memory,
     /// Changes nothing outside the session.
     Internal,
 }
@@ -141,7 +159,11 @@ pub enum Effect {
 impl Effect {
     /// Returns whether it may change something outside the session; then a later failure is a partial one.
     pub fn mutates(&self) -> bool {
-        matches!(self, Self::Write(_) | Self::Exec { .. })
+        match self {
+            Self::Write(_) | Self::Exec { .. } | Self::Memory => true,
+            Self::Mcp { trusted_reader, .. } => !trusted_reader,
+            Self::Read(_) | Self::Net { .. } | Self::Agent | Self::Internal => false,
+        }
     }
 }
 

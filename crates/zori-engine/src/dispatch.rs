@@ -23,12 +23,11 @@ use zori_core::time::Clock;
 use zori_core::tool::{
     Effect, LiveOutput, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox,
 };
+use zori_policy::{Call, Policy, decide};
 
 use crate::catch::Caught;
 use crate::control::Control;
 use crate::emitter::Emitter;
-use crate::permission::decide;
-use crate::policy::Policy;
 use crate::sight;
 
 /// What running calls needs of the engine.
@@ -50,6 +49,8 @@ pub(crate) struct Dispatched {
     pub(crate) results: Vec<ToolResult>,
     /// Whether a tool that changes something was started.
     pub(crate) effects: bool,
+    /// For each call, in call order, whether it was denied.
+    pub(crate) denied: Vec<bool>,
     /// Set when the turn was cancelled meanwhile; the calls that were not done have a `canceled` result.
     pub(crate) cancelled: Option<CancelCause>,
 }
@@ -62,6 +63,8 @@ struct Job<'c> {
     ready: Option<ResolvedCall>,
     output: Option<ToolOutput>,
     started: Option<Duration>,
+    /// Why it may run.
+    decision: Option<Decision>,
 }
 
 impl<S: Sink> Dispatch<'_, '_, S> {
@@ -83,7 +86,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                 ToolOutput::failure(ToolCode::Canceled, "The call was canceled before it was done"),
             );
         }
-        Dispatched { results: jobs.into_iter().map(Job::into_result).collect(), effects, cancelled }
+        let denied = jobs.iter().map(Job::is_denied).collect();
+        Dispatched { results: jobs.into_iter().map(Job::into_result).collect(), effects, denied, cancelled }
     }
 
     /// Resolves the calls and announces all of them before the first one runs.
@@ -120,33 +124,54 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             Ok(ready) => (Some(ready.tool.kind()), Some(ready), None),
             Err(output) => (None, None, Some(output)),
         };
-        Job { call, kind, ready, output, started: None }
+        Job { call, kind, ready, output, started: None, decision: None }
     }
 
     /// Decides about each call in order, asking where the policy says so, before any of them starts.
     async fn approve(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
         for job in jobs {
             let Some(ready) = &job.ready else { continue };
-            let decision = decide(self.policy, &ready.effects);
-            let refusal = match decision.verdict {
-                Verdict::Allow => None,
+            let mut judged = Call::new(&job.call.name, job.kind, &ready.effects, &self.policy.ground);
+            judged.gather(|path| self.toolbox.look(path));
+            let decision = decide(self.policy, &judged);
+            let decided = match decision.verdict {
+                Verdict::Allow => Ok(decision),
                 Verdict::Deny => {
-                    let reason = decision.reason.clone();
+                    let said = refusal(&decision);
                     self.resolved(job.call, decision, DecidedBy::Policy);
-                    Some(reason)
+                    Err(said)
                 }
-                Verdict::Ask => self.ask(job.call, decision).await?,
+                Verdict::Ask => {
+                    let args = ready.args.get();
+                    let shown = judged.binding(args, &self.policy.ground.cwd);
+                    let answer = self.ask(job.call, decision).await?;
+                    // What was shown is what runs (DEC-4): the paths still mean what they meant.
+                    judged.gather(|path| self.toolbox.look(path));
+                    match answer {
+                        Ok(_) if judged.binding(args, &self.policy.ground.cwd) != shown => {
+                            Err(CHANGED.to_owned())
+                        }
+                        answer => answer,
+                    }
+                }
             };
-            if let Some(reason) = refusal {
-                job.ready = None;
-                self.settle(job, ToolOutput::failure(ToolCode::PermissionDenied, reason));
+            match decided {
+                Ok(decision) => job.decision = Some(decision),
+                Err(reason) => {
+                    job.ready = None;
+                    self.settle(job, ToolOutput::failure(ToolCode::PermissionDenied, reason));
+                }
             }
         }
         Ok(())
     }
 
-    /// Asks and waits. Returns why the call must not run, or `None` if it may.
-    async fn ask(&mut self, call: &ToolCall, decision: Decision) -> Result<Option<String>, CancelCause> {
+    /// Asks and waits. Returns the decision to run the call, or why it must not run.
+    async fn ask(
+        &mut self,
+        call: &ToolCall,
+        decision: Decision,
+    ) -> Result<Result<Decision, String>, CancelCause> {
         self.emitter.emit(EventKind::ApprovalRequested { call: call.id.clone(), decision: decision.clone() });
         self.emitter.idle();
         let answer = self.control.answer(&call.id).await.inspect_err(|_| {
@@ -164,9 +189,13 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                 (Verdict::Deny, DecidedBy::Policy, Some(gone.to_owned()))
             }
         };
-        let reason = refusal.clone().unwrap_or(decision.reason);
-        self.resolved(call, Decision { verdict, class: decision.class, reason }, by);
-        Ok(refusal)
+        let reason = refusal.clone().unwrap_or_else(|| decision.reason.clone());
+        let decision = Decision { verdict, reason, ..decision };
+        self.resolved(call, decision.clone(), by);
+        Ok(match refusal {
+            None => Ok(decision),
+            Some(refusal) => Err(refusal),
+        })
     }
 
     fn resolved(&mut self, call: &ToolCall, decision: Decision, by: DecidedBy) {
@@ -196,7 +225,9 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
                 };
                 let name = job.call.name.as_str().into();
-                self.emitter.emit(EventKind::ToolStarted { call: job.call.id.clone(), name });
+                let call = job.call.id.clone();
+                let decision = jobs[index].decision.take().expect("only what was allowed is ready");
+                self.emitter.emit(EventKind::ToolStarted { call, name, decision });
                 jobs[index].started = Some(self.clock.elapsed());
                 running.push((index, Caught(resolved.tool.run(cx, &resolved.args))));
             }
@@ -240,7 +271,23 @@ impl<S: Sink> Dispatch<'_, '_, S> {
     }
 }
 
+/// What the model is told about a call that may not run: why, and what would be (DEC-3).
+fn refusal(decision: &Decision) -> String {
+    match &decision.instead {
+        Some(instead) => format!("{}. {instead}", decision.reason),
+        None => decision.reason.clone(),
+    }
+}
+
+const CHANGED: &str = "changed_since_approval: a path of this call leads elsewhere than when it was approved. Nothing \
+     was executed. Look at it again before you ask again.";
+
 impl Job<'_> {
+    fn is_denied(&self) -> bool {
+        let failure = self.output.as_ref().and_then(|output| output.failure.as_ref());
+        failure.is_some_and(|failure| failure.code == ToolCode::PermissionDenied)
+    }
+
     fn into_result(self) -> ToolResult {
         let output = self.output.expect("every job is settled before results are taken");
         ToolResult {
@@ -267,7 +314,12 @@ fn blockers(ready: &[Option<ResolvedCall>]) -> Vec<Vec<usize>> {
                 let (path, writes) = match effect {
                     Effect::Read(path) => (path.as_path(), false),
                     Effect::Write(path) => (path.as_path(), true),
-                    Effect::Exec { .. } | Effect::Net { .. } | Effect::Internal => continue,
+                    Effect::Exec { .. }
+                    | Effect::Net { .. }
+                    | Effect::Mcp { .. }
+                    | Effect::Agent
+                    | Effect::Memory
+                    | Effect::Internal => continue,
                 };
                 let before = touched.entry(path).or_default();
                 earlier.extend(before.iter().filter(|(i, w)| *i != index && (*w || writes)).map(|(i, _)| *i));

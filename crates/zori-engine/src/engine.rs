@@ -15,6 +15,7 @@ use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::usage::Usage;
+use zori_policy::Policy;
 
 use crate::compact::{CompactAt, Made};
 use crate::context::{Measured, Window};
@@ -22,7 +23,6 @@ use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::history::History;
 use crate::limits::{Limits, Used};
-use crate::policy::Policy;
 use crate::retry::Retry;
 use crate::sight::{Eyes, View};
 use crate::turn::{Cut, Turn};

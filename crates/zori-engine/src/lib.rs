@@ -15,8 +15,6 @@ mod emitter;
 pub mod engine;
 mod history;
 pub mod limits;
-pub mod permission;
-pub mod policy;
 pub mod retry;
 pub mod sight;
 mod turn;

@@ -15,7 +15,7 @@ use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::image::{Image, Sight};
 use zori_core::input::Prompt;
 use zori_core::message::{Block, ToolCall, ToolInput};
-use zori_core::outcome::{CancelCause, Outcome};
+use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::provider::{Chunk, ChunkStream, Request, StopReason};
 use zori_core::render::{Sink, Stop};
 use zori_core::usage::Usage;
@@ -30,6 +30,9 @@ use crate::limits::Reached;
 /// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
 const MALFORMED_IN_A_ROW: u32 = 3;
 
+/// So many identical calls in a row that are denied end the turn (DEC-3).
+const DENIED_IN_A_ROW: u32 = 3;
+
 /// A turn under way.
 pub(crate) struct Turn<'e, 'i, S> {
     engine: &'e mut Engine<S>,
@@ -38,6 +41,9 @@ pub(crate) struct Turn<'e, 'i, S> {
     requests: u32,
     retries: u32,
     malformed: u32,
+    /// The call that was denied last, by name and input, and how often in a row.
+    denied: Option<(String, String)>,
+    denials: u32,
     effects: bool,
     text: Arc<str>,
 }
@@ -65,6 +71,8 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             requests: 0,
             retries: 0,
             malformed: 0,
+            denied: None,
+            denials: 0,
             effects: false,
             text: "".into(),
         }
@@ -298,7 +306,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             sees: &|image| eyes(&model, image),
             live: engine.settings.live_output,
         };
-        let Dispatched { results, effects, cancelled } = dispatch.run(calls).await;
+        let Dispatched { results, effects, denied, cancelled } = dispatch.run(calls).await;
         self.effects |= effects;
         let mut blocks: Vec<_> = results.into_iter().map(Block::ToolResult).collect();
         for text in std::mem::take(&mut self.control.steers) {
@@ -318,6 +326,33 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             let text =
                 format!("the model sent arguments that are not JSON {MALFORMED_IN_A_ROW} times in a row");
             return Err(Cut::Failed(ProviderFailure::new(FailureKind::Parse, text)));
+        }
+        self.insisting(calls, &denied)
+    }
+
+    /// Ends a turn in which the model asks for the same thing however often it is denied (DEC-3).
+    fn insisting(&mut self, calls: &[ToolCall], denied: &[bool]) -> Result<(), Cut> {
+        for (call, denied) in calls.iter().zip(denied) {
+            let said = match (&call.input, denied) {
+                (ToolInput::Json(input), true) => Some((call.name.to_string(), input.get().to_owned())),
+                _ => None,
+            };
+            self.denials = match said {
+                Some(said) if self.denied.as_ref() == Some(&said) => self.denials + 1,
+                Some(said) => {
+                    self.denied = Some(said);
+                    1
+                }
+                None => {
+                    self.denied = None;
+                    0
+                }
+            };
+            if self.denials == DENIED_IN_A_ROW {
+                let text =
+                    format!("The same call of `{}` was denied {DENIED_IN_A_ROW} times in a row", call.name);
+                return Err(Cut::Limit(Reached { kind: LimitKind::Denials, text }));
+            }
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::message::{IdOrigin, Message, Role, ToolCall, ToolInput};
 use zori_core::outcome::Outcome;
+use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
 use zori_core::time::Timestamp;
 use zori_core::tool::{Effect, ProcessEnd, ToolCode, ToolKind, ToolOutput};
@@ -76,7 +77,11 @@ fn requested_with(id: &str, name: &str, of: usize, effect: Effect) -> Event {
 }
 
 pub(crate) fn started(id: &str, name: &str) -> Event {
-    event(EventKind::ToolStarted { call: CallId::new(id), name: name.into() })
+    event(EventKind::ToolStarted {
+        call: CallId::new(id),
+        name: name.into(),
+        decision: Decision::new(Verdict::Allow, Class::I, "because"),
+    })
 }
 
 pub(crate) fn finished(id: &str, name: &str, output: ToolOutput, millis: Option<u64>) -> Event {

@@ -248,7 +248,7 @@ impl Renderer for TextRenderer {
                 Ok(())
             }
             EventKind::ToolRequested(request) => self.tool_requested(request),
-            EventKind::ToolStarted { call, name } => self.tool_started(call, name),
+            EventKind::ToolStarted { call, name, .. } => self.tool_started(call, name),
             EventKind::ToolFinished(done) => self.tool_finished(done),
             EventKind::TodosChanged { todos } => self.todos(todos),
             EventKind::ContextCompacted(compaction) => self.compacted(compaction),

@@ -60,7 +60,11 @@ pub(crate) fn requested(call: ToolCall, effects: Vec<Effect>) -> Event {
 }
 
 pub(crate) fn started(id: &str) -> Event {
-    event(EventKind::ToolStarted { call: CallId::new(id), name: "bash".into() })
+    event(EventKind::ToolStarted {
+        call: CallId::new(id),
+        name: "bash".into(),
+        decision: Decision::new(Verdict::Allow, Class::X, "because"),
+    })
 }
 
 pub(crate) fn finished(id: &str, output: ToolOutput) -> Event {
@@ -74,7 +78,7 @@ pub(crate) fn finished(id: &str, output: ToolOutput) -> Event {
 }
 
 pub(crate) fn resolved(id: &str, verdict: Verdict, by: DecidedBy) -> Event {
-    let decision = Decision { verdict, class: Class::X, reason: "because".to_owned() };
+    let decision = Decision::new(verdict, Class::X, "because");
     event(EventKind::ApprovalResolved { call: CallId::new(id), decision, by })
 }
 

@@ -1,10 +1,12 @@
 //! The built-in tools as the engine sees them: through one dialect.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use zori_core::BoxFuture;
+use zori_core::permission::PathFacts;
 use zori_core::tool::{
     BadCall, Effect, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec, Toolbox,
 };
@@ -15,7 +17,7 @@ use crate::dialect::{self, Dialect, Entry};
 use crate::env::ToolEnv;
 use crate::process::Processes;
 use crate::seen::Seen;
-use crate::{bash, edit, fetch, glob, grep, ls, multi_edit, patch, read, todo, write};
+use crate::{bash, edit, fetch, glob, grep, lookup, ls, multi_edit, patch, read, todo, write};
 
 /// The table of every built-in tool, in the order of the reference page.
 pub const DEFS: &[&ToolDef] = &[
@@ -111,6 +113,10 @@ impl Toolbox for ToolSet {
             }
         };
         Ok(ResolvedCall { tool, args: canonical, effects })
+    }
+
+    fn look(&self, path: &Path) -> PathFacts {
+        lookup::look(path)
     }
 }
 

@@ -61,6 +61,24 @@ pub struct LowArgs {
     pub replay: Option<PathBuf>,
     /// `--replay-lenient`.
     pub replay_lenient: bool,
+    /// `--permission-mode`.
+    pub permission_mode: Option<String>,
+    /// `--allow`.
+    pub allow: Vec<String>,
+    /// `--ask`.
+    pub ask: Vec<String>,
+    /// `--deny`.
+    pub deny: Vec<String>,
+    /// `--policy`.
+    pub policy: Option<String>,
+    /// `--profile`.
+    pub policy_profile: Option<String>,
+    /// `--tool`.
+    pub tool: Option<String>,
+    /// `--input`.
+    pub input: Option<String>,
+    /// `--corpus`.
+    pub corpus: Option<String>,
     /// `--keep`.
     pub keep: bool,
     /// `--with-token`.

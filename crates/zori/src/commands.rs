@@ -5,6 +5,7 @@ mod config;
 mod demo;
 mod exec;
 mod models;
+mod policy;
 mod sessions;
 
 pub(crate) use exec::compact as exec_compact;
@@ -96,6 +97,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("models", "List and show the models there are"),
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find or create the config file"),
+    ("policy", "See what would happen to a call, and why"),
 ];
 
 const AGENT_EXITS: &[Exit] = &[
@@ -293,5 +295,37 @@ pub const COMMANDS: &[Command] = &[
             Exit::Timeout,
         ],
         run: config::init,
+    },
+    Command {
+        path: &["policy", "check"],
+        about: "Decide about calls on standard input, a JSON object a line",
+        after_help: "Example:\n  \
+                     echo '{\"id\":1,\"tool\":\"bash\",\"input\":{\"command\":\"ls\"}}' | zori policy check --policy FILE",
+        flags: &[flags::POLICY, flags::PROFILE],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Timeout],
+        run: policy::check,
+    },
+    Command {
+        path: &["policy", "explain"],
+        about: "Say step by step what would happen to a call",
+        after_help: "Examples:\n  zori policy explain \"git push\"\n  \
+                     zori policy explain --tool read --input '{\"path\":\".env\"}' --permission-mode default",
+        flags: &[flags::POLICY, flags::PROFILE, flags::TOOL, flags::INPUT],
+        args: &[Positional { name: "COMMAND", about: "A shell command", required: false }],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: policy::explain,
+    },
+    Command {
+        path: &["policy", "test"],
+        about: "Hold a policy file against its own expectations",
+        after_help: "",
+        flags: &[flags::PROFILE, flags::CORPUS],
+        args: &[Positional { name: "FILE", about: "The policy file", required: true }],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Timeout],
+        run: policy::test,
     },
 ];

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 use zori_core::cost::MicroUsd;
 use zori_providers::catalog::{self, Catalog};
@@ -46,6 +46,8 @@ pub enum Kind {
     Price,
     /// Tables of [`LOGIN_KEYS`], by provider.
     Logins,
+    /// A list of strings.
+    List,
 }
 
 /// The keys of `[auth.<provider>]` (AUTH-6).
@@ -199,12 +201,52 @@ pub const KEYS: &[Key] = &[
         "1000000",
         "How many tokens a run may use, read and written; unset: any number",
     ),
+    key("security.mode", Kind::Text, "\"default\"", "The permission mode; unset: yolo, which asks nothing"),
+    key("security.allow_shell", Kind::Flag, "true", "Whether the model may run shell commands at all"),
+    key(
+        "security.whitelist",
+        Kind::List,
+        "[\"ls\", \"git status\"]",
+        "Commands that run without a question in the mode balanced",
+    ),
+    key(
+        "security.blacklist_patterns",
+        Kind::List,
+        "[\"rm -rf\", \"re:^npm publish\"]",
+        "Commands that never run: words with options folded, or re: and an expression",
+    ),
+    key(
+        "security.blacklist_off",
+        Kind::List,
+        "[\"power-off\"]",
+        "Entries of the built-in blacklist to switch off",
+    ),
+    key(
+        "security.forbid_yolo",
+        Kind::Flag,
+        "false",
+        "No mode without questions; of use in the administrator's file /etc/zori/config.toml",
+    ),
+    key(
+        "security.managed_allow_only",
+        Kind::Flag,
+        "false",
+        "Only the administrator's allow rules count; of use in that file",
+    ),
+    key("permissions.allow", Kind::List, "[\"Bash(git diff:*)\"]", "What runs without a question"),
+    key("permissions.ask", Kind::List, "[\"Bash(git commit:*)\"]", "What is asked about in every mode"),
+    key("permissions.deny", Kind::List, "[\"Read(.env)\", \"Bash(curl:*)\"]", "What never runs"),
 ];
+
+/// The tables keys are in.
+const TABLES: &[&str] = &["security", "permissions"];
 
 /// What a file says. A value that is not there was not set.
 #[derive(Debug, Default)]
 pub struct Config {
     values: BTreeMap<&'static str, Value>,
+    /// For a list, the line each entry stands in.
+    lines: BTreeMap<&'static str, Vec<usize>>,
     /// What to tell the user, one line each.
     pub warnings: Vec<String>,
     /// The catalogue, with the models that the file adds or corrects.
@@ -237,7 +279,8 @@ impl Config {
             at(start(&first), first.message().trim())
         })?;
         let mut config = Self::default();
-        let mut own = Vec::new();
+        let spans = DeTable::parse_recoverable(text).0;
+        let (mut own, mut flat) = (Vec::new(), Vec::new());
         for (name, value) in file {
             if name == own_models::TABLE {
                 let (models, unknown) = own_models::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
@@ -247,13 +290,28 @@ impl Config {
                     .extend(unknown.iter().map(|name| format!("unknown key `{name}` in {}", path.display())));
                 continue;
             }
+            let start = value.span().start;
+            match value.into_inner() {
+                Value::Table(inner) if TABLES.contains(&name.as_str()) => {
+                    flat.extend(inner.into_iter().map(|(key, value)| {
+                        let start = starts(spans.get_ref(), &[&name, &key]).first().copied().unwrap_or(start);
+                        (format!("{name}.{key}"), start, value)
+                    }));
+                }
+                value => flat.push((name, start, value)),
+            }
+        }
+        for (name, start, value) in flat {
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
                 config.warnings.push(unknown(&name, path, key_var));
                 continue;
             };
-            let start = value.span().start;
-            check(key, value.get_ref()).map_err(|wrong| at(start, &wrong))?;
-            config.values.insert(key.name, value.into_inner());
+            check(key, &value).map_err(|wrong| at(start, &wrong))?;
+            if let (Kind::List, Some((table, inner))) = (key.kind, name.split_once('.')) {
+                let entries = starts(spans.get_ref(), &[table, inner]).into_iter().skip(1);
+                config.lines.insert(key.name, entries.map(|start| position(bytes, start).0).collect());
+            }
+            config.values.insert(key.name, value);
         }
         config.catalog = Catalog::with(&own);
         Ok(config)
@@ -286,6 +344,18 @@ impl Config {
         (!value.is_empty()).then_some(value)
     }
 
+    /// Returns a list of strings, each with its line; `None` if it is not set.
+    pub fn list(&self, key: &str) -> Option<Vec<(&str, usize)>> {
+        let entries = self.values.get(key)?.as_array()?.iter().filter_map(Value::as_str);
+        let lines = self.lines.get(key).into_iter().flatten().copied().chain(std::iter::repeat(1));
+        Some(entries.zip(lines).collect())
+    }
+
+    /// Returns the names of all keys that are set.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.values.keys().copied()
+    }
+
     /// Returns true or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.values.get(key)?.as_bool()
@@ -316,6 +386,8 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
     let wrong = |wanted: &str| Err(format!("`{}` must be {wanted}, not {}", key.name, describe(value)));
     match (key.kind, value) {
         (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
+        (Kind::List, Value::Array(entries)) if entries.iter().all(Value::is_str) => Ok(()),
+        (Kind::List, _) => wrong("a list of strings"),
         (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),
         (Kind::Money, value) if dollars(value).is_some() => Ok(()),
         (Kind::Price, value) if own_models::price(value).is_some() => Ok(()),
@@ -399,6 +471,19 @@ fn unknown(name: &str, path: &Path, key_var: &str) -> String {
     format!("unknown key `{name}` in {path}")
 }
 
+/// Returns where a value of a table starts, and if it is a list, where its entries do.
+fn starts(table: &DeTable<'_>, path: &[&str]) -> Vec<usize> {
+    let Some((first, rest)) = path.split_first() else { return Vec::new() };
+    let Some((_, value)) = table.iter().find(|(key, _)| key.get_ref() == *first) else { return Vec::new() };
+    match value.get_ref() {
+        DeValue::Table(inner) if !rest.is_empty() => starts(inner, rest),
+        DeValue::Array(entries) => std::iter::once(value.span().start)
+            .chain(entries.iter().map(|entry| entry.span().start))
+            .collect(),
+        _ => vec![value.span().start],
+    }
+}
+
 /// Turns a byte offset into line and column, both from 1; columns count characters.
 fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
     let before = &bytes[..offset.min(bytes.len())];
@@ -480,5 +565,22 @@ mod tests {
             ]
         );
         assert_eq!(config.text("model"), Some("m"));
+    }
+
+    #[test]
+    fn lists_in_tables_know_their_lines() {
+        let text = "[permissions]\ndeny = [\n  \"Bash(curl:*)\",\n  \"Read(.env)\",\n]\n[security]\nmode = \"plan\"\n";
+        let config = parse(text).unwrap();
+        assert_eq!(config.list("permissions.deny"), Some(vec![("Bash(curl:*)", 3), ("Read(.env)", 4)]));
+        assert_eq!((config.list("permissions.ask"), config.text("security.mode")), (None, Some("plan")));
+        assert_eq!(
+            parse("[permissions]\ndeny = [\"a\", 1]").unwrap_err(),
+            "c.toml:2:8: `permissions.deny` must be a list of strings, not a list"
+        );
+        assert_eq!(
+            parse("[security]\nmod = 1\n").unwrap().warnings,
+            ["unknown key `security.mod` in c.toml"]
+        );
+        assert_eq!(parse("permissions = 1").unwrap().warnings, ["unknown key `permissions` in c.toml"]);
     }
 }

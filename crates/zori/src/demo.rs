@@ -20,6 +20,7 @@ use crate::commands::Cx;
 use crate::config::Config;
 use crate::model_choice::Choice;
 use crate::network::Tape;
+use crate::permissions;
 use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
@@ -110,6 +111,7 @@ impl Demo {
             bash_max_output: self.bash_max_output,
             tape: Tape::None,
             prompts: Vec::new(),
+            policy: permissions::of_demo(self.folder()),
             session: None,
             save: false,
             durability: Durability::Process,

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn what_was_used_up() {
         for effects in [false, true] {
-            for kind in [LimitKind::Turns, LimitKind::Budget, LimitKind::Tokens] {
+            for kind in [LimitKind::Turns, LimitKind::Budget, LimitKind::Tokens, LimitKind::Denials] {
                 assert_eq!(Exit::of(&Outcome::Limit(kind), effects).code(), 3);
             }
             assert_eq!(Exit::of(&Outcome::Cancelled(CancelCause::Deadline), effects).code(), 10);

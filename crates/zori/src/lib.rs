@@ -19,6 +19,7 @@ mod helper_program;
 mod instructions;
 mod model_choice;
 mod network;
+mod permissions;
 pub mod profile;
 mod prompt;
 mod secrecy;

@@ -38,6 +38,8 @@ pub struct Profile {
     pub dialect: &'static Dialect,
     /// `tool_timeout_secs` when nobody sets it.
     pub tool_timeout: Duration,
+    /// The administrator's settings.
+    pub managed_config: &'static str,
     /// `bash_max_output_bytes` when nobody sets it.
     pub bash_max_output: usize,
 }

@@ -14,6 +14,7 @@ use zori_engine::compact::CompactAt;
 use zori_engine::context::Window;
 use zori_engine::limits::{Limits, Unpriced};
 use zori_engine::retry::{Retry, Waits};
+use zori_policy::Policy;
 use zori_providers::catalog::{self, Api, PROVIDERS};
 use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
@@ -28,6 +29,7 @@ use crate::config::Config;
 use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
+use crate::permissions::{self, Gathered, Sources};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -71,6 +73,8 @@ pub struct Settings {
     pub tape: Tape,
     /// What the user of a replayed run said.
     pub prompts: Vec<String>,
+    /// What may run.
+    pub policy: Policy,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -126,6 +130,11 @@ impl Settings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
+        let Gathered { policy, warnings } =
+            permissions(cx, args, &config, base.as_ref(), &root, home.as_deref())?;
+        for warning in &warnings {
+            cx.ui.warn(warning);
+        }
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
         let settings = Self {
@@ -161,6 +170,7 @@ impl Settings {
                 None => None,
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
+            policy,
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,
@@ -234,6 +244,38 @@ fn replayed(start: &Start) -> Result<Choice, CommandError> {
         model: start.model.as_str().into(),
         key: Ok(Some(Key::Variable("replay".into()))),
         secrets: Secrets::default(),
+    })
+}
+
+/// Returns the policy of this machine and folder, for commands that run nothing, and the home directory.
+pub fn policy(cx: &mut Cx<'_>, args: &LowArgs) -> Result<(Gathered, Option<PathBuf>), CommandError> {
+    let base = Base::find(cx.profile).ok();
+    let config = match &base {
+        Some(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
+        None => Config::default(),
+    };
+    let home = base::home();
+    let gathered = permissions(cx, args, &config, base.as_ref(), &root(args)?, home.as_deref())?;
+    Ok((gathered, home))
+}
+
+fn permissions(
+    cx: &Cx<'_>,
+    args: &LowArgs,
+    config: &Config,
+    base: Option<&Base>,
+    root: &Path,
+    home: Option<&Path>,
+) -> Result<Gathered, CommandError> {
+    permissions::gather(Sources {
+        args,
+        config,
+        managed: Path::new(cx.profile.managed_config),
+        base,
+        root,
+        home,
+        mode_variable: permissions::mode_variable(),
+        programs: permissions::programs(),
     })
 }
 

@@ -17,7 +17,6 @@ use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
-use zori_engine::policy::{Asker, Mode, Policy};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::catalog::{Api, PROVIDERS, ProviderFacts};
@@ -241,7 +240,7 @@ impl Session {
         let parts = Parts {
             provider,
             toolbox: tools.clone(),
-            policy: Policy { mode: Mode::Yolo, roots: vec![settings.root.clone()], asker: Asker::Absent },
+            policy: settings.policy.clone(),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
             pricing: Arc::new(settings.choice.pricing()),

@@ -109,5 +109,6 @@ fn value(kind: Kind) -> String {
             let keys: Vec<_> = LOGIN_KEYS.iter().map(|key| format!("`{key}`")).collect();
             format!("tables of {}", keys.join(", "))
         }
+        Kind::List => "list of texts".to_owned(),
     }
 }

@@ -23,7 +23,18 @@ const RULES: &[Rule] = &[
         // `base64` is how every wire and the session file carry an image.
         others: &["base64", "bytes", "futures-core", "serde_json", "thiserror", "unicode-width", "zeroize"],
     },
-    Rule { name: "zori-engine", ours: &["zori-core"], others: &["futures-core", "serde_json", "tokio"] },
+    // Nothing runs without a decision, so the loop knows the function that makes it (ADR 6).
+    Rule {
+        name: "zori-engine",
+        ours: &["zori-core", "zori-policy"],
+        others: &["futures-core", "serde_json", "tokio"],
+    },
+    // Decides from values alone; `regex` for the user's own patterns, because it is linear in what a model sends.
+    Rule {
+        name: "zori-policy",
+        ours: &["zori-core", "zori-shell"],
+        others: &["regex", "serde", "serde_json", "thiserror"],
+    },
     Rule {
         name: "zori-providers",
         ours: &["zori-core"],
@@ -58,6 +69,8 @@ const RULES: &[Rule] = &[
             "tokio",
         ],
     },
+    // The grammar of shell commands; nothing of ours, so that what a text means depends on the text alone.
+    Rule { name: "zori-shell", ours: &[], others: &["brush-parser"] },
     Rule {
         name: "zori-store",
         ours: &["zori-core"],
@@ -71,6 +84,7 @@ const RULES: &[Rule] = &[
             "zori-core",
             "zori-engine",
             "zori-frontends",
+            "zori-policy",
             "zori-providers",
             "zori-redact",
             "zori-store",

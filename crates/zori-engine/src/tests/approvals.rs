@@ -3,9 +3,9 @@
 use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
+use zori_policy::Asker;
 
 use super::stage::{Setup, Stage, calls, play, says};
-use crate::policy::Asker;
 
 const WRITES: &[(&str, &str)] = &[("act", r#"{"write":"/ws/a"}"#), ("act", r#"{"write":"/ws/b"}"#)];
 
@@ -37,7 +37,7 @@ fn one_allowed_one_rejected() {
         requested c0 of 2
         requested c1 of 2
         asked about c0: W
-        c0 is Allow by User: mode default
+        c0 is Allow by User: mode default asks about W: Creates or edits inside a workspace root
         asked about c1: W
         c1 is Deny by User: The user rejected this call: not b
         finished c1 {"ok":false,"error":{"code":"permission_denied","message":"The user rejected this call: not b"}}
@@ -91,5 +91,46 @@ fn cancelled_while_asking() {
         assert!(events.contains("c1 is Deny by Cancelled"));
         assert_eq!(events.matches("finished").count(), 2);
         assert!(!events.contains("started"), "nothing runs before all is decided");
+    });
+}
+
+/// The model does not get to try the same thing for ever (DEC-3).
+#[test]
+fn three_identical_denials_in_a_row_end_the_turn() {
+    play(async {
+        let write = &[("act", r#"{"write":"/ws/a"}"#)];
+        let other = &[("act", r#"{"write":"/ws/b"}"#)];
+        let setup = Setup { default_mode: Some(Asker::Absent), ..Setup::default() };
+        let script = [write, write, other, write, write, write];
+        let mut stage = Stage::with(setup, script.iter().map(|one| calls(*one)).collect());
+        let summary = stage.turn("go").await;
+        assert_eq!(
+            summary.outcome,
+            zori_core::outcome::Outcome::Limit(zori_core::outcome::LimitKind::Denials)
+        );
+        let events = stage.events();
+        assert_eq!(events.iter().filter(|e| e.starts_with("finished")).count(), 6);
+        assert!(
+            events.iter().any(|e| e.contains("The same call of `act` was denied 3 times in a row")),
+            "{events:?}"
+        );
+    });
+}
+
+/// What was shown is what runs (DEC-4): a link that was bent while the question was open is noticed.
+#[test]
+fn a_path_that_leads_elsewhere_after_the_approval_is_denied() {
+    play(async {
+        let setup = Setup { default_mode: Some(Asker::Present), shifting: true, ..Setup::default() };
+        let mut stage = Stage::with(setup, vec![calls(&WRITES[..1]), says("ok")]);
+        stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
+        stage.turn("go").await;
+        let events = from_requests(&stage);
+        assert!(events.contains("c0 is Allow by User"), "{events}");
+        assert!(
+            events.contains(r#""code":"permission_denied","message":"changed_since_approval: "#),
+            "{events}"
+        );
+        assert!(!events.contains("started"));
     });
 }

@@ -1,7 +1,7 @@
 //! The stage: a model that plays a script, tools that do as they are told, and a sink that writes one line per event.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,6 +18,7 @@ use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::{Block, Message, Role};
+use zori_core::permission::PathFacts;
 use zori_core::provider::{Chunk, ChunkStream, Delivery, Provider, Request, StopReason};
 use zori_core::render::{Sink, Stop};
 use zori_core::time::{Clock, Timestamp};
@@ -26,12 +27,15 @@ use zori_core::tool::{
     Toolbox,
 };
 use zori_core::usage::Usage;
+use zori_policy::paths::{Ground, GroundParts};
+use zori_policy::policy::ShellPolicy;
+use zori_policy::rules::Rules;
+use zori_policy::{Asker, Choice, Mode, Policy};
 
 use crate::compact::CompactAt;
 use crate::context::Window;
 use crate::engine::{Engine, Parts, Settings};
 use crate::limits::Limits;
-use crate::policy::{Asker, Mode, Policy};
 use crate::retry::Retry;
 
 /// One step of a scripted answer.
@@ -188,6 +192,9 @@ impl Tool for Actor {
 struct Box1 {
     specs: Arc<[ToolSpec]>,
     actor: Arc<Actor>,
+    /// Whether a path is somewhere else each time it is looked at.
+    shifting: bool,
+    looks: AtomicU64,
 }
 
 impl Toolbox for Box1 {
@@ -202,6 +209,14 @@ impl Toolbox for Box1 {
         }
         let effects = self.actor.effects(args);
         Ok(ResolvedCall { tool: self.actor.clone(), args: args.to_owned(), effects })
+    }
+
+    fn look(&self, path: &Path) -> PathFacts {
+        let n = self.looks.fetch_add(1, Ordering::Relaxed);
+        match self.shifting {
+            true => PathFacts::by_text(path.join(n.to_string())),
+            false => PathFacts::by_text(path.to_owned()),
+        }
     }
 }
 
@@ -266,6 +281,8 @@ pub(crate) struct Stage {
 #[derive(Default)]
 pub(crate) struct Setup {
     pub(crate) default_mode: Option<Asker>,
+    /// Whether paths lead elsewhere each time they are looked at.
+    pub(crate) shifting: bool,
     pub(crate) live: bool,
     pub(crate) act_at: Option<u64>,
     pub(crate) say: Option<Input>,
@@ -294,11 +311,30 @@ impl Stage {
         let actor = Arc::new(Actor { gate: Arc::new(Notify::new()) });
         let parts = Parts {
             provider: model.clone(),
-            toolbox: Arc::new(Box1 { specs: Arc::new([]), actor }),
+            toolbox: Arc::new(Box1 {
+                specs: Arc::new([]),
+                actor,
+                shifting: setup.shifting,
+                looks: AtomicU64::new(0),
+            }),
             policy: Policy {
-                mode: if setup.default_mode.is_some() { Mode::Default } else { Mode::Yolo },
-                roots: vec!["/ws".into()],
+                mode: Choice::implicit(match setup.default_mode {
+                    Some(_) => Mode::Default,
+                    None => Mode::Yolo,
+                }),
+                rules: Rules::default(),
+                ground: Ground::new(GroundParts {
+                    roots: vec!["/ws".into()],
+                    cwd: "/ws".into(),
+                    home: None,
+                    base: None,
+                    repo: None,
+                    programs: Vec::new(),
+                    sensitive: Vec::new(),
+                }),
+                shell: ShellPolicy::OPEN,
                 asker: setup.default_mode.unwrap_or(Asker::Absent),
+                agent: None,
             },
             clock: Arc::new(Still),
             ids: Arc::new(Still),

@@ -91,6 +91,43 @@ pub const WITH_TOKEN: Flag =
         Ok(())
     });
 
+/// `--policy`, for the commands about one.
+pub const POLICY: Flag =
+    flag("policy", Some("FILE"), "A policy file, in place of this machine's settings", |args, value| {
+        args.policy = Some(value.to_owned());
+        Ok(())
+    });
+
+/// `--profile`, which of a policy file's.
+pub const PROFILE: Flag =
+    flag("profile", Some("NAME"), "The profile of the policy file [default: the only one]", |args, value| {
+        args.policy_profile = Some(value.to_owned());
+        Ok(())
+    });
+
+/// `--tool`, of the call to explain.
+pub const TOOL: Flag = flag("tool", Some("NAME"), "The tool [default: bash]", |args, value| {
+    args.tool = Some(value.to_owned());
+    Ok(())
+});
+
+/// `--input`, of the call to explain.
+pub const INPUT: Flag = flag("input", Some("JSON"), "Its input, a JSON object", |args, value| {
+    args.input = Some(value.to_owned());
+    Ok(())
+});
+
+/// `--corpus`, further cases for a policy.
+pub const CORPUS: Flag = flag(
+    "corpus",
+    Some("TSV"),
+    "Further cases: id, class, profile, command as JSON, verdict, why",
+    |args, value| {
+        args.corpus = Some(value.to_owned());
+        Ok(())
+    },
+);
+
 /// The flags every command takes, before and after its name (CLI-1).
 pub const GLOBAL: &[Flag] = &[
     Flag {
@@ -143,6 +180,45 @@ pub const GLOBAL: &[Flag] = &[
                 Ok(())
             },
         )
+    },
+    Flag {
+        aliases: &["security-mode"],
+        shown: Shown::All,
+        ..flag(
+            "permission-mode",
+            Some("MODE"),
+            "What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny",
+            |args, value| {
+                args.permission_mode = Some(value.to_owned());
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        aliases: &["allowedTools", "allowed-tools"],
+        times: Times::Many,
+        shown: Shown::All,
+        ..flag("allow", Some("RULES"), "Let these calls run, such as `Bash(git diff:*)`", |args, value| {
+            args.allow.extend(rules(value));
+            Ok(())
+        })
+    },
+    Flag {
+        times: Times::Many,
+        shown: Shown::All,
+        ..flag("ask", Some("RULES"), "Ask about these calls in every mode", |args, value| {
+            args.ask.extend(rules(value));
+            Ok(())
+        })
+    },
+    Flag {
+        aliases: &["disallowedTools", "disallowed-tools"],
+        times: Times::Many,
+        shown: Shown::All,
+        ..flag("deny", Some("RULES"), "Never let these calls run", |args, value| {
+            args.deny.extend(rules(value));
+            Ok(())
+        })
     },
     Flag {
         shown: Shown::All,
@@ -250,6 +326,26 @@ pub const GLOBAL: &[Flag] = &[
     },
 ];
 
+/// Takes rules apart: commas and blanks separate them, except between brackets.
+fn rules(text: &str) -> Vec<String> {
+    let mut rules = vec![String::new()];
+    let mut depth = 0_u32;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' | ' ' if depth == 0 => {
+                rules.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        rules.last_mut().expect("there is always one").push(c);
+    }
+    rules.retain(|rule| !rule.is_empty());
+    rules
+}
+
 fn at_least_one<N: FromStr + PartialEq + From<u8>>(flag: &str, value: &str) -> Result<N, String> {
     let wrong = || format!("`{flag}` takes a whole number from 1, not `{value}`");
     value.parse().ok().filter(|n| *n != N::from(0)).ok_or_else(wrong)
@@ -259,5 +355,17 @@ fn number(flag: &str, value: &str, max: u64) -> Result<u64, String> {
     match value.parse() {
         Ok(n) if n <= max => Ok(n),
         _ => Err(format!("`{flag}` takes a whole number from 0 to {max}, not `{value}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_separated_outside_brackets() {
+        assert_eq!(rules("Bash(git log:*) Edit, Read(a, b)"), ["Bash(git log:*)", "Edit", "Read(a, b)"]);
+        assert_eq!(rules("Bash(echo (x))"), ["Bash(echo (x))"]);
+        assert_eq!(rules(" , "), [""; 0]);
     }
 }

@@ -15,5 +15,6 @@ pub const ZDX: Profile = Profile {
     missing_session: MissingSession::Text,
     dialect: &zori_tools::dialect::ZORI,
     tool_timeout: Duration::from_secs(30),
+    managed_config: "/etc/zori/config.toml",
     bash_max_output: 0,
 };

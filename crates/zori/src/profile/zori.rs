@@ -15,5 +15,6 @@ pub const ZORI: Profile = Profile {
     missing_session: MissingSession::Error,
     dialect: &zori_tools::dialect::ZORI,
     tool_timeout: Duration::from_secs(120),
+    managed_config: "/etc/zori/config.toml",
     bash_max_output: 64 * 1024,
 };

@@ -15,6 +15,7 @@ mod interrupt;
 mod limits;
 mod output;
 mod own_models;
+mod policy;
 mod processes;
 mod profiles;
 mod prompt;

@@ -21,6 +21,7 @@ fn help() {
       models    List and show the models there are
       auth      Log in, log out, and see where keys come from
       config    Find or create the config file
+      policy    See what would happen to a call, and why
 
     Options:
       -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
@@ -60,31 +61,36 @@ fn all_of_the_help() {
       models    List and show the models there are
       auth      Log in, log out, and see where keys come from
       config    Find or create the config file
+      policy    See what would happen to a call, and why
 
     Options:
-      -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
-          --image <FILE>          Show the model an image with the prompt; may be repeated
-          --root <DIR>            Working directory of the tools [default: .]
-          --model <MODEL>         The model, or `provider:model`
-          --provider <NAME>       Who serves the model
-          --session <ID>          Go on with this session, or start one of this name
-          --no-save               Save no session
-          --system-prompt <TEXT>  Replace the configured system prompt; empty clears it
-      -o, --output <FORMAT>       What to print: plain
-          --format <FORMAT>       What to print: text (the same as `--output plain`)
-          --retries <N>           How often a failed request is tried again
-          --retry-delay <MS>      The first wait before that, in milliseconds
-          --thinking <LEVEL>      How much the model thinks: off, low, medium, high, max
-          --max-turns <N>         Ask the model at most N times for one prompt
-          --max-budget-usd <USD>  Stop when the run has cost that much
-          --max-tokens-total <N>  Stop when the run has used that many tokens, read and written
-          --timeout <DURATION>    End the command after 500ms, 30s, 5m, 1h; 0: never
-          --record <FILE>         Write what goes to and comes from the provider to a new file
-          --replay <FILE>         Run a recording again, offline and without a key; tools really run
-          --replay-lenient        Go on where a replay differs from its recording
-          --as <NAME>             Behave as the program of this name: zori, zdx
-      -h, --help                  Print help
-      -V, --version               Print version
+      -p, --prompt <TEXT>           The prompt; `-` reads it from standard input
+          --image <FILE>            Show the model an image with the prompt; may be repeated
+          --root <DIR>              Working directory of the tools [default: .]
+          --model <MODEL>           The model, or `provider:model`
+          --provider <NAME>         Who serves the model
+          --session <ID>            Go on with this session, or start one of this name
+          --no-save                 Save no session
+          --system-prompt <TEXT>    Replace the configured system prompt; empty clears it
+      -o, --output <FORMAT>         What to print: plain
+          --format <FORMAT>         What to print: text (the same as `--output plain`)
+          --permission-mode <MODE>  What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+          --allow <RULES>           Let these calls run, such as `Bash(git diff:*)`
+          --ask <RULES>             Ask about these calls in every mode
+          --deny <RULES>            Never let these calls run
+          --retries <N>             How often a failed request is tried again
+          --retry-delay <MS>        The first wait before that, in milliseconds
+          --thinking <LEVEL>        How much the model thinks: off, low, medium, high, max
+          --max-turns <N>           Ask the model at most N times for one prompt
+          --max-budget-usd <USD>    Stop when the run has cost that much
+          --max-tokens-total <N>    Stop when the run has used that many tokens, read and written
+          --timeout <DURATION>      End the command after 500ms, 30s, 5m, 1h; 0: never
+          --record <FILE>           Write what goes to and comes from the provider to a new file
+          --replay <FILE>           Run a recording again, offline and without a key; tools really run
+          --replay-lenient          Go on where a replay differs from its recording
+          --as <NAME>               Behave as the program of this name: zori, zdx
+      -h, --help                    Print help
+      -V, --version                 Print version
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.

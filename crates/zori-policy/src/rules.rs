@@ -1,0 +1,224 @@
+//! Rules: what the user, the administrator and the project wrote down (`security.md` 2.4, RULE-1 to RULE-7).
+//!
+//! [`parse`] reads one, `words` matches commands, `paths::pattern` matches files. Here they are kept by what they say.
+
+pub mod host;
+pub mod parse;
+pub mod tools;
+pub mod words;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use zori_core::permission::{Layer, RuleRef, Verdict};
+
+use self::host::HostPattern;
+use self::tools::ToolName;
+use self::words::WordPattern;
+use crate::paths::pattern::{Anchors, PathPattern};
+
+/// One rule that can be matched.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The tools it is about.
+    pub tool: ToolName,
+    /// Which of their calls.
+    pub scope: Scope,
+    /// How messages name it.
+    pub shown: RuleRef,
+}
+
+/// Which calls of a tool a rule is about.
+#[derive(Clone, Debug)]
+pub enum Scope {
+    /// All.
+    All,
+    /// Shell commands.
+    Command(WordPattern),
+    /// Files.
+    Path(PathPattern),
+    /// Hosts.
+    Host(HostPattern),
+}
+
+/// All rules in force.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// What is allowed; never from a project.
+    pub allow: Vec<Rule>,
+    /// What is asked about.
+    pub ask: Vec<Rule>,
+    /// What is denied.
+    pub deny: Vec<Rule>,
+}
+
+/// A rule as it was found, not yet read.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// What it says shall happen.
+    pub verdict: Verdict,
+    /// Its text.
+    pub text: String,
+    /// Whose it is.
+    pub layer: Layer,
+    /// Where it stands.
+    pub source: Arc<str>,
+}
+
+/// Something about a rule its author should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// One sentence that names file, line and rule.
+    pub text: String,
+}
+
+impl Rules {
+    /// Reads rules. What cannot be read is remarked; the rest stays as strict as its author may have meant it (TM-4).
+    pub fn read(written: Vec<Written>, anchors: &dyn Fn(&Written) -> OwnedAnchors) -> (Self, Vec<Remark>) {
+        let mut rules = Self::default();
+        let mut remarks = Vec::new();
+        for one in written {
+            rules.add(&one, &anchors(&one), &mut remarks);
+        }
+        (rules, remarks)
+    }
+
+    /// Adds one rule, or what is left of it.
+    pub fn add(&mut self, written: &Written, anchors: &OwnedAnchors, remarks: &mut Vec<Remark>) {
+        let Written { verdict, text, layer, source } = written;
+        let place = |what: String| Remark { text: format!("{source}: rule `{text}`: {what}") };
+        let shown = RuleRef { text: text.as_str().into(), layer: *layer, source: source.clone() };
+        if *layer == Layer::Project && *verdict == Verdict::Allow {
+            remarks.push(place("a project's files cannot allow anything; it is ignored".into()));
+            return;
+        }
+        match parse::rule(text, &anchors.borrow()) {
+            Ok((tool, scope)) => {
+                if *verdict == Verdict::Allow && grants_everything(&scope) {
+                    remarks.push(place("grants arbitrary execution".into()));
+                }
+                self.list(*verdict).push(Rule { tool, scope, shown });
+            }
+            Err(error) => {
+                // A broken allow is no allow. A broken deny or ask makes its whole tool ask, so that a typing error
+                // never opens what was meant to be shut (RULE-1).
+                let left = match (verdict, error.tool()) {
+                    (Verdict::Allow, _) => "it is ignored",
+                    (_, None) => "it has no effect",
+                    (_, Some(tool)) => {
+                        self.ask.push(Rule { tool, scope: Scope::All, shown });
+                        "every call of that tool asks until it is mended"
+                    }
+                };
+                remarks.push(place(format!("{error}; {left}")));
+            }
+        }
+    }
+
+    /// Returns whether a rule may deny shell commands (step 8).
+    pub fn deny_shell(&self) -> bool {
+        self.deny.iter().any(|rule| rule.tool.covers_shell())
+    }
+
+    fn list(&mut self, verdict: Verdict) -> &mut Vec<Rule> {
+        match verdict {
+            Verdict::Allow => &mut self.allow,
+            Verdict::Ask => &mut self.ask,
+            Verdict::Deny => &mut self.deny,
+        }
+    }
+}
+
+/// [`Anchors`] that own their paths.
+#[derive(Clone, Debug)]
+pub struct OwnedAnchors {
+    /// The user's home.
+    pub home: Option<std::path::PathBuf>,
+    /// The workspace.
+    pub workspace: std::path::PathBuf,
+    /// The root of the file the rule stands in.
+    pub rule_root: std::path::PathBuf,
+}
+
+impl OwnedAnchors {
+    fn borrow(&self) -> Anchors<'_> {
+        let path: fn(&std::path::PathBuf) -> &Path = |path| path;
+        Anchors {
+            home: self.home.as_deref(),
+            workspace: path(&self.workspace),
+            rule_root: path(&self.rule_root),
+        }
+    }
+}
+
+/// Programs that run whatever they are given; a wildcard behind one of them allows everything (RULE-5).
+const RUNNERS: &[&str] = &[
+    "ash", "bash", "bun", "busybox", "chroot", "command", "dash", "deno", "doas", "env", "eval", "exec",
+    "fish", "irb", "ksh", "lua", "nice", "node", "nohup", "npx", "nsenter", "parallel", "perl", "php",
+    "pkexec", "python", "python2", "python3", "ruby", "runuser", "script", "setsid", "sh", "ssh", "stdbuf",
+    "su", "sudo", "time", "timeout", "toybox", "unshare", "watch", "xargs", "zsh",
+];
+
+fn grants_everything(scope: &Scope) -> bool {
+    match scope {
+        Scope::Command(pattern) => {
+            pattern.has_wildcard() && pattern.first_word().is_none_or(|word| RUNNERS.contains(&word))
+        }
+        Scope::All | Scope::Path(_) | Scope::Host(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(verdict: Verdict, layer: Layer, text: &str) -> String {
+        let written = Written { verdict, text: text.into(), layer, source: "c.toml:3".into() };
+        let anchors = OwnedAnchors { home: None, workspace: "/ws".into(), rule_root: "/ws".into() };
+        let (rules, remarks) = Rules::read(vec![written], &|_| anchors.clone());
+        let count = format!("{}/{}/{}", rules.allow.len(), rules.ask.len(), rules.deny.len());
+        let said: Vec<_> = remarks.into_iter().map(|r| r.text).collect();
+        format!("{count} {}", said.join("; "))
+    }
+
+    #[test]
+    fn good_rules_say_nothing() {
+        for text in ["Bash", "Bash(git diff:*)", "Read(./.env)", "WebFetch(domain:*.x.org)", "mcp__a__get_*"]
+        {
+            assert_eq!(read(Verdict::Deny, Layer::User, text), "0/0/1 ", "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_rules_never_open() {
+        use {Layer::User, Verdict::*};
+        assert_eq!(
+            read(Allow, User, "Bash(git"),
+            "0/0/0 c.toml:3: rule `Bash(git`: the `(` is not closed; it is ignored"
+        );
+        assert_eq!(
+            read(Deny, User, "Bash(git"),
+            "0/1/0 c.toml:3: rule `Bash(git`: the `(` is not closed; every call of that tool asks until it is mended"
+        );
+        assert_eq!(
+            read(Deny, User, "Bsh(git)"),
+            "0/0/0 c.toml:3: rule `Bsh(git)`: there is no tool `Bsh`; did you mean `Bash`?; it has no effect"
+        );
+        assert_eq!(
+            read(Allow, Layer::Project, "Bash"),
+            "0/0/0 c.toml:3: rule `Bash`: a project's files cannot allow anything; it is ignored"
+        );
+    }
+
+    #[test]
+    fn wide_rules_are_remarked() {
+        use {Layer::User, Verdict::*};
+        let wide = |text| read(Allow, User, text).ends_with("grants arbitrary execution");
+        for text in ["Bash(bash:*)", "Bash(sudo *)", "Bash(env:*)", "Bash(*)", "Bash(python3:*)"] {
+            assert!(wide(text), "{text}");
+        }
+        for text in ["Bash(bash -n x)", "Bash(git:*)", "Bash(npm run * --ci)"] {
+            assert!(!wide(text), "{text}");
+        }
+    }
+}

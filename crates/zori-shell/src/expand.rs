@@ -1,0 +1,278 @@
+//! Words to what a command gets: quotes removed, braces, tildes and known variables replaced.
+
+use crate::arg::{Arg, Rest};
+use crate::braces;
+use crate::state::State;
+use crate::syntax::{Dialect, Expansion, ExpansionKind, Form, Parameter, Part, Script, Syllables};
+
+/// What expanding found on the way.
+#[derive(Default)]
+pub struct Notes {
+    /// Scripts that run to make the words.
+    pub scripts: Vec<Script>,
+    /// Why what happens cannot be known.
+    pub unknown: Vec<&'static str>,
+    /// Variables that get a value nobody knows.
+    pub assigned: Vec<String>,
+    /// Whether anything was substituted at all.
+    pub substituted: bool,
+}
+
+/// How a word is treated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A command's word: braces, splitting, patterns.
+    Field,
+    /// One word whatever it holds: a value, a redirect's target, a here-document.
+    Whole,
+}
+
+/// Expands `parts` to the words they become.
+pub fn expand(
+    parts: &[Part],
+    place: Place,
+    dialect: Dialect,
+    state: &State,
+    shown: &str,
+    notes: &mut Notes,
+) -> Vec<Arg> {
+    let words = match (place, dialect) {
+        (Place::Field, Dialect::Bash) => braces::expand(parts),
+        _ => Some(vec![parts.to_vec()]),
+    };
+    let Some(words) = words else {
+        notes.unknown.push("too many words in braces");
+        look_through(parts, state, notes);
+        return vec![Arg::unknown(shown)];
+    };
+    let mut args = Vec::new();
+    for word in &words {
+        let mut builder = Builder { args: Vec::new(), current: None, shown, place };
+        builder.word(word, state, notes);
+        builder.finish();
+        args.append(&mut builder.args);
+    }
+    args
+}
+
+/// Collects what runs in `parts`, whatever they become.
+pub fn look_through(parts: &[Part], state: &State, notes: &mut Notes) {
+    let mut builder = Builder { args: Vec::new(), current: None, shown: "", place: Place::Whole };
+    builder.word(parts, state, notes);
+}
+
+struct Builder<'a> {
+    args: Vec<Arg>,
+    current: Option<Arg>,
+    shown: &'a str,
+    place: Place,
+}
+
+impl Builder<'_> {
+    fn current(&mut self) -> &mut Arg {
+        let shown = self.shown;
+        self.current.get_or_insert_with(|| Arg {
+            text: String::new(),
+            rest: Rest::Nothing,
+            shown: shown.to_owned(),
+        })
+    }
+
+    fn finish(&mut self) {
+        self.args.extend(self.current.take());
+    }
+
+    fn text(&mut self, text: &str) {
+        let arg = self.current();
+        match arg.rest {
+            Rest::Nothing => arg.text.push_str(text),
+            // Behind a pattern a step upwards may lead anywhere.
+            Rest::Glob if text.contains("..") => arg.rest = Rest::Unknown,
+            _ => {}
+        }
+    }
+
+    fn unknown(&mut self, rest: Rest) {
+        let arg = self.current();
+        arg.rest = arg.rest.max(rest);
+    }
+
+    /// Text that is subject to pattern matching.
+    fn pattern(&mut self, text: &str) {
+        if self.place == Place::Whole {
+            return self.text(text);
+        }
+        let bracket = text.contains('[') && text.contains(']');
+        for (at, c) in text.char_indices() {
+            if matches!(c, '*' | '?') || (c == '[' && bracket) {
+                // `.*` matches `..` in some shells.
+                let hidden = text[..at].ends_with('.')
+                    && !text[..at].trim_end_matches('.').ends_with(|c: char| c.is_alphanumeric());
+                self.unknown(if hidden { Rest::Unknown } else { Rest::Glob });
+            }
+            self.text(c.encode_utf8(&mut [0; 4]));
+        }
+        if text.contains("..") && self.current().rest == Rest::Glob {
+            self.unknown(Rest::Unknown);
+        }
+    }
+
+    fn word(&mut self, parts: &[Part], state: &State, notes: &mut Notes) {
+        for (at, part) in parts.iter().enumerate() {
+            match part {
+                Part::Text(text) => {
+                    let mut text = text.as_str();
+                    let tilde = at == 0 && text.starts_with('~');
+                    let ended = text.contains('/') || parts.len() == 1;
+                    if tilde && ended {
+                        text = self.tilde(text, state);
+                    } else if tilde {
+                        // `~$x` is no tilde expansion, `~"x"` neither; it stays as it is.
+                    } else if self.place == Place::Whole && (text.contains("=~") || text.contains(":~")) {
+                        self.unknown(Rest::Unknown);
+                    }
+                    self.pattern(text);
+                }
+                Part::Quoted(text) => self.text(text),
+                Part::Expansion(expansion) => self.expansion(expansion, state, notes),
+            }
+        }
+    }
+
+    /// Replaces a tilde and returns what stands behind it.
+    fn tilde<'t>(&mut self, text: &'t str, state: &State) -> &'t str {
+        let end = text.find('/').unwrap_or(text.len());
+        match (&text[1..end], state.get("HOME")) {
+            ("", Some(home)) => {
+                self.text(home);
+                &text[end..]
+            }
+            ("" | "+" | "-", _) => {
+                self.unknown(Rest::Unknown);
+                &text[end..]
+            }
+            // The home of somebody: under the usual parent, as far as a text can say.
+            (user, _) => {
+                let home = format!("/home/{user}");
+                self.text(&home);
+                &text[end..]
+            }
+        }
+    }
+
+    fn expansion(&mut self, expansion: &Expansion, state: &State, notes: &mut Notes) {
+        notes.substituted = true;
+        let rest = if expansion.quoted { Rest::Unknown } else { Rest::Words };
+        match &expansion.kind {
+            ExpansionKind::Parameter(parameter) => self.parameter(parameter, expansion.quoted, state, notes),
+            ExpansionKind::Command(script) => {
+                notes.scripts.push(script.clone());
+                self.unknown(rest);
+            }
+            ExpansionKind::Process(script) => {
+                notes.scripts.push(script.clone());
+                // The name of a pipe: nothing of the user's.
+                self.text("/dev/fd/63");
+            }
+            ExpansionKind::Arithmetic(parts) => {
+                arithmetic(parts, state, notes);
+                self.unknown(Rest::Unknown);
+            }
+        }
+    }
+
+    fn parameter(&mut self, parameter: &Parameter, quoted: bool, state: &State, notes: &mut Notes) {
+        look_through(&parameter.operand, state, notes);
+        if let Some(subscript) = &parameter.subscript {
+            let all = matches!(subscript.as_slice(), [Part::Text(text)] if text == "@" || text == "*");
+            if !all {
+                arithmetic(subscript, state, notes);
+            }
+        }
+        let value = state.get(&parameter.name).filter(|_| parameter.subscript.is_none());
+        match parameter.form {
+            Form::Indirect => notes.unknown.push("an indirect expansion"),
+            Form::Prompt => notes.unknown.push("a prompt expansion runs what it finds"),
+            Form::Substring => arithmetic(&parameter.operand, state, notes),
+            Form::OrAssign => notes.assigned.push(parameter.name.clone()),
+            _ => {}
+        }
+        let kept = matches!(parameter.form, Form::Plain | Form::OrFail | Form::OrDefault | Form::OrAssign);
+        match value.filter(|value| kept && !value.is_empty()) {
+            Some(value) if quoted || self.place == Place::Whole => {
+                let value = value.to_owned();
+                self.text(&value);
+            }
+            Some(value) if state.splits_at_blanks() => {
+                let value = value.to_owned();
+                self.split(&value);
+            }
+            _ => {
+                let several = parameter.name == "@" || parameter.subscript.is_some();
+                self.unknown(if quoted && !several { Rest::Unknown } else { Rest::Words });
+            }
+        }
+    }
+
+    /// Unquoted text from a variable: split at blanks, and a pattern.
+    fn split(&mut self, value: &str) {
+        let blank = |c: char| matches!(c, ' ' | '\t' | '\n');
+        if value.starts_with(blank) {
+            self.finish();
+        }
+        for (at, field) in value.split(blank).filter(|field| !field.is_empty()).enumerate() {
+            if at > 0 {
+                self.finish();
+            }
+            self.pattern(field);
+        }
+        if value.ends_with(blank) {
+            self.finish();
+        }
+    }
+}
+
+/// Looks through arithmetic. bash evaluates what a variable holds as an expression again, substitutions in subscripts
+/// included, so every name and every expansion has to be a number.
+pub fn arithmetic(parts: &[Part], state: &State, notes: &mut Notes) {
+    let mut names = Syllables::new();
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Quoted(text) => names.push(Part::Text(text.clone())),
+            Part::Expansion(expansion) => {
+                let number = match &expansion.kind {
+                    ExpansionKind::Parameter(p) => {
+                        matches!(p.name.as_str(), "#" | "?" | "$" | "!")
+                            || state.get(&p.name).is_some_and(is_number)
+                    }
+                    ExpansionKind::Arithmetic(_) => true,
+                    _ => false,
+                };
+                if !number {
+                    notes.unknown.push("arithmetic evaluates what an expansion holds");
+                }
+            }
+        }
+    }
+    look_through(parts, state, notes);
+    for part in &names {
+        let Part::Text(text) = part else { continue };
+        for name in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            if is_name && !state.get(name).is_some_and(is_number) {
+                notes.unknown.push("arithmetic evaluates what a variable holds");
+            }
+            if is_name && text.contains('=') {
+                notes.assigned.push(name.to_owned());
+            }
+        }
+        if text.contains("++") || text.contains("--") {
+            notes.unknown.push("arithmetic that changes variables");
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}

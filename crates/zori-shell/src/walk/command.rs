@@ -1,0 +1,450 @@
+//! One simple command: expanded, read, and whatever it starts.
+
+use super::{MAX_CHAIN, MAX_COMMANDS, Origin, Walk, effects, shorten};
+use crate::analysis::{Command, CommandEffect, Target, TargetPath, Unresolved, Via, Word};
+use crate::arg::Arg;
+use crate::assignment;
+use crate::catastrophe;
+use crate::expand::{self, Notes, Place};
+use crate::paths;
+use crate::programs::{self, Call, Kind, Start, Stdin};
+use crate::state::State;
+use crate::syntax::{Part, Redirect, Script, Syllables, SyntaxError, TokenKind};
+
+/// Directories whose programs count by their bare name (SH-1).
+const SYSTEM: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin"];
+
+/// Commands may start each other this deep before they count as unresolved (SH-8).
+const MAX_WRAPPERS: usize = 16;
+
+/// A command that is about to be read.
+struct Invocation {
+    words: Vec<Arg>,
+    /// Names and values it gets in its environment.
+    environment: Vec<(String, Arg)>,
+    redirected: Redirected,
+    unknown: Vec<&'static str>,
+    source: String,
+    stdin: Stdin,
+}
+
+#[derive(Default)]
+struct Redirected {
+    reads: Vec<Target>,
+    writes: Vec<Target>,
+    net: Vec<String>,
+    stdin: Option<Stdin>,
+    any: bool,
+}
+
+impl Walk<'_> {
+    pub(super) fn simple(
+        &mut self,
+        script: &Script,
+        tokens: &[usize],
+        state: &mut State,
+        origin: &Origin,
+    ) -> Result<(), SyntaxError> {
+        let index = self.reserve(origin);
+        let mut notes = Notes::default();
+        let mut words = Vec::new();
+        let mut environment = Vec::new();
+        let mut redirected = Redirected::default();
+        for token in tokens.iter().filter_map(|token| script.tokens.get(*token)) {
+            let shown = &script.text[token.start..token.end];
+            match token.kind {
+                TokenKind::Assignment(word) if words.is_empty() => {
+                    let (name, value) = self.assignment(&script.words[word], state, &mut notes);
+                    environment.push((name, value));
+                }
+                TokenKind::Assignment(word) | TokenKind::Word(word) | TokenKind::Reserved(_, word) => {
+                    let parts = &script.words[word];
+                    words.extend(expand::expand(parts, Place::Field, self.dialect, state, shown, &mut notes));
+                }
+                TokenKind::Redirect(redirect) => {
+                    self.redirect(&script.redirects[redirect], shown, state, &mut notes, &mut redirected);
+                }
+                TokenKind::Operator(_) => {}
+            }
+        }
+        let source = match (tokens.first(), tokens.last()) {
+            (Some(first), Some(last)) => &script.text[script.tokens[*first].start..script.tokens[*last].end],
+            _ => "",
+        };
+        let single = origin.depth == 0
+            && !notes.substituted
+            && environment.is_empty()
+            && !redirected.any
+            && script.tokens.len() == tokens.len();
+        self.analysis.single = single && index == 0;
+        let stdin = redirected.stdin.clone().unwrap_or_else(|| origin.stdin.clone());
+        let unknown = std::mem::take(&mut notes.unknown);
+        self.substituted(notes, state, origin, Some(index))?;
+        let source = source.to_owned();
+        let invocation = Invocation { words, environment, redirected, unknown, source, stdin };
+        self.command(index, invocation, state, origin)
+    }
+
+    /// Redirects of a compound command; returns where its commands read from, if they say so.
+    pub(super) fn bare_redirects(
+        &mut self,
+        script: &Script,
+        tokens: &[usize],
+        state: &mut State,
+        origin: &Origin,
+    ) -> Result<Option<Stdin>, SyntaxError> {
+        self.simple(script, tokens, state, origin)?;
+        let mut notes = Notes::default();
+        let mut redirected = Redirected::default();
+        for token in tokens.iter().filter_map(|token| script.tokens.get(*token)) {
+            if let TokenKind::Redirect(redirect) = token.kind {
+                self.redirect(&script.redirects[redirect], "", state, &mut notes, &mut redirected);
+            }
+        }
+        Ok(redirected.stdin)
+    }
+
+    /// Takes the next place in the list, so that what this command starts can name it.
+    fn reserve(&mut self, origin: &Origin) -> usize {
+        self.analysis.commands.push(Command {
+            argv: Vec::new(),
+            base_name: String::new(),
+            source: String::new(),
+            effect: CommandEffect::ReadOnly,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            net: Vec::new(),
+            parent: origin.parent,
+            via: origin.via,
+            no_auto: Vec::new(),
+        });
+        self.analysis.commands.len() - 1
+    }
+
+    fn assignment(&self, parts: &[Part], state: &State, notes: &mut Notes) -> (String, Arg) {
+        let mut parts: Syllables = parts.to_vec();
+        let mut name = String::new();
+        if let Some(Part::Text(text)) = parts.first_mut() {
+            let end = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+            name = text[..end].to_owned();
+            let rest = text[end..].to_owned();
+            match rest.strip_prefix('=') {
+                Some(value) => *text = value.to_owned(),
+                // `+=`, or a subscript: the value is not simply what stands there.
+                None => {
+                    *text = rest;
+                    if matches!(parts.first(), Some(Part::Text(rest)) if rest.starts_with('[')) {
+                        expand::arithmetic(&parts, state, notes);
+                    }
+                    expand::look_through(&parts, state, notes);
+                    return (name, Arg::unknown("(changed)"));
+                }
+            }
+        }
+        if matches!(parts.first(), Some(Part::Text(text)) if text.is_empty()) {
+            parts.remove(0);
+        }
+        let value = expand::expand(&parts, Place::Whole, self.dialect, state, "(value)", notes);
+        let value = match <[Arg; 1]>::try_from(value) {
+            Ok([value]) => value,
+            Err(values) if values.is_empty() => Arg::known(""),
+            Err(_) => Arg::unknown("(value)"),
+        };
+        (name, value)
+    }
+
+    fn redirect(
+        &self,
+        redirect: &Redirect,
+        shown: &str,
+        state: &State,
+        notes: &mut Notes,
+        found: &mut Redirected,
+    ) {
+        found.any = true;
+        let place =
+            if redirect.operator == "<<" || redirect.operator == "<<<" { Place::Whole } else { Place::Field };
+        let args = expand::expand(&redirect.target, place, self.dialect, state, shown, notes);
+        let target = match args.as_slice() {
+            [target] => target.clone(),
+            [] => Arg::known(""),
+            _ => Arg::unknown(shown),
+        };
+        match redirect.operator {
+            "<<" | "<<<" => {
+                let exact = target.literal().is_some();
+                let text = if exact { target.text.clone() } else { source_of(&redirect.target) };
+                if redirect.stdin {
+                    found.stdin = Some(Stdin::Text { text, exact });
+                }
+                return;
+            }
+            "<&" | ">&" if is_descriptor(&target) => return,
+            "<" | "<>" | "<&" if redirect.stdin => found.stdin = Some(Stdin::File),
+            _ => {}
+        }
+        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
+            found.net.push(target.shown.clone());
+            notes.unknown.push("a connection through the shell");
+        }
+        let targets = harmful(&target, state);
+        if redirect.operator == "<" || redirect.operator == "<&" {
+            found.reads.extend(targets);
+        } else {
+            found.writes.extend(targets.iter().cloned());
+            if redirect.operator == "<>" {
+                found.reads.extend(targets);
+            }
+        }
+    }
+
+    fn command(
+        &mut self,
+        index: usize,
+        invocation: Invocation,
+        state: &mut State,
+        origin: &Origin,
+    ) -> Result<(), SyntaxError> {
+        let Invocation { words, environment, redirected, mut unknown, source, stdin } = invocation;
+        let mut no_auto: Vec<&'static str> = Vec::new();
+        let program = words.first().and_then(Arg::literal).map(str::to_owned);
+        let name = program.as_deref().map(base_name).unwrap_or_default().to_owned();
+        let foreign = program.as_deref().is_some_and(|program| identity(program).contains('/'));
+        let mut argv: Vec<Word> = words.iter().map(Arg::word).collect();
+        if let (Some(program), Some(first)) = (&program, argv.first_mut()) {
+            *first = Word::Literal(identity(program).to_owned());
+        }
+        for (name, value) in &environment {
+            if words.is_empty() {
+                state.set(name, value.literal().map(str::to_owned));
+                effects::assigned(name, state);
+            } else if assignment::decides_programs(name) {
+                unknown.push("an assignment decides which program runs");
+            } else if !assignment::is_harmless(name) {
+                no_auto.push("an assignment in front of it");
+            }
+        }
+        let args = words.get(1..).unwrap_or_default();
+        let mut reading = match &program {
+            Some(_) => programs::read(&Call { name: &name, args, stdin: &stdin }),
+            None if words.is_empty() => programs::Reading::read_only(),
+            None => programs::Reading::unknown("a command word that is not known"),
+        };
+        if foreign {
+            reading.kind = Kind::Other;
+        }
+        unknown.extend(reading.unknown);
+        unknown.extend(state.redefined.filter(|_| !words.is_empty()));
+        no_auto.extend(reading.no_auto.iter());
+        no_auto.extend(state.no_auto);
+        if state.moved && name == "git" {
+            no_auto.push("after a `cd` the repository may be another");
+        }
+        if origin.depth > MAX_WRAPPERS {
+            unknown.push("commands that start each other too deeply");
+        }
+        let mut reads: Vec<Target> = reading.reads.iter().flat_map(|arg| harmful(arg, state)).collect();
+        let mut writes: Vec<Target> = reading.writes.iter().flat_map(|arg| harmful(arg, state)).collect();
+        reads.extend(redirected.reads);
+        writes.extend(redirected.writes);
+        reading.net.extend(redirected.net);
+        if reading.kind == Kind::ReadOnly && !writes.is_empty() {
+            reading.kind = Kind::FileOperation;
+        }
+        catastrophe::look_at(&name, args, &reading, &writes, state, self.scene, &source, &mut self.analysis);
+        self.evaluated_subscripts(index, &name, args, state, origin, &mut unknown)?;
+        let here = matches!(
+            origin.via,
+            None | Some(Via::Substitution) | Some(Via::ShellText) | Some(Via::PipeIntoShell)
+        ) || self.in_this_shell(origin);
+        if here && !foreign {
+            effects::of(&name, args, state);
+        }
+        let starts = std::mem::take(&mut reading.starts);
+        let mut effect = match reading.kind {
+            Kind::ReadOnly => CommandEffect::ReadOnly,
+            Kind::FileOperation => CommandEffect::FileOperation,
+            Kind::Other => CommandEffect::Other,
+        };
+        for start in starts {
+            if let Some(why) = self.start(index, start, &name, state, origin, &stdin)? {
+                unknown.push(why);
+            }
+        }
+        if let Some(why) = unknown.first() {
+            effect = CommandEffect::Unresolved(Unresolved { why, shown: shorten(&source) });
+            catastrophe::unknown_on(args, state, self.scene, &source, &mut self.analysis);
+        }
+        no_auto.sort_unstable();
+        no_auto.dedup();
+        let command = &mut self.analysis.commands[index];
+        command.argv = argv;
+        command.base_name = name;
+        command.source = source;
+        command.effect = effect;
+        command.reads = reads;
+        command.writes = writes;
+        command.net = reading.net;
+        command.no_auto = no_auto;
+        Ok(())
+    }
+
+    /// Whether a command that another one starts runs in the shell itself: behind `command` and `builtin`.
+    fn in_this_shell(&self, origin: &Origin) -> bool {
+        matches!(origin.via, Some(Via::Wrapper { .. }))
+            && origin
+                .parent
+                .and_then(|parent| self.analysis.commands.get(parent))
+                .is_some_and(|parent| matches!(parent.base_name.as_str(), "command" | "builtin" | "time"))
+    }
+
+    /// Follows what a command starts; returns why that makes the command itself unknown.
+    fn start(
+        &mut self,
+        parent: usize,
+        start: Start,
+        name: &str,
+        state: &mut State,
+        origin: &Origin,
+        stdin: &Stdin,
+    ) -> Result<Option<&'static str>, SyntaxError> {
+        let depth = origin.depth + 1;
+        if depth > MAX_CHAIN || self.analysis.commands.len() >= MAX_COMMANDS {
+            self.cut = true;
+            return Ok(Some("commands that start each other too deeply"));
+        }
+        match start {
+            Start::Words { words, via, environment } => {
+                let origin = Origin { parent: Some(parent), via: Some(via), depth, stdin: stdin.clone() };
+                let index = self.reserve(&origin);
+                // The name is needed already while the inner command is read.
+                self.analysis.commands[parent].base_name = name.to_owned();
+                let source: Vec<&str> = words.iter().map(|arg| arg.shown.as_str()).collect();
+                let environment = environment
+                    .iter()
+                    .map(|arg| {
+                        let (name, _) = arg.text.split_once('=').unwrap_or((&arg.text, ""));
+                        (name.to_owned(), arg.clone())
+                    })
+                    .collect();
+                let invocation = Invocation {
+                    source: source.join(" "),
+                    words,
+                    environment,
+                    redirected: Redirected::default(),
+                    unknown: Vec::new(),
+                    stdin: stdin.clone(),
+                };
+                if matches!(name, "command" | "builtin" | "time") {
+                    self.command(index, invocation, state, &origin)?;
+                } else {
+                    self.command(index, invocation, &mut state.clone(), &origin)?;
+                }
+                Ok(None)
+            }
+            Start::Text { text, exact, via, here } => {
+                let origin = Origin { parent: Some(parent), via: Some(via), depth, stdin: stdin.clone() };
+                let origin = match via {
+                    Via::PipeIntoShell => Origin { stdin: Stdin::Piped, ..origin },
+                    _ => origin,
+                };
+                let result = if here {
+                    self.text(&text, state, &origin)
+                } else {
+                    let mut inside = state.clone();
+                    inside.forget_vars();
+                    inside.redefined = None;
+                    self.text(&text, &mut inside, &origin)
+                };
+                if here && !exact {
+                    state.redefined = Some("a text that is not known was run");
+                    state.forget_vars();
+                    state.cwds.clear();
+                }
+                Ok(match result {
+                    _ if !exact => {
+                        self.cut |= result.is_err();
+                        Some("a text that is not known is run")
+                    }
+                    Err(SyntaxError::OnlyBash) if !text.contains('\n') => None,
+                    Err(_) => {
+                        self.cut = true;
+                        Some("a text that cannot be read is run")
+                    }
+                    Ok(()) => None,
+                })
+            }
+        }
+    }
+
+    /// Some commands of the shell evaluate subscripts in their words, whatever quotes stand around them.
+    fn evaluated_subscripts(
+        &mut self,
+        index: usize,
+        name: &str,
+        args: &[Arg],
+        state: &mut State,
+        origin: &Origin,
+        unknown: &mut Vec<&'static str>,
+    ) -> Result<(), SyntaxError> {
+        if !effects::evaluates_subscripts(name) {
+            return Ok(());
+        }
+        for arg in args.iter().filter(|arg| arg.text.contains('[') && arg.text.contains(['$', '`'])) {
+            unknown.push("a subscript that is evaluated");
+            let Ok(parts) = crate::lex::lex_data(&arg.text, self.dialect) else {
+                self.cut = true;
+                continue;
+            };
+            let mut notes = Notes::default();
+            expand::look_through(&parts, state, &mut notes);
+            notes.unknown.clear();
+            self.substituted(notes, state, origin, Some(index))?;
+        }
+        Ok(())
+    }
+}
+
+/// The targets of an argument that are more than a sink or a descriptor.
+fn harmful(arg: &Arg, state: &State) -> Vec<Target> {
+    let harmless = |target: &Target| match &target.path {
+        TargetPath::Known(path) => {
+            matches!(path.to_str(), Some("/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr"))
+                || path.starts_with("/dev/fd")
+        }
+        _ => false,
+    };
+    if arg.literal() == Some("-") {
+        return Vec::new();
+    }
+    paths::targets(arg, &state.cwds).into_iter().filter(|target| !harmless(target)).collect()
+}
+
+fn is_descriptor(target: &Arg) -> bool {
+    let digits = target.text.trim_end_matches('-');
+    target.literal().is_some() && !target.text.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// How the parts of a here-document were written.
+fn source_of(parts: &[Part]) -> String {
+    parts
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) | Part::Quoted(text) => text.as_str(),
+            Part::Expansion(expansion) => expansion.shown.as_str(),
+        })
+        .collect()
+}
+
+/// The last component of a program's path.
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// A program by SH-1: its bare name if it lies in a system directory, else as it is written.
+fn identity(program: &str) -> &str {
+    match program.rsplit_once('/') {
+        Some((directory, name)) if SYSTEM.contains(&directory) => name,
+        _ => program,
+    }
+}

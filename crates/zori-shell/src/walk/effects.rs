@@ -1,0 +1,205 @@
+//! What a command changes in the shell that runs it, for the commands behind it.
+
+use crate::arg::{Arg, Rest};
+use crate::assignment;
+use crate::paths;
+use crate::state::State;
+use crate::syntax::{Script, TokenKind, bare};
+use crate::tree::{Kind, List, Node};
+
+/// Commands that evaluate subscripts in their words.
+pub fn evaluates_subscripts(name: &str) -> bool {
+    matches!(
+        name,
+        "export"
+            | "declare"
+            | "typeset"
+            | "readonly"
+            | "local"
+            | "read"
+            | "mapfile"
+            | "readarray"
+            | "printf"
+            | "test"
+            | "["
+            | "[["
+            | "unset"
+            | "let"
+            | "getopts"
+            | "wait"
+            | "(("
+    )
+}
+
+/// Notes that a variable was assigned: some decide what later commands are.
+pub fn assigned(name: &str, state: &mut State) {
+    if assignment::decides_programs(name) {
+        state.redefined = Some("`PATH` or its like is changed");
+    } else if assignment::may_be_exported(name) {
+        state.no_auto = Some("an assignment before it");
+    }
+}
+
+/// Applies what a command of the shell changes.
+pub fn of(name: &str, args: &[Arg], state: &mut State) {
+    match name {
+        "cd" | "pushd" => {
+            let target = args.iter().find(|arg| !is_option(arg));
+            state.moved = true;
+            match target {
+                None if args.iter().all(|arg| arg.literal().is_some()) && name == "cd" => {
+                    let home = state.get("HOME").map(str::to_owned);
+                    state.cwds = home.map(Into::into).into_iter().collect();
+                }
+                Some(arg) if arg.rest == Rest::Nothing && !matches!(arg.text.as_str(), "-" | "") => {
+                    state.cwds = state.cwds.iter().map(|cwd| paths::normalise(cwd, &arg.text)).collect();
+                    if state.cwds.is_empty() && arg.text.starts_with('/') {
+                        state.cwds.push(paths::normalise("/".as_ref(), &arg.text));
+                    }
+                }
+                _ => state.cwds.clear(),
+            }
+        }
+        "popd" => {
+            state.moved = true;
+            state.cwds.clear();
+        }
+        "export" | "declare" | "typeset" | "readonly" | "local" => declared(args, state),
+        "alias" | "unalias" | "enable" | "shopt" => {
+            state.redefined = Some("names or options of the shell are changed")
+        }
+        "hash" if !args.is_empty() => state.redefined = Some("names of the shell are changed"),
+        "source" | "." => {
+            state.redefined = Some("a file was sourced");
+            state.forget_vars();
+            state.cwds.clear();
+        }
+        "set" => {
+            let exports = |arg: &Arg| {
+                arg.literal().is_none()
+                    || arg.text == "allexport"
+                    || (arg.text.starts_with('-')
+                        && !arg.text.starts_with("--")
+                        && arg.text.contains(['a', 'k']))
+            };
+            if args.iter().take_while(|arg| arg.text != "--").any(exports) {
+                state.no_auto = Some("the shell exports what it assigns");
+            }
+        }
+        "unset" => {
+            if args.iter().any(|arg| arg.text.starts_with("-f") || arg.literal().is_none()) {
+                state.redefined = Some("a function is taken away");
+            }
+            for arg in args.iter().filter_map(Arg::literal) {
+                state.set(arg, None);
+                assigned(arg, state);
+            }
+        }
+        "read" | "mapfile" | "readarray" | "getopts" | "let" | "printf" | "((" | "wait" => {
+            if name == "printf"
+                && !args.first().is_some_and(|arg| arg.text.starts_with("-v") || arg.may_be_option())
+            {
+                return;
+            }
+            for arg in args {
+                let text = arg.text.strip_prefix("-v").unwrap_or(&arg.text);
+                for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+                    if crate::programs::wrappers::is_name(word) {
+                        state.set(word, None);
+                        assigned(word, state);
+                    }
+                }
+                if arg.literal().is_none() && name != "((" {
+                    state.forget_vars();
+                    state.no_auto = Some("a variable that is not known is assigned");
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_option(arg: &Arg) -> bool {
+    arg.text.len() > 1 && arg.text.starts_with('-') && arg.rest == Rest::Nothing
+}
+
+fn declared(args: &[Arg], state: &mut State) {
+    let plain = args
+        .iter()
+        .filter(|arg| is_option(arg))
+        .all(|arg| arg.text[1..].chars().all(|c| matches!(c, 'x' | 'r' | 'g')));
+    for arg in args.iter().filter(|arg| !is_option(arg)) {
+        if arg.literal().is_none() && !arg.text.contains('=') {
+            state.forget_vars();
+            state.no_auto = Some("a variable that is not known is exported");
+            continue;
+        }
+        let (name, value) = match arg.text.split_once('=') {
+            Some((name, value)) => (name, arg.literal().is_some().then(|| value.to_owned())),
+            None => (arg.text.as_str(), state.get(&arg.text).map(str::to_owned)),
+        };
+        let name = name.trim_end_matches('+');
+        state.set(name, value.filter(|_| plain));
+        if assignment::decides_programs(name) {
+            state.redefined = Some("`PATH` or its like is changed");
+        } else if !assignment::is_harmless(name) {
+            state.no_auto = Some("a variable exported before it");
+        }
+    }
+}
+
+/// Applies what a loop's parts may have changed by the time they run again.
+pub fn foresee(script: &Script, list: &List, state: &mut State) {
+    for item in &list.0 {
+        let pipelines = std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline));
+        for node in pipelines.flat_map(|pipeline| &pipeline.0) {
+            foresee_node(script, node, state);
+        }
+    }
+}
+
+fn foresee_node(script: &Script, node: &Node, state: &mut State) {
+    match &node.kind {
+        Kind::Simple(tokens) => {
+            for token in tokens {
+                let (word, assigns) = match script.tokens[*token].kind {
+                    TokenKind::Assignment(word) => (word, true),
+                    TokenKind::Word(word) | TokenKind::Reserved(_, word) => (word, false),
+                    _ => continue,
+                };
+                let parts = &script.words[word];
+                match parts.first() {
+                    Some(crate::syntax::Part::Text(text)) if assigns => {
+                        let name = text.split(['=', '+', '[']).next().unwrap_or_default();
+                        assigned(name, state);
+                    }
+                    _ => {}
+                }
+                match bare(parts) {
+                    Some("cd" | "pushd" | "popd") => {
+                        state.moved = true;
+                        state.cwds.clear();
+                    }
+                    Some(
+                        "alias" | "hash" | "enable" | "shopt" | "eval" | "source" | "." | "unset" | "export"
+                        | "declare" | "typeset" | "readonly" | "local",
+                    ) => {
+                        state.redefined = Some("a later part of the loop changes names");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Kind::Group(list) => foresee(script, list, state),
+        Kind::Subshell(_) => {}
+        Kind::Branch(lists) => lists.iter().for_each(|list| foresee(script, list, state)),
+        Kind::While(condition, body) => {
+            foresee(script, condition, state);
+            foresee(script, body, state);
+        }
+        Kind::For(_, _, body) => foresee(script, body, state),
+        Kind::Case(_, arms) => arms.iter().for_each(|(_, list)| foresee(script, list, state)),
+        Kind::Function(..) => state.redefined = Some("a later part of the loop defines a function"),
+        Kind::Coprocess(inner) => foresee_node(script, inner, state),
+    }
+}

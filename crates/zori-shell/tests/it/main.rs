@@ -1,0 +1,8 @@
+//! What the analysis promises, statement by statement of `security.md` chapter 3.
+
+mod differential;
+mod generate;
+mod limits;
+mod properties;
+mod show;
+mod statements;
