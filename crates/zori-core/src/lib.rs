@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cancel;
+pub mod confine;
 pub mod cost;
 pub mod event;
 pub mod failure;

@@ -57,6 +57,8 @@ const RULES: &[Rule] = &[
             "tokio",
         ],
     },
+    // `landlock` speaks the kernel's interface of that name, whose versions differ in what they can hold.
+    Rule { name: "zori-sandbox", ours: &["zori-core"], others: &["landlock", "libc", "rustix", "thiserror"] },
     Rule {
         name: "zori-store",
         ours: &["zori-core"],
