@@ -295,6 +295,7 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings) -> Result<ToolEnv, CommandError> {
             set("NO_COLOR", "1"),
             set("GIT_TERMINAL_PROMPT", "0"),
         ],
+        confine: None,
         transport: transport()?,
     })
 }
