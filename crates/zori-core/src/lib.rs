@@ -7,6 +7,7 @@
 
 pub mod cancel;
 pub mod compaction;
+pub mod confine;
 pub mod cost;
 pub mod event;
 pub mod failure;

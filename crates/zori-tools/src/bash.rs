@@ -21,6 +21,10 @@ use crate::process::{Finished, Job, ProcessError, Processes};
 /// The longest time a call may ask for, in seconds (DECISIONS 36).
 const MAX_TIMEOUT: i64 = 600;
 
+/// What is said when something goes on in the background.
+const DETACHED: &str =
+    "a background process still held the output, which is closed now; redirect such output to a file";
+
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Bash,
@@ -59,7 +63,7 @@ struct Data<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    note: Option<&'a str>,
 }
 
 impl Bash {
@@ -104,9 +108,12 @@ impl Bash {
             env_removed: &self.env.child_env_removed,
             env_set: &self.env.child_env_set,
         };
-        let job = Job { shell, timeout, max_output: self.env.bash_max_output, live: cx.live };
+        let confine = self.env.confine.as_deref();
+        let job = Job { shell, confine, timeout, max_output: self.env.bash_max_output, live: cx.live };
         let finished = self.processes.run(job).await.map_err(|error| self.failed(&error))?;
-        Ok(result(finished, timeout))
+        let suspicion =
+            confine.and_then(|confine| confine.suspects(finished.end.exit_code, &finished.stderr.text));
+        Ok(result(finished, timeout, suspicion))
     }
 
     fn failed(&self, error: &ProcessError) -> ToolOutput {
@@ -131,7 +138,7 @@ impl Bash {
     }
 }
 
-fn result(finished: Finished, timeout: Option<Duration>) -> ToolOutput {
+fn result(finished: Finished, timeout: Option<Duration>, suspicion: Option<String>) -> ToolOutput {
     let Finished { end, stdout, mut stderr, detached } = finished;
     if end.timed_out {
         let secs = timeout.unwrap_or_default().as_secs();
@@ -152,9 +159,7 @@ fn result(finished: Finished, timeout: Option<Duration>) -> ToolOutput {
         stdout_file: file(&stdout),
         stderr_truncated: stderr.cut.is_some(),
         stderr_file: file(&stderr),
-        note: detached.then_some(
-            "a background process still held the output, which is closed now; redirect such output to a file",
-        ),
+        note: detached.then_some(DETACHED).or(suspicion.as_deref()),
     };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_core::confine::Confine;
 use zori_core::transport::Transport;
 
 /// The world as the tools see it. Tools share one through an `Arc`.
@@ -23,6 +24,8 @@ pub struct ToolEnv {
     pub child_env_removed: Vec<OsString>,
     /// Variables a child gets on top.
     pub child_env_set: Vec<(OsString, OsString)>,
+    /// What confines commands, if anything does.
+    pub confine: Option<Arc<dyn Confine>>,
     /// HTTP, for `web_fetch`.
     pub transport: Arc<dyn Transport>,
 }

@@ -11,6 +11,7 @@ pub mod output;
 pub mod spawn;
 pub mod spill;
 
+use std::any::Any;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -22,12 +23,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::time::sleep;
+use zori_core::confine::{Confine, ConfineError, Consent, Start};
 use zori_core::tool::{LiveOutput, OutputStream, ProcessEnd};
 
 use self::group::Group;
 use self::keeper::Keeper;
 use self::output::{Captured, Collector};
-use self::spawn::Shell;
+use self::spawn::{Confinement, Shell};
 use self::spill::SpillFolder;
 
 /// How long a group may take to end after SIGTERM (CH-2).
@@ -53,6 +55,8 @@ pub struct Processes {
 pub struct Job<'a> {
     /// How the shell is started.
     pub shell: Shell<'a>,
+    /// What confines it, if anything does.
+    pub confine: Option<&'a dyn Confine>,
     /// When it is ended; `None` waits for ever.
     pub timeout: Option<Duration>,
     /// How many bytes of each stream are returned; 0 means up to the ceiling.
@@ -77,6 +81,9 @@ pub struct Finished {
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
+    /// It must be confined, and cannot be.
+    #[error(transparent)]
+    Confine(#[from] ConfineError),
     /// It did not start.
     #[error("cannot start `sh`: {0}")]
     Spawn(io::Error),
@@ -93,12 +100,22 @@ impl Processes {
 
     /// Runs a command to its end. Dropped, it ends the command's whole group without waiting for it.
     pub async fn run(&self, job: Job<'_>) -> Result<Finished, ProcessError> {
-        let mut child = job.shell.spawn().map_err(ProcessError::Spawn)?;
+        let mut confinement = Confinement::default();
+        let (mut hold, mut led): (Hold, bool) = (Box::new(()), false);
+        if let Some(confine) = job.confine {
+            let confined = confine.prepare(&Start { cwd: job.shell.cwd, consent: Consent::Rule })?;
+            confinement =
+                Confinement { wrapper: confined.wrapper, env: confined.env, in_child: confined.in_child };
+            (hold, led) = (confined.hold, confined.wrapper_ends_all);
+        }
+        let mut child = job.shell.spawn(confinement).map_err(ProcessError::Spawn)?;
         let group = Group::led_by(&child);
+        let terminate = if led { Group::terminate_led } else { Group::terminate };
         let (out, err) = (child.stdout.take(), child.stderr.take());
         // The guard is started while the shell runs already: its fork costs the call nothing then.
         self.keeper.watch(group);
-        let mut running = Running { keeper: &self.keeper, group, child: Some(child) };
+        let mut running =
+            Running { keeper: &self.keeper, group, terminate, child: Some(child), hold: Some(hold) };
         let stream = |which| Collector::new(which, job.max_output, self.spill.clone(), job.live.clone());
         let mut out = Stream::new(out, stream(OutputStream::Stdout));
         let mut err = Stream::new(err, stream(OutputStream::Stderr));
@@ -127,7 +144,7 @@ impl Processes {
                 () = err.fill(), if err.open() => {}
                 () = deadline.as_mut(), if limited => match phase {
                     Phase::Running => {
-                        group.terminate();
+                        terminate(group);
                         phase = Phase::Ending;
                         deadline.set(sleep(GRACE));
                     }
@@ -168,6 +185,9 @@ impl Processes {
     }
 }
 
+/// What a confined command needs as long as anything of it is there.
+pub type Hold = Box<dyn Any + Send>;
+
 /// How far a call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -185,14 +205,16 @@ enum Phase {
 struct Running<'a> {
     keeper: &'a Arc<Keeper>,
     group: Group,
+    terminate: fn(Group),
     child: Option<Child>,
+    hold: Option<Hold>,
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {
-            self.group.terminate();
-            self.keeper.take_over(child, self.group, GRACE);
+            (self.terminate)(self.group);
+            self.keeper.take_over(child, self.group, GRACE, self.hold.take());
         }
     }
 }

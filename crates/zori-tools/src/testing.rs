@@ -33,6 +33,7 @@ pub fn env(root: &Path) -> ToolEnv {
         temp_parent: root.to_owned(),
         child_env_removed: Vec::new(),
         child_env_set: Vec::new(),
+        confine: None,
         transport: Arc::new(Offline),
     }
 }

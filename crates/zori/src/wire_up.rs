@@ -324,6 +324,7 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
             set("NO_COLOR", "1"),
             set("GIT_TERMINAL_PROMPT", "0"),
         ],
+        confine: None,
         transport: network.transport.clone(),
     }
 }

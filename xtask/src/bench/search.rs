@@ -174,6 +174,7 @@ fn environment(root: &Path) -> ToolEnv {
         temp_parent: root.to_path_buf(),
         child_env_removed: Vec::new(),
         child_env_set: Vec::new(),
+        confine: None,
         transport: Arc::new(Offline),
     }
 }

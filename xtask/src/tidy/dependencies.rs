@@ -71,6 +71,8 @@ const RULES: &[Rule] = &[
     },
     // The grammar of shell commands; nothing of ours, so that what a text means depends on the text alone.
     Rule { name: "zori-shell", ours: &[], others: &["brush-parser"] },
+    // `landlock` speaks the kernel's interface of that name, whose versions differ in what they can hold.
+    Rule { name: "zori-sandbox", ours: &["zori-core"], others: &["landlock", "libc", "rustix", "thiserror"] },
     Rule {
         name: "zori-store",
         ours: &["zori-core"],

@@ -31,6 +31,22 @@ impl Group {
         let _ = kill_process_group(self.0, Signal::TERM);
     }
 
+    /// Asks everybody in it to end but its leader: where the leader's end is everybody's, nobody could comply.
+    #[cfg(target_os = "linux")]
+    pub fn terminate_led(self) {
+        for process in members(self.id()).filter(|pid| *pid != self.id()) {
+            if let Some(pid) = Pid::from_raw(process) {
+                let _ = rustix::process::kill_process(pid, Signal::TERM);
+            }
+        }
+    }
+
+    /// There is no such leader here.
+    #[cfg(not(target_os = "linux"))]
+    pub fn terminate_led(self) {
+        self.terminate();
+    }
+
     /// Makes everybody in it end.
     pub fn kill(self) {
         let _ = kill_process_group(self.0, Signal::KILL);
@@ -52,10 +68,15 @@ impl Group {
 /// for ever, and waiting for them to go would be in vain.
 #[cfg(target_os = "linux")]
 fn only_dead(group: i32) -> bool {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
-    !processes.flatten().any(|process| {
-        process.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
-            && std::fs::read(process.path().join("stat")).is_ok_and(|stat| lives_in(&stat, group))
+    std::fs::read_dir("/proc").is_ok() && members(group).next().is_none()
+}
+
+/// Returns the living members of a group, as far as they can be seen.
+#[cfg(target_os = "linux")]
+fn members(group: i32) -> impl Iterator<Item = i32> {
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(move |process| {
+        let pid = process.file_name().to_str()?.parse().ok()?;
+        std::fs::read(process.path().join("stat")).is_ok_and(|stat| lives_in(&stat, group)).then_some(pid)
     })
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
+use super::Hold;
 use super::group::Group;
 use super::guard::Guard;
 
@@ -49,6 +50,8 @@ struct Dying {
     group: Group,
     left: Duration,
     killed: bool,
+    /// Dropped when the group has ended.
+    hold: Option<Hold>,
 }
 
 impl Keeper {
@@ -80,9 +83,9 @@ impl Keeper {
     }
 
     /// Takes over a group that was asked to end: after `grace` it is made to.
-    pub fn take_over(self: &Arc<Self>, child: Child, group: Group, grace: Duration) {
+    pub fn take_over(self: &Arc<Self>, child: Child, group: Group, grace: Duration, hold: Option<Hold>) {
         let mut state = self.lock();
-        state.dying.push(Dying { child: Some(child), group, left: grace, killed: false });
+        state.dying.push(Dying { child: Some(child), group, left: grace, killed: false, hold });
         self.start_thread(&mut state);
     }
 
@@ -91,7 +94,7 @@ impl Keeper {
         let mut state = self.lock();
         for group in std::mem::take(&mut state.background) {
             group.terminate();
-            state.dying.push(Dying { child: None, group, left: grace, killed: false });
+            state.dying.push(Dying { child: None, group, left: grace, killed: false, hold: None });
         }
         self.start_thread(&mut state);
         while !state.dying.is_empty() {
@@ -123,6 +126,7 @@ impl Keeper {
             let ended: Vec<Dying> = state.dying.extract_if(.., Dying::tick).collect();
             for dying in ended {
                 state.forget(dying.group);
+                drop(dying.hold);
             }
             if state.dying.is_empty() {
                 state.thread = false;

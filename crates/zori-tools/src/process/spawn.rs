@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
+use zori_core::confine::InChild;
 
 /// How a shell is started.
 #[derive(Clone, Copy)]
@@ -21,29 +22,41 @@ pub struct Shell<'a> {
     pub env_set: &'a [(OsString, OsString)],
 }
 
+/// What confines a shell, as far as starting it goes; nothing does by default.
+#[derive(Default)]
+pub struct Confinement {
+    /// A program and its arguments, before the shell's own.
+    pub wrapper: Vec<OsString>,
+    /// Variables on top.
+    pub env: Vec<(OsString, OsString)>,
+    /// Called last in the child.
+    pub in_child: Option<InChild>,
+}
+
 impl Shell<'_> {
     /// Starts it. Call this on a thread that lives as long as the shell may: the death signal is bound to it.
-    pub fn spawn(&self) -> io::Result<Child> {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(self.command).current_dir(self.cwd);
+    pub fn spawn(&self, confinement: Confinement) -> io::Result<Child> {
+        let mut words = confinement.wrapper.into_iter().chain(["sh", "-c", self.command].map(OsString::from));
+        let mut command = Command::new(words.next().expect("the shell is always there"));
+        command.args(words).current_dir(self.cwd);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for name in self.env_removed {
             command.env_remove(name);
         }
-        for (name, value) in self.env_set {
+        for (name, value) in self.env_set.iter().chain(&confinement.env) {
             command.env(name, value);
         }
-        in_own_session(&mut command);
+        in_own_session(&mut command, confinement.in_child);
         command.spawn()
     }
 }
 
 #[expect(unsafe_code, reason = "what runs between fork and exec has no safe interface")]
-fn in_own_session(command: &mut Command) {
+fn in_own_session(command: &mut Command, mut in_child: Option<InChild>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
     // SAFETY: the closure runs in the forked child. It only makes system calls, which are async-signal-safe, and
-    // allocates nothing.
+    // allocates nothing; whoever confines promises the same.
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
@@ -58,7 +71,7 @@ fn in_own_session(command: &mut Command) {
             close_on_exec_from(3);
             // The program may ignore it so that a full disk is an error; a child decides for itself.
             libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
-            Ok(())
+            in_child.as_mut().map_or(Ok(()), |enter| enter())
         });
     }
 }

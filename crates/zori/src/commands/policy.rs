@@ -248,6 +248,7 @@ impl Bench {
             temp_parent: std::env::temp_dir(),
             child_env_removed: Vec::new(),
             child_env_set: Vec::new(),
+            confine: None,
             transport: self.env.transport.clone(),
         };
         let tools = ToolSet::new(Arc::new(env), self.env.dialect);

@@ -1,0 +1,184 @@
+//! What works inside, and what is left when a command has ended.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use tempfile::TempDir;
+use zori_core::confine::{Confine, Consent, Start};
+use zori_sandbox::{Backend, Level, Limits, Machine, Need, Network, PathKind, Protected, Sandbox, Spec};
+
+/// A workspace, and both sandboxes over it.
+struct World {
+    dir: TempDir,
+    machines: Vec<Machine>,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::Builder::new().tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for name in ["ws/src", "ws/.git", "tmp", "home/.ssh"] {
+            fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        fs::write(dir.path().join("ws/AGENTS.real"), "real\n").unwrap();
+        symlink("AGENTS.real", dir.path().join("ws/CLAUDE.md")).unwrap();
+        let found = Machine::look(&[]);
+        let landlock = Machine::offering(Err("not asked for".into()), found.landlock);
+        let machines: Vec<Machine> =
+            [found, landlock].into_iter().filter(|machine| machine.backend != Backend::None).collect();
+        assert!(
+            std::env::var_os("CI").is_none() || machines.len() == 2,
+            "CI has both backends: {machines:?}"
+        );
+        println!("backends: {:?}", machines.iter().map(|machine| &machine.backend).collect::<Vec<_>>());
+        Self { dir, machines }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    fn spec(&self, level: Level) -> Spec {
+        let protected = [(".git", PathKind::Dir), (".vscode", PathKind::Dir), ("CLAUDE.md", PathKind::File)];
+        Spec {
+            level,
+            roots: vec![self.path("ws")],
+            caches: Vec::new(),
+            temp: self.path("tmp"),
+            hidden: vec![self.path("home/.ssh")],
+            protected: protected
+                .map(|(path, kind)| Protected { path: self.path("ws").join(path), kind })
+                .into(),
+            network: Network::Off,
+            limits: Limits { processes: None, file_size: None, memory: None },
+        }
+    }
+
+    /// Runs a command in each sandbox; returns what it printed and how it ended, which must be the same in all.
+    fn run(&self, level: Level, consent: Consent, sh: &str) -> String {
+        let run = |machine: &Machine| {
+            let sandbox = Sandbox::on(machine.clone(), self.spec(level), Need::Auto);
+            run_in(&sandbox, &self.path("ws"), consent, sh)
+        };
+        let shown: Vec<String> = self.machines.iter().map(run).collect();
+        assert!(shown.windows(2).all(|pair| pair[0] == pair[1]), "{shown:#?}");
+        shown.into_iter().next().unwrap_or_default()
+    }
+}
+
+fn run_in(sandbox: &Sandbox, cwd: &Path, consent: Consent, sh: &str) -> String {
+    let confined = sandbox.prepare(&Start { cwd, consent }).unwrap();
+    let words: Vec<_> = confined.wrapper.into_iter().chain(["sh", "-c", sh].map(Into::into)).collect();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).current_dir(cwd).envs(confined.env).stdin(Stdio::null());
+    let mut in_child = confined.in_child;
+    // SAFETY: the closure makes two system calls, and what the sandbox promises to be async-signal-safe.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::setsid()?;
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            in_child.as_mut().map_or(Ok(()), |enter| enter())
+        });
+    }
+    let output = command.output().unwrap();
+    drop(confined.hold);
+    let text = [output.stdout, output.stderr].concat();
+    format!("{}[{}]", String::from_utf8(text).unwrap(), code(output.status))
+}
+
+/// The exit code as a shell tells it: bubblewrap, which stands between, can tell of a signal in no other way.
+fn code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| Some(128 + status.signal()?)).unwrap()
+}
+
+fn works(sh: &str) -> String {
+    World::new().run(Level::Workspace, Consent::Rule, sh)
+}
+
+#[test]
+fn ordinary_commands() {
+    assert_eq!(works("echo hi; echo there >&2; exit 7"), "hi\nthere\n[7]");
+    assert_eq!(
+        works("echo one > src/a && mv src/a src/b && mkdir -p src/d && cat src/b; ls src; rm -r src/b src/d"),
+        "one\nb\nd\n[0]"
+    );
+    assert_eq!(
+        works("head -1 /etc/passwd | cut -d: -f1; ls /usr/bin/env; echo x > /dev/null"),
+        "root\n/usr/bin/env\n[0]"
+    );
+    assert_eq!(works("f=$(mktemp) && echo t > $f && cat $f && rm $f"), "t\n[0]");
+    assert_eq!(works("(sleep 0; echo sub) | cat; for i in 1 2; do echo $i & done; wait"), "sub\n1\n2\n[0]");
+    assert_eq!(works("pwd | sed 's|.*/||'; cat CLAUDE.md"), "ws\nreal\n[0]");
+    assert_eq!(works("kill -KILL $$"), "[137]".to_owned());
+}
+
+#[test]
+fn nothing_of_ours_is_open_inside() {
+    assert_eq!(works("exec 2>&1; ls /proc/self/fd | tr '\\n' ' '"), "0 1 2 3 [0]");
+}
+
+#[test]
+fn reading_only() {
+    let world = World::new();
+    let shown = world.run(
+        Level::ReadOnly,
+        Consent::Rule,
+        "echo x 2>/dev/null > src/a; cat CLAUDE.md; echo t > $TMPDIR/x && cat $TMPDIR/x",
+    );
+    assert_eq!(shown, "real\nt\n[0]");
+    assert!(!world.path("ws/src/a").exists());
+}
+
+/// An approved call has the network (DECISIONS 38); the same one without approval does not.
+#[test]
+fn a_person_gives_the_network() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let sh = format!(
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}' 2>/dev/null && echo in",
+        listener.local_addr().unwrap().port()
+    );
+    assert_eq!(world.run(Level::Workspace, Consent::Rule, &sh), "[1]");
+    assert_eq!(world.run(Level::Workspace, Consent::Person, &sh), "in\n[0]");
+}
+
+/// Stubs are gone, and a link that was replaced is back.
+#[test]
+fn nothing_is_left_behind() {
+    let world = World::new();
+    world.run(
+        Level::Workspace,
+        Consent::Rule,
+        "{ rm -f CLAUDE.md; echo evil > CLAUDE.md; } 2>/dev/null; exit 0",
+    );
+    let mut names: Vec<_> = fs::read_dir(world.path("ws"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, [".git", "AGENTS.real", "CLAUDE.md", "src"]);
+    assert_eq!(fs::read_link(world.path("ws/CLAUDE.md")).unwrap(), Path::new("AGENTS.real"));
+}
+
+#[test]
+fn required_and_missing_is_refused() {
+    let world = World::new();
+    let refusal = |landlock| {
+        let machine = Machine::offering(Err("bubblewrap is not installed".into()), landlock);
+        let sandbox = Sandbox::on(machine, world.spec(Level::Workspace), Need::Required);
+        let start = Start { cwd: Path::new("/"), consent: Consent::Rule };
+        sandbox.prepare(&start).map(|_| ()).unwrap_err().to_string()
+    };
+    let way_out = "bubblewrap is not installed; install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all \
+                   call it so), take what there is with `sandbox = \"auto\"`, or do without with `--sandbox off`";
+    assert_eq!(refusal(0), format!("a complete sandbox is required, and this machine has none: {way_out}"));
+    assert_eq!(
+        refusal(7),
+        format!(
+            "a complete sandbox is required, and this machine offers only Landlock, which is partial: {way_out}"
+        )
+    );
+}
