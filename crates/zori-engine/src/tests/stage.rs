@@ -459,7 +459,7 @@ fn show_event(kind: &EventKind) -> String {
         }
         EventKind::ToolStarted { call, .. } => format!("started {call}"),
         EventKind::ToolOutputDelta { call, stream, text } => format!("{call} {stream:?} {text:?}"),
-        EventKind::ToolFinished(f) if f.output.envelope.get().len() > 200 => {
+        EventKind::ToolFinished(f) if f.output.envelope.get().len() > 400 => {
             format!("finished {}: {} bytes", f.call, f.output.envelope.get().len())
         }
         EventKind::ToolFinished(f) => format!("finished {} {}", f.call, f.output.envelope.get()),

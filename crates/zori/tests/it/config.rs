@@ -257,7 +257,7 @@ fn unknown_keys_and_keys_of_providers_warn() {
     let (world, model) = with_model([anthropic::text("Hi.")]);
     config(
         &world,
-        "modle = \"typo\"\napi_key = \"sk-secret\"\nanthropic_api_key = \"sk-secret\"\n[security]\nmode = \"x\"\n",
+        "modle = \"typo\"\napi_key = \"sk-secret\"\nanthropic_api_key = \"sk-secret\"\n[secrets]\nmode = \"x\"\n",
     );
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
     Hi.
@@ -265,7 +265,7 @@ fn unknown_keys_and_keys_of_providers_warn() {
     Warning: `anthropic_api_key` in $BASE/config.toml is ignored: keys are never read from files; set ANTHROPIC_API_KEY instead
     Warning: `api_key` in $BASE/config.toml is ignored: keys are never read from files; set ANTHROPIC_API_KEY instead
     Warning: unknown key `modle` in $BASE/config.toml
-    Warning: unknown key `security` in $BASE/config.toml
+    Warning: unknown key `secrets` in $BASE/config.toml
     [exit status: 0]
     ");
     assert_eq!(model.request(0).header("x-api-key"), Some(zori_testkit::env::TEST_KEY));

@@ -140,8 +140,7 @@ fn a_command_that_cannot_be_run() {
     Done.
     ------- stderr -------
     Tool requested: bash command="a\x00b"
-    ⚙ Running bash... Done. (X.XXs)
-    Tool finished: bash error="`command` must not contain a NUL byte"
+    Tool denied: bash: the command has a NUL byte in it
     [exit status: 0]
     "#);
     insta::assert_snapshot!(run_call("bash", json!({"timeout_secs": 1})), @r#"

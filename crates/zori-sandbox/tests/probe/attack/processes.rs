@@ -57,7 +57,7 @@ pub fn attack(name: &str, args: &[&str]) -> Outcome {
             }
             "setuid" => libc::setuid(0).into(),
             "setuid-other" => libc::setuid(12345).into(),
-            "nice" => libc::setpriority(libc::PRIO_PROCESS, 0, -10).into(),
+            "nice" => libc::setpriority(libc::PRIO_PROCESS, 0, -20).into(),
             "clone-newuser" => {
                 let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
                 let child = libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0);
