@@ -163,6 +163,36 @@ fn init_writes_every_key_as_a_comment() {
     # How many tokens a run may use, read and written; unset: any number.
     # max_tokens_total = 1000000
 
+    # The permission mode; unset: yolo, which asks nothing.
+    # security.mode = "default"
+
+    # Whether the model may run shell commands at all.
+    # security.allow_shell = true
+
+    # Commands that run without a question in the mode balanced.
+    # security.whitelist = ["ls", "git status"]
+
+    # Commands that never run: words with options folded, or re: and an expression.
+    # security.blacklist_patterns = ["rm -rf", "re:^npm publish"]
+
+    # Entries of the built-in blacklist to switch off.
+    # security.blacklist_off = ["power-off"]
+
+    # No mode without questions; of use in the administrator's file /etc/zori/config.toml.
+    # security.forbid_yolo = false
+
+    # Only the administrator's allow rules count; of use in that file.
+    # security.managed_allow_only = false
+
+    # What runs without a question.
+    # permissions.allow = ["Bash(git diff:*)"]
+
+    # What is asked about in every mode.
+    # permissions.ask = ["Bash(git commit:*)"]
+
+    # What never runs.
+    # permissions.deny = ["Read(.env)", "Bash(curl:*)"]
+
     # A model that the catalogue does not have, or has wrong; as many lines, or tables `[models.".."]`, as you like.
     # models."ollama:qwen3" = { context_window = 32768, max_output = 8192, images = false }
     "#);
