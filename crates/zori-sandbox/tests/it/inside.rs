@@ -110,7 +110,10 @@ fn ordinary_commands() {
         "root\n/usr/bin/env\n[0]"
     );
     assert_eq!(works("f=$(mktemp) && echo t > $f && cat $f && rm $f"), "t\n[0]");
-    assert_eq!(works("(sleep 0; echo sub) | cat; for i in 1 2; do echo $i & done | sort; wait"), "sub\n1\n2\n[0]");
+    assert_eq!(
+        works("(sleep 0; echo sub) | cat; for i in 1 2; do echo $i & done | sort; wait"),
+        "sub\n1\n2\n[0]"
+    );
     assert_eq!(works("pwd | sed 's|.*/||'; cat CLAUDE.md"), "ws\nreal\n[0]");
     assert_eq!(works("kill -KILL $$"), "[137]".to_owned());
 }

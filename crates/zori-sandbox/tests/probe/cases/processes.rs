@@ -26,7 +26,7 @@ pub const CASES: &[Case] = &[
     root("join-net-namespace", "$P attack setns /proc/$Z/ns/net"),
     root("join-init-namespace", "$P attack setns /proc/1/ns/mnt"),
     space("see-processes", "tr '\\0' ' ' < /proc/$Z/cmdline | grep -q drive && echo ESCAPED"),
-    space("outlive", "setsid sleep 987654 >/dev/null 2>&1 & echo $! > src/x"),
+    space("outlive", "setsid sleep 98$Z >/dev/null 2>&1 & echo $! > src/x"),
     case("shared-segment", "$P attack shm"),
     case("shared-queue", "$P attack mq"),
     case("shared-semaphore", "$P attack sem"),
