@@ -63,6 +63,24 @@ const RULES: &[Rule] = &[
         others: &["rustix", "serde", "serde_json", "thiserror"],
     },
     Rule { name: "zori-frontends", ours: &["zori-core"], others: &["serde", "serde_json"] },
+    // What any command line needs, and nothing of agents. The validator, and the signals of the example, are for its
+    // tests.
+    Rule {
+        name: "zori-contract",
+        ours: &[],
+        others: &[
+            "base64",
+            "clap",
+            "clap_complete",
+            "clap_mangen",
+            "jsonschema",
+            "serde",
+            "serde_json",
+            "sha2",
+            "signal-hook",
+            "thiserror",
+        ],
+    },
     Rule {
         name: "zori",
         ours: &["zori-core", "zori-engine", "zori-frontends", "zori-providers", "zori-store", "zori-tools"],
