@@ -11,3 +11,4 @@ mod endings;
 mod gates;
 mod notes;
 mod refusals;
+mod requirements;
