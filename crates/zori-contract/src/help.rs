@@ -39,9 +39,10 @@ fn topics<A>(program: &Program<A>) -> String {
     }
     let _ = write!(
         text,
-        "\nOn a pipe every result is one line of JSON; `--output plain` or `{}_OUTPUT=plain` gives text.\n\
-         Exit codes: 0 done, 2 rejected before anything was done, 3 failed after something was changed, 4 something must be\n\
-         there first, 5 not found, 6 exists, 7 denied, 8 credential, 10 time over, 11 wait, 12 unavailable, 1 anything else.\n",
+        "\nOn a pipe every result is one line of JSON; `--output plain` or\n`{}_OUTPUT=plain` gives text.\n\n\
+         Exit codes:\n  0 done; 2 rejected before anything was done; 3 failed after a change;\n  \
+         4 something must be there first; 5 not found; 6 exists already; 7 denied;\n  \
+         8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else\n",
         program.prefix
     );
     text

@@ -140,7 +140,7 @@ fn error_offences<A>(program: &Program<A>, kind: &ErrorKind) -> Vec<String> {
     if kind.retryable() && kind.exit.side_effects() != SideEffects::None {
         found.push("it can be repeated although something was changed".to_owned());
     }
-    if kind.exit == Exit::Usage && kind.fix_required.is_none() && kind.exit.retryable() {
+    if kind.exit == Exit::Usage && kind.fix_required.is_none() {
         found.push("the caller is not told what to correct".to_owned());
     }
     if let Some(fix) = kind.fix_command {
@@ -164,4 +164,92 @@ fn is_command<A>(program: &Program<A>, call: &str) -> bool {
 
 fn starts_with(call: &str, name: &str) -> bool {
     call == name || call.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Example;
+    use crate::flag::Positional;
+    use crate::kind::Pattern;
+    use crate::reply::Reply;
+
+    const LOOSE: Pattern = Pattern { name: "loose", regex: "[a-z]+", fits: |_| true };
+
+    static BAD_ERROR: ErrorKind =
+        ErrorKind::new("bad-code", Exit::Partial, "Wrong.").passing().by_command("wipe <id>");
+    static BAD_USAGE: ErrorKind = ErrorKind::new("NOT_SAID", Exit::Usage, "Nobody says what to correct.");
+
+    static BAD: Program<()> = Program {
+        name: "bad",
+        version: "0.0.0",
+        about: "Everything that can be wrong",
+        prefix: "BAD",
+        commands: &[
+            Command {
+                danger: Danger::Destructive,
+                flags: const {
+                    &[
+                        Flag::valued("api-token", "TOKEN", Kind::Text, "A secret"),
+                        Flag::switch("output", "Twice"),
+                    ]
+                },
+                args: const {
+                    &[
+                        Positional::required("ID", Kind::Id(LOOSE), "It").many(),
+                        Positional::required("B", Kind::Text, "It"),
+                    ]
+                },
+                examples: &[Example { about: "another program", command: "good wipe" }],
+                ..Command::new(&["wipe"], "Wipe.", |_, _| Ok(Reply::streamed()))
+            },
+            Command {
+                list: true,
+                idempotent: true,
+                safe_default: true,
+                output_schema: "[]",
+                declares: "",
+                ..Command::new(&["wipe"], "", |_, _| Ok(Reply::streamed()))
+            },
+        ],
+        groups: &[],
+        flags: &[],
+        errors: &[&BAD_ERROR, &BAD_USAGE],
+        variables: &[],
+        renamed: &[("old", "nothing")],
+        bare: None,
+        rewrite: |_| {},
+    };
+
+    #[test]
+    fn every_offence_is_found() {
+        assert_eq!(
+            check(&BAD),
+            [
+                "`wipe`: says what it does in one line without full stop",
+                "`wipe`: it destroys and has no preview",
+                "`wipe`: it has 2 to 4 examples",
+                "`wipe`: the example `good wipe` does not call `bad wipe`",
+                "`wipe`: `--api-token` takes a secret on the command line",
+                "`wipe`: two flags are called `output`",
+                "`wipe`: `ID` takes all that follows and is not the last",
+                "`wipe`: the pattern of `ID` is not anchored",
+                "`wipe` is there twice",
+                "`wipe`: says what it does in one line without full stop",
+                "`wipe`: it is only shown by default, and there is nothing to show",
+                "`wipe`: it changes nothing: there is nothing to preview or to do once",
+                "`wipe`: it is a list and names no field with the id",
+                "`wipe`: its output schema is no JSON object",
+                "`wipe`: its declarations are no JSON object",
+                "`wipe`: it has 2 to 4 examples",
+                "UNKNOWN_COMMAND: `manifest` is no command",
+                "bad-code: a code is capitals, digits and underscores",
+                "bad-code: it can be repeated although something was changed",
+                "bad-code: its command cannot be run as it is",
+                "bad-code: its command destroys",
+                "NOT_SAID: the caller is not told what to correct",
+                "`old` is said to be `nothing` today, which is no command",
+            ]
+        );
+    }
 }

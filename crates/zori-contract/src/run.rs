@@ -374,6 +374,12 @@ fn execute<A>(
         Ok(reply) => printer.reply(reply, clock.elapsed_ms()),
         Err(failure) => printer.failure(&failure, clock.elapsed_ms()),
     };
+    debug_assert!(
+        command.exit_map().contains(&printed.exit),
+        "{:?} is not in the exit map of `{}`",
+        printed.exit,
+        command.name()
+    );
     let code = write(&outside.outlet, &printed);
     outside.cancel.over();
     code

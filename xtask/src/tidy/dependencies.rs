@@ -78,7 +78,6 @@ const RULES: &[Rule] = &[
             "serde_json",
             "sha2",
             "signal-hook",
-            "thiserror",
         ],
     },
     Rule {
