@@ -80,6 +80,23 @@ const RULES: &[Rule] = &[
     },
     Rule { name: "zori-frontends", ours: &["zori-core", "zori-redact"], others: &["serde", "serde_json"] },
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
+    // What any command line needs, and nothing of agents. The validator, and the signals of the example, are for its
+    // tests.
+    Rule {
+        name: "zori-contract",
+        ours: &[],
+        others: &[
+            "base64",
+            "clap",
+            "clap_complete",
+            "clap_mangen",
+            "jsonschema",
+            "serde",
+            "serde_json",
+            "sha2",
+            "signal-hook",
+        ],
+    },
     Rule {
         name: "zori",
         ours: &[

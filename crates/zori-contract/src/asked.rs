@@ -1,0 +1,144 @@
+//! What the output flags ask for: several spellings of one setting, and what they mean on which command.
+
+use crate::args::Args;
+use crate::failure::Issue;
+use crate::mode::{Asked, Class, Format, Talk, Vars};
+
+/// Reads the flags, then the variable, then the configured default. Everything that is wrong is noted.
+pub fn read(
+    args: &Args,
+    class: Class,
+    list: bool,
+    (vars, prefix): (&Vars, &str),
+    configured: Option<&str>,
+    issues: &mut Vec<Issue>,
+) -> Asked {
+    let spelled = spelled(args, class);
+    let differing = differing(&spelled);
+    if let Some(((one, a), (other, b))) = differing {
+        let message = format!("`{one}` asks for {a} and `{other}` for {b}");
+        issues
+            .push(Issue::new("--output", "CONFLICTING_ARGUMENTS", message).suggest("leave one of them out"));
+    }
+    if args.has("stream") && !list && class != Class::Agent {
+        let message = "`--stream` is for commands that print line by line, and this one does not";
+        issues.push(Issue::new("--stream", "STREAMING_NOT_SUPPORTED", message));
+    }
+    let variable = format!("{prefix}_OUTPUT");
+    let from_vars =
+        vars.get(&variable).filter(|value| !value.is_empty()).map(|value| (variable.as_str(), value));
+    let from_config = configured.map(|value| ("output", value));
+    let asked = spelled.first().copied().or(from_vars).or(from_config);
+    let talk: Vec<_> = [("quiet", Talk::Silent), ("verbose", Talk::Verbose), ("debug", Talk::Debug)]
+        .into_iter()
+        .filter(|(name, _)| args.has(name))
+        .collect();
+    if let [(one, _), (other, _), ..] = talk.as_slice() {
+        let message = format!("`--{one}` and `--{other}` do not go together");
+        issues.push(Issue::new(&format!("--{one}"), "CONFLICTING_ARGUMENTS", message));
+    }
+    Asked {
+        // Whoever asks for two things at once is told so in the way nobody had to ask for.
+        format: match differing {
+            Some(_) => None,
+            None => asked.and_then(|(source, name)| format(source, name, class, issues)),
+        },
+        non_interactive: args.has("non-interactive"),
+        no_color: args.has("no-color"),
+        talk: talk.first().map(|(_, talk)| *talk),
+    }
+}
+
+/// Returns each spelling that was used, with the format it means.
+fn spelled(args: &Args, class: Class) -> Vec<(&'static str, &str)> {
+    // To a command that streams, JSON is its stream.
+    let json = if class == Class::Agent { "jsonl" } else { "json" };
+    let mut found = Vec::new();
+    found.extend(args.text("output").map(|name| ("--output", name)));
+    found.extend(args.text("format").map(|name| match name {
+        "text" => ("--format", "plain"),
+        "json" => ("--format", json),
+        other => ("--format", other),
+    }));
+    for (flag, spelling, name) in
+        [("json", "--json", json), ("stream", "--stream", "jsonl"), ("no-stream", "--no-stream", "json")]
+    {
+        if args.has(flag) {
+            found.push((spelling, name));
+        }
+    }
+    found
+}
+
+type Spelled<'a> = (&'static str, &'a str);
+
+fn differing<'a>(spelled: &[Spelled<'a>]) -> Option<(Spelled<'a>, Spelled<'a>)> {
+    let first = spelled.first()?;
+    spelled.iter().find(|other| other.1 != first.1).map(|other| (*first, *other))
+}
+
+fn format(source: &str, name: &str, class: Class, issues: &mut Vec<Issue>) -> Option<Format> {
+    let known = Format::of(class);
+    let found = known.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
+    // A flag with a value that is none at all has been noted by its kind.
+    let noted = source.starts_with("--") && Format::by_name(name).is_none();
+    if found.is_none() && !noted {
+        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+        let message = format!("`{source}` can be {} here, not `{name}`", names.join(", "));
+        issues.push(Issue::new(source, "INVALID_VALUE", message).value(name));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(flags: &[(&str, &str)], class: Class, variable: &str) -> Result<Option<Format>, String> {
+        let mut args = Args::default();
+        flags.iter().for_each(|(name, value)| args.push(name, *value));
+        let vars = Vars([("NOTES_OUTPUT".to_owned(), variable.to_owned())].into());
+        let mut issues = Vec::new();
+        let asked = read(&args, class, false, (&vars, "NOTES"), Some("tsv"), &mut issues);
+        match issues.first() {
+            Some(issue) => Err(issue.message.clone()),
+            None => Ok(asked.format),
+        }
+    }
+
+    #[test]
+    fn flag_then_variable_then_config() {
+        assert_eq!(asked(&[("output", "id")], Class::Utility, "plain"), Ok(Some(Format::Id)));
+        assert_eq!(asked(&[], Class::Utility, "plain"), Ok(Some(Format::Plain)));
+        assert_eq!(asked(&[], Class::Utility, ""), Ok(Some(Format::Tsv)));
+    }
+
+    #[test]
+    fn spellings_agree_or_fail() {
+        let twice = [("output", "json"), ("json", "true")];
+        assert_eq!(asked(&twice, Class::Utility, ""), Ok(Some(Format::Json)));
+        assert_eq!(
+            asked(&twice, Class::Agent, "").unwrap_err(),
+            "`--output` asks for json and `--json` for jsonl"
+        );
+        assert_eq!(asked(&[("format", "text")], Class::Agent, ""), Ok(Some(Format::Plain)));
+        assert_eq!(asked(&[("stream", "true")], Class::Agent, ""), Ok(Some(Format::Jsonl)));
+    }
+
+    #[test]
+    fn what_a_class_cannot_print() {
+        assert_eq!(
+            asked(&[("output", "tsv")], Class::Agent, "").unwrap_err(),
+            "`--output` can be json, jsonl, plain here, not `tsv`"
+        );
+        assert_eq!(
+            asked(&[], Class::Utility, "yaml").unwrap_err(),
+            "`NOTES_OUTPUT` can be json, jsonl, tsv, plain, table, id here, not `yaml`"
+        );
+        assert!(asked(&[("stream", "true")], Class::Utility, "").unwrap_err().contains("does not"));
+        assert_eq!(
+            asked(&[("quiet", "true"), ("debug", "true")], Class::Utility, "").unwrap_err(),
+            "`--quiet` and `--debug` do not go together"
+        );
+    }
+}

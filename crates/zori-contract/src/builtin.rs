@@ -1,0 +1,98 @@
+//! Commands every program can have: put them into its table.
+
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::command::{Command, Example};
+use crate::failure::Failure;
+use crate::flag::{Flag, Positional, Shown};
+use crate::kind::Kind;
+use crate::manifest;
+use crate::mode::Class;
+use crate::reply::Reply;
+use crate::run::Cx;
+use crate::tree::{self, Use};
+
+const SHELLS: &[&str] = &["bash", "zsh", "fish", "powershell", "elvish"];
+
+/// `manifest`: everything the program can do, in one call.
+pub const fn manifest_command<A>(examples: &'static [Example]) -> Command<A> {
+    Command {
+        examples,
+        flags: const {
+            &[Flag::valued("etag", "ETAG", Kind::Text, "Answer with nothing if this is still the manifest")]
+        },
+        output_schema: r#"{"type":"object","required":["schema_version","framework_version","etag","commands"]}"#,
+        // It is as large as the program, and of no use when it is cut.
+        max_output_bytes: Some(usize::MAX),
+        ..Command::new(&["manifest"], "Print all commands, flags and exit codes as JSON", run_manifest)
+    }
+}
+
+/// `errors list`: every error code.
+pub const fn errors_command<A>(examples: &'static [Example]) -> Command<A> {
+    Command {
+        examples,
+        list: true,
+        columns: &["code", "exit_code", "retryable", "description"],
+        id_field: Some("code"),
+        output_schema: r#"{"type":"array","items":{"type":"object","required":["code","exit_code","retryable","description"]}}"#,
+        ..Command::new(&["errors", "list"], "List every error code", run_errors)
+    }
+}
+
+/// `completions`: a script for a shell.
+pub const fn completions_command<A>(examples: &'static [Example]) -> Command<A> {
+    Command {
+        examples,
+        class: Class::Document,
+        args: const { &[Positional::required("SHELL", Kind::Choice(SHELLS), "The shell")] },
+        ..Command::new(&["completions"], "Print completions for a shell", run_completions)
+    }
+}
+
+/// `man`: the manual page.
+pub const fn man_command<A>(examples: &'static [Example]) -> Command<A> {
+    Command { examples, class: Class::Document, ..Command::new(&["man"], "Print the manual page", run_man) }
+}
+
+fn run_manifest<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure> {
+    let manifest = manifest::manifest(cx.program);
+    if args.text("etag").is_some_and(|etag| manifest["etag"] == json!(etag)) {
+        return Ok(Reply::one(Value::Null).text("The manifest is unchanged.").meta("not_modified", true));
+    }
+    let text = serde_json::to_string_pretty(&manifest).expect("JSON values can be written");
+    Ok(Reply::one(manifest).text(text))
+}
+
+fn run_errors<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
+    let errors = manifest::errors(cx.program);
+    Ok(Reply::rows(errors.as_array().cloned().unwrap_or_default()))
+}
+
+fn run_completions<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure> {
+    use clap_complete::Shell;
+    let shell = match args.text("SHELL") {
+        Some("zsh") => Shell::Zsh,
+        Some("fish") => Shell::Fish,
+        Some("powershell") => Shell::PowerShell,
+        Some("elvish") => Shell::Elvish,
+        _ => Shell::Bash,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(
+        shell,
+        &mut tree::build(cx.program, Use::Showing(Shown::All)),
+        cx.program.name,
+        &mut script,
+    );
+    Ok(Reply::document(String::from_utf8_lossy(&script)))
+}
+
+fn run_man<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(tree::build(cx.program, Use::Showing(Shown::All)))
+        .render(&mut page)
+        .expect("memory takes any number of bytes");
+    Ok(Reply::document(String::from_utf8_lossy(&page)))
+}

@@ -1,0 +1,170 @@
+//! Answers of bounded size: arrays are cut between items, strings between characters, and what is missing is said.
+
+use serde_json::{Map, Value, json};
+
+use crate::warning::Warning;
+
+/// The bound when nobody says otherwise.
+pub const DEFAULT_BYTES: usize = 1_048_576;
+
+/// What stands where a string was cut.
+const MARK: &str = "… [truncated]";
+
+/// What was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// How many bytes `data` had as JSON.
+    pub total_bytes: usize,
+    /// How many are left.
+    pub returned_bytes: usize,
+    /// How many items the list had, where items were left out.
+    pub total_count: Option<usize>,
+    /// How many are left.
+    pub returned_count: Option<usize>,
+}
+
+impl Cut {
+    /// Adds the facts to `meta`; `hint` is a command that gets the rest.
+    pub fn describe(&self, meta: &mut Map<String, Value>, hint: &str) {
+        meta.insert("truncated".into(), json!(true));
+        meta.insert("total_bytes".into(), json!(self.total_bytes));
+        meta.insert("returned_bytes".into(), json!(self.returned_bytes));
+        meta.insert("truncation_hint".into(), json!(hint));
+        if let (Some(total), Some(returned)) = (self.total_count, self.returned_count) {
+            meta.insert("total_count".into(), json!(total));
+            meta.insert("returned_count".into(), json!(returned));
+        }
+    }
+
+    /// Returns the warning that goes with it.
+    pub fn warning(&self) -> Warning {
+        Warning::new(
+            "OUTPUT_TRUNCATED",
+            format!("the answer was cut to {} of {} bytes", self.returned_bytes, self.total_bytes),
+        )
+        .bytes(self.total_bytes, self.returned_bytes)
+    }
+}
+
+/// Cuts `data` until it has at most `max` bytes as JSON; `None` if it fits as it is.
+pub fn fit(data: &mut Value, max: usize) -> Option<Cut> {
+    let total_bytes = size(data);
+    if total_bytes <= max {
+        return None;
+    }
+    let mut cut = Cut { total_bytes, returned_bytes: 0, total_count: None, returned_count: None };
+    if let Value::Array(items) = data {
+        cut.total_count = Some(items.len());
+        shorten_array(items, max);
+        cut.returned_count = Some(items.len());
+    } else {
+        // Each round halves the largest part at least, so few are needed whatever the shape.
+        for _ in 0..64 {
+            let over = size(data).saturating_sub(max);
+            if over == 0 || !shorten_largest(data, over) {
+                break;
+            }
+        }
+        if size(data) > max {
+            *data = Value::Null;
+        }
+    }
+    cut.returned_bytes = size(data);
+    Some(cut)
+}
+
+fn size(value: &Value) -> usize {
+    // Counting alone would be cheaper; answers above the bound are rare.
+    value.to_string().len()
+}
+
+fn shorten_array(items: &mut Vec<Value>, max: usize) {
+    let mut used = 2;
+    let fitting = items.iter().take_while(|item| {
+        used += size(item) + 1;
+        used <= max + 1
+    });
+    let n = fitting.count();
+    items.truncate(n);
+}
+
+/// Shortens the largest string or array below the value by at least `over` bytes, as far as it goes. Returns whether
+/// anything could be shortened.
+fn shorten_largest(value: &mut Value, over: usize) -> bool {
+    match value {
+        Value::String(text) => {
+            let room = text.len().saturating_sub(over + MARK.len());
+            if text.len() <= MARK.len() {
+                return false;
+            }
+            let kept = text.strip_suffix(MARK).unwrap_or(text);
+            let kept = &kept[..kept.floor_char_boundary(room)];
+            *text = format!("{kept}{MARK}");
+            true
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let room = size(&Value::Array(items.clone())).saturating_sub(over);
+            let before = items.len();
+            shorten_array(items, room);
+            items.len() < before
+        }
+        Value::Object(map) => {
+            let mut inner: Vec<_> = map.values_mut().collect();
+            inner.sort_by_key(|value| std::cmp::Reverse(size(value)));
+            inner.into_iter().any(|value| shorten_largest(value, over))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_stays() {
+        let mut data = json!({"a": "b"});
+        assert_eq!(fit(&mut data, 9), None);
+        assert_eq!(data, json!({"a": "b"}));
+    }
+
+    #[test]
+    fn a_list_is_cut_between_items() {
+        let mut data = json!(["aaaa", "bbbb", "cccc"]);
+        let cut = fit(&mut data, 15).unwrap();
+        assert_eq!(data, json!(["aaaa", "bbbb"]));
+        let wanted =
+            Cut { total_bytes: 22, returned_bytes: 15, total_count: Some(3), returned_count: Some(2) };
+        assert_eq!(cut, wanted);
+        let mut meta = Map::new();
+        cut.describe(&mut meta, "notes list --limit 2");
+        assert_eq!(
+            Value::Object(meta),
+            json!({"truncated": true, "total_bytes": 22, "returned_bytes": 15, "total_count": 3,
+                   "returned_count": 2, "truncation_hint": "notes list --limit 2"})
+        );
+    }
+
+    #[test]
+    fn a_long_string_is_cut_between_characters() {
+        let mut data = json!({"id": "x", "body": "é".repeat(1_000)});
+        let cut = fit(&mut data, 200).unwrap();
+        assert!(size(&data) <= 200 && cut.returned_bytes == size(&data), "{data}");
+        assert_eq!(data["id"], "x");
+        assert!(data["body"].as_str().unwrap().ends_with("é… [truncated]"), "{data}");
+    }
+
+    #[test]
+    fn whatever_the_shape_it_fits() {
+        for (shape, max) in [
+            (json!({"a": {"b": ["x".repeat(500), "y".repeat(500)]}, "c": "z".repeat(300)}), 400),
+            (json!({"a": (0..500).collect::<Vec<_>>()}), 100),
+            (json!({"k".repeat(300): 1}), 100),
+            (json!({"a": "\u{1}".repeat(100)}), 50),
+        ] {
+            let mut data = shape;
+            let cut = fit(&mut data, max).unwrap();
+            assert!(size(&data) <= max && cut.total_bytes > max, "{data}");
+        }
+    }
+}

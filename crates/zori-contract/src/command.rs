@@ -1,0 +1,182 @@
+//! A command as a value: all that can be said about it before it runs. Help, manifest, checks and gates follow from it.
+
+use crate::args::Args;
+use crate::exit::{Danger, Exit};
+use crate::failure::{Failure, Issue};
+use crate::flag::{Flag, Positional};
+use crate::gate::Preview;
+use crate::mode::Class;
+use crate::path::AbsPath;
+use crate::reply::Reply;
+use crate::run::Cx;
+
+/// A command of a program whose state is `A`.
+///
+/// Make one with [`Command::new`] and `..`, so that a table entry says only what is special.
+pub struct Command<A: 'static> {
+    /// Its name: one word or two.
+    pub path: &'static [&'static str],
+    /// Other names of its last word.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one line without full stop.
+    pub about: &'static str,
+    /// What it is used for: description and full call.
+    pub examples: &'static [Example],
+    /// Its own flags.
+    pub flags: &'static [Flag],
+    /// Its arguments.
+    pub args: &'static [Positional],
+    /// Rules between flags.
+    pub rules: &'static [Rule],
+    /// What it does to the world.
+    pub danger: Danger,
+    /// What its output is.
+    pub class: Class,
+    /// How it may end, beyond what every command may ([`Command::exit_map`]).
+    pub exits: &'static [Exit],
+    /// It is a list: `--limit`, `--cursor`, `meta.pagination`.
+    pub list: bool,
+    /// Says what would be done, for `--dry-run` and for the question before something is destroyed. It gets the state
+    /// to look at, and not to change.
+    pub preview: Option<PreviewFn<A>>,
+    /// It takes `--idempotency-key`.
+    pub idempotent: bool,
+    /// Without `--live` it only shows what it would do.
+    pub safe_default: bool,
+    /// It reads standard input or `--input-file`.
+    pub stdin: Option<StdinInput>,
+    /// The columns of its rows.
+    pub columns: &'static [&'static str],
+    /// The field with the id of a row, for `--output id` and cursors.
+    pub id_field: Option<&'static str>,
+    /// Its steps, if it has a fixed row of them: [`crate::steps::Steps`] says how far it got.
+    pub steps: &'static [&'static str],
+    /// How long it may take when nobody says otherwise; `None` is for ever.
+    pub timeout_ms: Option<u64>,
+    /// How many bytes its answer may have when nobody says otherwise.
+    pub max_output_bytes: Option<usize>,
+    /// The version of its `data`.
+    pub schema_version: &'static str,
+    /// The JSON Schema of its `data`, as JSON text.
+    pub output_schema: &'static str,
+    /// Further declarations for the extended schema, as JSON text of an object: `required_scopes`, `subprocess`,
+    /// `filesystem_side_effects` and so on.
+    pub declares: &'static str,
+    /// The version that has it first.
+    pub introduced_in: &'static str,
+    /// Looks at the arguments beyond what their kinds say. It must not touch anything, and has nothing to do so with.
+    pub validate: fn(&Args, &Place) -> Vec<Issue>,
+    /// Does it.
+    pub run: fn(&mut Cx<'_, A>, &Args) -> Result<Reply, Failure>,
+}
+
+/// Says what a command would do.
+pub type PreviewFn<A> = fn(&Cx<'_, A>, &Args) -> Result<Preview, Failure>;
+
+/// One use of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// What it shows.
+    pub about: &'static str,
+    /// The call, to be used as it is.
+    pub command: &'static str,
+}
+
+/// A rule between flags, held before anything happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Rule {
+    /// With this flag (and this value, if one is named) the other one must be there.
+    Needs {
+        /// The flag.
+        flag: &'static str,
+        /// Its value.
+        value: Option<&'static str>,
+        /// What must be there.
+        other: &'static str,
+    },
+    /// These two do not go together.
+    Excludes {
+        /// One of them.
+        flag: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+}
+
+/// What a command reads from standard input.
+#[derive(Clone, Copy, Debug)]
+pub struct StdinInput {
+    /// How many bytes it takes from there; a file may have more.
+    pub max_bytes: usize,
+    /// What they are: `text`, `json`, `jsonl`.
+    pub format: &'static str,
+    /// It cannot do without.
+    pub required: bool,
+}
+
+/// Where a command is called.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The folder it works in.
+    pub cwd: AbsPath,
+}
+
+impl<A> Command<A> {
+    /// A command that reads, takes nothing and returns one object.
+    pub const fn new(
+        path: &'static [&'static str],
+        about: &'static str,
+        run: fn(&mut Cx<'_, A>, &Args) -> Result<Reply, Failure>,
+    ) -> Self {
+        Self {
+            path,
+            aliases: &[],
+            about,
+            examples: &[],
+            flags: &[],
+            args: &[],
+            rules: &[],
+            danger: Danger::Safe,
+            class: Class::Utility,
+            exits: &[],
+            list: false,
+            preview: None,
+            steps: &[],
+            idempotent: false,
+            safe_default: false,
+            stdin: None,
+            columns: &[],
+            id_field: None,
+            timeout_ms: Some(30_000),
+            max_output_bytes: None,
+            schema_version: "1.0.0",
+            output_schema: r#"{"type":"object"}"#,
+            declares: "{}",
+            introduced_in: "0.1.0",
+            validate: |_, _| Vec::new(),
+            run,
+        }
+    }
+
+    /// Returns its name as it is typed.
+    pub fn name(&self) -> String {
+        self.path.join(" ")
+    }
+
+    /// Returns how it may end, in order: what it declares, and what every command may come to.
+    pub fn exit_map(&self) -> Vec<Exit> {
+        let mut exits = vec![
+            Exit::Success,
+            Exit::General,
+            Exit::Usage,
+            Exit::Precondition,
+            Exit::Timeout,
+            Exit::Interrupted,
+            Exit::Terminated,
+        ];
+        exits.extend(self.exits);
+        exits.sort();
+        exits.dedup();
+        exits
+    }
+}

@@ -1,0 +1,142 @@
+//! `--idempotency-key`: the same call with the same key is done once; the second time its answer is given again.
+//!
+//! An answer is kept for a day, in one file per call, below the program's state folder.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::args::Args;
+use crate::atomic::atomic_write;
+use crate::error;
+use crate::failure::Failure;
+use crate::path::AbsPath;
+
+/// How long an answer is kept.
+const KEPT_MS: u64 = 24 * 3_600 * 1_000;
+
+/// The answers of earlier calls.
+pub struct Answers {
+    folder: AbsPath,
+    now_ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    at_ms: u64,
+    data: Value,
+}
+
+impl Answers {
+    /// Looks into the state folder, which need not exist.
+    pub fn new(state: &AbsPath, now_ms: u64) -> Self {
+        Self { folder: state.join("idempotency"), now_ms }
+    }
+
+    /// Returns the answer that was given to this call before; what it did then it does not do again.
+    pub fn find(&self, command: &str, key: &str, args: &Args) -> Option<Value> {
+        let bytes = fs::read(self.file(command, key, args)).ok()?;
+        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        let mut data = kept.data;
+        if self.is_old(kept.at_ms) {
+            return None;
+        }
+        if data.get("effect").is_some() {
+            data["effect"] = json!("noop");
+        }
+        Some(data)
+    }
+
+    /// Keeps an answer, and drops those that are too old.
+    pub fn keep(&self, command: &str, key: &str, args: &Args, data: &Value) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| {
+            let message = format!(
+                "it is done, but the answer for the key `{key}` cannot be kept in {}: {error}",
+                self.folder
+            );
+            Failure::new(&error::PARTIAL_FAILURE, message).with_data(data.clone())
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        self.prune();
+        let kept = Kept { at_ms: self.now_ms, data: data.clone() };
+        let bytes = serde_json::to_vec(&kept).expect("JSON values can be written");
+        atomic_write(&self.file(command, key, args), &bytes).map_err(failed)
+    }
+
+    fn prune(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.flatten() {
+            let kept =
+                fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+            if kept.is_some_and(|kept| self.is_old(kept.at_ms)) {
+                // Whoever comes later finds that it is old, too.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn is_old(&self, at_ms: u64) -> bool {
+        self.now_ms.saturating_sub(at_ms) > KEPT_MS
+    }
+
+    fn file(&self, command: &str, key: &str, args: &Args) -> AbsPath {
+        let call: Vec<_> = args.iter().filter(|(name, _)| !FORM.contains(name)).collect();
+        let named = json!([command, key, call]).to_string();
+        let hash: String = Sha256::digest(named).iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{hash}.json"))
+    }
+}
+
+/// Flags that change how an answer looks and not what is done.
+const FORM: &[&str] = &[
+    "output",
+    "format",
+    "json",
+    "fields",
+    "quiet",
+    "verbose",
+    "debug",
+    "no-color",
+    "stable-output",
+    "max-output",
+    "unmask",
+    "timeout",
+    "yes",
+    "confirm-destructive",
+    "non-interactive",
+    "idempotency-key",
+    "no-update-check",
+    "warnings-as-errors",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_per_call_and_key_and_day() {
+        let state = tempfile::tempdir().unwrap();
+        let state = AbsPath::new(state.path()).unwrap();
+        let answers = Answers::new(&state, 1_000);
+        let mut args = Args::default();
+        args.push("TITLE", "x");
+        assert_eq!(answers.find("add", "k", &args), None);
+        answers.keep("add", "k", &args, &json!({"id": "1", "effect": "created"})).unwrap();
+        let again = json!({"id": "1", "effect": "noop"});
+        assert_eq!(answers.find("add", "k", &args), Some(again.clone()));
+        let mut looked = args.clone();
+        looked.push("output", "json");
+        assert_eq!(answers.find("add", "k", &looked), Some(again), "how it is printed does not matter");
+        let mut other = args.clone();
+        other.push("TITLE", "y");
+        assert_eq!(answers.find("add", "k", &other), None);
+        assert_eq!(answers.find("add", "k2", &args), None);
+        let later = Answers::new(&state, 1_001 + KEPT_MS);
+        assert_eq!(later.find("add", "k", &args), None);
+        later.keep("add", "k2", &args, &json!({})).unwrap();
+        assert_eq!(fs::read_dir(state.join("idempotency")).unwrap().count(), 1, "the old one is gone");
+    }
+}

@@ -1,0 +1,228 @@
+//! The program, described for programs: the manifest, which keeps to the published schema, and the extended form of
+//! `--schema` with everything else there is to say. Both are made from the same tables.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::command::{Command, Rule};
+use crate::flag::{Flag, Positional};
+use crate::help;
+use crate::kind::Kind;
+use crate::mode::Format;
+use crate::program::Program;
+
+/// The version of the manifest's form.
+const SCHEMA_VERSION: &str = "1.0";
+
+/// Returns the manifest. What its closed schema has no place for is below `output_schema["x-cli"]` of each command.
+pub fn manifest<A>(program: &Program<A>) -> Value {
+    let commands: Map<_, _> =
+        program.commands.iter().map(|command| (key(command), entry(program, command))).collect();
+    document(program, Value::Object(commands))
+}
+
+/// Returns the extended form: the same commands, with every declaration on the entry itself.
+pub fn extended<A>(program: &Program<A>) -> Value {
+    let commands: Map<_, _> =
+        program.commands.iter().map(|command| (key(command), schema(program, command))).collect();
+    let mut document = document(program, Value::Object(commands));
+    let variables = program.all_variables();
+    document["environment"] = variables
+        .iter()
+        .map(|(name, about)| json!({"name": name, "description": about, "required": false}))
+        .collect();
+    document["dependencies"] = json!([]);
+    document["errors"] = errors(program);
+    document
+}
+
+/// Returns the extended entry of one command, with its parameters and the schema of its data.
+pub fn schema<A>(program: &Program<A>, command: &Command<A>) -> Value {
+    let mut all = entry(program, command);
+    let declared = declared(program, command);
+    all["output_schema"] = output_schema(command);
+    let object = all.as_object_mut().expect("an entry is an object");
+    object.extend(declared.as_object().expect("declarations are an object").clone());
+    let flags = help::flags(program, command);
+    let parameters: Map<_, _> = flags
+        .iter()
+        .map(|flag| (flag.long.to_owned(), extended_flag(flag)))
+        .chain(command.args.iter().map(|arg| (arg.name.to_owned(), extended_positional(arg))))
+        .collect();
+    object.insert("parameters".into(), Value::Object(parameters));
+    all
+}
+
+/// Returns the JSON Schema of a command's `data`.
+///
+/// # Panics
+///
+/// When the table does not hold JSON; the registry's invariants say so first.
+pub fn output_schema<A>(command: &Command<A>) -> Value {
+    serde_json::from_str(command.output_schema).expect("an output schema is JSON: the registry's invariants")
+}
+
+/// Returns every error code with what it means for a caller.
+pub fn errors<A>(program: &Program<A>) -> Value {
+    let mut all: Vec<_> = program.all_errors().collect();
+    all.sort_by_key(|kind| kind.code);
+    all.iter()
+        .map(|kind| {
+            json!({
+                "code": kind.code,
+                "exit_code": kind.exit.code(),
+                "retryable": kind.retryable(),
+                "description": kind.about,
+                "fix_required": kind.fix_required,
+            })
+        })
+        .collect()
+}
+
+fn document<A>(program: &Program<A>, commands: Value) -> Value {
+    // No map here has an order of its own, so the same tables always give the same text.
+    let hash: String =
+        Sha256::digest(commands.to_string()).iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "framework_version": program.version,
+        "etag": format!("sha256:{hash}"),
+        "commands": commands,
+    })
+}
+
+fn key<A>(command: &Command<A>) -> String {
+    command.path.join(".")
+}
+
+fn entry<A>(program: &Program<A>, command: &Command<A>) -> Value {
+    let flags = help::flags(program, command);
+    let mut described: Map<_, _> =
+        flags.iter().map(|flag| (flag.long.to_owned(), flag_entry(flag))).collect();
+    described.extend(command.args.iter().map(|arg| (arg.name.to_owned(), positional_entry(arg))));
+    let exits: Map<_, _> = command
+        .exit_map()
+        .iter()
+        .map(|exit| (exit.code().to_string(), json!(exit.entry(command.danger))))
+        .collect();
+    let mut output = output_schema(command);
+    output["x-cli"] = declared(program, command);
+    let formats: Vec<_> = Format::of(command.class).iter().map(|(name, _)| *name).collect();
+    let examples: Vec<_> = command
+        .examples
+        .iter()
+        .map(|example| json!({"description": example.about, "command": example.command}))
+        .collect();
+    json!({
+        "description": command.about,
+        "aliases": command.aliases,
+        "danger_level": command.danger.as_str(),
+        "flags": described,
+        "exit_codes": exits,
+        "output_schema": output,
+        "output_formats": formats,
+        "examples": examples,
+    })
+}
+
+fn flag_entry(flag: &Flag) -> Value {
+    let mut entry =
+        json!({"type": flag.kind.manifest_type(), "required": flag.required, "description": flag.about});
+    if let Some(short) = flag.short {
+        entry["short"] = json!(short.to_string());
+    }
+    if let Some(default) = flag.default {
+        let number = matches!(flag.kind, Kind::Int { .. }).then(|| default.parse::<i64>().ok()).flatten();
+        entry["default"] = number.map_or(json!(default), |number| json!(number));
+    }
+    if let Kind::Choice(names) = flag.kind {
+        entry["enum_values"] = json!(names);
+    }
+    entry
+}
+
+fn positional_entry(arg: &Positional) -> Value {
+    let kind = if arg.many { "array" } else { arg.kind.manifest_type() };
+    let mut entry = json!({"type": kind, "required": arg.required, "description": arg.about});
+    if let (Kind::Choice(names), false) = (arg.kind, arg.many) {
+        entry["enum_values"] = json!(names);
+    }
+    entry
+}
+
+fn extended_flag(flag: &Flag) -> Value {
+    let mut entry = flag_entry(flag);
+    entry["aliases"] = json!(flag.aliases);
+    entry["max_length"] = json!(flag.max_length);
+    entry["repeatable"] = json!(flag.many);
+    extend(&mut entry, flag.kind);
+    entry
+}
+
+fn extended_positional(arg: &Positional) -> Value {
+    let mut entry = positional_entry(arg);
+    entry["positional"] = json!(true);
+    entry["stdin_fallback"] = json!(matches!(arg.kind, Kind::Id(_)));
+    extend(&mut entry, arg.kind);
+    entry
+}
+
+fn extend(entry: &mut Value, kind: Kind) {
+    entry["kind"] = json!(kind.name());
+    entry["agent_hardening"] = json!(kind.hardened().is_some());
+    entry["sensitive"] = json!(false);
+    if let Some(pattern) = kind.pattern() {
+        entry["pattern"] = json!(pattern.regex);
+        entry["pattern_type"] = json!(pattern.name);
+    }
+    if let Kind::Int { min, max } = kind {
+        entry["minimum"] = json!(min);
+        if max != i64::MAX {
+            entry["maximum"] = json!(max);
+        }
+    }
+}
+
+/// Returns what a command declares beyond the manifest's own fields.
+fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
+    let rules: Vec<_> = command
+        .rules
+        .iter()
+        .map(|rule| match rule {
+            Rule::Needs { flag, value, other } => {
+                json!({"if_flag": flag, "if_value": value, "then_required": [other]})
+            }
+            Rule::Excludes { flag, other } => json!({"if_flag": flag, "prohibited": [other]}),
+        })
+        .collect();
+    let mut all = json!({
+        "output_class": command.class.as_str(),
+        "read_only": command.danger == crate::exit::Danger::Safe,
+        "supports_streaming": command.list || command.class == crate::mode::Class::Agent,
+        "streaming_default": false,
+        "safe_default": command.safe_default,
+        "requires_confirmation": command.danger == crate::exit::Danger::Destructive && !command.safe_default,
+        "idempotent_key": command.idempotent,
+        "dry_run": command.preview.is_some(),
+        "list": command.list,
+        "primary_id_field": command.id_field,
+        "steps": command.steps,
+        "timeout_ms": command.timeout_ms.unwrap_or(0),
+        "cancellable": true,
+        "max_output_bytes": command.max_output_bytes.unwrap_or(crate::cap::DEFAULT_BYTES),
+        "schema_version": command.schema_version,
+        "introduced_in": command.introduced_in,
+        "option_placement": "any",
+        "required_scopes": [],
+        "requires": rules,
+        "stdin_input": command.stdin.map(|stdin| json!({
+            "max_bytes": stdin.max_bytes, "format": stdin.format, "required": stdin.required,
+            "non_tty_behavior": "fail_with_exit_4",
+        })),
+        "variables_prefix": program.prefix,
+    });
+    let own: Map<String, Value> = serde_json::from_str(command.declares)
+        .expect("declarations are a JSON object: the registry's invariants");
+    all.as_object_mut().expect("it was made so").extend(own);
+    all
+}

@@ -1,0 +1,305 @@
+//! In what kind of place the program runs and what it was asked to print: decided once, then passed on as a value.
+
+use std::collections::BTreeMap;
+
+/// The environment, read once by the binary.
+#[derive(Clone, Debug, Default)]
+pub struct Vars(pub BTreeMap<String, String>);
+
+impl Vars {
+    /// Returns a variable.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Returns whether a variable is there and not empty.
+    pub fn filled(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| !value.is_empty())
+    }
+
+    /// Returns `PREFIX_NAME`, else `TOOL_NAME`.
+    pub fn tool(&self, prefix: &str, name: &str) -> Option<&str> {
+        let ours = self.get(&format!("{prefix}_{name}")).filter(|value| !value.is_empty());
+        ours.or_else(|| self.get(&format!("TOOL_{name}")).filter(|value| !value.is_empty()))
+    }
+}
+
+/// What a place is recognised by.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Standard input is a terminal.
+    pub stdin_terminal: bool,
+    /// Standard output is a terminal.
+    pub stdout_terminal: bool,
+    /// Standard error is a terminal.
+    pub stderr_terminal: bool,
+    /// The system opens windows without X or Wayland being announced, as macOS does.
+    pub native_screen: bool,
+    /// The environment.
+    pub vars: Vars,
+}
+
+/// What was asked for on the command line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// A format, by flag, variable or config.
+    pub format: Option<Format>,
+    /// `--non-interactive`.
+    pub non_interactive: bool,
+    /// `--no-color`.
+    pub no_color: bool,
+    /// `--quiet`, `--verbose` or `--debug`.
+    pub talk: Option<Talk>,
+}
+
+/// What a command's output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A result: text at a terminal, an envelope elsewhere.
+    Utility,
+    /// A document or a stream of lines: printed as it is.
+    Document,
+    /// What a model or another long-running source says: text unless asked otherwise.
+    Agent,
+    /// A conversation with a person.
+    Interactive,
+    /// Both streams belong to a protocol.
+    Protocol,
+}
+
+impl Class {
+    /// Returns the name in the manifest.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Utility => "utility",
+            Self::Document => "document",
+            Self::Agent => "agent",
+            Self::Interactive => "interactive",
+            Self::Protocol => "protocol",
+        }
+    }
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One envelope.
+    Json,
+    /// One object a line; the last is an envelope.
+    Jsonl,
+    /// A header and rows.
+    Tsv,
+    /// Flat text.
+    Plain,
+    /// Columns.
+    Table,
+    /// Bare ids.
+    Id,
+}
+
+impl Format {
+    /// Every format, by name.
+    pub const ALL: &[(&str, Self)] = &[
+        ("json", Self::Json),
+        ("jsonl", Self::Jsonl),
+        ("tsv", Self::Tsv),
+        ("plain", Self::Plain),
+        ("table", Self::Table),
+        ("id", Self::Id),
+    ];
+
+    /// Finds a format.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// Returns the formats a command of the class can print.
+    pub fn of(class: Class) -> &'static [(&'static str, Self)] {
+        const AGENT: &[(&str, Format)] =
+            &[("json", Format::Json), ("jsonl", Format::Jsonl), ("plain", Format::Plain)];
+        const DOCUMENT: &[(&str, Format)] = &[("json", Format::Json), ("plain", Format::Plain)];
+        match class {
+            Class::Utility => Self::ALL,
+            Class::Agent => AGENT,
+            Class::Document | Class::Interactive | Class::Protocol => DOCUMENT,
+        }
+    }
+
+    /// Returns whether errors are printed to standard output in it.
+    pub fn structured(self) -> bool {
+        matches!(self, Self::Json | Self::Jsonl)
+    }
+}
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Talk {
+    /// Nothing at all: `--quiet`.
+    Silent,
+    /// Errors and warnings.
+    Errors,
+    /// Also what is going on.
+    Normal,
+    /// Also details: `--verbose`.
+    Verbose,
+    /// Everything: `--debug`.
+    Debug,
+}
+
+/// The place, and what it means for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// How to print; for people where nobody asked and a person looks.
+    pub format: Format,
+    /// A person reads standard output: text may be laid out for eyes.
+    pub for_eyes: bool,
+    /// Failures are envelopes: also those of documents, where nobody asked for text and a program reads.
+    pub structured_errors: bool,
+    /// Somebody can be asked.
+    pub interactive: bool,
+    /// Colour on standard output.
+    pub colour_out: bool,
+    /// Colour on standard error.
+    pub colour_err: bool,
+    /// How much is said.
+    pub talk: Talk,
+    /// No browser or window can be opened.
+    pub headless: bool,
+}
+
+impl Mode {
+    /// Decides. `prefix` is that of the program's variables: `NOTES` reads `NOTES_AGENT`.
+    pub fn detect(inputs: &Inputs, class: Class, asked: Asked, prefix: &str) -> Self {
+        let vars = &inputs.vars;
+        let ci = vars.filled("CI");
+        let agent = vars.get(&format!("{prefix}_AGENT")) == Some("1");
+        let attended = !ci && !agent;
+        let read_by_program = !inputs.stdout_terminal || !attended;
+        let detected = match class {
+            Class::Utility if read_by_program => Format::Json,
+            _ => Format::Plain,
+        };
+        let plain_place = ci
+            || asked.no_color
+            || vars.get("NO_COLOR").is_some()
+            || vars.filled("GITHUB_ACTIONS")
+            || vars.filled("JENKINS_URL")
+            || vars.get("TERM") == Some("dumb");
+        let default_talk =
+            if class == Class::Utility && read_by_program { Talk::Errors } else { Talk::Normal };
+        let screen = inputs.native_screen || vars.filled("DISPLAY") || vars.filled("WAYLAND_DISPLAY");
+        let format = asked.format.unwrap_or(detected);
+        let results = matches!(class, Class::Utility | Class::Document | Class::Interactive);
+        Self {
+            format,
+            structured_errors: format.structured() || (asked.format.is_none() && read_by_program && results),
+            for_eyes: asked.format.is_none() && !read_by_program,
+            interactive: inputs.stdin_terminal && attended && !asked.non_interactive,
+            colour_out: inputs.stdout_terminal && !plain_place && asked.format.is_none(),
+            colour_err: inputs.stderr_terminal && !plain_place,
+            talk: asked.talk.unwrap_or(default_talk),
+            headless: !inputs.stdout_terminal || !attended || !screen || vars.filled("SSH_TTY"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(terminal: bool, vars: &[(&str, &str)]) -> Inputs {
+        let vars = vars.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        Inputs {
+            stdin_terminal: terminal,
+            stdout_terminal: terminal,
+            stderr_terminal: terminal,
+            native_screen: false,
+            vars: Vars(vars),
+        }
+    }
+
+    fn detect(terminal: bool, vars: &[(&str, &str)], class: Class) -> Mode {
+        Mode::detect(&inputs(terminal, vars), class, Asked::default(), "NOTES")
+    }
+
+    #[test]
+    fn at_a_terminal_a_person_reads() {
+        let wanted = Mode {
+            format: Format::Plain,
+            for_eyes: true,
+            structured_errors: false,
+            interactive: true,
+            colour_out: true,
+            colour_err: true,
+            talk: Talk::Normal,
+            headless: false,
+        };
+        assert_eq!(detect(true, &[("DISPLAY", ":0"), ("CI", "")], Class::Utility), wanted);
+    }
+
+    #[test]
+    fn elsewhere_a_program_reads() {
+        let wanted = Mode {
+            format: Format::Json,
+            for_eyes: false,
+            structured_errors: true,
+            interactive: false,
+            colour_out: false,
+            colour_err: false,
+            talk: Talk::Errors,
+            headless: true,
+        };
+        assert_eq!(detect(false, &[], Class::Utility), wanted);
+        let said = [&[("CI", "true")][..], &[("NOTES_AGENT", "1")]].map(|vars| {
+            let mode = detect(true, vars, Class::Utility);
+            (mode.format, mode.interactive, mode.talk)
+        });
+        assert_eq!(said, [(Format::Json, false, Talk::Errors); 2]);
+    }
+
+    #[test]
+    fn other_classes_print_what_they_are() {
+        for class in [Class::Document, Class::Agent, Class::Interactive, Class::Protocol] {
+            let mode = detect(false, &[("CI", "1")], class);
+            assert_eq!((mode.format, mode.talk), (Format::Plain, Talk::Normal), "{class:?}");
+        }
+    }
+
+    #[test]
+    fn what_takes_colour_away() {
+        for var in [
+            ("NO_COLOR", ""),
+            ("CI", "1"),
+            ("GITHUB_ACTIONS", "true"),
+            ("JENKINS_URL", "x"),
+            ("TERM", "dumb"),
+        ] {
+            let mode = detect(true, &[var], Class::Document);
+            assert!(!mode.colour_out && !mode.colour_err, "{var:?}");
+        }
+        // `NO_COLOR` alone says nothing about the format.
+        assert_eq!(detect(true, &[("NO_COLOR", "1")], Class::Utility).format, Format::Plain);
+    }
+
+    #[test]
+    fn what_is_asked_for_wins() {
+        let asked = Asked {
+            format: Some(Format::Tsv),
+            non_interactive: true,
+            no_color: true,
+            talk: Some(Talk::Debug),
+        };
+        let mode = Mode::detect(&inputs(true, &[("DISPLAY", ":0")]), Class::Utility, asked, "NOTES");
+        let wanted = Mode {
+            format: Format::Tsv,
+            for_eyes: false,
+            structured_errors: false,
+            interactive: false,
+            colour_out: false,
+            colour_err: false,
+            talk: Talk::Debug,
+            headless: false,
+        };
+        assert_eq!(mode, wanted);
+    }
+}

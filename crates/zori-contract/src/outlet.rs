@@ -1,0 +1,215 @@
+//! The one way out: whoever has it writes to standard output and standard error, and nobody else does.
+//!
+//! A result is written once, by whoever finishes first: the command, or the clock that ends it. A reader that is gone is
+//! noted and is no error; what that means for the exit code is decided in `run.rs`.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clean::{self, Found};
+use crate::mask::Mask;
+use crate::mode::Talk;
+
+/// Standard output and standard error. Clones write to the same.
+#[derive(Clone)]
+pub struct Outlet(Arc<Mutex<State>>);
+
+struct State {
+    out: Box<dyn Write + Send>,
+    err: Box<dyn Write + Send>,
+    talk: Talk,
+    mask: Mask,
+    finished: bool,
+    closed: bool,
+}
+
+/// How writing went.
+#[derive(Debug)]
+pub enum Written {
+    /// It is out.
+    Done,
+    /// Nobody reads any more.
+    Closed,
+    /// Somebody else has finished before.
+    TooLate,
+    /// It cannot be written.
+    Failed(io::Error),
+}
+
+impl Outlet {
+    /// Takes the streams over.
+    pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, talk: Talk) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            out,
+            err,
+            talk,
+            mask: Mask::default(),
+            finished: false,
+            closed: false,
+        })))
+    }
+
+    /// Says how much is said.
+    pub(crate) fn set_talk(&self, talk: Talk) {
+        self.lock().talk = talk;
+    }
+
+    /// Says what is hidden in what is said.
+    pub(crate) fn set_mask(&self, mask: Mask) {
+        self.lock().mask = mask;
+    }
+
+    /// Writes the result, once. What is said about it on standard error comes after it.
+    pub fn finish(&self, result: &str, said: &[String]) -> Written {
+        let mut state = self.lock();
+        if state.finished {
+            return Written::TooLate;
+        }
+        state.finished = true;
+        let written = state.write(result);
+        if !matches!(written, Written::Closed) {
+            said.iter().for_each(|line| state.say(line));
+        }
+        written
+    }
+
+    /// Writes a piece of a stream, at once, made harmless.
+    pub fn stream(&self, text: &str) -> Written {
+        let mut state = self.lock();
+        if state.finished {
+            return Written::TooLate;
+        }
+        state.write(&clean::string(text, &mut Found::default()))
+    }
+
+    /// Says a line to people if they want to hear that much.
+    pub fn say(&self, level: Talk, line: &str) {
+        let mut state = self.lock();
+        if state.talk >= level && !state.finished {
+            state.say(line);
+        }
+    }
+
+    /// Says that the result could not be written; nothing else can be said after the end.
+    pub(crate) fn complain(&self, line: &str) {
+        self.lock().say(line);
+    }
+
+    /// Asks without ending the line.
+    pub(crate) fn ask(&self, question: &str) {
+        let mut state = self.lock();
+        // Whoever cannot be asked gives no answer, and that is a no.
+        let _ = state.err.write_all(question.as_bytes()).and_then(|()| state.err.flush());
+    }
+
+    /// Returns whether nobody reads standard output any more.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn write(&mut self, text: &str) -> Written {
+        if self.closed {
+            return Written::Closed;
+        }
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Ok(()) => Written::Done,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Written::Closed
+            }
+            Err(error) => Written::Failed(error),
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        if self.talk == Talk::Silent {
+            return;
+        }
+        let hidden = self.mask.line(line);
+        let line = clean::string(hidden.as_deref().unwrap_or(line), &mut Found::default()).into_owned();
+        // Nothing can be done when standard error is gone.
+        let _ = writeln!(self.err, "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A stream that hands on what is written, or fails with this error.
+    struct Pipe(mpsc::Sender<String>, Option<io::ErrorKind>);
+
+    impl Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(kind) = self.1 {
+                return Err(kind.into());
+            }
+            self.0.send(String::from_utf8_lossy(bytes).into_owned()).unwrap();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn outlet(
+        fails: Option<io::ErrorKind>,
+        talk: Talk,
+    ) -> (Outlet, mpsc::Receiver<String>, mpsc::Receiver<String>) {
+        let ((out, written), (err, said)) = (mpsc::channel(), mpsc::channel());
+        (Outlet::new(Box::new(Pipe(out, fails)), Box::new(Pipe(err, None)), talk), written, said)
+    }
+
+    #[test]
+    fn a_result_is_written_once() {
+        let (outlet, written, said) = outlet(None, Talk::Normal);
+        assert!(matches!(outlet.stream("\x1b[31mpiece\n"), Written::Done));
+        assert!(matches!(outlet.finish("one\n", &["after".into()]), Written::Done));
+        assert!(matches!(outlet.finish("two\n", &[]), Written::TooLate));
+        assert!(matches!(outlet.stream("late"), Written::TooLate));
+        outlet.say(Talk::Errors, "late");
+        drop(outlet);
+        assert_eq!(written.iter().collect::<String>(), "piece\none\n");
+        assert_eq!(said.iter().collect::<String>(), "after\n");
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_noted_and_nothing_is_said() {
+        let (outlet, _written, said) = outlet(Some(io::ErrorKind::BrokenPipe), Talk::Normal);
+        assert!(matches!(outlet.finish("x", &["said".into()]), Written::Closed));
+        assert!(outlet.is_closed());
+        drop(outlet);
+        assert_eq!(said.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let (outlet, ..) = outlet(Some(io::ErrorKind::StorageFull), Talk::Normal);
+        assert!(matches!(outlet.finish("x", &[]), Written::Failed(_)));
+        assert!(!outlet.is_closed());
+    }
+
+    #[test]
+    fn silence_is_silence_and_secrets_stay_so() {
+        let (quiet, _out, said) = outlet(None, Talk::Silent);
+        quiet.say(Talk::Errors, "x");
+        quiet.finish("", &["y".into()]);
+        drop(quiet);
+        assert_eq!(said.iter().count(), 0);
+        let (open, _out, said) = outlet(None, Talk::Normal);
+        open.set_mask(Mask { known: vec!["hunter2-hunter2".into()], entropy: false });
+        open.say(Talk::Verbose, "too much");
+        open.say(Talk::Normal, "key hunter2-hunter2\x1b[0m");
+        drop(open);
+        assert_eq!(said.iter().collect::<String>(), "key [REDACTED]\n");
+    }
+}

@@ -1,0 +1,204 @@
+//! From what a command came to, to the bytes that are printed. Everything every answer must have is put there here.
+
+use serde_json::{Value, json};
+
+use crate::cap;
+use crate::clean::{self, Found};
+use crate::envelope::{Envelope, Facts};
+use crate::error;
+use crate::exit::{Danger, Exit};
+use crate::external;
+use crate::failure::Failure;
+use crate::mask::Mask;
+use crate::mode::{Format, Mode};
+use crate::page::{Page, Paged};
+use crate::reply::{Body, Reply};
+use crate::shape::{self, Columns};
+use crate::warning::Warning;
+
+/// How the answers of a run are printed.
+#[derive(Clone)]
+pub struct Printer {
+    /// The program's name.
+    pub program: &'static str,
+    /// What the command does to the world.
+    pub danger: Danger,
+    /// How rows look.
+    pub columns: Columns,
+    /// How to print.
+    pub mode: Mode,
+    /// What is said in `meta`.
+    pub facts: Facts,
+    /// What is hidden.
+    pub mask: Mask,
+    /// `--fields`.
+    pub fields: Option<Vec<String>>,
+    /// The bound of an answer.
+    pub max_bytes: usize,
+    /// Which part of a list.
+    pub page: Option<Page>,
+    /// `--no-injection-protection`.
+    pub unmark: bool,
+    /// `--warnings-as-errors`.
+    pub strict: bool,
+}
+
+/// What goes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// To standard output.
+    pub stdout: String,
+    /// To standard error, line by line.
+    pub said: Vec<String>,
+    /// How the program ends.
+    pub exit: Exit,
+}
+
+impl Printer {
+    /// Prints a result.
+    pub fn reply(&self, reply: Reply, duration_ms: u64) -> Printed {
+        let Reply { body, text, warnings, meta } = reply;
+        let structured = self.mode.format.structured();
+        let (mut data, paged) = match body {
+            Body::One(data) => (data, None),
+            Body::Rows(rows) => match &self.page {
+                Some(page) => {
+                    let mut paged = Paged::cut(rows, page, self.columns.id);
+                    (Value::Array(std::mem::take(&mut paged.rows)), Some(paged))
+                }
+                None => (Value::Array(rows), None),
+            },
+            Body::Document(text) if structured => (json!({"content": text}), None),
+            Body::Document(text) => return self.document(&text, &warnings),
+            Body::Streamed => {
+                return Printed { stdout: String::new(), said: said(&warnings), exit: Exit::Success };
+            }
+        };
+        let mut out = Answer { data: Value::Null, warnings, meta };
+        self.make_harmless(&mut data, &mut out);
+        if let Some(fields) = &self.fields {
+            shape::project(&mut data, fields);
+        }
+        if structured && let Some(cut) = cap::fit(&mut data, self.max_bytes) {
+            cut.describe(&mut out.meta, &self.rest(&cut));
+            out.warnings.push(cut.warning());
+        }
+        if let Some(mut paged) = paged {
+            // The next page begins after what was returned, also where the bound was what cut it.
+            paged.rows = data.as_array().cloned().unwrap_or_default();
+            paged.describe(&mut out.meta);
+        }
+        out.data = data;
+        if self.strict && !out.warnings.is_empty() {
+            let failure =
+                Failure::new(&error::WARNINGS_AS_ERRORS, "there are warnings, and they count as errors");
+            return self.fail(&failure, out, duration_ms);
+        }
+        let stdout = match self.mode.format {
+            Format::Json => self.envelope(Exit::Success, Value::Null, &out, duration_ms),
+            Format::Jsonl if out.data.is_array() => {
+                let rows =
+                    shape::print(Format::Jsonl, out.data.as_array().expect("looked at above"), self.columns);
+                out.data = Value::Null;
+                out.meta.insert("summary".into(), json!(true));
+                rows + &self.envelope(Exit::Success, Value::Null, &out, duration_ms)
+            }
+            Format::Jsonl => self.envelope(Exit::Success, Value::Null, &out, duration_ms),
+            Format::Plain if text.is_some() && self.fields.is_none() => self.text(&text.unwrap_or_default()),
+            format => match &out.data {
+                Value::Array(rows) => shape::print(format, rows, self.columns),
+                Value::Null => String::new(),
+                one => shape::print(format, std::slice::from_ref(one), self.columns),
+            },
+        };
+        let said = if structured { Vec::new() } else { said(&out.warnings) };
+        Printed { stdout, said, exit: Exit::Success }
+    }
+
+    /// Prints a failure.
+    pub fn failure(&self, failure: &Failure, duration_ms: u64) -> Printed {
+        let data = failure.facts.data.clone().unwrap_or(Value::Null);
+        let mut out = Answer { data: Value::Null, warnings: Vec::new(), meta: serde_json::Map::new() };
+        let mut data = data;
+        self.make_harmless(&mut data, &mut out);
+        if data.get("partial") == Some(&json!(true)) {
+            out.meta.insert("partial".into(), json!(true));
+        }
+        out.data = data;
+        self.fail(failure, out, duration_ms)
+    }
+
+    fn fail(&self, failure: &Failure, out: Answer, duration_ms: u64) -> Printed {
+        let exit = failure.kind.exit;
+        let mut error = failure.detail(self.program, exit.entry(self.danger));
+        let mut found = Found::default();
+        clean::value(&mut error, &mut found);
+        self.mask.value(&mut error);
+        let mut said = if self.mode.structured_errors { Vec::new() } else { said(&out.warnings) };
+        said.push(format!("Error: {}", failure.message.replace('\n', " ")));
+        if self.mode.format == Format::Plain && !self.mode.structured_errors {
+            said.extend(failure.facts.hints.iter().map(|hint| format!("Hint: {hint}")));
+        }
+        let stdout = match self.mode.structured_errors {
+            true => self.envelope(exit, error, &out, duration_ms),
+            false => String::new(),
+        };
+        Printed { stdout, said, exit }
+    }
+
+    fn document(&self, text: &str, warnings: &[Warning]) -> Printed {
+        Printed { stdout: self.text(text), said: said(warnings), exit: Exit::Success }
+    }
+
+    /// Text for people: harmless, and with its newline.
+    fn text(&self, text: &str) -> String {
+        let hidden = self.mask.line(text);
+        let mut text = clean::string(hidden.as_deref().unwrap_or(text), &mut Found::default()).into_owned();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Takes out of the data what must not be there, and says so.
+    fn make_harmless(&self, data: &mut Value, out: &mut Answer) {
+        let mut found = Found::default();
+        clean::value(data, &mut found);
+        if found.replaced > 0 {
+            let message = format!("{} characters that cannot be shown were replaced", found.replaced);
+            out.warnings.push(Warning::new("UTF8_REPLACED", message));
+        }
+        self.mask.value(data);
+        if self.unmark && external::unmark(data) {
+            out.meta.insert("injection_protection".into(), json!(false));
+            let message = "text that others wrote is not marked as such";
+            out.warnings.push(Warning::new("INJECTION_PROTECTION_OFF", message));
+        }
+    }
+
+    fn envelope(&self, exit: Exit, error: Value, out: &Answer, duration_ms: u64) -> String {
+        let mut meta = self.facts.meta(exit, duration_ms);
+        meta.extend(out.meta.clone());
+        Envelope::new(exit, out.data.clone(), error, &out.warnings, meta).line()
+    }
+
+    /// Returns the call that gets what was cut.
+    fn rest(&self, cut: &cap::Cut) -> String {
+        let call = format!("{} {}", self.program, self.facts.command);
+        match cut.returned_count {
+            Some(n) if n > 0 && self.page.is_some() => format!("{call} --limit {n}"),
+            _ => format!("{call} --max-output {}", cut.total_bytes),
+        }
+    }
+}
+
+/// What an answer has so far.
+struct Answer {
+    data: Value,
+    warnings: Vec<Warning>,
+    meta: serde_json::Map<String, Value>,
+}
+
+fn said(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(|warning| format!("Warning: {}", warning.message)).collect()
+}

@@ -1,0 +1,106 @@
+//! What a command that worked hands back. The framework turns it into an envelope, rows, a table or text.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::warning::Warning;
+
+/// A result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What it is.
+    pub body: Body,
+    /// The words for people; without any, they are made from the data.
+    pub text: Option<String>,
+    /// What a caller should know all the same.
+    pub warnings: Vec<Warning>,
+    /// Further facts for `meta`.
+    pub meta: Map<String, Value>,
+}
+
+/// The kinds of results.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// An object or null.
+    One(Value),
+    /// Everything a list has; the framework cuts it into pages.
+    Rows(Vec<Value>),
+    /// A document, printed as it is.
+    Document(String),
+    /// Already printed, through [`crate::outlet::Outlet::stream`].
+    Streamed,
+}
+
+/// What a change came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It is new.
+    Created,
+    /// It was there and is different.
+    Updated,
+    /// It is gone.
+    Deleted,
+    /// It was so already.
+    Noop,
+}
+
+impl Reply {
+    fn of(body: Body) -> Self {
+        Self { body, text: None, warnings: Vec::new(), meta: Map::new() }
+    }
+
+    /// One result: anything that becomes a JSON object, or null.
+    ///
+    /// # Panics
+    ///
+    /// When it becomes something else: `data` is never a bare string or number.
+    pub fn one(value: impl Serialize) -> Self {
+        let value = serde_json::to_value(value).expect("results are plain values");
+        assert!(matches!(value, Value::Object(_) | Value::Null), "`data` is an object, not {value}");
+        Self::of(Body::One(value))
+    }
+
+    /// A change: the result with its effect.
+    pub fn changed(effect: Effect, value: impl Serialize) -> Self {
+        let mut reply = Self::one(value);
+        if let Body::One(data) = &mut reply.body {
+            data["effect"] = json!(effect);
+        }
+        reply
+    }
+
+    /// Everything a list has, in its order.
+    pub fn rows(rows: impl IntoIterator<Item = impl Serialize>) -> Self {
+        let value = |row| serde_json::to_value(row).expect("rows are plain values");
+        Self::of(Body::Rows(rows.into_iter().map(value).collect()))
+    }
+
+    /// A document.
+    pub fn document(text: impl Into<String>) -> Self {
+        Self::of(Body::Document(text.into()))
+    }
+
+    /// Nothing more to print.
+    pub fn streamed() -> Self {
+        Self::of(Body::Streamed)
+    }
+
+    /// Adds the words for people; a newline at the end is added.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// Adds a warning.
+    pub fn warn(mut self, warning: Warning) -> Self {
+        self.warnings.push(warning);
+        self
+    }
+
+    /// Adds a fact to `meta`.
+    pub fn meta(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.meta.insert(name.to_owned(), value.into());
+        self
+    }
+}

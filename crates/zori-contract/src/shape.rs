@@ -1,0 +1,159 @@
+//! From data to what is printed in the formats that are no envelope, and `--fields`.
+
+use serde_json::{Map, Value};
+
+use crate::mode::Format;
+
+/// What a command declares about the look of its rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    /// The columns in their order; without any, all keys in the order of the alphabet.
+    pub names: &'static [&'static str],
+    /// The field with the id.
+    pub id: Option<&'static str>,
+}
+
+/// Returns the rows in a format without envelope. The last line has its newline.
+pub fn print(format: Format, rows: &[Value], columns: Columns) -> String {
+    match format {
+        Format::Tsv => tsv(rows, columns),
+        Format::Table => table(rows, columns),
+        Format::Id => ids(rows, columns),
+        Format::Plain => rows.iter().map(|row| flat(row, columns)).collect(),
+        Format::Json | Format::Jsonl => rows.iter().map(|row| format!("{row}\n")).collect(),
+    }
+}
+
+/// Keeps the named fields of an object, or of each object of a list. Names that do not occur are ignored; what the
+/// framework put there stays.
+pub fn project(data: &mut Value, fields: &[String]) {
+    match data {
+        Value::Array(items) => items.iter_mut().for_each(|item| project(item, fields)),
+        Value::Object(map) => map.retain(|key, _| {
+            fields.iter().any(|field| field == key)
+                || key.starts_with('_')
+                || key == "effect"
+                || key == "partial"
+        }),
+        _ => {}
+    }
+}
+
+fn heading(rows: &[Value], columns: Columns) -> Vec<String> {
+    let declared = columns.names.iter().map(|name| name.to_string());
+    let present = |name: &String| rows.is_empty() || rows.iter().any(|row| row.get(name).is_some());
+    let mut names: Vec<_> = declared.filter(present).collect();
+    if columns.names.is_empty() {
+        let mut all: Vec<_> = rows.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned().collect();
+        all.sort();
+        all.dedup();
+        names = all;
+    }
+    names
+}
+
+fn cell(row: &Value, name: &str) -> String {
+    row.get(name).map_or(String::new(), scalar)
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn tsv(rows: &[Value], columns: Columns) -> String {
+    let names = heading(rows, columns);
+    let escape = |text: String| text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n");
+    let mut out = names.join("\t");
+    out.push('\n');
+    for row in rows {
+        let cells: Vec<_> = names.iter().map(|name| escape(cell(row, name))).collect();
+        out.push_str(&cells.join("\t"));
+        out.push('\n');
+    }
+    out
+}
+
+fn table(rows: &[Value], columns: Columns) -> String {
+    let names = heading(rows, columns);
+    let one_line = |text: String| text.replace(['\n', '\t'], " ");
+    let mut lines = vec![names.iter().map(|name| name.to_uppercase()).collect::<Vec<_>>()];
+    for row in rows {
+        lines.push(names.iter().map(|name| one_line(cell(row, name))).collect());
+    }
+    let widths: Vec<_> = (0..names.len())
+        .map(|n| lines.iter().map(|line| line[n].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut out = String::new();
+    for line in lines {
+        let padded: Vec<_> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        out.push_str(padded.join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn ids(rows: &[Value], columns: Columns) -> String {
+    let field = columns.id.unwrap_or("id");
+    rows.iter().filter_map(|row| row.get(field)).map(|id| scalar(id).replace('\n', " ") + "\n").collect()
+}
+
+/// One row as text: its cells side by side if it has columns, else one line for each field.
+fn flat(row: &Value, columns: Columns) -> String {
+    let Value::Object(map) = row else { return scalar(row) + "\n" };
+    if !columns.names.is_empty() {
+        let cells: Vec<_> = columns.names.iter().map(|name| cell(row, name)).collect();
+        return cells.join("  ").trim_end().to_owned() + "\n";
+    }
+    map.iter().map(|(key, value)| format!("{key}: {}\n", scalar(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const COLUMNS: Columns = Columns { names: &["id", "title"], id: Some("id") };
+
+    fn printed(format: Format) -> String {
+        let rows =
+            [json!({"id": "a", "title": "one\ttwo\nthree", "n": 1}), json!({"id": "long", "title": null})];
+        print(format, &rows, COLUMNS)
+    }
+
+    #[test]
+    fn each_format() {
+        assert_eq!(printed(Format::Tsv), "id\ttitle\na\tone\\ttwo\\nthree\nlong\t\n");
+        assert_eq!(printed(Format::Table), "ID    TITLE\na     one two three\nlong\n");
+        assert_eq!(printed(Format::Id), "a\nlong\n");
+        assert_eq!(printed(Format::Plain), "a  one\ttwo\nthree\nlong\n");
+        assert_eq!(
+            printed(Format::Jsonl),
+            "{\"id\":\"a\",\"n\":1,\"title\":\"one\\ttwo\\nthree\"}\n{\"id\":\"long\",\"title\":null}\n"
+        );
+    }
+
+    #[test]
+    fn nothing_has_a_heading_all_the_same() {
+        assert_eq!(print(Format::Tsv, &[], COLUMNS), "id\ttitle\n");
+        assert_eq!(print(Format::Id, &[], COLUMNS), "");
+    }
+
+    #[test]
+    fn without_columns_every_field_is_shown() {
+        let bare = Columns { names: &[], id: None };
+        assert_eq!(print(Format::Plain, &[json!({"b": [1], "a": true})], bare), "a: true\nb: [1]\n");
+        assert_eq!(print(Format::Tsv, &[json!({"b": 1}), json!({"a": 2})], bare), "a\tb\n\t1\n2\t\n");
+    }
+
+    #[test]
+    fn fields_are_picked() {
+        let mut data = json!([{"a": 1, "b": 2, "_trusted": false, "effect": "noop"}, {"b": 3}]);
+        project(&mut data, &["a".into(), "nothing".into()]);
+        assert_eq!(data, json!([{"a": 1, "_trusted": false, "effect": "noop"}, {}]));
+    }
+}

@@ -1,0 +1,105 @@
+//! The tables as clap's commands: for parsing, and for completions and the manual page.
+//!
+//! Values are taken as strings and nothing is required: clap stops at the first problem, `parse.rs` finds them all.
+
+use clap::builder::{Arg, ArgAction, Command as Clap, ValueHint};
+
+use crate::command::Command;
+use crate::flag::{Flag, Positional, Shown};
+use crate::kind::Kind;
+use crate::program::Program;
+
+/// What the tree is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Reading argv: nothing is required, so that all problems can be found.
+    Parsing,
+    /// Help, completions and the manual page: what must be there is shown as such.
+    Showing(Shown),
+}
+
+/// Builds clap's commands.
+pub fn build<A>(program: &Program<A>, shown: Use) -> Clap {
+    let mut root = bare(program.name).version(program.version).about(program.about);
+    for flag in program.global_flags() {
+        // Below a command's own flags.
+        root = root.arg(flag_arg(&flag, shown).global(true).display_order(1_000));
+    }
+    for command in program.commands {
+        root = attach(program, root, command, shown);
+    }
+    root
+}
+
+fn bare(name: &'static str) -> Clap {
+    Clap::new(name).disable_help_flag(true).disable_version_flag(true).disable_help_subcommand(true)
+}
+
+fn attach<A>(program: &Program<A>, root: Clap, command: &Command<A>, shown: Use) -> Clap {
+    match command.path {
+        [name] => root.subcommand(leaf(program, name, command, shown)),
+        [group, name] => {
+            let inner = leaf(program, name, command, shown);
+            if root.find_subcommand(group).is_some() {
+                return root.mut_subcommand(group, |parent| parent.subcommand(inner));
+            }
+            let about = program.groups.iter().find(|(name, _)| name == group).map_or("", |(_, about)| about);
+            root.subcommand(bare(group).about(about).subcommand(inner))
+        }
+        other => unreachable!("a command has one word or two, not {other:?}: the registry's invariants"),
+    }
+}
+
+fn leaf<A>(program: &Program<A>, name: &'static str, command: &Command<A>, shown: Use) -> Clap {
+    let mut leaf = bare(name).about(command.about).visible_aliases(command.aliases.iter().copied());
+    if !command.examples.is_empty() {
+        let lines: String = command
+            .examples
+            .iter()
+            .map(|example| format!("\n  {}\n      {}", example.command, example.about))
+            .collect();
+        leaf = leaf.after_help(format!("Examples:{lines}"));
+    }
+    for flag in program.own_flags(command) {
+        leaf = leaf.arg(flag_arg(&flag, shown));
+    }
+    for positional in command.args {
+        leaf = leaf.arg(positional_arg(positional, shown));
+    }
+    leaf
+}
+
+fn flag_arg(flag: &Flag, shown: Use) -> Arg {
+    let mut arg = Arg::new(flag.long).long(flag.long).aliases(flag.aliases.iter().copied());
+    if let Some(short) = flag.short {
+        arg = arg.short(short);
+    }
+    arg = match flag.kind {
+        // Twice is as good as once.
+        Kind::Switch => arg.action(ArgAction::SetTrue).overrides_with(flag.long),
+        kind => {
+            let arg = arg.action(ArgAction::Append).value_name(flag.value).allow_hyphen_values(true);
+            arg.value_hint(hint(kind))
+        }
+    };
+    let about = match flag.default {
+        Some(default) => format!("{} [default: {default}]", flag.about),
+        None => flag.about.to_owned(),
+    };
+    arg.help(about).hide(flag.shown == Shown::All && shown == Use::Showing(Shown::Common))
+}
+
+fn positional_arg(positional: &Positional, shown: Use) -> Arg {
+    let action = if positional.many { ArgAction::Append } else { ArgAction::Set };
+    let arg = Arg::new(positional.name).value_name(positional.name).help(positional.about).action(action);
+    let arg = if positional.many { arg.num_args(0..) } else { arg };
+    arg.value_hint(hint(positional.kind)).required(positional.required && shown != Use::Parsing)
+}
+
+fn hint(kind: Kind) -> ValueHint {
+    match kind {
+        Kind::Path => ValueHint::AnyPath,
+        Kind::Url => ValueHint::Url,
+        _ => ValueHint::Other,
+    }
+}

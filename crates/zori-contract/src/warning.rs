@@ -1,0 +1,58 @@
+//! What a caller should know although it worked.
+//!
+//! On the wire a warning is twice there: as the string `CODE: text` in `warnings`, which the envelope's schema wants,
+//! and with its facts in `meta.warning_details`, in the same order.
+
+use serde::Serialize;
+
+/// A warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// The stable code, such as `OUTPUT_TRUNCATED`.
+    pub code: &'static str,
+    /// What to know, as a fragment or sentence.
+    pub message: String,
+    /// The field of `data` it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// How many bytes there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_bytes: Option<usize>,
+    /// How many of them are in the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_bytes: Option<usize>,
+    /// The version that no longer has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed_in: Option<String>,
+}
+
+impl Warning {
+    /// A warning without further facts.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message, field: None, original_bytes: None, returned_bytes: None, removed_in: None }
+    }
+
+    /// Says which field of `data` it is about.
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Says how much was cut.
+    pub fn bytes(mut self, original: usize, returned: usize) -> Self {
+        (self.original_bytes, self.returned_bytes) = (Some(original), Some(returned));
+        self
+    }
+
+    /// Says since when it will be gone.
+    pub fn removed_in(mut self, version: impl Into<String>) -> Self {
+        self.removed_in = Some(version.into());
+        self
+    }
+
+    /// Returns the string in `warnings`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.code, self.message)
+    }
+}

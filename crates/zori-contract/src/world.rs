@@ -1,0 +1,85 @@
+//! What the library does not look up by itself: the binary reads it once and hands it in.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use crate::cancel::Cancel;
+use crate::mode::Inputs;
+use crate::path::AbsPath;
+
+/// The outside of one run.
+pub struct World {
+    /// The arguments, without the program's name.
+    pub argv: Vec<OsString>,
+    /// The terminals and the environment.
+    pub inputs: Inputs,
+    /// The working directory.
+    pub cwd: AbsPath,
+    /// Standard input.
+    pub stdin: Box<dyn Read + Send>,
+    /// Standard output.
+    pub stdout: Box<dyn Write + Send>,
+    /// Standard error.
+    pub stderr: Box<dyn Write + Send>,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// Random bytes for the run's id.
+    pub random: [u8; 10],
+    /// Where temporary folders go.
+    pub temp: AbsPath,
+    /// The configured output format, if the program has such a setting.
+    pub output: Option<String>,
+    /// Signals arrive here: the binary's handler calls [`Cancel::cancel`].
+    pub cancel: Cancel,
+    /// Ends the process with a code, for a command that does not end by itself.
+    pub end: fn(u8),
+}
+
+/// The clocks of a run.
+pub trait Clock: Send + Sync {
+    /// Returns the wall-clock time in milliseconds since 1970.
+    fn unix_ms(&self) -> u64;
+    /// Returns the time since the run began, in milliseconds. It never goes back.
+    fn elapsed_ms(&self) -> u64;
+}
+
+/// What is known before the program's state is made.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// The folder the command works in.
+    pub cwd: AbsPath,
+    /// The terminals and the environment.
+    pub inputs: Inputs,
+}
+
+/// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that
+/// help and bad calls touch nothing.
+pub struct Started<A> {
+    /// The state.
+    pub app: A,
+    /// The project around the working directory.
+    pub project_root: Option<AbsPath>,
+    /// Which files configured it, the strongest first.
+    pub config_sources: Vec<AbsPath>,
+    /// What came out of them, as text; only its hash is shown.
+    pub effective_config: String,
+    /// Secrets to hide wherever they occur.
+    pub secrets: Vec<String>,
+    /// Where the program keeps its state, for `--idempotency-key`.
+    pub state: Option<AbsPath>,
+}
+
+impl<A> Started<A> {
+    /// A state without config, secrets and folders.
+    pub fn plain(app: A) -> Self {
+        Self {
+            app,
+            project_root: None,
+            config_sources: Vec::new(),
+            effective_config: String::new(),
+            secrets: Vec::new(),
+            state: None,
+        }
+    }
+}
