@@ -16,7 +16,7 @@ pub enum Outcome {
     Limit(LimitKind),
     /// The reader of the output is gone.
     OutputClosed,
-    /// The session could not be saved, and saving was required.
+    /// The session could not be saved or the audit log not written, and that was required.
     NotSaved(String),
 }
 

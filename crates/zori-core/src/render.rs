@@ -38,6 +38,7 @@ pub trait Sink: Send {
 pub enum Stop {
     /// The reader is gone.
     OutputClosed,
-    /// The session cannot be saved, and the user asked never to go on without (`session_required`).
+    /// The session cannot be saved or the audit log not written, and the user asked never to go on without
+    /// (`session_required`, `audit`).
     NotSaved(String),
 }

@@ -1,4 +1,4 @@
-//! The engine's outlet: the log first, then the renderers in order, each event once.
+//! The engine's outlet: the logs first, then the renderers in order, each event once.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,17 @@ pub struct Fanout {
     session_required: bool,
     /// Whether the user knows that the session is not being saved.
     told_unsaved: bool,
+    audit: Option<Audit>,
     report: FinishReport,
+}
+
+/// The audit log and how it fares.
+struct Audit {
+    log: Box<dyn Log>,
+    /// Whether nothing goes on without it.
+    required: bool,
+    /// Whether the user knows that it is not being written.
+    told: bool,
 }
 
 /// A renderer and how it fares.
@@ -45,7 +55,16 @@ impl Fanout {
     ) -> Self {
         let outlet = |renderer| Outlet { renderer: Some(renderer), failed: false };
         let outlets = renderers.into_iter().map(outlet).collect();
-        Self { log, outlets, session_required, told_unsaved: false, report: FinishReport::default() }
+        let (audit, report) = (None, FinishReport::default());
+        Self { log, outlets, session_required, told_unsaved: false, audit, report }
+    }
+
+    /// Gives events to an audit log, too, before anybody acts on them (AUD-3). `required`: what cannot be written there
+    /// ends the turn.
+    #[must_use]
+    pub fn with_audit(mut self, log: Box<dyn Log>, required: bool) -> Self {
+        self.audit = Some(Audit { log, required, told: false });
+        self
     }
 
     /// Finishes the renderers after the last event and says how it went. A second call does nothing more.
@@ -95,6 +114,21 @@ impl Fanout {
         }
     }
 
+    /// Writes the audit log; without it the user is told once, and nothing goes on where it is required.
+    fn audit(&mut self, event: &Event) -> Result<(), Stop> {
+        let Some(audit) = &mut self.audit else { return Ok(()) };
+        let Err(error) = audit.log.append(event) else { return Ok(()) };
+        let (required, told) = (audit.required, std::mem::replace(&mut audit.told, true));
+        if !told {
+            let end = if required { "; stopping, since `audit` is \"required\"" } else { "" };
+            let text = format!("Failed to write the audit log: {error}{end}");
+            let kind = EventKind::Notice { level: NoticeLevel::Warning, code: "audit_not_written", text };
+            let notice = Event { kind, ..event.clone() };
+            self.each(|renderer| renderer.on_event(&notice));
+        }
+        if required { Err(Stop::NotSaved(error.to_string())) } else { Ok(()) }
+    }
+
     fn stop_if_closed(&self) -> Result<(), Stop> {
         if self.report.output_closed { Err(Stop::OutputClosed) } else { Ok(()) }
     }
@@ -103,6 +137,7 @@ impl Fanout {
 impl Sink for Fanout {
     fn emit(&mut self, event: &Event) -> Result<(), Stop> {
         let logged = self.log.as_mut().map_or(Ok(()), |log| log.append(event));
+        let audited = self.audit(event);
         self.each(|renderer| renderer.on_event(event));
         match logged {
             Ok(()) if is_always_kept(&event.kind) => self.told_unsaved = false,
@@ -114,6 +149,7 @@ impl Sink for Fanout {
                 }
             }
         }
+        audited?;
         self.stop_if_closed()
     }
 

@@ -1,4 +1,5 @@
-//! Session files: `<base>/sessions/<id>.jsonl`, one JSON object a line, only ever appended to.
+//! Session files: `<base>/sessions/<id>.jsonl`, one JSON object a line, only ever appended to. And the audit log, which
+//! is written beside them ([`AuditLog`]).
 //!
 //! [`SessionDir`] is the way in. [`SessionWriter`] turns events into records and is the run's [`zori_core::log::Log`];
 //! [`Records`] reads them back, whatever has happened to the file, and [`repair`] makes a history of them that
@@ -7,12 +8,14 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod audit;
 mod dir;
 mod error;
 mod lines;
 mod list;
 mod load;
 mod lock;
+mod project;
 mod record;
 mod repair;
 #[cfg(test)]
@@ -21,11 +24,16 @@ mod transcript;
 mod views;
 mod writer;
 
+pub use audit::{
+    AuditEntry, AuditFacts, AuditFile, AuditLog, Run, Verified, VerifyError, audit_entries, audit_path,
+    verify,
+};
 pub use dir::SessionDir;
 pub use error::StoreError;
 pub use list::Entry;
 pub use load::{Damage, DamagedLine, Loaded, Records};
 pub use lock::SessionLock;
+pub use project::{project_dir, project_root};
 pub use record::{Meta, Record, RecordKind, ReplyEnd};
 pub use repair::repair;
 pub use transcript::{transcript, transcript_block};

@@ -64,7 +64,8 @@ fn open(dir: &Path, path: &Path) -> io::Result<File> {
     }
 }
 
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+/// Returns whether the file is the one at the path.
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let ours = file.metadata()?;
     match fs::metadata(path) {
         Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),

@@ -83,6 +83,12 @@ pub struct LowArgs {
     pub keep: bool,
     /// `--with-token`.
     pub with_token: bool,
+    /// `--event`.
+    pub event: Option<String>,
+    /// `--limit`.
+    pub limit: Option<usize>,
+    /// `--verify`.
+    pub verify: bool,
     /// Arguments without a flag.
     pub positionals: Vec<String>,
 }

@@ -49,6 +49,18 @@ impl Base {
         self.dir.join("config.toml")
     }
 
+    /// Returns the audit log of what belongs to no project.
+    pub fn audit(&self) -> PathBuf {
+        zori_store::audit_path(&self.dir)
+    }
+
+    /// Returns the audit log of the project that a folder belongs to.
+    pub fn project_audit(&self, folder: &Path) -> PathBuf {
+        let home = home().and_then(|home| home.canonicalize().ok());
+        let root = zori_store::project_root(folder, home.as_deref());
+        zori_store::audit_path(&zori_store::project_dir(&self.dir, root))
+    }
+
     /// Returns the sessions' directory.
     pub fn sessions(&self) -> PathBuf {
         self.dir.join("sessions")

@@ -78,5 +78,7 @@ error_codes! {
     Terminated "TERMINATED" Terminated "SIGTERM before the command was done.",
     Timeout "TIMEOUT" Timeout "The time of `--timeout` was over before anything could be lost.",
     Interrupted "INTERRUPTED" Interrupted "Ctrl-C before a turn began.",
+    AuditBroken "AUDIT_BROKEN" General "The audit log is not as it was written.",
+    AuditUnusable "AUDIT_UNUSABLE" Precondition "The audit log is required and cannot be written.",
     Io "IO_ERROR" General "A file or stream failed.",
 }

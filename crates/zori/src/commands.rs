@@ -1,5 +1,6 @@
 //! What can be run, as a table: help, the reference page and later the manifest walk it.
 
+mod audit_log;
 mod auth;
 mod config;
 mod demo;
@@ -60,6 +61,18 @@ pub struct Command {
 }
 
 impl Command {
+    /// Returns whether each run of it is in the audit log: whatever changes something (`cli-agent-spec.md` section 7).
+    pub fn is_recorded(&self) -> bool {
+        match (self.class, self.path) {
+            // It changes nothing but a folder of its own, which goes with it.
+            (Class::Agent, ["demo"]) => false,
+            (Class::Agent | Class::Interactive, _) => true,
+            (Class::Utility, path) => {
+                matches!(path, ["auth", "login"] | ["auth", "logout"] | ["config", "init"])
+            }
+        }
+    }
+
     /// Returns how long it may take when nobody says otherwise (DECISIONS 25). A login waits for a person.
     pub fn time(&self) -> Option<Duration> {
         match (self.class, self.path) {
@@ -327,5 +340,17 @@ pub const COMMANDS: &[Command] = &[
         class: Class::Utility,
         exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Timeout],
         run: policy::test,
+    },
+    Command {
+        path: &["audit-log"],
+        about: "Show what was decided and what ran, or check that nobody changed it",
+        after_help: "The records of this project and those of commands, oldest first. `--root DIR` chooses another\n\
+                     project, `--session ID` one session.\n\n\
+                     Examples:\n  zori audit-log --event decision --limit 20\n  zori audit-log --verify",
+        flags: &[flags::EVENT, flags::LIMIT, flags::VERIFY],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: audit_log::run,
     },
 ];

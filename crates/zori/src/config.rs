@@ -162,6 +162,12 @@ pub const KEYS: &[Key] = &[
         "Survive the death of the process, or with \"full\" also a loss of power",
     ),
     key("session_required", Kind::Flag, "false", "Stop when the session cannot be saved"),
+    key(
+        "audit",
+        Kind::Choice(&["on", "required", "off"]),
+        "\"on\"",
+        "Keep an audit log of decisions, calls and commands; \"required\": nothing runs that cannot be written there",
+    ),
     key("retries", Kind::Count(0, 20), "4", "How often a failed request is tried again"),
     key("retry_delay_ms", Kind::Count(0, 60_000), "1000", "The first wait before that; it doubles each time"),
     key(

@@ -14,6 +14,7 @@ use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::audit::Keeping;
 use crate::clock::SystemIds;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -116,6 +117,7 @@ impl Demo {
             save: false,
             durability: Durability::Process,
             session_required: false,
+            audit: Keeping::Off,
         })
     }
 }

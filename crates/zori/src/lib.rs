@@ -6,6 +6,7 @@
 
 pub mod args;
 mod attachment;
+mod audit;
 mod auth;
 mod base;
 pub mod chat;
@@ -58,6 +59,9 @@ fn run(profile: &'static profile::Profile, argv: &[std::ffi::OsString], ui: &mut
     let result = match args::parse(profile, argv) {
         Ok(Parsed::Help(text)) => return ui.document(&text),
         Ok(Parsed::Run(command, args)) => {
+            if command.is_recorded() {
+                audit::begin(profile, command, &args, argv);
+            }
             Timeout::start(args.timeout, command.time(), profile).and_then(|timeout| {
                 let mut cx = commands::Cx { profile, terminal, timeout, ui };
                 (command.run)(&mut cx, &args)
@@ -65,5 +69,7 @@ fn run(profile: &'static profile::Profile, argv: &[std::ffi::OsString], ui: &mut
         }
         Err(error) => Err(error),
     };
-    result.unwrap_or_else(|error| ui.report(&error))
+    let exit = result.unwrap_or_else(|error| ui.report(&error));
+    audit::end(profile.exit_code(exit), ui);
+    exit
 }

@@ -22,6 +22,7 @@ use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::audit::Keeping;
 use crate::base::{self, Base};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -83,6 +84,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Whether a session that cannot be saved ends the run.
     pub session_required: bool,
+    /// Whether there is an audit log.
+    pub audit: Keeping,
 }
 
 impl Settings {
@@ -177,6 +180,7 @@ impl Settings {
                 _ => Durability::Process,
             },
             session_required: config.flag("session_required").unwrap_or(false),
+            audit: Keeping::of(&config),
         };
         Ok(match recording {
             Some(recording) => settings.replaying(recording, args),
@@ -330,7 +334,8 @@ pub fn check_output(cx: &Cx<'_>, args: &LowArgs, config: &Config) -> Result<(), 
     Ok(())
 }
 
-fn root(args: &LowArgs) -> Result<PathBuf, CommandError> {
+/// Returns the folder of `--root`, canonical.
+pub fn root(args: &LowArgs) -> Result<PathBuf, CommandError> {
     let given = args.root.as_deref().unwrap_or(".");
     let bad = |why: &str| CommandError::new(ErrorCode::Usage, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 
+use crate::audit;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
 use crate::timeout::Timeout;
@@ -136,6 +137,7 @@ impl Signals {
     /// Dies of SIGHUP if that is what came, so that the parent sees it; otherwise returns.
     pub fn die_of_hangup(&self) {
         if self.shared.ending.load(Ordering::Relaxed) == SIGHUP {
+            audit::end_at_once(128 + SIGHUP as u8);
             // Restores the default action and raises the signal again.
             let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
         }
@@ -211,6 +213,7 @@ impl Shared {
 }
 
 fn die(signal: i32) {
+    audit::end_at_once(128 + signal as u8);
     if signal == SIGHUP {
         let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
     }

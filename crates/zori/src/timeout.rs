@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::audit;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::profile::Profile;
 use crate::signals::Deadline;
@@ -91,6 +92,7 @@ fn over(turns: &Mutex<Option<Deadline>>, time: Duration, profile: &Profile) {
         let _ = done.send(());
     });
     let _ = told.recv_timeout(LAST_WORDS);
+    audit::end_at_once(code);
     std::process::exit(i32::from(code));
 }
 

@@ -30,6 +30,7 @@ use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
 
+use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
 use crate::auth::renewing::{self, Renewing};
 use crate::clock::{SystemClock, SystemIds};
@@ -264,7 +265,10 @@ impl Session {
             },
         };
         let renderer = renderer(cx.terminal, Redactor::new(settings.choice.secrets.clone()))?;
-        let sink = Fanout::new(saved.log, vec![Box::new(renderer)], settings.session_required);
+        let mut sink = Fanout::new(saved.log, vec![Box::new(renderer)], settings.session_required);
+        if let Some(log) = audit::open(settings)? {
+            sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
+        }
         Ok(Self { engine: Engine::start(parts, sink, facts), runtime, tools })
     }
 

@@ -41,6 +41,11 @@ const EXCEPTIONS: &[Exception] = &[
         why: "a timer of tokio is set by tokio's own clock, which tests can stop",
     },
     Exception {
+        path: "crates/zori-store/src/audit/chain.rs",
+        ban: "thread::sleep",
+        why: "no system call waits for a file lock with a time limit, and who holds it may have been stopped",
+    },
+    Exception {
         path: "crates/zori-tools/src/process/keeper.rs",
         ban: "thread::sleep",
         why: "no system call waits for the end of a process group, so a thread of its own looks again and again",

@@ -160,3 +160,32 @@ fn without_a_log() {
     fanout.emit(&turn_over()).unwrap();
     assert_eq!(*calls.lock().unwrap(), ["a turn", "log over", "a over"]);
 }
+
+/// Returns an outlet with an audit log that fails as the flags say.
+fn audited(audit: Vec<bool>, required: bool) -> (Fanout, Calls) {
+    let calls = Calls::default();
+    let renderer = Box::new(TestRenderer(calls.clone(), "a", Vec::new()));
+    let audit = Box::new(TestLog(calls.clone(), audit));
+    (Fanout::new(None, vec![renderer], false).with_audit(audit, required), calls)
+}
+
+#[test]
+fn an_audit_log_that_cannot_be_written_is_told_once() {
+    let (mut fanout, seen) = audited(vec![false, true, false], false);
+    for event in [prompt(), turn_over(), prompt()] {
+        assert_eq!(fanout.emit(&event), Ok(()));
+    }
+    let notice = "a audit_not_written: Failed to write the audit log: /s: disk full";
+    assert_eq!(calls(&seen), ["log turn", notice, "a turn", "log over", "a over", "log turn", "a turn"]);
+}
+
+#[test]
+fn an_audit_log_that_must_be_written() {
+    let (mut fanout, seen) = audited(vec![false], true);
+    assert_eq!(fanout.emit(&prompt()), Err(Stop::NotSaved("/s: disk full".to_owned())));
+    let notice = "Failed to write the audit log: /s: disk full; stopping, since `audit` is \"required\"";
+    assert_eq!(
+        calls(&seen),
+        ["log turn".to_owned(), format!("a audit_not_written: {notice}"), "a turn".to_owned()]
+    );
+}

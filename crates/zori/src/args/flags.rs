@@ -128,6 +128,33 @@ pub const CORPUS: Flag = flag(
     },
 );
 
+/// `--event`, for the audit log.
+pub const EVENT: Flag =
+    flag("event", Some("NAME"), "Show only these: decision, approval, tool or run", |args, value| {
+        let known = ["decision", "approval", "tool", "run"];
+        if !known.contains(&value) {
+            return Err(format!("`--event` takes one of `{}`, not `{value}`", known.join("`, `")));
+        }
+        args.event = Some(value.to_owned());
+        Ok(())
+    });
+
+/// `--limit`, for the audit log.
+pub const LIMIT: Flag =
+    flag("limit", Some("N"), "Show at most so many, the latest [default: 100]", |args, value| {
+        let count: Option<usize> = value.parse().ok().filter(|count| *count > 0);
+        args.limit =
+            Some(count.ok_or_else(|| format!("`--limit` takes a whole number from 1, not `{value}`"))?);
+        Ok(())
+    });
+
+/// `--verify`, for the audit log.
+pub const VERIFY: Flag =
+    flag("verify", None, "Check the chains of all audit logs and name the first broken link", |args, _| {
+        args.verify = true;
+        Ok(())
+    });
+
 /// The flags every command takes, before and after its name (CLI-1).
 pub const GLOBAL: &[Flag] = &[
     Flag {

@@ -136,6 +136,9 @@ fn init_writes_every_key_as_a_comment() {
     # Stop when the session cannot be saved.
     # session_required = false
 
+    # Keep an audit log of decisions, calls and commands; "required": nothing runs that cannot be written there.
+    # audit = "on"
+
     # How often a failed request is tried again.
     # retries = 4
 

@@ -15,13 +15,14 @@ fn help() {
            zori [OPTIONS] <COMMAND>
 
     Commands:
-      exec      Run one prompt and print the answer
-      demo      Watch a scripted model edit and test a small program; needs no key
-      sessions  List, show and resume saved sessions
-      models    List and show the models there are
-      auth      Log in, log out, and see where keys come from
-      config    Find or create the config file
-      policy    See what would happen to a call, and why
+      exec       Run one prompt and print the answer
+      demo       Watch a scripted model edit and test a small program; needs no key
+      sessions   List, show and resume saved sessions
+      models     List and show the models there are
+      auth       Log in, log out, and see where keys come from
+      config     Find or create the config file
+      policy     See what would happen to a call, and why
+      audit-log  Show what was decided and what ran, or check that nobody changed it
 
     Options:
       -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
@@ -55,13 +56,14 @@ fn all_of_the_help() {
            zori [OPTIONS] <COMMAND>
 
     Commands:
-      exec      Run one prompt and print the answer
-      demo      Watch a scripted model edit and test a small program; needs no key
-      sessions  List, show and resume saved sessions
-      models    List and show the models there are
-      auth      Log in, log out, and see where keys come from
-      config    Find or create the config file
-      policy    See what would happen to a call, and why
+      exec       Run one prompt and print the answer
+      demo       Watch a scripted model edit and test a small program; needs no key
+      sessions   List, show and resume saved sessions
+      models     List and show the models there are
+      auth       Log in, log out, and see where keys come from
+      config     Find or create the config file
+      policy     See what would happen to a call, and why
+      audit-log  Show what was decided and what ran, or check that nobody changed it
 
     Options:
       -p, --prompt <TEXT>           The prompt; `-` reads it from standard input

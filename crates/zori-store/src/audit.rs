@@ -1,0 +1,277 @@
+//! The audit log: what was decided about each call and what became of it, and which commands ran (`security.md` 11).
+//!
+//! [`AuditLog`] makes records of a run's events, in the project's file; [`AuditFile`] takes those that belong to no
+//! project. Both have one format (`audit/record.rs`) and one chain per file (`audit/chain.rs`). A record says what a
+//! call touches, never what a file contains; `audit/clean.rs` takes secrets out of it.
+
+mod chain;
+mod clean;
+mod read;
+mod record;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use zori_core::event::{DecidedBy, Event, EventKind, ToolFinished, ToolRequested};
+use zori_core::ids::CallId;
+use zori_core::log::{Log, LogError};
+use zori_core::message::ToolInput;
+use zori_core::permission::{Decision, Verdict};
+use zori_core::tool::{Effect, ToolCode};
+use zori_redact::Redactor;
+
+use chain::{ChainFile, LIMIT, hash};
+use clean::{clean, cut};
+use record::{Decided, Finished, Ran};
+
+pub use read::{AuditEntry, audit_entries};
+pub use verify::{Verified, VerifyError, verify};
+
+/// Returns the name of the log in a folder.
+pub fn audit_path(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
+}
+
+/// An audit log as a file.
+#[derive(Debug)]
+pub struct AuditFile {
+    chain: ChainFile,
+}
+
+/// A command that has ended.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// When it ended, since 1970.
+    pub at: Duration,
+    /// Its name.
+    pub command: &'a str,
+    /// What it was given, without prompts.
+    pub args: &'a str,
+    /// How it ended.
+    pub exit_code: u8,
+    /// How long it took.
+    pub duration: Duration,
+    /// Who ran it.
+    pub operator: &'a str,
+}
+
+impl AuditFile {
+    /// Names the file; it is made with its first record.
+    pub fn new(path: PathBuf) -> Self {
+        Self { chain: ChainFile::new(path, LIMIT) }
+    }
+
+    /// Makes sure that records can be written, creating the file.
+    pub fn check(&mut self) -> Result<(), LogError> {
+        self.chain.check().map_err(|error| self.failed(&error))
+    }
+
+    /// Appends the record of a command.
+    pub fn run(&mut self, run: &Run<'_>, redactor: &Redactor) -> Result<(), LogError> {
+        let args = clean(redactor, run.args);
+        let duration_ms = millis(run.duration);
+        let Run { command, exit_code, operator, .. } = *run;
+        let body = Ran { command, args: &args, exit_code, duration_ms, operator };
+        self.append(run.at, "run", None, &body)
+    }
+
+    fn append(
+        &mut self,
+        at: Duration,
+        event: &str,
+        session: Option<&str>,
+        body: &impl Serialize,
+    ) -> Result<(), LogError> {
+        let wrote = self.chain.append(|place| record::line(at, event, session, body, place));
+        wrote.map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> LogError {
+        LogError(format!("{}: {error}", self.chain.path().display()))
+    }
+}
+
+/// Keeps what is decided about calls, before they start, and how they end.
+pub struct AuditLog {
+    file: AuditFile,
+    facts: AuditFacts,
+    turn: u64,
+    calls: HashMap<CallId, Seen>,
+}
+
+/// What holds for a whole run.
+pub struct AuditFacts {
+    /// The permission mode.
+    pub mode: Arc<str>,
+    /// The working directory of the tools.
+    pub cwd: Arc<Path>,
+    /// Knows the secrets.
+    pub redactor: Redactor,
+    /// Returns the time since 1970.
+    pub now: fn() -> Duration,
+}
+
+/// A call on its way.
+struct Seen {
+    tool: String,
+    summary: String,
+    input_digest: String,
+    /// Whether somebody was asked, and then who let it run or not.
+    asked: bool,
+    approved_by: Option<&'static str>,
+}
+
+impl AuditLog {
+    /// Returns the log of a run.
+    pub fn new(file: AuditFile, facts: AuditFacts) -> Self {
+        Self { file, facts, turn: 0, calls: HashMap::new() }
+    }
+
+    fn requested(&mut self, request: &ToolRequested) {
+        let input = match &request.call.input {
+            ToolInput::Json(args) => args.get(),
+            ToolInput::Malformed(text) => text,
+        };
+        let seen = Seen {
+            tool: cut(&request.call.name, clean::MOST),
+            summary: clean(&self.facts.redactor, &summary(&request.effects)),
+            input_digest: hash(input.as_bytes()),
+            asked: false,
+            approved_by: None,
+        };
+        self.calls.insert(request.call.id.clone(), seen);
+    }
+
+    /// Writes a verdict about a call. `asker`: who answered, if that is what it is.
+    fn decided(
+        &mut self,
+        event: &Event,
+        call: &CallId,
+        decision: &Decision,
+        asker: Option<&'static str>,
+    ) -> Result<(), LogError> {
+        let Some(seen) = self.calls.get(call) else { return Ok(()) };
+        let reason = clean(&self.facts.redactor, &decision.reason);
+        let rule = decision.rule.as_ref().map(|rule| clean(&self.facts.redactor, &rule.text));
+        let body = Decided {
+            id: call.as_str(),
+            tool: &seen.tool,
+            class: decision.class.as_str(),
+            verdict: decision.verdict.as_str(),
+            step: decision.step,
+            reason: &reason,
+            rule: rule.as_deref(),
+            rule_source: decision.rule.as_ref().map(|rule| &*rule.source),
+            mode: &self.facts.mode,
+            asker,
+            input_digest: &seen.input_digest,
+            summary: &seen.summary,
+            unresolved: decision.unresolved,
+        };
+        let name = if asker.is_some() { "approval" } else { "decision" };
+        self.file.append((self.facts.now)(), name, Some(event.session.as_str()), &body)
+    }
+
+    fn resolved(
+        &mut self,
+        event: &Event,
+        call: &CallId,
+        decision: &Decision,
+        by: DecidedBy,
+    ) -> Result<(), LogError> {
+        let Some(seen) = self.calls.get_mut(call) else { return Ok(()) };
+        // Denied without a question: the policy's word is a decision, not an answer.
+        let asker = match by {
+            DecidedBy::User => Some("user"),
+            DecidedBy::Cancelled => Some("cancelled"),
+            DecidedBy::Policy if seen.asked => Some("nobody"),
+            DecidedBy::Policy => None,
+        };
+        seen.approved_by = Some(if by == DecidedBy::User { "user" } else { "policy" });
+        self.decided(event, call, decision, asker)
+    }
+
+    fn started(&mut self, event: &Event, call: &CallId, decision: &Decision) -> Result<(), LogError> {
+        if let Some(seen) = self.calls.get_mut(call) {
+            let by = if decision.rule.is_some() { "policy" } else { "auto" };
+            seen.approved_by.get_or_insert(by);
+        }
+        self.decided(event, call, decision, None)
+    }
+
+    fn finished(&mut self, event: &Event, done: &ToolFinished) -> Result<(), LogError> {
+        let seen = self.calls.remove(&done.call);
+        let cwd = self.facts.cwd.display().to_string();
+        let code = done.output.failure.as_ref().map(|failure| failure.code);
+        let timed_out = done.output.process.is_some_and(|end| end.timed_out);
+        let body = Finished {
+            turn: self.turn,
+            id: done.call.as_str(),
+            tool: seen.as_ref().map_or(&*done.name, |seen| &seen.tool),
+            result: match code {
+                Some(ToolCode::Timeout) => "timeout",
+                _ if timed_out => "timeout",
+                None => "ok",
+                Some(ToolCode::PermissionDenied) => "denied",
+                Some(ToolCode::Canceled) => "cancelled",
+                Some(_) => "error",
+            },
+            outcome: code.map(ToolCode::as_str),
+            exit_code: done.output.process.map(|end| end.exit_code),
+            duration_ms: done.duration.map(millis),
+            cwd: &cwd,
+            approved_by: seen.as_ref().and_then(|seen| seen.approved_by),
+        };
+        self.file.append((self.facts.now)(), "tool", Some(event.session.as_str()), &body)
+    }
+}
+
+impl Log for AuditLog {
+    fn append(&mut self, event: &Event) -> Result<(), LogError> {
+        match &event.kind {
+            EventKind::TurnStarted { .. } => self.turn += 1,
+            EventKind::ToolRequested(request) => self.requested(request),
+            EventKind::ApprovalRequested { call, decision } => {
+                if let Some(seen) = self.calls.get_mut(call) {
+                    seen.asked = true;
+                }
+                return self.decided(event, call, decision, None);
+            }
+            EventKind::ApprovalResolved { call, decision, by } => {
+                return self.resolved(event, call, decision, *by);
+            }
+            EventKind::ToolStarted { call, decision, .. } => {
+                debug_assert_eq!(decision.verdict, Verdict::Allow, "only what is allowed starts");
+                return self.started(event, call, decision);
+            }
+            EventKind::ToolFinished(done) => return self.finished(event, done),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Says what a call touches.
+fn summary(effects: &[Effect]) -> String {
+    let one = |effect: &Effect| match effect {
+        Effect::Read(path) => Some(format!("read {}", path.display())),
+        Effect::Write(path) => Some(format!("write {}", path.display())),
+        Effect::Exec { command, .. } => Some(command.clone()),
+        Effect::Net { url } => Some(url.clone()),
+        Effect::Mcp { server, tool, .. } => Some(format!("{server}: {tool}")),
+        Effect::Agent => Some("sub-agent".to_owned()),
+        Effect::Memory => Some("memory".to_owned()),
+        Effect::Internal => None,
+    };
+    effects.iter().filter_map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,95 @@
+//! The records as they are written: serialise-only, borrowed, fields in the order of AUD-2.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use zori_core::time::Timestamp;
+
+use super::chain::Place;
+
+/// What all records have in common, around what is particular to one.
+#[derive(Serialize)]
+struct Line<'a, B> {
+    schema: u8,
+    ts: &'a str,
+    seq: u64,
+    event: &'a str,
+    session: Option<&'a str>,
+    prev: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before_torn: Option<&'a str>,
+    #[serde(flatten)]
+    body: &'a B,
+}
+
+/// A verdict about a call, before it runs.
+#[derive(Serialize)]
+pub(crate) struct Decided<'a> {
+    pub id: &'a str,
+    pub tool: &'a str,
+    pub class: &'a str,
+    pub verdict: &'a str,
+    pub step: u8,
+    pub reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule_source: Option<&'a str>,
+    pub mode: &'a str,
+    /// Who answered, in an `approval`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asker: Option<&'a str>,
+    pub input_digest: &'a str,
+    pub summary: &'a str,
+    pub unresolved: bool,
+}
+
+/// A call that has its result (`agent-modes.md` 9.8).
+#[derive(Serialize)]
+pub(crate) struct Finished<'a> {
+    pub turn: u64,
+    pub id: &'a str,
+    pub tool: &'a str,
+    pub result: &'a str,
+    /// The tool's error code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    pub cwd: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<&'a str>,
+}
+
+/// A command that has ended (`cli-agent-spec.md` section 7).
+#[derive(Serialize)]
+pub(crate) struct Ran<'a> {
+    pub command: &'a str,
+    pub args: &'a str,
+    pub exit_code: u8,
+    pub duration_ms: u64,
+    pub operator: &'a str,
+}
+
+/// Returns a record as a line without its newline. `since_epoch`: when it happened.
+pub(crate) fn line<B: Serialize>(
+    since_epoch: Duration,
+    event: &str,
+    session: Option<&str>,
+    body: &B,
+    place: &Place,
+) -> Vec<u8> {
+    let ts = millis(since_epoch);
+    let Place { seq, prev, before_torn } = place;
+    let before_torn = before_torn.as_deref();
+    let line = Line { schema: 1, ts: &ts, seq: *seq, event, session, prev, before_torn, body };
+    serde_json::to_vec(&line).expect("a record is made of strings and numbers")
+}
+
+/// `2026-11-15T21:15:00.123Z`.
+fn millis(since_epoch: Duration) -> String {
+    let seconds = Timestamp(since_epoch.as_secs() as i64).rfc3339();
+    format!("{}.{:03}Z", seconds.trim_end_matches('Z'), since_epoch.subsec_millis())
+}
