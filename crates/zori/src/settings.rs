@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
+use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
 use zori_core::secret::Secrets;
 use zori_core::transport;
@@ -69,8 +70,8 @@ pub struct Settings {
     pub bash_max_output: usize,
     /// Whether the traffic is recorded, or replayed.
     pub tape: Tape,
-    /// What the user of a replayed run said.
-    pub prompts: Vec<String>,
+    /// What the user of a replayed run said and showed.
+    pub prompts: Vec<Prompt>,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
