@@ -22,6 +22,7 @@ use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::auth::browser;
 use crate::base::{self, Base};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -216,10 +217,15 @@ impl Settings {
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
     pub fn missing_key(&self, name: &str) -> Option<CommandError> {
         let why = self.choice.key.as_ref().err()?;
+        let login = format!("{name} auth login --provider {}", self.choice.facts.name);
+        let kept = match browser::open_to_all(self.choice.facts) {
+            true => format!("or log in, in a browser: `{login}`"),
+            false => format!("or store it: `{login} --with-token`"),
+        };
         Some(
             CommandError::new(ErrorCode::AuthRequired, why)
                 .hint(self.choice.advice(name))
-                .hint(format!("or store it: `{name} auth login --provider {} --with-token`", self.choice.facts.name))
+                .hint(kept)
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
                 .hint(format!("`{name} demo` shows what this program does without a key")),
         )
