@@ -27,5 +27,6 @@ pub mod recording;
 pub mod replay;
 mod reply;
 pub mod scripted;
+mod spare;
 pub mod sse;
 mod text_tools;

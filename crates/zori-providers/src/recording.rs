@@ -13,6 +13,7 @@ mod read;
 pub mod recorder;
 pub mod secrets;
 
+use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
 use zori_core::transport::{Method, TransportFailure};
 
@@ -29,8 +30,8 @@ pub const VERSION: u32 = 1;
 pub struct Recording {
     /// What the run was.
     pub start: Start,
-    /// What the user said, in order.
-    pub prompts: Vec<String>,
+    /// What the user said and showed, in order.
+    pub prompts: Vec<Prompt>,
     /// What was asked and answered, in the order of the requests.
     pub traffic: Vec<Recorded>,
 }

@@ -86,10 +86,10 @@ fn refused(path: &Path, viewer: Viewer<'_>, image: &Image, why: &str) -> Command
         let fits = facts.api.image_limits().formats.contains(&image.format());
         return error.hint(if fits { shrink(path) } else { convert(path) });
     }
-    let others: Vec<_> = facts.sighted().iter().map(|id| format!("`--model {id}`")).collect();
+    let others: Vec<_> = facts.sighted().iter().map(|id| format!("`{id}`")).collect();
     match others.is_empty() {
         true => error.hint("use a model that sees images"),
-        false => error.hint(format!("these do see images: {}", others.join(", "))),
+        false => error.hint(format!("choose a model that sees images: {}", others.join(", "))),
     }
 }
 

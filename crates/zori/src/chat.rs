@@ -138,8 +138,8 @@ impl Chat<'_, '_> {
 
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
     fn turn(&mut self, text: String) {
-        self.network.prompt(&text);
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached) };
+        self.network.prompt(&prompt);
         let ended = exec_turn(&mut self.session, prompt, &self.signals);
         self.network.turn_over(self.cx.ui);
         // One that is missing was told at the start.

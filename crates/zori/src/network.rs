@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use zori_core::input::Prompt;
 use zori_core::transport::Transport;
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
@@ -73,10 +74,10 @@ impl Network {
         })
     }
 
-    /// Takes down what the user said.
-    pub fn prompt(&self, text: &str) {
+    /// Takes down what the user said and showed.
+    pub fn prompt(&self, prompt: &Prompt) {
         if let End::Recorded(recorder, _) = &self.end {
-            recorder.prompt(text);
+            recorder.prompt(prompt);
         }
     }
 

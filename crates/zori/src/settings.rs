@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
+use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
 use zori_core::secret::Secrets;
 use zori_core::transport;
@@ -23,6 +24,7 @@ use zori_store::Durability;
 
 use crate::args::LowArgs;
 use crate::audit::Keeping;
+use crate::auth::browser;
 use crate::base::{self, Base};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -72,8 +74,8 @@ pub struct Settings {
     pub bash_max_output: usize,
     /// Whether the traffic is recorded, or replayed.
     pub tape: Tape,
-    /// What the user of a replayed run said.
-    pub prompts: Vec<String>,
+    /// What the user of a replayed run said and showed.
+    pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
     /// The session that was named.
@@ -229,10 +231,15 @@ impl Settings {
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
     pub fn missing_key(&self, name: &str) -> Option<CommandError> {
         let why = self.choice.key.as_ref().err()?;
+        let login = format!("{name} auth login --provider {}", self.choice.facts.name);
+        let kept = match browser::open_to_all(self.choice.facts) {
+            true => format!("or log in, in a browser: `{login}`"),
+            false => format!("or store it: `{login} --with-token`"),
+        };
         Some(
             CommandError::new(ErrorCode::AuthRequired, why)
                 .hint(self.choice.advice(name))
-                .hint(format!("or store it: `{name} auth login --provider {} --with-token`", self.choice.facts.name))
+                .hint(kept)
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
                 .hint(format!("`{name} demo` shows what this program does without a key")),
         )

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use zori_core::message::Message;
@@ -29,10 +29,16 @@ const SHORT: usize = 1_000_000;
 /// "Flat": how much more a long stream may need than a short one.
 const FLAT: f64 = 1.1;
 
-/// What one child measured.
+/// What one child measured, per delta.
 struct Cost {
     micros: f64,
     allocations: f64,
+}
+
+/// What decoding one answer took.
+struct Taken {
+    time: Duration,
+    allocations: u64,
 }
 
 /// Measures every vendor.
@@ -79,7 +85,15 @@ pub fn decode(bench: &Bench) -> Result<Vec<Figure>> {
 pub fn in_child(args: &[String]) -> Result<ExitCode> {
     let [name, deltas] = args else { bail!("usage: {CHILD} PROVIDER DELTAS") };
     let deltas: usize = deltas.parse().context("DELTAS is a number")?;
-    let provider = Vendor::by_name(name)?.provider(deltas)?;
+    let taken = take(Vendor::by_name(name)?, deltas)?;
+    let each = |total: f64| total / deltas as f64;
+    println!("{} {}", each(taken.time.as_secs_f64() * 1e6), each(taken.allocations as f64));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Decodes one answer.
+fn take(vendor: &Vendor, deltas: usize) -> Result<Taken> {
+    let provider = vendor.provider(deltas)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let (tools, messages) = (Arc::default(), [Arc::new(Message::user("hi"))]);
     let request = Request {
@@ -92,7 +106,7 @@ pub fn in_child(args: &[String]) -> Result<ExitCode> {
         effort: None,
         delivery: Delivery::Streamed,
     };
-    let (took, allocated, seen) = runtime
+    let (taken, seen) = runtime
         .block_on(async {
             let mut stream = provider.stream(&request).await?;
             let (began, before) = (Instant::now(), allocations());
@@ -100,13 +114,12 @@ pub fn in_child(args: &[String]) -> Result<ExitCode> {
             while let Some(chunk) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
                 seen += usize::from(matches!(chunk?, Chunk::Text(text) if text == "word "));
             }
-            Ok::<_, zori_core::failure::ProviderFailure>((began.elapsed(), allocations() - before, seen))
+            let taken = Taken { time: began.elapsed(), allocations: allocations() - before };
+            Ok::<_, zori_core::failure::ProviderFailure>((taken, seen))
         })
         .map_err(|failure| anyhow::anyhow!("{failure}"))?;
     ensure!(seen == deltas, "{seen} of {deltas} deltas arrived");
-    let each = |total: f64| total / deltas as f64;
-    println!("{} {}", each(took.as_secs_f64() * 1e6), each(allocated as f64));
-    Ok(ExitCode::SUCCESS)
+    Ok(taken)
 }
 
 fn child(own: &Path, vendor: &Vendor, deltas: usize) -> Command {
@@ -164,6 +177,15 @@ mod tests {
     fn every_answer_can_be_decoded() {
         for vendor in VENDORS {
             in_child(&[vendor.name.to_owned(), "300".to_owned()]).unwrap();
+        }
+    }
+
+    /// What a longer answer takes more is the text of its deltas, to the allocation.
+    #[test]
+    fn a_delta_allocates_its_text() {
+        for vendor in VENDORS {
+            let count = |deltas| take(vendor, deltas).unwrap().allocations;
+            assert_eq!(count(3_000) - count(1_000), 2_000, "{}", vendor.name);
         }
     }
 

@@ -15,6 +15,7 @@ use zori_core::usage::Usage;
 use super::{NAME, wire};
 use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
 use crate::failure;
+use crate::spare::Looked;
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
@@ -81,7 +82,8 @@ impl Decoder {
         self.received.add(EVENT_COST)?;
         if self.stage == Stage::Waiting {
             self.stage = Stage::Started;
-            out.push_back(Chunk::Started { model: response.model_version.unwrap_or_default() });
+            let model = response.model_version.map(Looked::into_string).unwrap_or_default();
+            out.push_back(Chunk::Started { model });
         }
         let mut stop = None;
         // Only one candidate was asked for.

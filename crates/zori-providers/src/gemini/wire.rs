@@ -11,6 +11,7 @@ use zori_core::image::Image;
 use zori_core::usage::Usage;
 
 use super::effort::ThinkingConfig;
+use crate::spare::{Few, Looked, Unread};
 
 // Outgoing.
 
@@ -84,13 +85,13 @@ pub(super) struct OutCall<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response<'a> {
     #[serde(borrow, default)]
-    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    pub(super) candidates: Option<Few<Candidate<'a>>>,
     #[serde(default)]
     pub(super) prompt_feedback: Option<PromptFeedback>,
     #[serde(default)]
     pub(super) usage_metadata: Option<Counts>,
-    #[serde(default)]
-    pub(super) model_version: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) model_version: Option<Looked<'a>>,
     #[serde(default)]
     pub(super) error: Option<ErrorObject>,
 }
@@ -109,7 +110,7 @@ pub(super) struct Candidate<'a> {
 #[derive(Deserialize)]
 pub(super) struct Content<'a> {
     #[serde(borrow, default)]
-    pub(super) parts: Option<Vec<&'a RawValue>>,
+    pub(super) parts: Option<Few<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -175,6 +176,13 @@ pub(super) struct Counts {
     candidates_token_count: Option<u64>,
     #[serde(default)]
     thoughts_token_count: Option<u64>,
+    /// What is prompt text, what images: in every event, and the same as above.
+    #[serde(default, rename = "promptTokensDetails")]
+    _prompt_tokens_details: Option<Unread>,
+    #[serde(default, rename = "cacheTokensDetails")]
+    _cache_tokens_details: Option<Unread>,
+    #[serde(default, rename = "candidatesTokensDetails")]
+    _candidates_tokens_details: Option<Unread>,
 }
 
 impl Counts {

@@ -15,6 +15,7 @@ use super::wire;
 use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
 use crate::failure;
 use crate::quirks::{EndMark, ReasoningReplay};
+use crate::spare::Looked;
 use crate::text_tools::{Piece, Scanner};
 
 /// How many calls one answer may make.
@@ -124,7 +125,8 @@ impl Decoder {
         let choices = event.choices.unwrap_or_default();
         if !self.started && (event.model.is_some() || !choices.is_empty()) {
             self.started = true;
-            out.push_back(Chunk::Started { model: event.model.unwrap_or_default() });
+            let model = event.model.map(Looked::into_string).unwrap_or_default();
+            out.push_back(Chunk::Started { model });
         }
         // One choice is asked for; others would be somebody else's.
         for choice in choices.into_iter().filter(|choice| choice.index == 0) {

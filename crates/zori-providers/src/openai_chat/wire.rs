@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::usage::Usage;
 
+use crate::spare::{Few, Looked};
+
 // Outgoing.
 
 #[derive(Serialize)]
@@ -88,10 +90,10 @@ pub(super) struct CallFunction<'a> {
 /// A chunk of a stream, or an answer in one piece: they differ in `delta` and `message` only.
 #[derive(Deserialize)]
 pub(super) struct Completion<'a> {
-    #[serde(default)]
-    pub(super) model: Option<String>,
     #[serde(borrow, default)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) model: Option<Looked<'a>>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Few<Choice<'a>>>,
     #[serde(default)]
     pub(super) usage: Option<Counts>,
     #[serde(borrow, default)]

@@ -15,6 +15,7 @@ use zori_core::provider::{Chunk, StopReason};
 use super::{NAME, wire};
 use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
 use crate::failure;
+use crate::spare::Looked;
 
 /// How many items may be open at once.
 const MAX_OPEN: usize = 256;
@@ -168,7 +169,7 @@ impl Decoder {
         }
         self.received.add(EVENT_COST)?;
         let item: wire::Item<'_> = parse(event.item.get())?;
-        let id = item.id.as_deref().map(str::to_owned);
+        let id = item.id.map(Looked::into_string);
         if id.is_some() && self.open.iter().any(|open| open.id == id) {
             return Err(contradiction("an item that is added twice"));
         }
@@ -259,7 +260,7 @@ impl Decoder {
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
         let at = self.find_part(event)?;
-        self.settle(at, event.arguments.as_deref(), out)
+        self.settle(at, event.arguments.as_ref().map(Looked::as_str), out)
     }
 
     /// Takes a call's arguments in one piece: they are the ones the deltas brought, or the only ones.
@@ -288,9 +289,9 @@ impl Decoder {
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
         let item: wire::Item<'_> = parse(event.item.get())?;
-        let at = self.find(event.output_index, item.id.as_deref())?;
+        let at = self.find(event.output_index, item.id.as_ref().map(Looked::as_str))?;
         if matches!(self.open[at].item, OpenItem::Call { .. }) {
-            self.settle(at, item.arguments.as_deref(), out)?;
+            self.settle(at, item.arguments.as_ref().map(Looked::as_str), out)?;
         }
         match self.open.remove(at).item {
             OpenItem::Message { empty } => {
@@ -315,7 +316,7 @@ impl Decoder {
                 }
             }
             // A call that was cut off has no end, so that nobody runs it.
-            OpenItem::Call { .. } if item.status.as_deref() == Some("incomplete") => {}
+            OpenItem::Call { .. } if item.status.as_ref().map(Looked::as_str) == Some("incomplete") => {}
             OpenItem::Call { call, .. } => out.push_back(Chunk::CallEnd { index: call }),
             OpenItem::Skipped => {}
         }
@@ -411,7 +412,7 @@ impl Decoder {
             }
             self.next_number = number.saturating_add(1);
         }
-        self.find(event.output_index, event.item_id.as_deref())
+        self.find(event.output_index, event.item_id.as_ref().map(Looked::as_str))
     }
 
     /// Finds the open item that an event speaks of: by index, which every vendor's event has, else by id, else

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::usage::Usage;
 
+use crate::spare::Looked;
+
 // Outgoing.
 
 /// Asks for reasoning that can be sent back although nothing is stored.
@@ -104,13 +106,13 @@ pub(super) struct PartEvent<'a> {
     #[serde(default)]
     pub(super) output_index: Option<u64>,
     #[serde(borrow, default)]
-    pub(super) item_id: Option<Cow<'a, str>>,
+    pub(super) item_id: Option<Looked<'a>>,
     #[serde(default)]
     pub(super) summary_index: Option<u64>,
     #[serde(default)]
     pub(super) delta: Option<String>,
     #[serde(borrow, default)]
-    pub(super) arguments: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<Looked<'a>>,
 }
 
 /// An item of the output, whole or as its start shows it.
@@ -119,21 +121,21 @@ pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) id: Option<Looked<'a>>,
     #[serde(borrow, default)]
-    pub(super) status: Option<Cow<'a, str>>,
+    pub(super) status: Option<Looked<'a>>,
     #[serde(default)]
     pub(super) call_id: Option<String>,
     #[serde(default)]
     pub(super) name: Option<String>,
     #[serde(borrow, default)]
-    pub(super) arguments: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<Looked<'a>>,
     #[serde(default)]
     pub(super) content: Option<Vec<ContentPart>>,
     #[serde(default)]
     pub(super) summary: Option<Vec<ContentPart>>,
     #[serde(borrow, default)]
-    pub(super) encrypted_content: Option<Cow<'a, str>>,
+    pub(super) encrypted_content: Option<Looked<'a>>,
 }
 
 /// A piece of a message or of a summary.

@@ -29,6 +29,8 @@ pub(super) enum Out<'a> {
     Prompt {
         ms: u64,
         text: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        images: Vec<String>,
     },
     Request {
         ms: u64,
@@ -103,6 +105,8 @@ pub(super) enum In {
     },
     Prompt {
         text: String,
+        #[serde(default)]
+        images: Vec<String>,
     },
     Request {
         n: u32,

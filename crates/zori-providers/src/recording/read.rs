@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use zori_core::image::Image;
+use zori_core::input::Prompt;
 use zori_core::transport::{Method, TransportFailure};
 
 use super::line::{self, In};
@@ -90,11 +92,19 @@ fn start(line: &str) -> Result<Start, RecordingError> {
     }
 }
 
-fn take(line: In, prompts: &mut Vec<String>, drafts: &mut BTreeMap<u32, Draft>) -> Result<(), String> {
+fn read_image(text: &str) -> Result<Image, String> {
+    let bytes = base64::decode(text).ok_or("an image of the prompt is not in base64")?;
+    Image::parse(bytes).map_err(|bad| format!("an image of the prompt {bad}"))
+}
+
+fn take(line: In, prompts: &mut Vec<Prompt>, drafts: &mut BTreeMap<u32, Draft>) -> Result<(), String> {
     let unasked = |n: u32| format!("there is no request {n} before it");
     match line {
         In::Recording { .. } => return Err("a second beginning".to_owned()),
-        In::Prompt { text } => prompts.push(text),
+        In::Prompt { text, images } => {
+            let images = images.iter().map(|image| read_image(image)).collect::<Result<_, _>>()?;
+            prompts.push(Prompt { text, images });
+        }
         In::Request { n, method, url, body, text } => {
             let method = match method.as_str() {
                 "GET" => Method::Get,

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
+use zori_core::input::Prompt;
 use zori_core::time::Clock;
 use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Method, Transport, TransportFailure};
 
@@ -58,9 +59,11 @@ impl Recorder {
         }
     }
 
-    /// Writes what the user said.
-    pub fn prompt(&self, text: &str) {
-        self.write(&Out::Prompt { ms: self.ms(), text: &self.secrets.redacted_text(text) });
+    /// Writes what the user said and showed.
+    pub fn prompt(&self, prompt: &Prompt) {
+        let images = prompt.images.iter().map(|image| self.secrets.redacted_text(&image.base64()));
+        let text = &self.secrets.redacted_text(&prompt.text);
+        self.write(&Out::Prompt { ms: self.ms(), text, images: images.collect() });
     }
 
     /// Returns why the recording ends early, once.

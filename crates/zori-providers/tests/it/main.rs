@@ -29,6 +29,7 @@ mod properties;
 mod random;
 mod recording;
 mod tls;
+mod too_long;
 mod tool_names;
 mod vendor;
 mod vendor_cuts;

@@ -8,12 +8,14 @@
 
 use std::sync::Arc;
 
+use zori_core::image::Image;
 use zori_core::message::{Block, IdOrigin, Message, Role};
 use zori_core::provider::{Delivery, Provider, Request};
 use zori_core::transport::Transport;
 use zori_providers::quirks::ToolStyle;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
+use crate::ask::fixture;
 use crate::chat_ask::chat;
 use crate::conversation::{Conversation, call, opaque, step, thinking};
 use crate::vendor::Vendor;
@@ -39,7 +41,8 @@ const APIS: &[Api] = &[
     Api { name: "ollama, calls in prose", list: "messages", make: |t| chat_api::<true>("ollama", t) },
 ];
 
-/// The conversation as it stands at each request: prompt, two steps with calls and reasoning, answer, prompt, answer.
+/// The conversation as it stands at each request: prompt, two steps with calls and reasoning, answer, prompt with an
+/// image, a call that answers with one, answer, prompt.
 fn requests() -> Vec<Vec<Arc<Message>>> {
     let mut messages = Conversation::equipped("m", "What is in `notes`?\nBe exact: \"é\".").messages;
     let mut all = vec![messages.clone()];
@@ -60,7 +63,15 @@ fn requests() -> Vec<Vec<Arc<Message>>> {
     step(&mut messages, vec![call("call_3", IdOrigin::Made, "read", "{}", None)]);
     all.push(messages.clone());
     step(&mut messages, vec![Block::Text("Fifteen.".to_owned())]);
-    messages.push(Arc::new(Message::user("And now?")));
+    let image = Image::parse(fixture("images/box.png")).expect("the fixture is whole");
+    let blocks = vec![Block::Image(image.clone()), Block::Text("And now?".to_owned())];
+    messages.push(Arc::new(Message { role: Role::User, blocks }));
+    all.push(messages.clone());
+    step(&mut messages, vec![call("call_4", origin, "read", r#"{"path":"box.png"}"#, None)]);
+    let mut blocks = messages.pop().expect("the call has a result").blocks.clone();
+    let Block::ToolResult(result) = &mut blocks[0] else { panic!("results come first") };
+    result.images.push(image);
+    messages.push(Arc::new(Message { role: Role::User, blocks }));
     all.push(messages.clone());
     step(&mut messages, vec![Block::Text("Still.".to_owned())]);
     messages.push(Arc::new(Message::user("Thanks.")));
@@ -118,6 +129,9 @@ async fn a_request_begins_with_the_one_before() {
             assert!(after.starts_with(before), "{}:\n{before}\n{after}", api.name);
             assert_eq!(options, more, "{}", api.name);
         }
+        let image = Image::parse(fixture("images/box.png")).expect("the fixture is whole").base64();
+        let shown: Vec<_> = bodies.iter().map(|body| body.matches(&image).count()).collect();
+        assert_eq!(shown, [0, 0, 0, 1, 2, 2], "{}", api.name);
     }
 }
 

@@ -153,7 +153,7 @@ async fn what_is_written() {
     exchange.headers.push(("request-id".to_owned(), "sk-test-key".to_owned()));
     let tape = Tape::new();
     let (transport, recorder) = recorded(&tape, vec![exchange]);
-    recorder.prompt("hi, my key is sk-test-key");
+    recorder.prompt(&"hi, my key is sk-test-key".into());
     ask(&anthropic(transport), Delivery::Streamed).await;
     insta::assert_snapshot!(tape.text(), @r#"
     {"type":"recording","version":1,"program":"zori 1.2.3","profile":"zori","root":"/home/ada/engine","provider":"anthropic","base_url":"http://api.test","model":"claude-haiku-4-5","settings":{"system":null,"max_tokens":null,"temperature":null,"thinking":null,"stream":true,"tool_calls":null}}

@@ -53,7 +53,7 @@ impl Flow {
         program: &str,
     ) -> Result<Self, CommandError> {
         let setting = |key| config.login(facts.name, key).map(str::to_owned);
-        if facts.name == "openrouter" && setting("client_id").is_none() {
+        if open_to_all(facts) && setting("client_id").is_none() {
             let authorize_url = setting("authorize_url").unwrap_or_else(|| OPENROUTER.to_owned());
             return Ok(Self::OpenRouter { authorize_url, base_url: base_url.to_owned() });
         }
@@ -131,6 +131,11 @@ impl Flow {
             }
         }
     }
+}
+
+/// Returns whether a provider has a login for every program, without a client id.
+pub fn open_to_all(facts: &ProviderFacts) -> bool {
+    facts.name == "openrouter"
 }
 
 /// Logs in. `show` gets the address as soon as somebody can come back from it. Dropping the future gives up.

@@ -37,11 +37,19 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
         return Err(error);
     }
     let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
-    let mut images = attachment::load_all(&args.images, viewer)?;
+    let images = attachment::load_all(&args.images, viewer)?;
     let asked = args.prompt.is_some() || args.positionals.iter().any(|arg| arg == "-");
+    let other_images = asked && settings.prompts.first().is_some_and(|recorded| recorded.images != images);
     let prompts = match &settings.prompts[..] {
+        [_, ..] if !asked && !images.is_empty() => {
+            return Err(CommandError::new(
+                ErrorCode::Usage,
+                "`--image` and `--replay` without `-p` exclude each other: the recording has its prompts' images",
+            )
+            .hint("leave `--image` out"));
+        }
         recorded @ [_, ..] if !asked => recorded.to_vec(),
-        _ => vec![gather(cx, args, &signals)?],
+        _ => vec![Prompt { text: gather(cx, args, &signals)?, images }],
     };
     if !settings.guidelines.is_empty() {
         let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
@@ -54,11 +62,14 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     let (mut exit, mut refused) = (Exit::Success, false);
     for prompt in prompts {
         network.prompt(&prompt);
-        let prompt = Prompt { text: prompt, images: std::mem::take(&mut images) };
         let ended = turn(&mut session, prompt, &signals);
         exit = if ended.exit == Exit::Success { exit } else { ended.exit };
         refused |= ended.refused;
-        if !network.turn_over(cx.ui) || signals.ending().is_some() {
+        let on_track = network.turn_over(cx.ui);
+        if !on_track && other_images {
+            cx.ui.say("Hint: the recorded prompt has other images: give the same ones with `--image`");
+        }
+        if !on_track || signals.ending().is_some() {
             break;
         }
     }

@@ -99,7 +99,7 @@ fn row(facts: &ProviderFacts, model: &Model) -> String {
         Origin::BuiltIn => "",
         Origin::Config => " (config file)",
     };
-    format!("{name:<36} {:>9} {:>8}  {prices}{origin}\n", model.context_window, model.max_output)
+    format!("{name:<37} {:>8} {:>8}  {prices}{origin}\n", model.context_window, model.max_output)
 }
 
 fn in_words(prices: &Prices) -> String {

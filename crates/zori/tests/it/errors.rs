@@ -219,6 +219,11 @@ fn no_key() {
     Hint: `zori demo` shows what this program does without a key
     [exit status: 8]
     ");
+    let login = world.run(&["exec", "--provider", "openrouter", "-p", "hi"]).stderr().to_owned();
+    assert_eq!(
+        login.lines().nth(2),
+        Some("Hint: or log in, in a browser: `zori auth login --provider openrouter`")
+    );
     world.set_var("ANTHROPIC_API_KEY", " ");
     assert_eq!(world.run(&["exec", "-p", "hi"]).code(), Some(8));
     assert!(!world.base().exists(), "a run that could not begin leaves nothing");

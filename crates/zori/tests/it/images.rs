@@ -217,3 +217,34 @@ fn in_the_chat() {
         json!([block(), {"type": "text", "text": "and this?"}])
     );
 }
+
+/// `--image` goes with the first prompt of a chat, and with no other.
+#[test]
+fn with_the_start_of_a_chat() {
+    let (mut world, server) = with_model([anthropic::text("A box."), anthropic::text("Yes.")]);
+    let base = world.base().to_owned();
+    world.set_var("ZDX_HOME", base);
+    pictures(&world);
+    let args = ["--as", "zdx", "--no-save", "--image", "box.png"];
+    insta::assert_snapshot!(world.run_with_stdin(&args, "what?\nsure?\n:q\n"), @r"
+    A box.
+    Yes.
+    ------- stderr -------
+    zdx chat (type :q to quit)
+    Model: claude-haiku-4-5
+    Attached to the first prompt: [image png 24x16 96 bytes]
+    you> you> you> Goodbye!
+    [exit status: 0]
+    ");
+    let messages = server.request(1).messages();
+    let shown: Vec<_> = messages.iter().map(content).collect();
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    assert_eq!(shown, [json!([block(), {"type": "text", "text": "what?"}]), text("A box."), text("sure?")]);
+    let args = ["--as", "zdx", "--no-save", "--image", "cut.png"];
+    insta::assert_snapshot!(world.run_with_stdin(&args, "what?\n"), @r"
+    ------- stderr -------
+    Error: `cut.png` is a png image that is damaged or cut off
+    Hint: open it in a viewer, and save it again
+    [exit status: 2]
+    ");
+}

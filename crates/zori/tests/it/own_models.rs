@@ -69,7 +69,7 @@ fn a_model_that_sees_no_images() {
     insta::assert_snapshot!(world.run(&["exec", "--no-save", "--image", "box.png", "-p", "what?"]), @r"
     ------- stderr -------
     Error: `box.png` [image png 24x16 96 bytes] cannot be sent: `claude-haiku-4-5` cannot see images
-    Hint: these do see images: `--model claude-next`, `--model claude-fable-5-1`, `--model claude-opus-5-5`
+    Hint: choose a model that sees images: `claude-next`, `claude-fable-5-1`, `claude-opus-5-5`
     [exit status: 2]
     ");
     assert_eq!(server.count(), 0);
@@ -110,6 +110,47 @@ fn images_of_the_conversation_are_left_out() {
     assert_eq!(
         server.request(2).conversation().lines().next(),
         Some("user: [image png 24x16 96 bytes] (left out: you cannot see it)")
+    );
+}
+
+/// In a chat `/model` may lead to a model that sees no images, and back.
+#[test]
+fn switching_to_a_model_that_sees_no_images() {
+    let (mut world, server) = with_model(["A box.", "I do not see it.", "A box again."].map(anthropic::text));
+    configure(&world, OWN);
+    let base = world.base().to_owned();
+    world.set_var("ZDX_HOME", base);
+    world.write("box.png", fixture::bytes("images/box.png"));
+    let lines = "/image box.png\n/model claude-next\n/image box.png what?\n/model claude-haiku-4-5\nand now?\n\
+                 /model claude-next\nand now?\n:q\n";
+    insta::assert_snapshot!(world.run_with_stdin(&["--as", "zdx", "--no-save"], lines), @r"
+    A box.
+    I do not see it.
+    A box again.
+    ------- stderr -------
+    zdx chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> Error: `$WORK/box.png` [image png 24x16 96 bytes] cannot be sent: `claude-haiku-4-5` cannot see images
+    Hint: choose a model that sees images: `claude-next`, `claude-fable-5-1`, `claude-opus-5-5`
+    you> Model: claude-next
+    you> you> Model: claude-haiku-4-5
+    you> Warning: `claude-haiku-4-5` cannot see images; 1 image of this conversation left out of what it is sent
+    you> Model: claude-next
+    you> you> Goodbye!
+    [exit status: 0]
+    ");
+    let sent = |n: usize| {
+        let first = server.request(n).messages()[0]["content"].clone();
+        first
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|block| block["type"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (0..3).map(sent).collect::<Vec<_>>(),
+        [vec!["image", "text"], vec!["text", "text"], vec!["image", "text"]]
     );
 }
 

@@ -121,6 +121,47 @@ fn a_recording_is_enough() {
     ");
 }
 
+/// Images are in the recording with their prompt, so that their files are not needed again.
+#[test]
+fn prompts_with_images() {
+    let (mut world, server) = with_model([anthropic::text("A box.")]);
+    world.write("box.png", fixture::bytes("images/box.png"));
+    world.run(&["exec", "-p", "what?", "--image", "box.png", "--record", "r.jsonl"]).success();
+    offline(&mut world);
+    insta::assert_snapshot!(world.run(&["exec", "--replay", "r.jsonl", "--image", "box.png"]), @"
+    ------- stderr -------
+    Error: `--image` and `--replay` without `-p` exclude each other: the recording has its prompts' images
+    Hint: leave `--image` out
+    [exit status: 2]
+    ");
+    let again = ["exec", "--replay", "r.jsonl", "-p", "what?", "--image", "box.png"];
+    insta::assert_snapshot!(world.run(&again), @"
+    A box.
+    [exit status: 0]
+    ");
+    std::fs::remove_file(world.work().join("box.png")).unwrap();
+    insta::assert_snapshot!(world.run(&["exec", "--replay", "r.jsonl"]), @"
+    A box.
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "--replay", "r.jsonl", "-p", "what?"]), @r#"
+    ------- stderr -------
+    Error [replay]: request 1 differs from the recording at `/messages/0/content/0/cache_control`: recorded `nothing`, now `{"type":"ephemeral"}`
+    Hint: `--replay-lenient` goes on with the recorded answers
+    Hint: the recorded prompt has other images: give the same ones with `--image`
+    [exit status: 1]
+    "#);
+    let text = world.read("r.jsonl");
+    world.write("cut.jsonl", text.replacen(r#""images":["iVBORw0K"#, r#""images":["iVBO"#, 1));
+    insta::assert_snapshot!(world.run(&["exec", "--replay", "cut.jsonl"]), @"
+    ------- stderr -------
+    Error: cannot replay cut.jsonl: line 2: an image of the prompt is no image: only PNG, JPEG, GIF and WebP are
+    Hint: `--record FILE` writes recordings
+    [exit status: 2]
+    ");
+    assert_eq!(server.count(), 1, "the replays asked nobody");
+}
+
 #[test]
 fn every_api() {
     let cases = [

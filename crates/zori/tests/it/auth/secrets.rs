@@ -17,6 +17,7 @@ use zori_testkit::running::{Running, Stdin, Stdout};
 use zori_testkit::server::{ModelServer, refused_url};
 
 use super::{entry, vault};
+use crate::chat::screen::type_keys;
 
 /// Looks different in every encoding.
 const KEY: &str = r#"sk+grep/this?"0123456789~~~"#;
@@ -162,7 +163,7 @@ fn a_chat() {
     pty.wait_for("you> ").send("hi\r");
     pty.wait_for("Hint: set ANTHROPIC_API_KEY to a key of Anthropic that is valid");
     clean_process(&[KEY], pty.pid());
-    pty.send("\u{4}");
+    type_keys(&mut pty, 2, "\u{4}");
     let (status, drawn) = pty.finish();
     assert!(status.success(), "{drawn}");
     clean(&[KEY], "the terminal", drawn.as_bytes());
