@@ -14,6 +14,7 @@ use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::asking::Answers;
 use crate::clock::SystemIds;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -112,6 +113,7 @@ impl Demo {
             tape: Tape::None,
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
+            answers: Answers::Nobody,
             session: None,
             save: false,
             durability: Durability::Process,

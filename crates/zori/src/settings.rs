@@ -22,6 +22,7 @@ use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::asking::Answers;
 use crate::base::{self, Base};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -75,6 +76,8 @@ pub struct Settings {
     pub prompts: Vec<String>,
     /// What may run.
     pub policy: Policy,
+    /// Who answers questions about calls.
+    pub answers: Answers,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -171,6 +174,7 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             policy,
+            answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,
