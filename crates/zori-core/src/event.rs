@@ -16,6 +16,7 @@ use crate::message::{Message, ToolCall};
 use crate::outcome::Outcome;
 use crate::permission::Decision;
 use crate::provider::StopReason;
+use crate::question::Question;
 use crate::time::Timestamp;
 use crate::tool::{Effect, OutputStream, Todo, ToolKind, ToolOutput};
 use crate::usage::Usage;
@@ -112,6 +113,8 @@ pub enum EventKind {
         call: CallId,
         /// Why it is asked about.
         decision: Decision,
+        /// What is asked, with what would happen.
+        question: Arc<Question>,
     },
     /// The question was answered, or the call was denied without one.
     ApprovalResolved {

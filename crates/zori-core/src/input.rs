@@ -53,6 +53,8 @@ impl<T: Into<String>> From<T> for Prompt {
 pub enum Approval {
     /// Run it.
     Allow,
+    /// Run it, and whatever the question's rule covers from now on; like `Allow` where none was offered (DEC-2).
+    Always,
     /// Do not run it; the model is told why.
     Reject {
         /// The person's words, if any.

@@ -19,6 +19,7 @@ pub mod message;
 pub mod outcome;
 pub mod permission;
 pub mod provider;
+pub mod question;
 pub mod render;
 pub mod secret;
 pub mod text;

@@ -39,7 +39,15 @@ impl Decision {
             unresolved: false,
         }
     }
+
+    /// Returns whether the call is denied only because nobody can be asked about it (step 12).
+    pub fn is_unasked(&self) -> bool {
+        self.verdict == Verdict::Deny && self.reason.starts_with(UNAVAILABLE)
+    }
 }
+
+/// How the reason of a call begins that nobody could be asked about; the model and clients know it by this word.
+pub const UNAVAILABLE: &str = "approval_unavailable";
 
 /// What happens to a call. The order is from weak to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

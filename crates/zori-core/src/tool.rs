@@ -10,6 +10,7 @@ use crate::cancel::Cancel;
 use crate::ids::CallId;
 use crate::image::Image;
 use crate::permission::PathFacts;
+use crate::question::Preview;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
 pub trait Tool: Send + Sync {
@@ -18,6 +19,12 @@ pub trait Tool: Send + Sync {
 
     /// Returns what a call would do. This is what a permission is given for, so it must be complete.
     fn effects(&self, args: &RawValue) -> Vec<Effect>;
+
+    /// Returns what a person is shown before the call runs. It changes nothing, and asks the disk off the async
+    /// thread. The same state of the world gives the same preview.
+    fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
+        Box::pin(async { Preview::Input(args.get().to_owned()) })
+    }
 
     /// Runs the call. It never fails: an error is an output with `failure` set. Dropping the future cancels:
     /// processes are killed, and blocking work stops at its next check without leaving a half-written file.

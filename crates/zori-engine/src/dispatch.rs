@@ -18,12 +18,16 @@ use zori_core::input::Approval;
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::{Decision, Verdict};
+use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::{
     Effect, LiveOutput, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox,
 };
-use zori_policy::{Call, Policy, decide};
+use zori_policy::always::always;
+use zori_policy::call::Binding;
+use zori_policy::decide::Explanation;
+use zori_policy::{Call, Policy, explain};
 
 use crate::catch::Caught;
 use crate::control::Control;
@@ -33,7 +37,7 @@ use crate::sight;
 /// What running calls needs of the engine.
 pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) toolbox: &'a dyn Toolbox,
-    pub(crate) policy: &'a Policy,
+    pub(crate) policy: &'a mut Policy,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
@@ -65,6 +69,15 @@ struct Job<'c> {
     started: Option<Duration>,
     /// Why it may run.
     decision: Option<Decision>,
+    /// What somebody was shown when they let it run.
+    approved: Option<Approved>,
+}
+
+/// What an approval holds for (DEC-4).
+struct Approved {
+    judged: Call,
+    binding: Binding,
+    preview: Preview,
 }
 
 impl<S: Sink> Dispatch<'_, '_, S> {
@@ -124,16 +137,16 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             Ok(ready) => (Some(ready.tool.kind()), Some(ready), None),
             Err(output) => (None, None, Some(output)),
         };
-        Job { call, kind, ready, output, started: None, decision: None }
+        Job { call, kind, ready, output, started: None, decision: None, approved: None }
     }
 
     /// Decides about each call in order, asking where the policy says so, before any of them starts.
     async fn approve(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
-        for job in jobs {
+        for job in jobs.iter_mut() {
             let Some(ready) = &job.ready else { continue };
             let mut judged = Call::new(&job.call.name, job.kind, &ready.effects, &self.policy.ground);
             judged.gather(|path| self.toolbox.look(path));
-            let decision = decide(self.policy, &judged);
+            let Explanation { decision, steps } = explain(self.policy, &judged);
             let decided = match decision.verdict {
                 Verdict::Allow => Ok(decision),
                 Verdict::Deny => {
@@ -142,28 +155,48 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                     Err(said)
                 }
                 Verdict::Ask => {
-                    let args = ready.args.get();
-                    let shown = judged.binding(args, &self.policy.ground.cwd);
-                    let answer = self.ask(job.call, decision).await?;
-                    // What was shown is what runs (DEC-4): the paths still mean what they meant.
-                    judged.gather(|path| self.toolbox.look(path));
-                    match answer {
-                        Ok(_) if judged.binding(args, &self.policy.ground.cwd) != shown => {
-                            Err(CHANGED.to_owned())
-                        }
-                        answer => answer,
-                    }
+                    let binding = judged.binding(ready.args.get(), &self.policy.ground.cwd);
+                    let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
+                    let question = Arc::new(Question {
+                        tool: job.call.name.clone(),
+                        preview: preview.clone(),
+                        always: always(&judged, &decision),
+                        explanation: Explanation { decision: decision.clone(), steps }.lines(),
+                    });
+                    let answer = self.ask(job.call, decision, question).await?;
+                    job.approved = Some(Approved { judged, binding, preview });
+                    answer
                 }
             };
             match decided {
                 Ok(decision) => job.decision = Some(decision),
-                Err(reason) => {
-                    job.ready = None;
-                    self.settle(job, ToolOutput::failure(ToolCode::PermissionDenied, reason));
-                }
+                Err(reason) => self.deny(job, reason),
+            }
+        }
+        for job in jobs.iter_mut() {
+            if let (Some(ready), Some(approved)) = (&job.ready, job.approved.take())
+                && !self.holds(ready, approved).await?
+            {
+                self.deny(job, CHANGED.to_owned());
             }
         }
         Ok(())
+    }
+
+    /// Returns whether the call still is what somebody approved. The questions about other calls took their time, so
+    /// this is looked at after the last of them.
+    async fn holds(&mut self, ready: &ResolvedCall, approved: Approved) -> Result<bool, CancelCause> {
+        let Approved { mut judged, binding, preview } = approved;
+        judged.gather(|path| self.toolbox.look(path));
+        if judged.binding(ready.args.get(), &self.policy.ground.cwd) != binding {
+            return Ok(false);
+        }
+        Ok(self.control.until(ready.tool.preview(&ready.args)).await? == preview)
+    }
+
+    fn deny(&mut self, job: &mut Job<'_>, reason: String) {
+        job.ready = None;
+        self.settle(job, ToolOutput::failure(ToolCode::PermissionDenied, reason));
     }
 
     /// Asks and waits. Returns the decision to run the call, or why it must not run.
@@ -171,15 +204,25 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         &mut self,
         call: &ToolCall,
         decision: Decision,
+        question: Arc<Question>,
     ) -> Result<Result<Decision, String>, CancelCause> {
-        self.emitter.emit(EventKind::ApprovalRequested { call: call.id.clone(), decision: decision.clone() });
+        self.emitter.emit(EventKind::ApprovalRequested {
+            call: call.id.clone(),
+            decision: decision.clone(),
+            question: question.clone(),
+        });
         self.emitter.idle();
         let answer = self.control.answer(&call.id).await.inspect_err(|_| {
             let denied = Decision { verdict: Verdict::Deny, ..decision.clone() };
             self.resolved(call, denied, DecidedBy::Cancelled);
         })?;
         let (verdict, by, refusal) = match answer {
-            Some(Approval::Allow) => (Verdict::Allow, DecidedBy::User, None),
+            Some(answer @ (Approval::Allow | Approval::Always)) => {
+                if let (Approval::Always, Some(rule)) = (answer, &question.always) {
+                    self.policy.allow_for_session(rule);
+                }
+                (Verdict::Allow, DecidedBy::User, None)
+            }
             Some(Approval::Reject { reason }) => {
                 let said = reason.map_or_else(String::new, |reason| format!(": {reason}"));
                 (Verdict::Deny, DecidedBy::User, Some(format!("The user rejected this call{said}")))
@@ -279,7 +322,7 @@ fn refusal(decision: &Decision) -> String {
     }
 }
 
-const CHANGED: &str = "changed_since_approval: a path of this call leads elsewhere than when it was approved. Nothing \
+const CHANGED: &str = "changed_since_approval: a file of this call is not what it was when the call was approved. Nothing \
      was executed. Look at it again before you ask again.";
 
 impl Job<'_> {

@@ -299,7 +299,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         let (eyes, model) = (engine.eyes.clone(), engine.settings.model.clone());
         let mut dispatch = Dispatch {
             toolbox: &*engine.toolbox,
-            policy: &engine.policy,
+            policy: &mut engine.policy,
             clock: &*engine.clock,
             emitter: &mut engine.emitter,
             control: &mut self.control,

@@ -7,6 +7,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod fanout;
+pub mod question;
 #[cfg(test)]
 mod sample;
 mod text;

@@ -248,6 +248,12 @@ impl Renderer for TextRenderer {
                 Ok(())
             }
             EventKind::ToolRequested(request) => self.tool_requested(request),
+            // Whoever asks draws the question itself; it starts on a line of its own.
+            EventKind::ApprovalRequested { .. } => {
+                self.before_talk()?;
+                self.talk.close();
+                Ok(())
+            }
             EventKind::ToolStarted { call, name, .. } => self.tool_started(call, name),
             EventKind::ToolFinished(done) => self.tool_finished(done),
             EventKind::TodosChanged { todos } => self.todos(todos),
@@ -274,7 +280,6 @@ impl Renderer for TextRenderer {
             | EventKind::Steered { .. }
             | EventKind::ToolInputDelta { .. }
             | EventKind::AssistantFinal { .. }
-            | EventKind::ApprovalRequested { .. }
             | EventKind::ApprovalResolved { .. }
             | EventKind::ToolOutputDelta { .. } => Ok(()),
         }

@@ -48,6 +48,21 @@ pub enum StepOutcome {
     NotReached,
 }
 
+impl Explanation {
+    /// Returns one line per step, for people.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |step: &StepNote| {
+            let said = match &step.outcome {
+                StepOutcome::Passed => "-".to_owned(),
+                StepOutcome::NotReached => "not reached".to_owned(),
+                StepOutcome::Found { verdict, reason } => format!("{}: {reason}", verdict.as_str()),
+            };
+            format!("{:>2}  {:<27} {said}", step.number, step.title)
+        };
+        self.steps.iter().map(line).collect()
+    }
+}
+
 /// Decides about a call and says what each step had to say (RULE-8).
 pub fn explain(policy: &Policy, call: &Call) -> Explanation {
     let subject = Subject::new(policy, call);

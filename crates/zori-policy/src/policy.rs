@@ -1,10 +1,12 @@
 //! What a decision depends on beside the call: a value, gathered before, never looked up while deciding.
 
+use zori_core::permission::{Layer, Verdict};
+
 use crate::blacklist::{self, Pattern};
 use crate::mode::{Choice, Chosen};
 use crate::paths::Ground;
-use crate::rules::Rules;
 use crate::rules::words::WordPattern;
+use crate::rules::{OwnedAnchors, Rules, Written};
 
 /// What is in force.
 #[derive(Clone, Debug)]
@@ -21,6 +23,26 @@ pub struct Policy {
     pub asker: Asker,
     /// The sub-agent whose calls are judged; its questions name it (DEC-5).
     pub agent: Option<String>,
+}
+
+impl Policy {
+    /// Allows for the rest of the session what a person approved: the rule of [`always`](crate::always::always).
+    pub fn allow_for_session(&mut self, rule: &str) {
+        let written = Written {
+            verdict: Verdict::Allow,
+            text: rule.to_owned(),
+            layer: Layer::Session,
+            source: "approved in this session".into(),
+        };
+        // The rule names its paths from the root, so that these say nothing.
+        let anchors = OwnedAnchors {
+            home: self.ground.home.clone(),
+            workspace: self.ground.cwd.clone(),
+            rule_root: self.ground.cwd.clone(),
+        };
+        // A rule that cannot be read is no allow; then the next call asks again.
+        self.rules.add(&written, &anchors, &mut Vec::new());
+    }
 }
 
 /// What holds for shell commands beside rules (MODE-6, BL-3, BL-4).

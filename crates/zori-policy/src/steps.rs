@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use zori_core::permission::{Class, PlaceKind, RuleRef, Verdict};
+use zori_core::permission::{Class, PlaceKind, RuleRef, UNAVAILABLE, Verdict};
 
 use crate::blacklist;
 use crate::call::MAX_COMMAND;
@@ -281,7 +281,7 @@ fn unanswered(subject: &Subject<'_>, so_far: Option<&Finding>) -> Option<Finding
     match subject.policy.asker {
         Asker::Present => None,
         Asker::Absent => sharper(
-            format!("approval_unavailable: {}, and nobody can be asked in this run", asked.reason),
+            format!("{UNAVAILABLE}: {}, and nobody can be asked in this run", asked.reason),
             "Do it another way, or tell the user what would have to be allowed.",
         ),
     }

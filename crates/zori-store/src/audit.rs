@@ -237,7 +237,7 @@ impl Log for AuditLog {
         match &event.kind {
             EventKind::TurnStarted { .. } => self.turn += 1,
             EventKind::ToolRequested(request) => self.requested(request),
-            EventKind::ApprovalRequested { call, decision } => {
+            EventKind::ApprovalRequested { call, decision, .. } => {
                 if let Some(seen) = self.calls.get_mut(call) {
                     seen.asked = true;
                 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
+use zori_core::question::Preview;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
@@ -81,6 +82,12 @@ impl Tool for Bash {
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
         let args: Args = crate::args::typed(args);
         vec![Effect::Exec { command: args.command, cwd: self.env.root.clone() }]
+    }
+
+    fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
+        let Args { command, .. } = crate::args::typed(args);
+        let cwd = self.env.root.clone();
+        Box::pin(async { Preview::Command { command, cwd } })
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {

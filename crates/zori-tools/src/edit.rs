@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::question::{FileDiff, Preview};
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use self::apply::{Miss, Wanted};
@@ -23,7 +24,7 @@ use crate::env::ToolEnv;
 use crate::seen::{Mark, Seen};
 use crate::textfile::{self, Loaded};
 use crate::write::failed;
-use crate::{blocking, paths};
+use crate::{blocking, paths, preview};
 
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
@@ -112,6 +113,13 @@ impl Tool for Edit {
         vec![Effect::Write(paths::resolve(&self.env, &args.path))]
     }
 
+    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
+        let args: Args = crate::args::typed(raw);
+        let path = paths::resolve(&self.env, &args.path);
+        let seen = self.seen.clone();
+        Box::pin(preview::plan(raw, move || previewed(&path, &[args.replacement], &seen)))
+    }
+
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
@@ -129,30 +137,8 @@ pub(crate) fn change_file(
     seen: &Seen,
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
-    let wanted: Vec<Wanted> = numbered(replacements, |replacement| replacement.wanted())?;
-    let Loaded { real, text: before, meta } = textfile::load(path).map_err(|e| e.output())?;
-    let mut notes = Vec::new();
-    if seen.mark(&real).is_some_and(|mark| !mark.holds(before.as_bytes(), &meta)) {
-        notes.push("the file changed on disk since it was last read".to_owned());
-    }
-
-    let mut after: Option<String> = None;
-    let mut count = 0;
-    let mut wanted = wanted.into_iter();
-    numbered(replacements, |Replacement { old, new, .. }| {
-        let text = after.as_ref().unwrap_or(&before);
-        let wanted = wanted.next().expect("one for each replacement");
-        let applied =
-            apply::apply(text, old, new, wanted).map_err(|miss| missed(path, text, old, wanted, &miss))?;
-        count += applied.replacements;
-        if let Some(what) = applied.tolerated {
-            notes.push(format!("`old` was matched without regard to {what}"));
-        }
-        after = Some(applied.text);
-        Ok(())
-    })?;
-    let after = after.unwrap_or_default();
-
+    let Planned { loaded, after, count, notes } = planned(path, replacements, seen)?;
+    let Loaded { real, text: before, meta } = loaded;
     let refuse = |why: &dyn Display| {
         ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
     };
@@ -170,6 +156,53 @@ pub(crate) fn change_file(
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
     output.changes.extend(file_change(path, Some(&before), Some(&after)));
     Ok(output)
+}
+
+/// Shows what the replacements would change.
+pub(crate) fn previewed(
+    path: &Path,
+    replacements: &[Replacement],
+    seen: &Seen,
+) -> Result<Vec<FileDiff>, ToolOutput> {
+    let Planned { loaded, after, .. } = planned(path, replacements, seen)?;
+    Ok(vec![preview::diff(path, Some(&loaded.text), Some(&after))])
+}
+
+/// A file as it is, and as it would be.
+struct Planned {
+    loaded: Loaded,
+    after: String,
+    count: usize,
+    notes: Vec<String>,
+}
+
+/// Works out what a file would hold, without changing it.
+fn planned(path: &Path, replacements: &[Replacement], seen: &Seen) -> Result<Planned, ToolOutput> {
+    let wanted: Vec<Wanted> = numbered(replacements, |replacement| replacement.wanted())?;
+    let loaded = textfile::load(path).map_err(|e| e.output())?;
+    let Loaded { real, text: before, meta } = &loaded;
+    let mut notes = Vec::new();
+    if seen.mark(real).is_some_and(|mark| !mark.holds(before.as_bytes(), meta)) {
+        notes.push("the file changed on disk since it was last read".to_owned());
+    }
+
+    let mut after: Option<String> = None;
+    let mut count = 0;
+    let mut wanted = wanted.into_iter();
+    numbered(replacements, |Replacement { old, new, .. }| {
+        let text = after.as_ref().unwrap_or(before);
+        let wanted = wanted.next().expect("one for each replacement");
+        let applied =
+            apply::apply(text, old, new, wanted).map_err(|miss| missed(path, text, old, wanted, &miss))?;
+        count += applied.replacements;
+        if let Some(what) = applied.tolerated {
+            notes.push(format!("`old` was matched without regard to {what}"));
+        }
+        after = Some(applied.text);
+        Ok(())
+    })?;
+    let after = after.unwrap_or_default();
+    Ok(Planned { loaded, after, count, notes })
 }
 
 impl Replacement {

@@ -22,6 +22,7 @@ pub mod ls;
 pub mod multi_edit;
 pub mod patch;
 pub mod paths;
+mod preview;
 pub mod process;
 pub mod read;
 pub mod seen;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
+use zori_core::question::Preview;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
-use crate::edit::{self, Replacement, change_file};
+use crate::edit::{self, Replacement, change_file, previewed};
 use crate::env::ToolEnv;
 use crate::seen::Seen;
-use crate::{blocking, paths};
+use crate::{blocking, paths, preview};
 
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
@@ -58,15 +59,31 @@ impl Tool for MultiEdit {
         vec![Effect::Write(paths::resolve(&self.env, &args.path))]
     }
 
+    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
+        let args: Args = crate::args::typed(raw);
+        let path = paths::resolve(&self.env, &args.path);
+        let seen = self.seen.clone();
+        Box::pin(preview::plan(raw, move || {
+            check(&args.edits)?;
+            previewed(&path, &args.edits, &seen)
+        }))
+    }
+
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
         let seen = self.seen.clone();
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            if args.edits.is_empty() {
-                return ToolOutput::failure(ToolCode::InvalidInput, "`edits` must hold at least one edit");
-            }
-            change_file(&path, &args.edits, &seen, cancel).unwrap_or_else(|failure| failure)
+            check(&args.edits)
+                .and_then(|()| change_file(&path, &args.edits, &seen, cancel))
+                .unwrap_or_else(|failure| failure)
         }))
+    }
+}
+
+fn check(edits: &[Replacement]) -> Result<(), ToolOutput> {
+    match edits {
+        [] => Err(ToolOutput::failure(ToolCode::InvalidInput, "`edits` must hold at least one edit")),
+        _ => Ok(()),
     }
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::question::{FileDiff, Preview};
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use self::commit::{Before, Entry};
@@ -24,7 +25,7 @@ use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 use crate::seen::{Mark, Seen};
 use crate::textfile::{self, FileError};
-use crate::{atomic, blocking, paths};
+use crate::{atomic, blocking, paths, preview};
 
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
@@ -88,6 +89,12 @@ impl Tool for Patch {
         names.map(|name| Effect::Write(paths::resolve(&self.env, &name))).collect()
     }
 
+    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
+        let args: Args = crate::args::typed(raw);
+        let env = self.env.clone();
+        Box::pin(preview::plan(raw, move || previewed(&env, &args.patch)))
+    }
+
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let (env, seen) = (self.env.clone(), self.seen.clone());
@@ -132,6 +139,23 @@ fn patch(env: &ToolEnv, patch: &str, seen: &Seen, cancel: &Cancel) -> Result<Too
     let mut output = ToolOutput::success(&serde_json::to_string(&data).expect("strings are JSON"));
     output.changes = changes;
     Ok(output)
+}
+
+/// Shows what a patch would change, without changing it.
+fn previewed(env: &ToolEnv, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
+    let files =
+        parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
+    let shown = |entry: &Entry| {
+        let after = entry.after.as_deref();
+        match &entry.before {
+            None => after.map(|after| preview::diff(&entry.path, None, Some(after))),
+            Some(Before { text: Some(before), .. }) => Some(preview::diff(&entry.path, Some(before), after)),
+            Some(Before { text: None, meta, .. }) => {
+                Some(preview::unreadable(&entry.path, meta.len(), after))
+            }
+        }
+    };
+    Ok(plan(env, &files)?.entries.iter().filter_map(shown).collect())
 }
 
 /// What every file is to hold afterwards.

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use zori_core::BoxFuture;
 use zori_core::permission::PathFacts;
+use zori_core::question::Preview;
 use zori_core::tool::{
     BadCall, Effect, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec, Toolbox,
 };
@@ -134,6 +135,10 @@ impl Tool for LaidOut {
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
         self.tool.effects(args)
+    }
+
+    fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
+        self.tool.preview(args)
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {

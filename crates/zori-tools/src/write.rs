@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::question::{FileDiff, Preview};
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::atomic::{self, Staged, WriteFailure};
@@ -16,7 +17,7 @@ use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 use crate::seen::{Mark, Seen};
-use crate::{blocking, paths, textfile};
+use crate::{blocking, paths, preview, textfile};
 
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
@@ -62,6 +63,13 @@ impl Tool for Write {
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
         let args: Args = crate::args::typed(args);
         vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    }
+
+    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
+        let args: Args = crate::args::typed(raw);
+        let path = paths::resolve(&self.env, &args.path);
+        let seen = self.seen.clone();
+        Box::pin(preview::plan(raw, move || planned(&path, &args.content, &seen)))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
@@ -118,6 +126,23 @@ fn write(path: &Path, content: &str, seen: &Seen, cancel: &Cancel) -> Result<Too
     .into_iter()
     .collect();
     Ok(output)
+}
+
+/// Shows what writing would change, without changing it.
+fn planned(path: &Path, content: &str, seen: &Seen) -> Result<Vec<FileDiff>, ToolOutput> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
+    };
+    let target = atomic::follow(path).map_err(|e| refuse(&e))?;
+    let old = Old::look(&target, seen).map_err(|e| refuse(&e))?;
+    if let Some(why) = old.as_ref().and_then(Old::objection) {
+        return Err(refuse(&why));
+    }
+    Ok(vec![match old {
+        None => preview::diff(path, None, Some(content)),
+        Some(Old { text: Some(before), .. }) => preview::diff(path, Some(&before), Some(content)),
+        Some(Old { text: None, meta, .. }) => preview::unreadable(path, meta.len(), Some(content)),
+    }])
 }
 
 /// Turns a failure of the file system into the result; a cancelled call is nobody's error.

@@ -69,6 +69,8 @@ pub struct LowArgs {
     pub ask: Vec<String>,
     /// `--deny`.
     pub deny: Vec<String>,
+    /// `--yes`.
+    pub yes: bool,
     /// `--policy`.
     pub policy: Option<String>,
     /// `--profile`.

@@ -17,6 +17,7 @@ use zori_core::input::Prompt;
 use zori_core::provider::Provider;
 
 use crate::args::LowArgs;
+use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines};
 use crate::chat::slash::Next;
@@ -60,7 +61,11 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandErr
             .hint("give one prompt with `-p TEXT`"));
     }
     let signals = Signals::install(cx.timeout.as_ref())?;
-    let settings = Settings::resolve(cx, args)?;
+    let mut settings = Settings::resolve(cx, args)?;
+    // A question has to be seen and answered: standard error is where it is drawn.
+    if interactive && cx.terminal.stderr && settings.answers == Answers::Nobody {
+        settings.answers = Answers::Person;
+    }
     let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
     let attached = attachment::load_all(&args.images, viewer)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
@@ -142,6 +147,9 @@ impl Chat<'_, '_> {
         self.network.prompt(&prompt);
         let ended = exec_turn(&mut self.session, prompt, &self.signals);
         self.network.turn_over(self.cx.ui);
+        if ended.unasked {
+            self.cx.ui.say(asking::WAYS_OUT);
+        }
         // One that is missing was told at the start.
         if ended.refused && matches!(self.settings.choice.key, Ok(Some(_))) {
             let advice = self.settings.choice.advice(self.cx.profile.name);

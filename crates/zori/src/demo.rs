@@ -14,6 +14,7 @@ use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::asking::Answers;
 use crate::audit::Keeping;
 use crate::clock::SystemIds;
 use crate::command_error::{CommandError, ErrorCode};
@@ -113,6 +114,7 @@ impl Demo {
             tape: Tape::None,
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
+            answers: Answers::Nobody,
             session: None,
             save: false,
             durability: Durability::Process,

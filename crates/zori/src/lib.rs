@@ -5,6 +5,7 @@
 //! [`command_error`].
 
 pub mod args;
+mod asking;
 mod attachment;
 mod audit;
 mod auth;

@@ -23,6 +23,7 @@ use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
 
 use crate::args::LowArgs;
+use crate::asking::Answers;
 use crate::audit::Keeping;
 use crate::auth::browser;
 use crate::base::{self, Base};
@@ -78,6 +79,8 @@ pub struct Settings {
     pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
+    /// Who answers questions about calls.
+    pub answers: Answers,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -176,6 +179,7 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             policy,
+            answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,

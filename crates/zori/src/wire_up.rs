@@ -13,11 +13,13 @@ use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
+use zori_core::render::Renderer;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
+use zori_policy::Policy;
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::catalog::{Api, PROVIDERS, ProviderFacts};
 use zori_providers::gemini::{Gemini, GeminiOptions};
@@ -30,6 +32,7 @@ use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::toolset::ToolSet;
 
+use crate::asking::Asking;
 use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
 use crate::auth::renewing::{self, Renewing};
@@ -211,6 +214,8 @@ pub struct Session {
     pub engine: Engine<Fanout>,
     /// What the loop runs on.
     pub runtime: Runtime,
+    /// What it asks, and who answers.
+    pub asking: Asking,
     tools: Arc<ToolSet>,
 }
 
@@ -241,7 +246,7 @@ impl Session {
         let parts = Parts {
             provider,
             toolbox: tools.clone(),
-            policy: settings.policy.clone(),
+            policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
             pricing: Arc::new(settings.choice.pricing()),
@@ -264,12 +269,16 @@ impl Session {
                 live_output: false,
             },
         };
-        let renderer = renderer(cx.terminal, Redactor::new(settings.choice.secrets.clone()))?;
-        let mut sink = Fanout::new(saved.log, vec![Box::new(renderer)], settings.session_required);
+        let redactor = Redactor::new(settings.choice.secrets.clone());
+        let renderer = renderer(cx.terminal, redactor.clone())?;
+        let (asking, questions) = Asking::new(settings.answers, redactor);
+        // What was said so far stands above the question, so the text goes first.
+        let renderers: Vec<Box<dyn Renderer + Send>> = vec![Box::new(renderer), Box::new(questions)];
+        let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
         }
-        Ok(Self { engine: Engine::start(parts, sink, facts), runtime, tools })
+        Ok(Self { engine: Engine::start(parts, sink, facts), runtime, asking, tools })
     }
 
     /// Ends the session: the last bytes written, the last process gone.

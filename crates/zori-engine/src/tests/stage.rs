@@ -451,8 +451,9 @@ fn show_event(kind: &EventKind) -> String {
         }
         EventKind::AssistantFinal { text } => format!("final {text:?}"),
         EventKind::ToolRequested(r) => format!("requested {} of {}", r.call.id, r.of),
-        EventKind::ApprovalRequested { call, decision } => {
-            format!("asked about {call}: {}", decision.class.as_str())
+        EventKind::ApprovalRequested { call, decision, question } => {
+            let always = question.always.as_deref().map_or_else(String::new, |rule| format!(" or {rule}"));
+            format!("asked about {call}: {}{always}, {:?}", decision.class.as_str(), question.preview)
         }
         EventKind::ApprovalResolved { call, decision, by } => {
             format!("{call} is {:?} by {by:?}: {}", decision.verdict, decision.reason)

@@ -106,7 +106,13 @@ fn a_call_is_decided_before_it_starts_and_then_finished() {
 fn asked_denied_and_impossible_calls_are_there() {
     let ask = |id: &str| {
         let decision = Decision::new(Verdict::Ask, Class::X, "a person must see it");
-        event(EventKind::ApprovalRequested { call: CallId::new(id), decision })
+        let question = zori_core::question::Question {
+            tool: "bash".to_owned(),
+            preview: zori_core::question::Preview::Command("ls".to_owned()),
+            always: None,
+            explanation: Vec::new(),
+        };
+        event(EventKind::ApprovalRequested { call: CallId::new(id), decision, question: question.into() })
     };
     let request = |id: &str| requested(call(id, "bash", "{}"), vec![Effect::Write("/w/a".into())]);
     let denied = || ToolOutput::failure(ToolCode::PermissionDenied, "no");

@@ -248,6 +248,20 @@ pub const GLOBAL: &[Flag] = &[
         })
     },
     Flag {
+        short: Some('y'),
+        aliases: &["auto"],
+        shown: Shown::All,
+        ..flag(
+            "yes",
+            None,
+            "Answer every question about a call with yes; what is denied stays denied",
+            |args, _| {
+                args.yes = true;
+                Ok(())
+            },
+        )
+    },
+    Flag {
         shown: Shown::All,
         ..flag("retries", Some("N"), "How often a failed request is tried again", |args, value| {
             args.retries = Some(number("--retries", value, 20)? as u32);

@@ -8,6 +8,7 @@ use zori_core::outcome::Outcome;
 
 use super::Cx;
 use crate::args::LowArgs;
+use crate::asking;
 use crate::attachment::{self, Viewer};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
@@ -59,12 +60,13 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
     let mut session = Session::start(cx, &settings, &network, provider, saved, Spent::NOTHING)?;
-    let (mut exit, mut refused) = (Exit::Success, false);
+    let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {
         network.prompt(&prompt);
         let ended = turn(&mut session, prompt, &signals);
         exit = if ended.exit == Exit::Success { exit } else { ended.exit };
         refused |= ended.refused;
+        unasked |= ended.unasked;
         let on_track = network.turn_over(cx.ui);
         if !on_track && other_images {
             cx.ui.say("Hint: the recorded prompt has other images: give the same ones with `--image`");
@@ -75,6 +77,9 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     }
     signals.leave();
     let closed = session.finish(cx.ui);
+    if unasked {
+        cx.ui.say(asking::WAYS_OUT);
+    }
     if refused {
         cx.ui.say(&format!("Hint: {}", settings.choice.advice(cx.profile.name)));
     }
@@ -107,19 +112,29 @@ pub struct Ended {
     pub exit: Exit,
     /// Whether it ended because the provider did not take the key.
     pub refused: bool,
+    /// Whether a call was denied because nobody could be asked about it.
+    pub unasked: bool,
 }
 
 /// Runs a turn that signals can cancel.
 pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Ended {
     let (sender, mut inputs) = mpsc::channel(16);
-    let listening = signals.listen(sender);
-    let (summary, _) = session.runtime.block_on(session.engine.turn(prompt, &mut inputs));
+    let listening = signals.listen(sender.clone());
+    let Session { engine, runtime, asking, .. } = session;
+    let (summary, _) = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            over = engine.turn(prompt, &mut inputs) => over,
+            never = asking.answer(&sender) => match never {},
+        }
+    });
     drop(listening);
     let refused = |failure: &ProviderFailure| {
         failure.status == Some(401) || (failure.status.is_none() && failure.kind == FailureKind::Auth)
     };
     Ended {
         exit: Exit::of(&summary.outcome, summary.effects),
+        unasked: asking.take_unasked(),
         refused: matches!(&summary.outcome, Outcome::Failed(failure) if refused(failure)),
     }
 }

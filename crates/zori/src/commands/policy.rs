@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::permission::Decision;
 use zori_core::tool::{Effect, Toolbox};
-use zori_policy::decide::{Explanation, StepOutcome};
+use zori_policy::decide::Explanation;
 use zori_policy::file::{PolicyFile, Wanted};
 use zori_policy::{Asker, Call, Policy, decide, explain as walk};
 use zori_tools::env::ToolEnv;
@@ -298,13 +298,8 @@ fn shown(tool: &str, input: &RawValue, policy: &Policy, explanation: &Explanatio
         let _ = writeln!(out, "Rule:     {} from {} ({})", rule.text, rule.source, rule.layer.as_str());
     }
     out.push('\n');
-    for step in &explanation.steps {
-        let said = match &step.outcome {
-            StepOutcome::Passed => "-".to_owned(),
-            StepOutcome::NotReached => "not reached".to_owned(),
-            StepOutcome::Found { verdict, reason } => format!("{}: {reason}", verdict.as_str()),
-        };
-        let _ = writeln!(out, "{:>2}  {:<27} {said}", step.number, step.title);
+    for line in explanation.lines() {
+        let _ = writeln!(out, "{line}");
     }
     zori_core::text::neutral(&out).into_owned()
 }

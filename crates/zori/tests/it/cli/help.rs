@@ -80,6 +80,7 @@ fn all_of_the_help() {
           --allow <RULES>           Let these calls run, such as `Bash(git diff:*)`
           --ask <RULES>             Ask about these calls in every mode
           --deny <RULES>            Never let these calls run
+      -y, --yes                     Answer every question about a call with yes; what is denied stays denied
           --retries <N>             How often a failed request is tried again
           --retry-delay <MS>        The first wait before that, in milliseconds
           --thinking <LEVEL>        How much the model thinks: off, low, medium, high, max

@@ -1,0 +1,149 @@
+//! A question about a call, drawn for people: exactly what would run, every line behind a bar that it cannot leave
+//! (TERM-2). Whoever asks prints the lines and reads the answer.
+
+use zori_core::permission::Decision;
+use zori_core::question::{FileAction, FileDiff, Preview, Question};
+use zori_core::text::one_line;
+use zori_redact::Redactor;
+
+/// How many lines of a preview are shown unless somebody wants them all.
+const SHOWN: usize = 30;
+
+/// A question, ready to be printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// What is asked about and why.
+    pub head: String,
+    /// What would run. All of it has to be seen before "yes" counts.
+    pub shown: Vec<String>,
+    /// The rest of it.
+    pub hidden: Vec<String>,
+}
+
+/// Draws a question. Secrets are taken out of what is drawn, never out of what runs.
+pub fn draw(question: &Question, decision: &Decision, redactor: &Redactor) -> Drawn {
+    let head = format!("{}: {}", question.tool, decision.reason);
+    let head = one_line(&redactor.redact(&head)).into_owned();
+    let mut shown = preview(&question.preview, redactor);
+    // One hidden line would cost as much as the line that says so.
+    let hidden = if shown.len() > SHOWN + 1 { shown.split_off(SHOWN) } else { Vec::new() };
+    Drawn { head, shown, hidden }
+}
+
+fn preview(preview: &Preview, redactor: &Redactor) -> Vec<String> {
+    match preview {
+        Preview::Input(input) => barred(input, redactor),
+        Preview::Command { command, cwd } => {
+            let cwd = cwd.display().to_string();
+            let mut lines = vec![format!("  in {}", one_line(&redactor.redact(&cwd)))];
+            lines.extend(barred(command, redactor));
+            lines
+        }
+        Preview::Changes(files) if files.is_empty() => vec!["  no file would change".to_owned()],
+        Preview::Changes(files) => files.iter().flat_map(|file| changed(file, redactor)).collect(),
+        Preview::Fails { input, why } => {
+            let mut lines = barred(input, redactor);
+            lines.push(format!("  as things are it would fail: {}", one_line(&redactor.redact(why))));
+            lines
+        }
+    }
+}
+
+fn changed(file: &FileDiff, redactor: &Redactor) -> Vec<String> {
+    let path = file.path.display().to_string();
+    let note = file.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+    let mut lines = vec![format!("  {} {}{note}", file.action.as_str(), one_line(&redactor.redact(&path)))];
+    lines.extend(barred(&file.diff, redactor));
+    let empty = match file.action {
+        FileAction::Create => "  it would be empty",
+        FileAction::Change => "  its content would be the same",
+        FileAction::Delete => "  it is empty",
+    };
+    if file.diff.is_empty() && file.note.is_none() {
+        lines.push(empty.to_owned());
+    }
+    lines
+}
+
+/// Text behind a bar, so that nothing in it can pass for a line of ours. Redacted whole, then cut into lines; all
+/// that could hide or move something is an escape, only tabs stay.
+fn barred(text: &str, redactor: &Redactor) -> Vec<String> {
+    let text = redactor.redact(text);
+    let line = |line: &str| {
+        let parts: Vec<_> = line.split('\t').map(one_line).collect();
+        format!("  | {}", parts.join("\t"))
+    };
+    text.strip_suffix('\n').unwrap_or(&text).split('\n').filter(|_| !text.is_empty()).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::permission::{Class, Verdict};
+
+    use super::*;
+
+    fn drawn(preview: Preview) -> String {
+        let question = Question { tool: "tool".to_owned(), preview, always: None, explanation: Vec::new() };
+        let decision = Decision::new(Verdict::Ask, Class::X, "because");
+        let Drawn { head, shown, hidden } = draw(&question, &decision, &Redactor::default());
+        format!("{head}\n{}\n{} hidden", shown.join("\n"), hidden.len())
+    }
+
+    /// Nothing in a command can pass for the question, hide, or move the cursor.
+    #[test]
+    fn a_command_is_shown_as_it_is() {
+        let command = "ls\r\n\u{1b}[2Atool: because\n\tx\u{202e}y\u{200d}\n".to_owned();
+        let expected = [
+            "tool: because",
+            r"  in /w\ns",
+            r"  | ls\r",
+            r"  | \x1b[2Atool: because",
+            "  | \tx\\u{202e}y\\u{200d}",
+            "0 hidden",
+        ];
+        assert_eq!(drawn(Preview::Command { command, cwd: "/w\ns".into() }), expected.join("\n"));
+    }
+
+    #[test]
+    fn files_and_failures() {
+        let file = |path: &str, action, note: Option<&str>, diff: &str| FileDiff {
+            path: path.into(),
+            action,
+            note: note.map(str::to_owned),
+            diff: diff.to_owned(),
+        };
+        let files = vec![
+            file("/ws/a", FileAction::Change, None, "@@ -1 +1 @@\n-a\n+b\n"),
+            file("/ws/b", FileAction::Delete, Some("no text"), ""),
+            file("/ws/c", FileAction::Create, None, ""),
+        ];
+        let expected = [
+            "tool: because",
+            "  change /ws/a",
+            "  | @@ -1 +1 @@",
+            "  | -a",
+            "  | +b",
+            "  delete /ws/b (no text)",
+            "  create /ws/c",
+            "  it would be empty",
+            "0 hidden",
+        ];
+        assert_eq!(drawn(Preview::Changes(files)), expected.join("\n"));
+        let fails = Preview::Fails { input: r#"{"path":"x"}"#.to_owned(), why: "no x".to_owned() };
+        assert_eq!(
+            drawn(fails),
+            "tool: because\n  | {\"path\":\"x\"}\n  as things are it would fail: no x\n0 hidden"
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_drawn_and_long_texts_are_counted() {
+        let key = format!("echo sk-ant-{}", "a".repeat(40));
+        let shown = drawn(Preview::Command { command: key, cwd: "/".into() });
+        assert_eq!(shown, "tool: because\n  in /\n  | echo [REDACTED]\n0 hidden");
+        let long = drawn(Preview::Input("x\n".repeat(100)));
+        assert!(long.ends_with("  | x\n70 hidden"), "{long}");
+        let just = drawn(Preview::Input("x\n".repeat(31)));
+        assert!(just.ends_with("\n0 hidden"), "{just}");
+    }
+}

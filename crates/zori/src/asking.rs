@@ -1,0 +1,232 @@
+//! Questions about calls, and who answers them: a person at the terminal, `-y`, or nobody (DEC-2 to DEC-4, TERM-2).
+//!
+//! The engine asks by an event; [`Questions`] takes it off the stream and [`Asking::answer`] answers with an input,
+//! beside the turn and on the same thread. What a question looks like is `zori_frontends::question`; how a line is
+//! read while a turn runs is `asking/reply.rs`.
+
+mod reply;
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use zori_core::event::{Event, EventKind};
+use zori_core::ids::CallId;
+use zori_core::input::{Approval, Input};
+use zori_core::outcome::CancelCause;
+use zori_core::permission::Decision;
+use zori_core::question::Question;
+use zori_core::render::Renderer;
+use zori_core::text::one_line;
+use zori_frontends::question::{Drawn, draw};
+use zori_policy::Asker;
+use zori_redact::Redactor;
+
+use crate::ui::Ui;
+
+/// What is said when calls were denied because nobody could be asked.
+pub const WAYS_OUT: &str = "Hint: nobody could be asked; `--allow RULE` lets such calls run, `-y` answers yes, \
+     `--permission-mode MODE` asks less, and the chat asks you";
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// Nobody; what would be asked is denied.
+    Nobody,
+    /// `-y` has answered every question already.
+    Yes,
+    /// Somebody at the terminal.
+    Person,
+}
+
+impl Answers {
+    /// Returns what a decision has to know about it.
+    pub fn asker(self) -> Asker {
+        match self {
+            Self::Nobody => Asker::Absent,
+            Self::Yes | Self::Person => Asker::Present,
+        }
+    }
+}
+
+/// What a turn wants to know from somebody.
+enum Asked {
+    Question {
+        call: CallId,
+        decision: Decision,
+        question: Arc<Question>,
+    },
+    /// A call was denied because there is nobody.
+    InVain,
+}
+
+/// Takes the questions off the stream of events.
+pub struct Questions(mpsc::UnboundedSender<Asked>);
+
+impl Renderer for Questions {
+    fn on_event(&mut self, event: &Event) -> io::Result<()> {
+        let asked = match &event.kind {
+            EventKind::ApprovalRequested { call, decision, question } => {
+                Asked::Question { call: call.clone(), decision: decision.clone(), question: question.clone() }
+            }
+            EventKind::ApprovalResolved { decision, .. } if decision.is_unasked() => Asked::InVain,
+            _ => return Ok(()),
+        };
+        // When nobody listens any more, the session is over.
+        let _ = self.0.send(asked);
+        Ok(())
+    }
+}
+
+/// Answers the questions of a session.
+pub struct Asking {
+    answers: Answers,
+    asked: mpsc::UnboundedReceiver<Asked>,
+    redactor: Redactor,
+    unasked: bool,
+}
+
+impl Asking {
+    /// Returns who answers, and what hears the questions.
+    pub fn new(answers: Answers, redactor: Redactor) -> (Self, Questions) {
+        let (sender, asked) = mpsc::unbounded_channel();
+        (Self { answers, asked, redactor, unasked: false }, Questions(sender))
+    }
+
+    /// Answers one question after another, until it is dropped with the turn.
+    pub async fn answer(&mut self, inputs: &mpsc::Sender<Input>) -> Infallible {
+        loop {
+            let input = match self.asked.recv().await {
+                Some(Asked::Question { call, decision, question }) => match self.answers {
+                    Answers::Yes => Input::Approve { call, answer: Approval::Allow },
+                    Answers::Person => match self.ask(&decision, &question).await {
+                        Some(answer) => Input::Approve { call, answer },
+                        None => Input::Cancel(CancelCause::User),
+                    },
+                    Answers::Nobody => Input::Approve { call, answer: Approval::Reject { reason: None } },
+                },
+                Some(Asked::InVain) => {
+                    self.unasked = true;
+                    continue;
+                }
+                None => std::future::pending().await,
+            };
+            // The turn holds the other end for as long as this is polled.
+            let _ = inputs.send(input).await;
+        }
+    }
+
+    /// Returns whether a call was denied since the last time because there was nobody to ask.
+    pub fn take_unasked(&mut self) -> bool {
+        while let Ok(asked) = self.asked.try_recv() {
+            self.unasked |= matches!(asked, Asked::InVain);
+        }
+        std::mem::take(&mut self.unasked)
+    }
+
+    /// Asks the person at the terminal. `None` means that they want the turn to end.
+    async fn ask(&self, decision: &Decision, question: &Question) -> Option<Approval> {
+        let mut ui = Ui::standard();
+        let Drawn { head, shown, mut hidden } = draw(question, decision, &self.redactor);
+        ui.say(&format!("? {head}"));
+        shown.iter().for_each(|line| ui.say(line));
+        // What was typed before the question could be read is no answer to it.
+        reply::discard();
+        loop {
+            if !hidden.is_empty() {
+                ui.say(&format!("  ... {} more lines, which `v` shows; `y` counts only then", hidden.len()));
+            }
+            choices(question, hidden.len()).iter().for_each(|line| ui.say(line));
+            ui.raw("Run it? [y/N] ");
+            match understand(&reply::next().await?, question, hidden.len()) {
+                Said::Answer(answer) => return Some(answer),
+                Said::Explain => question.explanation.iter().for_each(|line| ui.say(line)),
+                Said::View => hidden.drain(..).for_each(|line| ui.say(&line)),
+                Said::Unclear(why) => ui.say(&why),
+            }
+        }
+    }
+}
+
+/// What a line means.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    Answer(Approval),
+    Explain,
+    View,
+    Unclear(String),
+}
+
+/// The answers that are possible; the rule of "always" has a line of its own, because it has to be read.
+fn choices(question: &Question, hidden: usize) -> Vec<String> {
+    let always =
+        question.always.as_ref().map(|rule| format!("  a: always in this session: {}", one_line(rule)));
+    let view = if hidden > 0 { "; v: view the rest" } else { "" };
+    let others = format!("  y: yes, once; n: no, or `n WHY` to tell the model; e: explain{view}");
+    always.into_iter().chain([others]).collect()
+}
+
+fn understand(line: &str, question: &Question, hidden: usize) -> Said {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let unclear = |why: &str| Said::Unclear(why.to_owned());
+    match (word.to_lowercase().as_str(), rest.trim()) {
+        ("", _) | ("n" | "no" | "r" | "reject", "") => Said::Answer(Approval::Reject { reason: None }),
+        ("n" | "no" | "r" | "reject", reason) => {
+            Said::Answer(Approval::Reject { reason: Some(reason.to_owned()) })
+        }
+        ("y" | "yes" | "approve" | "a" | "always", "") if hidden > 0 => {
+            Said::Unclear(format!("{hidden} lines have not been shown; `v` shows them"))
+        }
+        ("y" | "yes" | "approve", "") => Said::Answer(Approval::Allow),
+        ("a" | "always", "") if question.always.is_some() => Said::Answer(Approval::Always),
+        ("a" | "always", "") => unclear("\"always\" is not possible for this call"),
+        ("e" | "explain", "") => Said::Explain,
+        ("v" | "view", "") if hidden > 0 => Said::View,
+        ("v" | "view", "") => unclear("everything has been shown"),
+        _ => unclear("that is none of the answers; Enter alone means no"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::question::Preview;
+
+    use super::*;
+
+    fn question(always: Option<&str>) -> Question {
+        let preview = Preview::Input("{}".to_owned());
+        let always = always.map(str::to_owned);
+        Question { tool: "t".to_owned(), preview, always, explanation: Vec::new() }
+    }
+
+    /// Only a plain yes is one, and only to what was shown.
+    #[test]
+    fn what_answers_mean() {
+        let reject =
+            |reason: Option<&str>| Said::Answer(Approval::Reject { reason: reason.map(str::to_owned) });
+        let with = question(Some("Bash(ls)"));
+        for (line, said) in [
+            ("\n", reject(None)),
+            (" n \n", reject(None)),
+            ("No\n", reject(None)),
+            ("n not  here\n", reject(Some("not  here"))),
+            ("y\n", Said::Answer(Approval::Allow)),
+            ("YES\n", Said::Answer(Approval::Allow)),
+            ("a\n", Said::Answer(Approval::Always)),
+            ("e\n", Said::Explain),
+        ] {
+            assert_eq!(understand(line, &with, 0), said, "{line}");
+        }
+        for line in ["yy", "y please", "ja", "a lot", "v", "1"] {
+            assert!(matches!(understand(line, &with, 0), Said::Unclear(_)), "{line}");
+        }
+        for line in ["y", "a"] {
+            let said = Said::Unclear("7 lines have not been shown; `v` shows them".to_owned());
+            assert_eq!(understand(line, &with, 7), said, "{line}");
+        }
+        assert_eq!(understand("v", &with, 7), Said::View);
+        assert!(matches!(understand("a", &question(None), 0), Said::Unclear(_)), "it was not offered");
+    }
+}

@@ -1,0 +1,168 @@
+//! Questions about calls: at the terminal, with `-y`, and where nobody can be asked.
+
+use serde_json::json;
+use zori_testkit::env::TestEnv;
+use zori_testkit::pty::{Pty, Size};
+use zori_testkit::{anthropic, wait};
+
+use crate::chat::screen::{over, type_line};
+use crate::world::with_model;
+
+/// A chat in the mode that asks.
+fn chat(world: &TestEnv) -> Pty {
+    world.pty(&["--no-save", "--permission-mode", "default"], Size { rows: 50, cols: 160 })
+}
+
+/// Waits for the n-th time the program wants an answer, from 1, and gives it.
+#[track_caller]
+fn reply(pty: &mut Pty, nth: usize, answer: &str) {
+    let found =
+        wait::poll(wait::BOUND, || (pty.drawn().matches("Run it? [y/N] ").count() >= nth).then_some(()));
+    assert!(found.is_some(), "question {nth} did not come; drawn so far:\n{}", pty.drawn());
+    pty.send(answer);
+}
+
+/// The whole dialog: a command is rejected with a reason, a change is looked at and approved.
+#[test]
+fn no_and_yes() {
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "touch made"})),
+        anthropic::tool_use("t2", "write", json!({"path": "a.txt", "content": "new\n"})),
+        anthropic::text("Done."),
+    ]);
+    world.write("a.txt", "old\n");
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "go");
+    reply(&mut pty, 1, "what?\r");
+    reply(&mut pty, 2, "n use write\r");
+    reply(&mut pty, 3, "y\r");
+    type_line(&mut pty, 2, ":q");
+    insta::assert_snapshot!(over(pty), @r#"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> go
+    Tool requested: bash command="touch made"
+    ? bash: mode default asks about XF: A plain file operation by the shell, inside the workspace
+      in $WORK
+      | touch made
+      a: always in this session: Bash(touch made)
+      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
+    Run it? [y/N] what?
+    that is none of the answers; Enter alone means no
+      a: always in this session: Bash(touch made)
+      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
+    Run it? [y/N] n use write
+    Tool denied: bash: The user rejected this call: use write
+    ? write: mode default asks about W: Creates or edits inside a workspace root
+      change $WORK/a.txt
+      | @@ -1 +1 @@
+      | -old
+      | +new
+      a: always in this session: Write(/$WORK/a.txt)
+      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
+    Run it? [y/N] y
+    ⚙ Running write... Done. (X.XXs)
+    Done.
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    "#);
+    insta::assert_snapshot!(model.request(1).conversation(), @r#"
+    user: go
+    assistant: tool_use t1 bash {"command":"touch made"}
+    user: tool_result (error) t1 {"ok":false,"error":{"code":"permission_denied","message":"The user rejected this call: use write"}}
+    "#);
+    assert!(!world.work().join("made").exists());
+    assert_eq!(std::fs::read_to_string(world.work().join("a.txt")).unwrap(), "new\n");
+}
+
+/// DEC-2: the same call is not asked about again in this session; Enter alone means no.
+#[test]
+fn always_for_the_same_call() {
+    let call = |id: &str, command: &str| anthropic::tool_use(id, "bash", json!({ "command": command }));
+    let (world, _model) = with_model([
+        call("t1", "touch a"),
+        call("t2", "touch a"),
+        call("t3", "touch b"),
+        anthropic::text("Done."),
+    ]);
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "go");
+    reply(&mut pty, 1, "a\r");
+    reply(&mut pty, 2, "\r");
+    type_line(&mut pty, 2, ":q");
+    let screen = over(pty);
+    assert_eq!(screen.matches("Run it?").count(), 2, "{screen}");
+    assert!(screen.contains("a: always in this session: Bash(touch a)\n"), "{screen}");
+    assert!(world.work().join("a").exists() && !world.work().join("b").exists());
+}
+
+/// TERM-2: yes counts only once everything has been shown.
+#[test]
+fn hidden_lines_come_first() {
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "long", "content": "x\n".repeat(99)})),
+        anthropic::text("Done."),
+    ]);
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "go");
+    reply(&mut pty, 1, "y\r");
+    pty.wait_for("71 lines have not been shown; `v` shows them");
+    assert!(!world.work().join("long").exists());
+    reply(&mut pty, 2, "v\r");
+    reply(&mut pty, 3, "y\r");
+    type_line(&mut pty, 2, ":q");
+    let screen = over(pty);
+    assert_eq!(screen.matches("  | +x\n").count(), 99, "{screen}");
+    assert!(world.work().join("long").exists());
+}
+
+/// Ctrl-C and Ctrl-D end the turn; the chat goes on and the next line is the chat's.
+#[test]
+fn an_interrupt_is_no() {
+    let call = |id| anthropic::tool_use(id, "bash", json!({"command": "touch made"}));
+    let (world, model) = with_model([call("t1"), call("t2"), anthropic::text("Hi.")]);
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "one");
+    reply(&mut pty, 1, "\x03");
+    type_line(&mut pty, 2, "two");
+    reply(&mut pty, 2, "\x04");
+    type_line(&mut pty, 3, "three");
+    type_line(&mut pty, 4, ":q");
+    let screen = over(pty);
+    assert_eq!(screen.matches("^C Interrupted.").count(), 2, "{screen}");
+    assert!(screen.ends_with("you> three\nHi.\nyou> :q\nGoodbye!\n[exit status: 0]"), "{screen}");
+    assert_eq!(model.count(), 3);
+    assert!(!world.work().join("made").exists());
+}
+
+/// Without anybody to ask the call is denied, and the ways out are named once.
+#[test]
+fn exec_asks_nobody() {
+    let call = |id| anthropic::tool_use(id, "bash", json!({"command": "touch made"}));
+    let (world, _model) = with_model([call("t1"), call("t2"), anthropic::text("no")]);
+    let output = world.run(&["exec", "--permission-mode", "default", "-p", "go"]);
+    insta::assert_snapshot!(output, @r#"
+    no
+    ------- stderr -------
+    Tool requested: bash command="touch made"
+    Tool denied: bash: approval_unavailable: mode default asks about XF: A plain file operation by the shell, inside the workspace, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed.
+    Tool requested: bash command="touch made"
+    Tool denied: bash: approval_unavailable: mode default asks about XF: A plain file operation by the shell, inside the workspace, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed.
+    Hint: nobody could be asked; `--allow RULE` lets such calls run, `-y` answers yes, `--permission-mode MODE` asks less, and the chat asks you
+    [exit status: 0]
+    "#);
+    assert!(!world.work().join("made").exists());
+}
+
+/// `-y` answers questions and lifts no deny (MODE-7).
+#[test]
+fn yes_answers_and_lifts_no_deny() {
+    let call = |id, command: &str| anthropic::tool_use(id, "bash", json!({ "command": command }));
+    let (world, _model) =
+        with_model([call("t1", "touch made"), call("t2", "touch denied"), anthropic::text("ok")]);
+    let args = ["exec", "-y", "--permission-mode", "default", "--deny", "Bash(touch denied)", "-p", "go"];
+    let output = world.run(&args);
+    assert_eq!((output.code(), output.stdout().as_str()), (Some(0), "ok\n"));
+    assert!(world.work().join("made").exists() && !world.work().join("denied").exists());
+}
