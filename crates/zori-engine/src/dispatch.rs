@@ -322,8 +322,8 @@ fn refusal(decision: &Decision) -> String {
     }
 }
 
-const CHANGED: &str = "changed_since_approval: a file of this call is not what it was when the call was approved. Nothing \
-     was executed. Look at it again before you ask again.";
+const CHANGED: &str = "changed_since_approval: a file of this call is not what it was when it was approved; \
+     nothing was executed";
 
 impl Job<'_> {
     fn is_denied(&self) -> bool {

@@ -134,24 +134,3 @@ fn a_path_that_leads_elsewhere_after_the_approval_is_denied() {
         assert!(!events.contains("started"));
     });
 }
-
-/// "Always" adds exactly the rule that was offered (DEC-2): the same call runs unasked, in this reply and later,
-/// and another one asks.
-#[test]
-fn always_holds_for_the_same_call_and_no_other() {
-    play(async {
-        let (a, b) = (WRITES[0], WRITES[1]);
-        let setup = Setup { default_mode: Some(Asker::Present), ..Setup::default() };
-        let mut stage = Stage::with(setup, vec![calls(&[a, a]), calls(&[a]), calls(&[b]), says("ok")]);
-        stage.say.send(answer("c0", Approval::Always)).await.unwrap();
-        // The ids begin anew with each scripted reply: this is for the call that writes b.
-        stage.say.send(answer("c0", Approval::Reject { reason: None })).await.unwrap();
-        stage.turn("go").await;
-        let events = stage.events();
-        let asked: Vec<_> = events.iter().filter(|event| event.starts_with("asked")).collect();
-        assert_eq!(asked.len(), 2, "{asked:?}");
-        assert!(asked[0].contains("/ws/a") && asked[1].contains("/ws/b"), "{asked:?}");
-        assert_eq!(events.iter().filter(|event| event.starts_with("started")).count(), 3);
-        assert!(events.iter().any(|event| event.contains("The user rejected this call\"")), "{events:?}");
-    });
-}
