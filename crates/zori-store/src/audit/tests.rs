@@ -108,7 +108,7 @@ fn asked_denied_and_impossible_calls_are_there() {
         let decision = Decision::new(Verdict::Ask, Class::X, "a person must see it");
         let question = zori_core::question::Question {
             tool: "bash".to_owned(),
-            preview: zori_core::question::Preview::Command("ls".to_owned()),
+            preview: zori_core::question::Preview::Input("{}".to_owned()),
             always: None,
             explanation: Vec::new(),
         };
