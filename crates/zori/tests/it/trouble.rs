@@ -274,22 +274,27 @@ fn a_base_that_cannot_be_written_to() {
     Hi.
     ------- stderr -------
     Warning: Failed to save session: $BASE/sessions/$SESSION.lock: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 0]
     ");
     insta::assert_snapshot!(finish(&world, unprivileged(&world, &["exec", "--session", "s", "-p", "hi"])), @"
     Again.
     ------- stderr -------
     Warning: Failed to save session: $BASE/sessions/s.lock: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 0]
     ");
     assert_eq!(model.request(1).conversation(), "user: before\nuser: hi\n");
     insta::assert_snapshot!(finish(&world, unprivileged(&world, &["exec", "--no-save", "-p", "hi"])), @"
     Last.
+    ------- stderr -------
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 0]
     ");
     insta::assert_snapshot!(finish(&world, unprivileged(&world, &["config", "init"])), @"
     ------- stderr -------
     Error: cannot write the config file $BASE/config.toml: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 4]
     ");
 }
@@ -303,12 +308,14 @@ fn a_base_that_cannot_be_written_to_when_the_session_is_required() {
     insta::assert_snapshot!(finish(&world, unprivileged(&world, &["exec", "-p", "hi"])), @"
     ------- stderr -------
     Warning: Failed to save session: $BASE/sessions/$SESSION.lock: Permission denied (os error 13); stopping, since `session_required` is set
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 1]
     ");
     insta::assert_snapshot!(finish(&world, unprivileged(&world, &["exec", "--session", "s", "-p", "hi"])), @"
     ------- stderr -------
     Error: Failed to save session: $BASE/sessions/s.lock: Permission denied (os error 13)
     Hint: `session_required` is set in the config file
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 1]
     ");
     assert_eq!(model.count(), 0);
@@ -330,6 +337,7 @@ fn a_session_that_may_not_be_read() {
     ------- stderr -------
     Warning: Failed to save session: $BASE/sessions/s.lock: Permission denied (os error 13)
     Error: cannot read session `s`: $BASE/sessions/s.jsonl: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 4]
     ");
     assert_eq!(model.count(), 0);
@@ -344,6 +352,7 @@ fn a_config_that_may_not_be_read() {
     insta::assert_snapshot!(finish(&world, unprivileged(&world, &["exec", "-p", "x"])), @"
     ------- stderr -------
     Error: cannot read the config file $BASE/config.toml: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 2]
     ");
     assert_eq!(model.count(), 0);
