@@ -39,6 +39,7 @@ const RULES: &[Rule] = &[
         name: "zori-providers",
         ours: &["zori-core"],
         others: &[
+            "base64",
             "bytes",
             "futures-core",
             "reqwest",
