@@ -4,7 +4,8 @@
 //! [`anthropic`] writes its replies tersely; [`faults`] lists how an answer can go wrong on its way, and a
 //! [`proxy::Proxy`] stands in between. A [`output::CommandOutput`] prints everything a user would see, with
 //! what differs from run to run rewritten, so that a test compares one literal. [`pty::Pty`] is for what needs a
-//! terminal, [`authorization::AuthorizationServer`] and [`browser`] for logins. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
+//! terminal, [`authorization::AuthorizationServer`] and [`browser`] for logins; [`random`] and [`shell`] make cases
+//! from seeds. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
 //! test with the output so far.
 //!
 //! Unlike the product's libraries this crate reads the clock and `PATH`: it stands in for the outside.
@@ -20,10 +21,12 @@ pub mod history;
 pub mod output;
 pub mod proxy;
 pub mod pty;
+pub mod random;
 pub mod reply;
 pub mod rewrite;
 pub mod running;
 pub mod server;
+pub mod shell;
 pub mod wait;
 
 mod capture;

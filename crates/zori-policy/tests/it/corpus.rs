@@ -3,25 +3,14 @@
 use std::fmt::Write as _;
 
 use zori_core::permission::{Class, Verdict};
-use zori_core::tool::{Effect, ToolKind};
-use zori_policy::file::{PolicyFile, Wanted};
-use zori_policy::{Asker, Call, Choice, Mode, Policy, decide, table};
+use zori_policy::file::Wanted;
+use zori_policy::{Asker, Choice, Mode, Policy, decide, table};
 
-const PROFILES: &str = include_str!("../../../fixtures/shell/profiles.json");
-const ROWS: &str = include_str!("../../../fixtures/shell/bypass.tsv");
-const EVERYDAY: &str = include_str!("../../../fixtures/shell/everyday.tsv");
-const VARIANTS: &str = include_str!("../../../fixtures/shell/variants.tsv");
+use crate::profile::{policy, shell};
 
-fn policy(profile: &str) -> Policy {
-    let file = PolicyFile::parse(PROFILES, "profiles.json").expect("the profiles can be read");
-    // It remarks on `Bash(awk:*)`, which lets anything run (RULE-5).
-    file.policy(profile, "profiles.json").expect("the profile is there").0
-}
-
-fn shell(policy: &Policy, command: &str) -> Call {
-    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.ground.cwd.clone() };
-    Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.ground)
-}
+const ROWS: &str = include_str!("../../../../fixtures/shell/bypass.tsv");
+const EVERYDAY: &str = include_str!("../../../../fixtures/shell/everyday.tsv");
+const VARIANTS: &str = include_str!("../../../../fixtures/shell/variants.tsv");
 
 /// Returns how many rows there are, and what is wrong with them. The last four columns are the same in every file.
 fn judged(rows: &str) -> (usize, String) {

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use zori_shell::{Analysis, CommandEffect, analyse};
+use zori_testkit::random::{Random, cases};
+use zori_testkit::shell::{RECORDERS, text};
 
-use crate::generate::{RECORDERS, Random, cases, text};
 use crate::show::scene;
 
 const SHELLS: &[&str] = &["/bin/sh", "/bin/dash", "/bin/bash"];
@@ -58,7 +59,7 @@ fn what_real_shells_run_is_in_the_analysis() {
     let mut random = Random::new(15);
     let scene = scene();
     let (mut made, mut known, mut runs, mut ran) = (0, 0, 0, 0);
-    let count = cases(300);
+    let count = cases(300, 20_000);
     while known < count {
         let text = text(&mut random);
         let analysis = analyse(&text, &scene);
@@ -83,4 +84,5 @@ fn what_real_shells_run_is_in_the_analysis() {
     }
     // Texts that run nothing would test nothing.
     assert!(ran > count, "{count} texts ran {ran} programs");
+    println!("{count} cases");
 }

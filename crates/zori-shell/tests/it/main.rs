@@ -1,7 +1,6 @@
 //! What the analysis promises, statement by statement of `security.md` chapter 3.
 
 mod differential;
-mod generate;
 mod limits;
 mod properties;
 mod show;
