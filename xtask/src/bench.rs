@@ -9,6 +9,7 @@ mod count;
 mod decode;
 mod figure;
 mod long_answer;
+mod permissions;
 mod programs;
 mod replies;
 mod run;
@@ -40,6 +41,7 @@ const AREAS: &[Area] = &[
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },
+    Area { name: "permissions", measure: permissions::permissions },
     Area { name: "size", measure: area::size },
 ];
 

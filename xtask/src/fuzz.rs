@@ -26,7 +26,12 @@ struct Target {
     seeds: fn(&Workspace) -> Vec<Vec<u8>>,
 }
 
-const TARGETS: &[Target] = &[Target { name: "decoders", seeds: streams }];
+const TARGETS: &[Target] =
+    &[Target { name: "decoders", seeds: streams }, Target { name: "shell", seeds: commands }];
+
+/// The lists of commands that are kept; the last but two columns hold the command as a JSON string.
+const COMMANDS: &[&str] =
+    &["fixtures/shell/bypass.tsv", "fixtures/shell/everyday.tsv", "fixtures/shell/variants.tsv"];
 
 /// Folders of fixtures, and which API of `fuzz/fuzz_targets/decoders.rs` they belong to.
 const STREAMS: &[(&str, u8)] = &[
@@ -147,6 +152,24 @@ fn streams(workspace: &Workspace) -> Vec<Vec<u8>> {
             seeds.push([&[choice, 128], file.text.as_bytes()].concat());
         }
     }
+    seeds
+}
+
+/// Every command of the kept lists and every rule of the profiles, with the byte before it that chooses a profile;
+/// and the profiles themselves.
+fn commands(workspace: &Workspace) -> Vec<Vec<u8>> {
+    let mut texts = Vec::new();
+    for path in COMMANDS {
+        let rows = workspace.text(path).unwrap_or_default();
+        let commands =
+            rows.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit('\t').nth(2));
+        texts.extend(commands.filter_map(|command| serde_json::from_str::<String>(command).ok()));
+    }
+    let profiles = workspace.text("fixtures/shell/profiles.json").unwrap_or_default();
+    texts.extend(profiles.split('"').filter(|text| text.contains('(')).map(str::to_owned));
+    let mut seeds: Vec<_> =
+        texts.iter().enumerate().map(|(n, text)| [&[n as u8 % 3], text.as_bytes()].concat()).collect();
+    seeds.push(profiles.trim().as_bytes().to_vec());
     seeds
 }
 

@@ -132,12 +132,16 @@ const RULES: &[Rule] = &[
         others: &["rustix", "serde_json", "sha2", "tempfile"],
     },
     // Built by cargo-fuzz alone, in a workspace of its own; libFuzzer is what it is for.
-    Rule { name: "zori-fuzz", ours: &["zori-core", "zori-providers"], others: &["libfuzzer-sys", "tokio"] },
+    Rule {
+        name: "zori-fuzz",
+        ours: &["zori-core", "zori-policy", "zori-providers"],
+        others: &["libfuzzer-sys", "tokio"],
+    },
     // The chores compare our search with the libraries beneath it, hence their crates, and play a server's answer
     // without a network, hence `bytes` and `futures-core`; `anyhow` is theirs alone.
     Rule {
         name: "xtask",
-        ours: &["zori", "zori-core", "zori-providers", "zori-testkit", "zori-tools"],
+        ours: &["zori", "zori-core", "zori-policy", "zori-providers", "zori-testkit", "zori-tools"],
         others: &[
             "anyhow",
             "bytes",

@@ -31,7 +31,7 @@ fn write(path: &str) -> Effect {
     Effect::Write(path.into())
 }
 
-/// A call of each class that needs no shell. Those of the shell are in `tests/corpus.rs`.
+/// A call of each class that needs no shell. Those of the shell are in `tests/it/corpus.rs`.
 fn example(class: Class) -> Option<(ToolKind, Effect)> {
     Some(match class {
         Class::I => (ToolKind::Todo, Effect::Internal),
