@@ -119,7 +119,7 @@ impl Word {
 }
 
 /// A file that is read or written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// Which one.
     pub path: TargetPath,
@@ -128,7 +128,7 @@ pub struct Target {
 }
 
 /// Which file, as far as the text says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TargetPath {
     /// This one: absolute, normalised by its text.
     Known(PathBuf),

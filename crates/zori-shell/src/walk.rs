@@ -39,7 +39,7 @@ pub struct Walk<'a> {
     pub analysis: Analysis,
     /// Whether part of the text was not looked at, so that its words have to be.
     pub cut: bool,
-    /// How many bytes of text may still be read: a text in a text is read again at every level.
+    /// How many bytes may still be read: a text in a text, or a command behind a wrapper, is read again at every level.
     budget: usize,
 }
 
@@ -57,17 +57,23 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self, text: &str, state: &mut State, origin: &Origin) -> Result<(), SyntaxError> {
-        if text.len() > self.budget {
+        if !self.afford(text.len()) {
             self.unresolved("texts that run texts too often", text);
             self.cut = true;
             return Ok(());
         }
-        self.budget -= text.len();
         let lexed = lex::lex(text, self.dialect)?;
         for why in lexed.doubts {
             self.unresolved(why, text);
         }
         self.script(&lexed.script, state, origin)
+    }
+
+    /// Takes so many bytes from the budget; false when there are not so many left.
+    fn afford(&mut self, bytes: usize) -> bool {
+        let left = self.budget.checked_sub(bytes);
+        self.budget = left.unwrap_or(self.budget);
+        left.is_some()
     }
 
     fn unresolved(&mut self, why: &'static str, text: &str) {

@@ -303,10 +303,12 @@ pub fn hostile(limit: usize) -> Vec<(String, String)> {
     }
     for word in [
         "a;", "a b ", "nohup ", "env A=1 ", "$a", "\"$a\"", "a=b ", ">a ", "`a` ", "$(a) ", "{a,b}",
-        "{1..9}", "cd a;", "a|",
+        "{1..9}", "cd a;", "a|", "<a ",
     ] {
         texts.push((format!("{word:?} to the limit"), word.repeat(limit / word.len())));
     }
+    let files: String = (0..limit / 7).map(|n| format!(">{n:x} ")).collect();
+    texts.push(("one file after the other".to_owned(), files[..limit.min(files.len())].to_owned()));
     texts.push(("far over the limit".to_owned(), "rm -rf x; ".repeat(1 << 19)));
     texts
 }

@@ -51,7 +51,16 @@ pub enum BadPattern {
     /// It starts at a home that is not known.
     #[error("the home directory is not known")]
     NoHome,
+    /// It has more parts than are looked at.
+    #[error("there are more than {MAX_BEHIND} names behind a `**`")]
+    TooLong,
 }
+
+/// A set of places in a pattern.
+type Reach = u128;
+
+/// So many parts may follow the first `**`: their places, and the end, are bits of a [`Reach`].
+const MAX_BEHIND: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -134,6 +143,10 @@ impl PathPattern {
                 name => parts.push(Part::Name(tokens(name)?)),
             }
         }
+        let behind = parts.iter().skip_while(|part| **part != Part::Any).count();
+        if behind > MAX_BEHIND {
+            return Err(BadPattern::TooLong);
+        }
         Ok(Self::of(parts))
     }
 
@@ -168,30 +181,39 @@ impl PathPattern {
             Compare::Exact => &self.parts,
             Compare::Folded => &self.folded,
         };
-        let end = parts.len();
-        let (mut at, mut next) = (vec![false; end + 1], vec![false; end + 1]);
-        at[0] = true;
-        skip_any(parts, &mut at);
-        for name in names {
-            if at[end] {
+        // Up to the first `**` there is one way to go.
+        let fixed = parts.iter().position(|part| *part == Part::Any).unwrap_or(parts.len());
+        let (fixed, parts) = parts.split_at(fixed);
+        for (i, part) in fixed.iter().enumerate() {
+            match (part, names.get(i)) {
+                (_, None) => return Reached::Below,
+                (Part::Name(tokens), Some(name)) if fits(tokens, name) => {}
+                _ => return Reached::Nothing,
+            }
+        }
+        // Behind it, bit `i` says that the names so far fit the first `i` parts.
+        let end: Reach = 1 << parts.len();
+        let mut at = skip_any(parts, 1);
+        for name in &names[fixed.len()..] {
+            if at & end != 0 {
                 return Reached::Match;
             }
-            next.fill(false);
-            for (i, part) in parts.iter().enumerate().filter(|(i, _)| at[*i]) {
+            let mut next = 0;
+            for (i, part) in parts.iter().enumerate().filter(|(i, _)| at >> i & 1 == 1) {
                 match part {
-                    Part::Any => next[i] = true,
-                    Part::Name(tokens) => next[i + 1] |= fits(tokens, name),
+                    Part::Any => next |= 1 << i,
+                    Part::Name(tokens) if fits(tokens, name) => next |= 1 << (i + 1),
+                    Part::Name(_) => {}
                 }
             }
-            std::mem::swap(&mut at, &mut next);
-            skip_any(parts, &mut at);
-            if !at.contains(&true) {
+            at = skip_any(parts, next);
+            if at == 0 {
                 return Reached::Nothing;
             }
         }
         // A final `**` takes the folder itself too, unlike gitignore's: who may not touch what is in it may not
         // replace it.
-        if at[end] { Reached::Match } else { Reached::Below }
+        if at & end != 0 { Reached::Match } else { Reached::Below }
     }
 
     /// Returns whether a path, or a folder above it, matches.
@@ -210,12 +232,14 @@ impl PathPattern {
     }
 }
 
-fn skip_any(parts: &[Part], at: &mut [bool]) {
-    for i in 0..parts.len() {
-        if at[i] && parts[i] == Part::Any {
-            at[i + 1] = true;
+/// A `**` fits no name as well.
+fn skip_any(parts: &[Part], mut at: Reach) -> Reach {
+    for (i, part) in parts.iter().enumerate() {
+        if *part == Part::Any && at >> i & 1 == 1 {
+            at |= 1 << (i + 1);
         }
     }
+    at
 }
 
 /// The names of a folder, to the letter.
@@ -404,10 +428,20 @@ mod tests {
 
     #[test]
     fn no_pattern_takes_long() {
-        let pattern = format!("{}x", "**/*a*/".repeat(50));
+        let pattern = format!("{}x", "**/*a*/".repeat(49));
         let path = format!("/ws/{}", "aaaa/".repeat(500));
         let begin = std::time::Instant::now();
         assert_eq!(reach(&pattern, &path), "Below");
         assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    }
+
+    #[test]
+    fn long_patterns() {
+        let deep = "/a".repeat(500);
+        let below = format!("/ws{deep}/x");
+        assert_eq!(reach(&format!("./{}/x", &deep[1..]), &below), "Match");
+        assert_eq!(reach(&format!("./{}/x", &deep[1..]), "/ws/a/a"), "Below");
+        assert_eq!(reach(&format!("**{}", "/a".repeat(99)), &format!("/ws{deep}")), "Match");
+        assert_eq!(reach(&format!("**{deep}"), &below), "there are more than 100 names behind a `**`");
     }
 }

@@ -1,6 +1,8 @@
 //! One simple command: expanded, read, and whatever it starts.
 
 use super::{MAX_CHAIN, MAX_COMMANDS, Origin, Walk, effects, shorten};
+use std::collections::HashSet;
+
 use crate::analysis::{Command, CommandEffect, Target, TargetPath, Unresolved, Via, Word};
 use crate::arg::Arg;
 use crate::assignment;
@@ -282,8 +284,8 @@ impl Walk<'_> {
         command.base_name = name;
         command.source = source;
         command.effect = effect;
-        command.reads = reads;
-        command.writes = writes;
+        command.reads = distinct(reads);
+        command.writes = distinct(writes);
         command.net = reading.net;
         command.no_auto = no_auto;
         Ok(())
@@ -315,11 +317,16 @@ impl Walk<'_> {
         }
         match start {
             Start::Words { words, via, environment } => {
+                let source: Vec<&str> = words.iter().map(|arg| arg.shown.as_str()).collect();
+                let source = source.join(" ");
+                if !self.afford(source.len()) {
+                    self.cut = true;
+                    return Ok(Some("commands that start each other too often"));
+                }
                 let origin = Origin { parent: Some(parent), via: Some(via), depth, stdin: stdin.clone() };
                 let index = self.reserve(&origin);
                 // The name is needed already while the inner command is read.
                 self.analysis.commands[parent].base_name = name.to_owned();
-                let source: Vec<&str> = words.iter().map(|arg| arg.shown.as_str()).collect();
                 let environment = environment
                     .iter()
                     .map(|arg| {
@@ -328,7 +335,7 @@ impl Walk<'_> {
                     })
                     .collect();
                 let invocation = Invocation {
-                    source: source.join(" "),
+                    source,
                     words,
                     environment,
                     redirected: Redirected::default(),
@@ -447,4 +454,11 @@ fn identity(program: &str) -> &str {
         Some((directory, name)) if SYSTEM.contains(&directory) => name,
         _ => program,
     }
+}
+
+/// Leaves out files that are named again, so that a text full of them costs no more than it says.
+fn distinct(targets: Vec<Target>) -> Vec<Target> {
+    let mut seen = HashSet::new();
+    let kept: Vec<bool> = targets.iter().map(|target| seen.insert(target)).collect();
+    targets.into_iter().zip(kept).filter_map(|(target, kept)| kept.then_some(target)).collect()
 }
