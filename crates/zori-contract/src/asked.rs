@@ -7,10 +7,10 @@ use crate::mode::{Asked, Class, Format, Talk, Vars};
 /// Reads the flags, then the variable, then the configured default. Everything that is wrong is noted.
 pub fn read(
     args: &Args,
-    class: Class,
+    (class, known): (Class, &[(&str, Format)]),
     list: bool,
     (vars, prefix): (&Vars, &str),
-    configured: Option<&str>,
+    configured: impl FnOnce() -> Option<String>,
     issues: &mut Vec<Issue>,
 ) -> Asked {
     let spelled = spelled(args, class);
@@ -27,8 +27,12 @@ pub fn read(
     let variable = format!("{prefix}_OUTPUT");
     let from_vars =
         vars.get(&variable).filter(|value| !value.is_empty()).map(|value| (variable.as_str(), value));
-    let from_config = configured.map(|value| ("output", value));
-    let asked = spelled.first().copied().or(from_vars).or(from_config);
+    let asked = spelled.first().copied().or(from_vars);
+    // Only asked where nothing nearer says it.
+    let configured = if asked.is_none() { configured() } else { None };
+    // A setting is for all commands, and some cannot print that.
+    let configured = configured.filter(|name| known.iter().any(|(known, _)| known == name));
+    let asked = asked.or(configured.as_deref().map(|value| ("output", value)));
     let talk: Vec<_> = [("quiet", Talk::Silent), ("verbose", Talk::Verbose), ("debug", Talk::Debug)]
         .into_iter()
         .filter(|(name, _)| args.has(name))
@@ -41,7 +45,7 @@ pub fn read(
         // Whoever asks for two things at once is told so in the way nobody had to ask for.
         format: match differing {
             Some(_) => None,
-            None => asked.and_then(|(source, name)| format(source, name, class, issues)),
+            None => asked.and_then(|(source, name)| format(source, name, known, issues)),
         },
         non_interactive: args.has("non-interactive"),
         no_color: args.has("no-color"),
@@ -77,8 +81,7 @@ fn differing<'a>(spelled: &[Spelled<'a>]) -> Option<(Spelled<'a>, Spelled<'a>)> 
     spelled.iter().find(|other| other.1 != first.1).map(|other| (*first, *other))
 }
 
-fn format(source: &str, name: &str, class: Class, issues: &mut Vec<Issue>) -> Option<Format> {
-    let known = Format::of(class);
+fn format(source: &str, name: &str, known: &[(&str, Format)], issues: &mut Vec<Issue>) -> Option<Format> {
     let found = known.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
     // A flag with a value that is none at all has been noted by its kind.
     let noted = source.starts_with("--") && Format::by_name(name).is_none();
@@ -99,7 +102,14 @@ mod tests {
         flags.iter().for_each(|(name, value)| args.push(name, *value));
         let vars = Vars([("NOTES_OUTPUT".to_owned(), variable.to_owned())].into());
         let mut issues = Vec::new();
-        let asked = read(&args, class, false, (&vars, "NOTES"), Some("tsv"), &mut issues);
+        let asked = read(
+            &args,
+            (class, Format::of(class)),
+            false,
+            (&vars, "NOTES"),
+            || Some("tsv".into()),
+            &mut issues,
+        );
         match issues.first() {
             Some(issue) => Err(issue.message.clone()),
             None => Ok(asked.format),

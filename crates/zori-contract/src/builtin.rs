@@ -11,7 +11,7 @@ use crate::manifest;
 use crate::mode::Class;
 use crate::reply::Reply;
 use crate::run::Cx;
-use crate::tree::{self, Use};
+use crate::tree;
 
 const SHELLS: &[&str] = &["bash", "zsh", "fish", "powershell", "elvish"];
 
@@ -80,18 +80,13 @@ fn run_completions<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure>
         _ => Shell::Bash,
     };
     let mut script = Vec::new();
-    clap_complete::generate(
-        shell,
-        &mut tree::build(cx.program, Use::Showing(Shown::All)),
-        cx.program.name,
-        &mut script,
-    );
+    clap_complete::generate(shell, &mut tree::showing(cx.program, Shown::All), cx.program.name, &mut script);
     Ok(Reply::document(String::from_utf8_lossy(&script)))
 }
 
 fn run_man<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(tree::build(cx.program, Use::Showing(Shown::All)))
+    clap_mangen::Man::new(tree::showing(cx.program, Shown::All))
         .render(&mut page)
         .expect("memory takes any number of bytes");
     Ok(Reply::document(String::from_utf8_lossy(&page)))

@@ -41,11 +41,21 @@ impl Cause {
                 .field("reason", "CANCELLED")
                 .field("signal", "SIGTERM"),
             Self::Timeout { after_ms } => {
-                let message = format!("the command was not done within {after_ms} ms (`--timeout`)");
+                let time = Duration::from_millis(after_ms);
+                let message = format!("the command was not done within {time:?} (`--timeout`)");
                 Failure::new(&error::TIMEOUT, message).context("timeout_ms", after_ms)
             }
         }
     }
+}
+
+/// Whether a run that was told to end does so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It tidies up and ends; that may take a moment.
+    ByItself,
+    /// It waits for something else, and has nothing to lose.
+    Never,
 }
 
 /// The word that a run should end. Clones hear the same word.
@@ -65,7 +75,9 @@ struct State {
     heard: bool,
     /// The command is over.
     over: bool,
-    hooks: Vec<Box<dyn FnOnce(Cause) + Send>>,
+    hooks: Vec<Box<dyn FnOnce(Cause) -> Ends + Send>>,
+    /// What those who were told said.
+    ends: Option<Ends>,
 }
 
 impl Cancel {
@@ -78,7 +90,13 @@ impl Cancel {
         state.cause = Some(cause);
         let hooks = std::mem::take(&mut state.hooks);
         drop(state);
-        hooks.into_iter().for_each(|hook| hook(cause));
+        let said: Vec<_> = hooks.into_iter().map(|hook| hook(cause)).collect();
+        let mut state = self.lock();
+        state.ends = match said.contains(&Ends::ByItself) {
+            true => Some(Ends::ByItself),
+            false => said.first().copied(),
+        };
+        drop(state);
         self.0.changed.notify_all();
     }
 
@@ -94,14 +112,15 @@ impl Cancel {
         self.cause().map_or(Ok(()), |cause| Err(cause.failure()))
     }
 
-    /// Calls the hook when the run should end; at once if it should already.
-    pub fn on_cancel(&self, hook: impl FnOnce(Cause) + Send + 'static) {
+    /// Calls the hook when the run should end; at once if it should already. The hook says whether it will.
+    pub fn on_cancel(&self, hook: impl FnOnce(Cause) -> Ends + Send + 'static) {
         let mut state = self.lock();
         state.heard = true;
         match state.cause {
             Some(cause) => {
                 drop(state);
-                hook(cause);
+                let ends = hook(cause);
+                self.lock().ends = Some(ends);
             }
             None => state.hooks.push(Box::new(hook)),
         }
@@ -150,9 +169,11 @@ impl Cancel {
         waited.unwrap_or_else(PoisonError::into_inner).0.over
     }
 
-    /// Returns whether the command listens.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.lock().heard
+    /// Returns whether a command that was told to end does so, as far as is known: those who were told say so, or it is
+    /// one that listens.
+    pub(crate) fn ends(&self) -> Option<Ends> {
+        let state = self.lock();
+        state.ends.or(state.heard.then_some(Ends::ByItself))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -183,12 +204,20 @@ mod tests {
         let (told, hears) = mpsc::channel();
         cancel.on_cancel({
             let told = told.clone();
-            move |cause| told.send(cause).unwrap()
+            move |cause| {
+                told.send(cause).unwrap();
+                Ends::Never
+            }
         });
         assert_eq!(cancel.cause(), None);
         cancel.cancel(Cause::Terminate);
         cancel.cancel(Cause::Interrupt);
-        cancel.on_cancel(move |cause| told.send(cause).unwrap());
+        assert_eq!(cancel.ends(), Some(Ends::Never));
+        cancel.on_cancel(move |cause| {
+            told.send(cause).unwrap();
+            Ends::ByItself
+        });
+        assert_eq!(cancel.ends(), Some(Ends::ByItself));
         assert_eq!(cancel.cause(), Some(Cause::Terminate));
         assert_eq!(hears.iter().collect::<Vec<_>>(), [Cause::Terminate, Cause::Terminate]);
     }

@@ -5,7 +5,7 @@ use crate::exit::{Danger, Exit};
 use crate::failure::{Failure, Issue};
 use crate::flag::{Flag, Positional};
 use crate::gate::Preview;
-use crate::mode::Class;
+use crate::mode::{Class, Format};
 use crate::path::AbsPath;
 use crate::reply::Reply;
 use crate::run::Cx;
@@ -32,6 +32,8 @@ pub struct Command<A: 'static> {
     pub danger: Danger,
     /// What its output is.
     pub class: Class,
+    /// What it can print, if that is less than its class can.
+    pub formats: &'static [(&'static str, Format)],
     /// How it may end, beyond what every command may ([`Command::exit_map`]).
     pub exits: &'static [Exit],
     /// It is a list: `--limit`, `--cursor`, `meta.pagination`.
@@ -138,6 +140,7 @@ impl<A> Command<A> {
             rules: &[],
             danger: Danger::Safe,
             class: Class::Utility,
+            formats: &[],
             exits: &[],
             list: false,
             preview: None,
@@ -161,6 +164,16 @@ impl<A> Command<A> {
     /// Returns its name as it is typed.
     pub fn name(&self) -> String {
         self.path.join(" ")
+    }
+
+    /// Returns whether it prints by itself: what a model says, a conversation, a protocol.
+    pub fn owns_streams(&self) -> bool {
+        matches!(self.class, Class::Agent | Class::Interactive | Class::Protocol)
+    }
+
+    /// Returns what it can print.
+    pub fn formats(&self) -> &'static [(&'static str, Format)] {
+        if self.formats.is_empty() { Format::of(self.class) } else { self.formats }
     }
 
     /// Returns how it may end, in order: what it declares, and what every command may come to.

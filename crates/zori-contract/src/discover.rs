@@ -58,9 +58,8 @@ fn help<A>(
     let shown = if parsed.all { Shown::All } else { Shown::Common };
     let text = help::text(program, &parsed.path, shown);
     // Help of any command is a utility's answer: JSON where no person reads.
-    let json = printer.mode.format.structured()
-        || (!printer.mode.for_eyes && !parsed.args.has("output") && !parsed.args.has("format"));
-    if !json || parsed.args.text("output") == Some("plain") {
+    let json = printer.mode.format.structured() || (!printer.mode.for_eyes && !printer.mode.asked);
+    if !json {
         return Printed { stdout: text, said: Vec::new(), exit: crate::exit::Exit::Success };
     }
     let data = if bare { help::list(program) } else { Value::Null };

@@ -75,6 +75,8 @@ pub struct Facts {
     pub cwd: AbsPath,
     /// The project around it.
     pub project_root: Option<AbsPath>,
+    /// Where this run is written down.
+    pub audit_log: Option<AbsPath>,
     /// Which files configured it, the strongest first.
     pub config_sources: Vec<AbsPath>,
     /// A short hash of what came out of them.
@@ -119,6 +121,9 @@ impl Facts {
         }
         if let Some(root) = &self.project_root {
             put("project_root", json!(root));
+        }
+        if let Some(log) = &self.audit_log {
+            put("audit_log_path", json!(log));
         }
         if self.headless {
             put("headless", json!(true));
@@ -183,6 +188,7 @@ mod tests {
             timeout_ms: 30_000,
             cwd: AbsPath::new(Path::new("/w")).unwrap(),
             project_root: None,
+            audit_log: None,
             config_sources: Vec::new(),
             effective_config_hash: "e3b0c442".into(),
             request_id: "01ARZ3NDEKTSV4RRFFQ69G5FAV".into(),

@@ -31,6 +31,8 @@ pub struct Failure {
 pub struct Facts {
     /// What there is to say all the same: the resource that exists already, the steps that were done.
     pub data: Option<Value>,
+    /// The same in words for people: a report that is worth reading although it is bad news.
+    pub text: Option<String>,
     /// What to do about it, one line each.
     pub hints: Vec<String>,
     /// How long to wait before the same call makes sense.
@@ -198,6 +200,12 @@ impl Failure {
     /// Adds what there is to say all the same.
     pub fn with_data(mut self, data: Value) -> Self {
         self.facts.data = Some(data);
+        self
+    }
+
+    /// Adds the words for people to what there is to say.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.facts.text = Some(text.into());
         self
     }
 

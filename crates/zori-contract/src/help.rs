@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::command::Command;
 use crate::flag::{Flag, Shown};
 use crate::program::Program;
-use crate::tree::{self, Use};
+use crate::tree;
 
 /// Returns the help of a command, a group or the program.
 pub fn text<A>(program: &Program<A>, path: &[String], shown: Shown) -> String {
-    let mut clap = tree::build(program, Use::Showing(shown));
+    let mut clap = tree::showing(program, shown);
     clap.build();
     let mut deepest = &mut clap;
     for name in path {
@@ -29,6 +29,9 @@ pub fn text<A>(program: &Program<A>, path: &[String], shown: Shown) -> String {
 
 fn topics<A>(program: &Program<A>) -> String {
     let mut text = String::new();
+    if !program.note.is_empty() {
+        let _ = write!(text, "\n{}\n", program.note);
+    }
     let safe = program.commands.iter().find(|command| command.list).or(program.commands.first());
     if let Some(command) = safe {
         let (name, call) = (program.name, command.name());

@@ -57,7 +57,7 @@ pub fn id(stdin: &mut dyn Read, limit: usize) -> Result<String, Failure> {
 /// Reads to the end, unless that is beyond the bound.
 fn bounded(stdin: &mut dyn Read, limit: usize) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let read = stdin.take(limit as u64 + 1).read_to_end(&mut bytes);
+    let read = stdin.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| Failure::new(&error::IO_ERROR, format!("cannot read standard input: {error}")))?;
     if bytes.len() <= limit {
         return Ok(bytes);

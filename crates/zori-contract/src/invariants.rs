@@ -218,6 +218,9 @@ mod tests {
         variables: &[],
         renamed: &[("old", "nothing")],
         bare: None,
+        plain: false,
+        note: "",
+        unknown: None,
         rewrite: |_| {},
     };
 

@@ -8,7 +8,6 @@ use crate::command::{Command, Rule};
 use crate::flag::{Flag, Positional};
 use crate::help;
 use crate::kind::Kind;
-use crate::mode::Format;
 use crate::program::Program;
 
 /// The version of the manifest's form.
@@ -107,7 +106,7 @@ fn entry<A>(program: &Program<A>, command: &Command<A>) -> Value {
         .collect();
     let mut output = output_schema(command);
     output["x-cli"] = declared(program, command);
-    let formats: Vec<_> = Format::of(command.class).iter().map(|(name, _)| *name).collect();
+    let formats: Vec<_> = command.formats().iter().map(|(name, _)| *name).collect();
     let examples: Vec<_> = command
         .examples
         .iter()

@@ -39,6 +39,13 @@ pub struct Inputs {
     pub vars: Vars,
 }
 
+impl Inputs {
+    /// Returns whether somebody may be there at all: `CI` and `PREFIX_AGENT=1` say no.
+    pub fn attended(&self, prefix: &str) -> bool {
+        !self.vars.filled("CI") && self.vars.get(&format!("{prefix}_AGENT")) != Some("1")
+    }
+}
+
 /// What was asked for on the command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
@@ -151,6 +158,8 @@ pub enum Talk {
 pub struct Mode {
     /// How to print; for people where nobody asked and a person looks.
     pub format: Format,
+    /// The format was asked for.
+    pub asked: bool,
     /// A person reads standard output: text may be laid out for eyes.
     pub for_eyes: bool,
     /// Failures are envelopes: also those of documents, where nobody asked for text and a program reads.
@@ -172,8 +181,7 @@ impl Mode {
     pub fn detect(inputs: &Inputs, class: Class, asked: Asked, prefix: &str) -> Self {
         let vars = &inputs.vars;
         let ci = vars.filled("CI");
-        let agent = vars.get(&format!("{prefix}_AGENT")) == Some("1");
-        let attended = !ci && !agent;
+        let attended = inputs.attended(prefix);
         let read_by_program = !inputs.stdout_terminal || !attended;
         let detected = match class {
             Class::Utility if read_by_program => Format::Json,
@@ -192,6 +200,7 @@ impl Mode {
         let results = matches!(class, Class::Utility | Class::Document | Class::Interactive);
         Self {
             format,
+            asked: asked.format.is_some(),
             structured_errors: format.structured() || (asked.format.is_none() && read_by_program && results),
             for_eyes: asked.format.is_none() && !read_by_program,
             interactive: inputs.stdin_terminal && attended && !asked.non_interactive,
@@ -226,6 +235,7 @@ mod tests {
     fn at_a_terminal_a_person_reads() {
         let wanted = Mode {
             format: Format::Plain,
+            asked: false,
             for_eyes: true,
             structured_errors: false,
             interactive: true,
@@ -241,6 +251,7 @@ mod tests {
     fn elsewhere_a_program_reads() {
         let wanted = Mode {
             format: Format::Json,
+            asked: false,
             for_eyes: false,
             structured_errors: true,
             interactive: false,
@@ -292,6 +303,7 @@ mod tests {
         let mode = Mode::detect(&inputs(true, &[("DISPLAY", ":0")]), Class::Utility, asked, "NOTES");
         let wanted = Mode {
             format: Format::Tsv,
+            asked: true,
             for_eyes: false,
             structured_errors: false,
             interactive: false,

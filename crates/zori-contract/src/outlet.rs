@@ -4,6 +4,7 @@
 //! noted and is no error; what that means for the exit code is decided in `run.rs`.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clean::{self, Found};
@@ -11,16 +12,22 @@ use crate::mask::Mask;
 use crate::mode::Talk;
 
 /// Standard output and standard error. Clones write to the same.
+///
+/// The two have a lock each: whoever cannot get rid of its result because nobody reads can still be complained about.
 #[derive(Clone)]
-pub struct Outlet(Arc<Mutex<State>>);
+pub struct Outlet(Arc<Inner>);
 
-struct State {
-    out: Box<dyn Write + Send>,
+struct Inner {
+    out: Mutex<Box<dyn Write + Send>>,
+    talk: Mutex<Talker>,
+    finished: AtomicBool,
+    closed: AtomicBool,
+}
+
+struct Talker {
     err: Box<dyn Write + Send>,
     talk: Talk,
     mask: Mask,
-    finished: bool,
-    closed: bool,
 }
 
 /// How writing went.
@@ -39,94 +46,95 @@ pub enum Written {
 impl Outlet {
     /// Takes the streams over.
     pub fn new(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, talk: Talk) -> Self {
-        Self(Arc::new(Mutex::new(State {
-            out,
-            err,
-            talk,
-            mask: Mask::default(),
-            finished: false,
-            closed: false,
-        })))
+        Self(Arc::new(Inner {
+            out: Mutex::new(out),
+            talk: Mutex::new(Talker { err, talk, mask: Mask::default() }),
+            finished: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }))
     }
 
     /// Says how much is said.
     pub(crate) fn set_talk(&self, talk: Talk) {
-        self.lock().talk = talk;
+        self.talker().talk = talk;
     }
 
     /// Says what is hidden in what is said.
     pub(crate) fn set_mask(&self, mask: Mask) {
-        self.lock().mask = mask;
+        self.talker().mask = mask;
     }
 
     /// Writes the result, once. What is said about it on standard error comes after it.
     pub fn finish(&self, result: &str, said: &[String]) -> Written {
-        let mut state = self.lock();
-        if state.finished {
+        if self.0.finished.swap(true, Ordering::AcqRel) {
             return Written::TooLate;
         }
-        state.finished = true;
-        let written = state.write(result);
+        let written = self.write(result);
         if !matches!(written, Written::Closed) {
-            said.iter().for_each(|line| state.say(line));
+            let mut talker = self.talker();
+            said.iter().for_each(|line| talker.say(line));
         }
         written
     }
 
     /// Writes a piece of a stream, at once, made harmless.
     pub fn stream(&self, text: &str) -> Written {
-        let mut state = self.lock();
-        if state.finished {
-            return Written::TooLate;
+        match self.is_finished() {
+            true => Written::TooLate,
+            false => self.write(&clean::string(text, &mut Found::default())),
         }
-        state.write(&clean::string(text, &mut Found::default()))
     }
 
     /// Says a line to people if they want to hear that much.
     pub fn say(&self, level: Talk, line: &str) {
-        let mut state = self.lock();
-        if state.talk >= level && !state.finished {
-            state.say(line);
+        let mut talker = self.talker();
+        if talker.talk >= level && !self.is_finished() {
+            talker.say(line);
         }
     }
 
     /// Says that the result could not be written; nothing else can be said after the end.
     pub(crate) fn complain(&self, line: &str) {
-        self.lock().say(line);
+        self.talker().say(line);
     }
 
     /// Asks without ending the line.
     pub(crate) fn ask(&self, question: &str) {
-        let mut state = self.lock();
+        let err = &mut self.talker().err;
         // Whoever cannot be asked gives no answer, and that is a no.
-        let _ = state.err.write_all(question.as_bytes()).and_then(|()| state.err.flush());
+        let _ = err.write_all(question.as_bytes()).and_then(|()| err.flush());
     }
 
     /// Returns whether nobody reads standard output any more.
     pub fn is_closed(&self) -> bool {
-        self.lock().closed
+        self.0.closed.load(Ordering::Acquire)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_finished(&self) -> bool {
+        self.0.finished.load(Ordering::Acquire)
     }
-}
 
-impl State {
-    fn write(&mut self, text: &str) -> Written {
-        if self.closed {
+    fn write(&self, text: &str) -> Written {
+        let mut out = self.0.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_closed() {
             return Written::Closed;
         }
-        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Written::Done,
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.closed = true;
+                self.0.closed.store(true, Ordering::Release);
                 Written::Closed
             }
             Err(error) => Written::Failed(error),
         }
     }
 
+    fn talker(&self) -> MutexGuard<'_, Talker> {
+        self.0.talk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Talker {
     fn say(&mut self, line: &str) {
         if self.talk == Talk::Silent {
             return;

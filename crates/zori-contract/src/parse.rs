@@ -15,7 +15,7 @@ use crate::failure::Issue;
 use crate::flag::{Flag, Positional};
 use crate::kind::{Kind, nearest};
 use crate::program::Program;
-use crate::tree::{self, Use};
+use crate::tree;
 
 /// What argv says.
 pub struct Parsed<A: 'static> {
@@ -55,7 +55,7 @@ pub fn read<A>(program: &'static Program<A>, argv: &[OsString]) -> Parsed<A> {
     if all {
         words.retain(|word| word != "--all");
     }
-    let mut tree = tree::build(program, Use::Parsing);
+    let mut tree = tree::parsing(program, &words);
     // Left over when the flag before it turned out to be unknown: probably its value.
     let mut orphan: Option<String> = None;
     let matches = loop {
@@ -97,6 +97,13 @@ pub fn read<A>(program: &'static Program<A>, argv: &[OsString]) -> Parsed<A> {
         let mut flags = program.global_flags();
         flags.extend(command.map(|command| program.own_flags(command)).unwrap_or_default());
         flags.iter().for_each(|flag| take_flag(deepest, flag, &mut args));
+        // Of two values the one after the command is nearer, and clap keeps only that; but two outputs contradict each
+        // other wherever they stand.
+        for (name, value) in outputs(&words, &flags) {
+            if !args.all(name).contains(&value) {
+                args.push(name, value);
+            }
+        }
         for positional in command.map_or(&[][..], |command| command.args) {
             for value in deepest.get_many::<String>(positional.name).into_iter().flatten() {
                 args.push(positional.name, value);
@@ -133,6 +140,33 @@ pub fn check<A>(
         }
     }
     issues
+}
+
+/// Returns every `--output` and `--format` among the words, with its value.
+fn outputs(words: &[String], flags: &[Flag]) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let mut words = words.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        let (flag, glued) = match (word.strip_prefix("--"), word.strip_prefix('-')) {
+            (Some(long), _) => {
+                let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+                (flags.iter().find(|flag| flag.is_called(name)), value)
+            }
+            (None, Some(short)) => {
+                let mut chars = short.chars();
+                let flag = chars.next().and_then(|c| flags.iter().find(|flag| flag.short == Some(c)));
+                let rest = chars.as_str();
+                (flag, (!rest.is_empty()).then(|| rest.trim_start_matches('=')))
+            }
+            (None, None) => (None, None),
+        };
+        let Some(flag) = flag.filter(|flag| !matches!(flag.kind, Kind::Switch)) else { continue };
+        let value = glued.map(str::to_owned).or_else(|| words.next().cloned());
+        if matches!(flag.long, "output" | "format") {
+            found.extend(value.map(|value| (flag.long, value)));
+        }
+    }
+    found
 }
 
 fn take_flag(matches: &ArgMatches, flag: &Flag, args: &mut Args) {
@@ -264,6 +298,18 @@ fn complaint<A>(program: &Program<A>, error: &clap::Error, words: &[String]) -> 
 }
 
 fn unknown_flag<A>(program: &Program<A>, text: &str) -> Issue {
+    let is_called = |flag: &Flag| match text.strip_prefix("--") {
+        Some(long) => flag.is_called(long),
+        None => flag.short.is_some_and(|short| text == format!("-{short}")),
+    };
+    let takers = program.commands.iter().filter(|command| program.own_flags(command).iter().any(is_called));
+    let names: Vec<_> =
+        takers.take(3).map(|command| format!("`{} {}`", program.name, command.name())).collect();
+    if !names.is_empty() {
+        let message = format!("`{text}` is no option of this command");
+        return Issue::new(text, "UNKNOWN_ARGUMENT", message)
+            .suggest(format!("it goes with {}", names.join(", ")));
+    }
     let issue = Issue::new(text, "UNKNOWN_ARGUMENT", format!("there is no option `{text}`"));
     let own = program.commands.iter().flat_map(|command| program.own_flags(command));
     let names: Vec<_> = program.global_flags().into_iter().chain(own).map(|flag| flag.long).collect();

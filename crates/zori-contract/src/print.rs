@@ -59,19 +59,22 @@ impl Printer {
     pub fn reply(&self, reply: Reply, duration_ms: u64) -> Printed {
         let Reply { body, text, warnings, meta } = reply;
         let structured = self.mode.format.structured();
+        let mut cut_short = false;
         let (mut data, paged) = match body {
             Body::One(data) => (data, None),
             Body::Rows(rows) => match &self.page {
                 Some(page) => {
+                    let all = rows.len();
                     let mut paged = Paged::cut(rows, page, self.columns.id);
+                    cut_short = paged.rows.len() < all;
                     (Value::Array(std::mem::take(&mut paged.rows)), Some(paged))
                 }
                 None => (Value::Array(rows), None),
             },
             Body::Document(text) if structured => (json!({"content": text}), None),
             Body::Document(text) => return self.document(&text, &warnings),
-            Body::Streamed => {
-                return Printed { stdout: String::new(), said: said(&warnings), exit: Exit::Success };
+            Body::Streamed(exit) => {
+                return Printed { stdout: String::new(), said: said(&warnings), exit };
             }
         };
         let mut out = Answer { data: Value::Null, warnings, meta };
@@ -104,7 +107,9 @@ impl Printer {
                 rows + &self.envelope(Exit::Success, Value::Null, &out, duration_ms)
             }
             Format::Jsonl => self.envelope(Exit::Success, Value::Null, &out, duration_ms),
-            Format::Plain if text.is_some() && self.fields.is_none() => self.text(&text.unwrap_or_default()),
+            Format::Plain if text.is_some() && self.fields.is_none() && !cut_short => {
+                self.text(&text.unwrap_or_default())
+            }
             format => match &out.data {
                 Value::Array(rows) => shape::print(format, rows, self.columns),
                 Value::Null => String::new(),
@@ -141,6 +146,9 @@ impl Printer {
         }
         let stdout = match self.mode.structured_errors {
             true => self.envelope(exit, error, &out, duration_ms),
+            false if self.mode.format == Format::Plain => {
+                self.text(failure.facts.text.as_deref().unwrap_or_default())
+            }
             false => String::new(),
         };
         Printed { stdout, said, exit }

@@ -26,10 +26,25 @@ pub struct Program<A: 'static> {
     pub variables: &'static [(&'static str, &'static str)],
     /// Commands that are called otherwise today: old name and new call, without the program's name.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// What a call without a command means with a terminal on both sides; `None` is help.
-    pub bare: Option<&'static [&'static str]>,
+    /// What a call without a command means; `None` is help.
+    pub bare: Option<Bare>,
+    /// It prints text wherever nobody asked for something else.
+    pub plain: bool,
+    /// What help says below the options of the program, a line or two.
+    pub note: &'static str,
+    /// What else may be meant by a word that is no command, for the hint.
+    pub unknown: Option<&'static str>,
     /// Rewrites the words of a call before they are looked at, for shortcuts.
     pub rewrite: fn(&mut Vec<String>),
+}
+
+/// What a call without a command means.
+#[derive(Clone, Copy, Debug)]
+pub struct Bare {
+    /// The command it stands for.
+    pub command: &'static [&'static str],
+    /// Also without a terminal on both sides, where it would be help.
+    pub anywhere: bool,
 }
 
 /// The variables the framework reads: the ending of the program's own, or a full name.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::exit::Exit;
 use crate::warning::Warning;
 
 /// A result.
@@ -27,8 +28,9 @@ pub enum Body {
     Rows(Vec<Value>),
     /// A document, printed as it is.
     Document(String),
-    /// Already printed, through [`crate::outlet::Outlet::stream`].
-    Streamed,
+    /// Already printed, through [`crate::outlet::Outlet::stream`] or by a command that owns its streams, and this is
+    /// how it ended.
+    Streamed(Exit),
 }
 
 /// What a change came to.
@@ -83,7 +85,12 @@ impl Reply {
 
     /// Nothing more to print.
     pub fn streamed() -> Self {
-        Self::of(Body::Streamed)
+        Self::of(Body::Streamed(Exit::Success))
+    }
+
+    /// Nothing more to print: the command has said itself how it ended.
+    pub fn ended(exit: Exit) -> Self {
+        Self::of(Body::Streamed(exit))
     }
 
     /// Adds the words for people; a newline at the end is added.

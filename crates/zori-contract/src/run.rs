@@ -24,7 +24,7 @@ use crate::input;
 use crate::kind::Kind;
 use crate::lock::Lock;
 use crate::mask::Mask;
-use crate::mode::{Class, Inputs, Mode, Talk};
+use crate::mode::{Class, Format, Inputs, Mode, Talk};
 use crate::outlet::{Outlet, Written};
 use crate::page::{self, Cursor, Page};
 use crate::parse::{self, Parsed};
@@ -114,17 +114,22 @@ impl<A> Cx<'_, A> {
 pub fn run<A>(
     program: &'static Program<A>,
     world: World,
-    start: impl FnOnce(&Begin) -> Result<Started<A>, Failure>,
+    start: impl FnOnce(&Begin<'_, A>) -> Result<Started<A>, Failure>,
 ) -> u8 {
     let World { argv, inputs, cwd, stdin, stdout, stderr, clock, random, temp, output, cancel, end } = world;
     let outlet = Outlet::new(stdout, stderr, Talk::Errors);
     let mut parsed = parse::read(program, &argv);
-    if parsed.path.is_empty() && parsed.issues.is_empty() && inputs.stdin_terminal && inputs.stdout_terminal {
-        parsed.command = program.bare.and_then(|path| program.find(path));
+    let asks = ["help", "version", "schema", "output-schema"].iter().any(|name| parsed.args.has(name));
+    if parsed.path.is_empty() && parsed.issues.is_empty() && !asks {
+        let terminal = inputs.stdin_terminal && inputs.stdout_terminal && inputs.attended(program.prefix);
+        let bare = program.bare.filter(|bare| terminal || bare.anywhere);
+        parsed.command = bare.and_then(|bare| program.find(bare.command));
     }
+    // Help and the like look at no file.
+    let output = move || if asks { None } else { output() };
     let mut outside = Outside { inputs, stdin, clock, temp_parent: temp, end, cancel, outlet };
     let request_id = time::ulid(outside.clock.unix_ms(), random);
-    let (ready, issues) = prepare(program, &mut parsed, &mut outside, cwd, request_id, output.as_deref());
+    let (ready, issues) = prepare(program, &mut parsed, &mut outside, cwd, request_id, output);
     let printed = match discover::answer(
         program,
         &parsed,
@@ -167,22 +172,27 @@ fn prepare<A>(
     outside: &mut Outside,
     cwd: AbsPath,
     request_id: String,
-    configured: Option<&str>,
+    configured: impl FnOnce() -> Option<String>,
 ) -> (Ready, Vec<Issue>) {
     let mut issues = std::mem::take(&mut parsed.issues);
     let (command, vars) = (parsed.command, &outside.inputs.vars);
     let class = command.map_or(Class::Utility, |command| command.class);
     let list = command.is_some_and(|command| command.list);
-    let asked = asked::read(&parsed.args, class, list, (vars, program.prefix), configured, &mut issues);
+    let known = command.map_or(Format::of(class), |command| command.formats());
+    let configured = || if command.is_some() { configured() } else { None };
+    let mut asked =
+        asked::read(&parsed.args, (class, known), list, (vars, program.prefix), configured, &mut issues);
+    asked.format = asked.format.or(program.plain.then_some(Format::Plain));
     let mode = Mode::detect(&outside.inputs, class, asked, program.prefix);
     let mut place = Place { cwd };
-    if let Some(folder) = parsed.args.text("cwd") {
+    for name in ["cwd", "root"] {
+        let Some(folder) = parsed.args.text(name) else { continue };
         let folder = place.cwd.join(folder);
         if folder.as_path().is_dir() {
             place.cwd = folder;
         } else {
-            let message = format!("`--cwd` takes a folder, and {folder} is none");
-            issues.push(Issue::new("--cwd", "INVALID_VALUE", message).value(folder.to_string()));
+            let message = format!("`--{name}` takes a folder, and {folder} is none");
+            issues.push(Issue::new(&format!("--{name}"), "INVALID_VALUE", message).value(folder.to_string()));
         }
     }
     issues.extend(ids_from_stdin(command, &mut parsed.args, outside));
@@ -192,7 +202,9 @@ fn prepare<A>(
         Some(time) => Some(time).filter(|time| !time.is_zero()),
         None => command.and_then(|command| command.timeout_ms).map(Duration::from_millis),
     };
-    let page = command.filter(|command| command.list).map(|command| wanted_page(command, args, &mut issues));
+    let page = command
+        .filter(|command| command.list)
+        .map(|command| wanted_page(command, args, mode.format, &mut issues));
     let bytes = |value: &str| value.parse::<usize>().ok();
     let max_bytes = args
         .text("max-output")
@@ -207,6 +219,7 @@ fn prepare<A>(
         timeout_ms: timeout.map_or(0, |time| time.as_millis() as u64),
         cwd: place.cwd.clone(),
         project_root: None,
+        audit_log: None,
         config_sources: Vec::new(),
         effective_config_hash: short_hash(""),
         request_id: request_id.clone(),
@@ -250,7 +263,7 @@ fn ids_from_stdin<A>(command: Option<&Command<A>>, args: &mut Args, outside: &mu
     }
 }
 
-fn wanted_page<A>(command: &Command<A>, args: &Args, issues: &mut Vec<Issue>) -> Page {
+fn wanted_page<A>(command: &Command<A>, args: &Args, format: Format, issues: &mut Vec<Issue>) -> Page {
     let own = args.iter().filter(|(name, _)| {
         command.flags.iter().any(|flag| flag.long == *name)
             || command.args.iter().any(|arg| arg.name == *name)
@@ -264,7 +277,12 @@ fn wanted_page<A>(command: &Command<A>, args: &Args, issues: &mut Vec<Issue>) ->
         }
         cursor
     });
-    let limit = args.int("limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(page::DEFAULT_LIMIT);
+    // Text for people is whole unless they say otherwise; they can scroll.
+    let whole = format == Format::Plain && !args.has("limit");
+    let limit = match whole {
+        true => 0,
+        false => args.int("limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(page::DEFAULT_LIMIT),
+    };
     Page { limit: (limit > 0).then_some(limit), cursor, filter }
 }
 
@@ -285,6 +303,9 @@ fn checked<A>(
         let mut failure =
             Failure::new(&error::UNKNOWN_COMMAND, unknown.message.clone()).field("errors", &issues);
         failure.facts.hints.extend(unknown.suggestion.clone());
+        if !typed.is_empty() {
+            failure.facts.hints.extend(program.unknown.map(str::to_owned));
+        }
         return Err(failure);
     }
     match parsed.command {
@@ -300,7 +321,7 @@ fn execute<A>(
     args: &Args,
     ready: Ready,
     mut outside: Outside,
-    start: impl FnOnce(&Begin) -> Result<Started<A>, Failure>,
+    start: impl FnOnce(&Begin<'_, A>) -> Result<Started<A>, Failure>,
 ) -> u8 {
     let Ready { mut printer, place, timeout, request_id } = ready;
     let clock = outside.clock.clone();
@@ -308,9 +329,12 @@ fn execute<A>(
         let reply = Reply::one(Value::Null).text("The arguments are fine.").meta("validation_only", true);
         return write(&outside.outlet, &printer.reply(reply, clock.elapsed_ms()));
     }
-    let begin = Begin { cwd: place.cwd.clone(), inputs: outside.inputs.clone() };
+    let begin =
+        Begin { command, args, cancel: &outside.cancel, cwd: place.cwd.clone(), inputs: &outside.inputs };
+    let terminal = printer.mode.interactive && outside.inputs.stdout_terminal;
+    let anywhere = program.bare.is_some_and(|bare| bare.anywhere && bare.command == command.path);
     let started = match command.class {
-        Class::Interactive if !printer.mode.interactive || !outside.inputs.stdout_terminal => {
+        Class::Interactive if !terminal && !anywhere => {
             Err(Failure::terminal_required(&command.name(), &format!("{} --help", program.name)))
         }
         _ => start(&begin),
@@ -320,6 +344,7 @@ fn execute<A>(
         Err(failure) => return write(&outside.outlet, &printer.failure(&failure, clock.elapsed_ms())),
     };
     printer.facts.project_root = started.project_root.clone();
+    printer.facts.audit_log = started.audit_log.clone();
     printer.facts.config_sources = started.config_sources.clone();
     printer.facts.effective_config_hash = short_hash(&started.effective_config);
     printer.mask.known = started.secrets.clone();
@@ -334,7 +359,9 @@ fn execute<A>(
         clock: clock.clone(),
         end: outside.end,
     };
-    if let Err(error) = watchdog.start() {
+    // A command that owns its streams hears signals itself; without a limit there is nothing to watch.
+    let watched = timeout.is_some() || !command.owns_streams();
+    if let Err(error) = if watched { watchdog.start() } else { Ok(()) } {
         let failure =
             Failure::new(&error::IO_ERROR, format!("cannot start the clock of the command: {error}"));
         return write(&outside.outlet, &printer.failure(&failure, clock.elapsed_ms()));

@@ -11,22 +11,39 @@ use crate::program::Program;
 
 /// What the tree is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+enum Use {
     /// Reading argv: nothing is required, so that all problems can be found.
     Parsing,
     /// Help, completions and the manual page: what must be there is shown as such.
     Showing(Shown),
 }
 
-/// Builds clap's commands.
-pub fn build<A>(program: &Program<A>, shown: Use) -> Clap {
+/// Builds clap's commands for help, completions and the manual page.
+pub fn showing<A>(program: &Program<A>, shown: Shown) -> Clap {
+    build(program, Use::Showing(shown), |_| true)
+}
+
+/// Builds clap's commands for reading these words. A command that none of them can mean stays bare, which saves most of
+/// the work.
+pub fn parsing<A>(program: &Program<A>, words: &[String]) -> Clap {
+    let meant = |name: &str| words.iter().any(|word| word == name);
+    build(program, Use::Parsing, |command| {
+        command.path.first().is_some_and(|name| meant(name)) || command.aliases.iter().any(|name| meant(name))
+    })
+}
+
+fn build<A>(program: &Program<A>, shown: Use, wanted: impl Fn(&Command<A>) -> bool) -> Clap {
     let mut root = bare(program.name).version(program.version).about(program.about);
-    for flag in program.global_flags() {
-        // Below a command's own flags.
-        root = root.arg(flag_arg(&flag, shown).global(true).display_order(1_000));
+    for (n, flag) in program.global_flags().iter().enumerate() {
+        // Below a command's own flags, in the order of the table.
+        root = root.arg(flag_arg(flag, shown).global(true).display_order(1_000 + n));
     }
     for command in program.commands {
-        root = attach(program, root, command, shown);
+        let leaf = match wanted(command) {
+            true => leaf(program, command, shown),
+            false => bare(command.path.last().expect("a command has a name: the registry's invariants")),
+        };
+        root = attach(program, root, command, leaf);
     }
     root
 }
@@ -35,11 +52,10 @@ fn bare(name: &'static str) -> Clap {
     Clap::new(name).disable_help_flag(true).disable_version_flag(true).disable_help_subcommand(true)
 }
 
-fn attach<A>(program: &Program<A>, root: Clap, command: &Command<A>, shown: Use) -> Clap {
+fn attach<A>(program: &Program<A>, root: Clap, command: &Command<A>, inner: Clap) -> Clap {
     match command.path {
-        [name] => root.subcommand(leaf(program, name, command, shown)),
-        [group, name] => {
-            let inner = leaf(program, name, command, shown);
+        [_] => root.subcommand(inner),
+        [group, _] => {
             if root.find_subcommand(group).is_some() {
                 return root.mut_subcommand(group, |parent| parent.subcommand(inner));
             }
@@ -50,9 +66,10 @@ fn attach<A>(program: &Program<A>, root: Clap, command: &Command<A>, shown: Use)
     }
 }
 
-fn leaf<A>(program: &Program<A>, name: &'static str, command: &Command<A>, shown: Use) -> Clap {
+fn leaf<A>(program: &Program<A>, command: &Command<A>, shown: Use) -> Clap {
+    let name = command.path.last().expect("a command has a name: the registry's invariants");
     let mut leaf = bare(name).about(command.about).visible_aliases(command.aliases.iter().copied());
-    if !command.examples.is_empty() {
+    if shown != Use::Parsing && !command.examples.is_empty() {
         let lines: String = command
             .examples
             .iter()

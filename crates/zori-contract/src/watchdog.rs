@@ -4,10 +4,10 @@
 //! One that does not listen and changes nothing has nothing to lose and is ended at once.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::cancel::{Cancel, Cause, Watched};
+use crate::cancel::{Cancel, Cause, Ends, Watched};
 use crate::exit::Danger;
 use crate::outlet::{Outlet, Written};
 use crate::print::Printer;
@@ -16,6 +16,8 @@ use crate::world::Clock;
 
 /// How long a command may take to end cleanly.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long the last words may take to be written: whoever stopped reading the output may not read them, either.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What the thread needs.
 pub struct Watchdog {
@@ -55,14 +57,38 @@ impl Watchdog {
                 cause
             }
         };
-        let careful = self.cancel.is_heard() || self.printer.danger != Danger::Safe;
+        let careful = match self.cancel.ends() {
+            Some(ends) => ends == Ends::ByItself,
+            None => self.printer.danger != Danger::Safe,
+        };
         if careful && self.cancel.wait_over(GRACE) {
             return;
         }
         let failure = cause.failure().with_data(self.steps.partial());
         let printed = self.printer.failure(&failure, self.clock.elapsed_ms());
-        if !matches!(self.outlet.finish(&printed.stdout, &printed.said), Written::TooLate) {
-            (self.end)(printed.exit.code());
+        let (stdout, said) = (printed.stdout, printed.said.clone());
+        let finished = in_time({
+            let outlet = self.outlet.clone();
+            move || matches!(outlet.finish(&stdout, &said), Written::TooLate)
+        });
+        match finished {
+            // The result was on its way out; it has a moment to get there.
+            Some(true) if self.cancel.wait_over(LAST_WORDS) => return,
+            Some(false) => {}
+            // Nobody reads it.
+            Some(true) | None => {
+                let outlet = self.outlet.clone();
+                in_time(move || printed.said.iter().for_each(|line| outlet.complain(line)));
+            }
         }
+        (self.end)(printed.exit.code());
     }
+}
+
+/// Does something that may never end, and goes on without it after a moment.
+fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (done, result) = mpsc::channel();
+    // Whoever gave up waiting does not want the result.
+    let worker = std::thread::Builder::new().stack_size(256 * 1024).spawn(move || done.send(work()));
+    worker.ok().and_then(|_| result.recv_timeout(LAST_WORDS).ok())
 }

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
+use crate::args::Args;
 use crate::cancel::Cancel;
+use crate::command::Command;
 use crate::mode::Inputs;
 use crate::path::AbsPath;
 
@@ -28,8 +30,9 @@ pub struct World {
     pub random: [u8; 10],
     /// Where temporary folders go.
     pub temp: AbsPath,
-    /// The configured output format, if the program has such a setting.
-    pub output: Option<String>,
+    /// Looks up the configured output format, if the program has such a setting. It is called at most once, and only
+    /// where a command is to run and nothing nearer says it.
+    pub output: Box<dyn FnOnce() -> Option<String>>,
     /// Signals arrive here: the binary's handler calls [`Cancel::cancel`].
     pub cancel: Cancel,
     /// Ends the process with a code, for a command that does not end by itself.
@@ -45,12 +48,17 @@ pub trait Clock: Send + Sync {
 }
 
 /// What is known before the program's state is made.
-#[derive(Clone, Debug)]
-pub struct Begin {
+pub struct Begin<'a, A: 'static> {
+    /// What is to run.
+    pub command: &'static Command<A>,
+    /// Its arguments, checked.
+    pub args: &'a Args,
+    /// The word that the run should end, for those who hear signals.
+    pub cancel: &'a Cancel,
     /// The folder the command works in.
     pub cwd: AbsPath,
     /// The terminals and the environment.
-    pub inputs: Inputs,
+    pub inputs: &'a Inputs,
 }
 
 /// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that
@@ -66,6 +74,8 @@ pub struct Started<A> {
     pub effective_config: String,
     /// Secrets to hide wherever they occur.
     pub secrets: Vec<String>,
+    /// Where this run is written down.
+    pub audit_log: Option<AbsPath>,
     /// Where the program keeps its state, for `--idempotency-key`.
     pub state: Option<AbsPath>,
 }
@@ -79,6 +89,7 @@ impl<A> Started<A> {
             config_sources: Vec::new(),
             effective_config: String::new(),
             secrets: Vec::new(),
+            audit_log: None,
             state: None,
         }
     }

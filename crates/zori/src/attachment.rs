@@ -3,11 +3,12 @@
 use std::io::Read;
 use std::path::Path;
 
+use zori_contract::failure::Failure;
 use zori_core::image::{BadImage, Image, Sight, size_in_words};
 use zori_providers::catalog::{MAX_PROMPT_BYTES, ProviderFacts};
 use zori_tools::textfile::{self, FileError};
 
-use crate::command_error::{CommandError, ErrorCode};
+use crate::error::IMAGE_INVALID;
 
 /// Who would be shown the images.
 #[derive(Clone, Copy)]
@@ -19,7 +20,7 @@ pub struct Viewer<'a> {
 }
 
 /// Reads all files of a prompt. Relative paths start at the working directory.
-pub fn load_all(files: &[String], viewer: Viewer<'_>) -> Result<Vec<Image>, CommandError> {
+pub fn load_all(files: &[String], viewer: Viewer<'_>) -> Result<Vec<Image>, Failure> {
     let images: Vec<Image> =
         files.iter().map(|file| load(Path::new(file), viewer)).collect::<Result<_, _>>()?;
     check_sum(&images)?;
@@ -27,7 +28,7 @@ pub fn load_all(files: &[String], viewer: Viewer<'_>) -> Result<Vec<Image>, Comm
 }
 
 /// Reads a file that must be an image the model sees.
-pub fn load(path: &Path, viewer: Viewer<'_>) -> Result<Image, CommandError> {
+pub fn load(path: &Path, viewer: Viewer<'_>) -> Result<Image, Failure> {
     let shown = path.display();
     let bytes = read(path)?;
     let image = Image::parse(bytes).map_err(|bad| {
@@ -47,7 +48,7 @@ pub fn load(path: &Path, viewer: Viewer<'_>) -> Result<Image, CommandError> {
 }
 
 /// Checks that all images of a prompt fit into one request.
-pub fn check_sum(images: &[Image]) -> Result<(), CommandError> {
+pub fn check_sum(images: &[Image]) -> Result<(), Failure> {
     let sum: u64 = images.iter().map(|image| image.bytes().len() as u64).sum();
     if sum <= MAX_PROMPT_BYTES {
         return Ok(());
@@ -57,7 +58,7 @@ pub fn check_sum(images: &[Image]) -> Result<(), CommandError> {
         .hint("send them with several prompts, or make them smaller"))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
     let unreadable = |error: FileError| match error {
         FileError::NotFound { .. } => invalid(format!("there is no image `{shown}`")),
@@ -79,7 +80,7 @@ fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
     Ok(bytes)
 }
 
-fn refused(path: &Path, viewer: Viewer<'_>, image: &Image, why: &str) -> CommandError {
+fn refused(path: &Path, viewer: Viewer<'_>, image: &Image, why: &str) -> Failure {
     let error = invalid(format!("`{}` {image} cannot be sent: {why}", path.display()));
     let Viewer { facts, model } = viewer;
     if facts.model(model).is_none_or(|model| model.abilities.images) {
@@ -101,6 +102,6 @@ fn shrink(path: &Path) -> String {
     format!("make it smaller first, for example with `magick {} -resize 2000x2000 image.png`", path.display())
 }
 
-fn invalid(message: String) -> CommandError {
-    CommandError::new(ErrorCode::ImageInvalid, message)
+fn invalid(message: String) -> Failure {
+    Failure::new(&IMAGE_INVALID, message)
 }

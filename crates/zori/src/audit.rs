@@ -9,17 +9,18 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
+use zori_contract::args::Args;
+use zori_contract::failure::Failure;
+use zori_contract::flag::Flag;
 use zori_core::log::LogError;
 use zori_providers::catalog::PROVIDERS;
 use zori_redact::Redactor;
 use zori_store::{AuditFacts, AuditFile, AuditLog, Run};
 
-use crate::args::LowArgs;
-use crate::args::flags::{Flag, GLOBAL, PROMPT};
+use crate::args::flags::{GLOBAL, PROMPT};
 use crate::base::Base;
-use crate::command_error::{CommandError, ErrorCode};
-use crate::commands::Command;
 use crate::config::Config;
+use crate::error::AUDIT_UNUSABLE;
 use crate::profile::Profile;
 use crate::secrets;
 use crate::settings::Settings;
@@ -52,7 +53,7 @@ impl Keeping {
 
 /// Returns the log for a session's calls, if there is to be one. Where it is required it must be possible to write it,
 /// and the one of commands, before anything runs.
-pub fn open(settings: &Settings) -> Result<Option<AuditLog>, CommandError> {
+pub fn open(settings: &Settings) -> Result<Option<AuditLog>, Failure> {
     let base = match (&settings.base, settings.audit) {
         (_, Keeping::Off) | (None, Keeping::On) => return Ok(None),
         (None, Keeping::Required) => return Err(unusable("there is no base directory")),
@@ -72,8 +73,8 @@ pub fn open(settings: &Settings) -> Result<Option<AuditLog>, CommandError> {
     Ok(Some(AuditLog::new(file, facts)))
 }
 
-fn unusable(why: &str) -> CommandError {
-    CommandError::new(ErrorCode::AuditUnusable, format!("the audit log cannot be written: {why}"))
+fn unusable(why: &str) -> Failure {
+    Failure::new(&AUDIT_UNUSABLE, format!("the audit log cannot be written: {why}"))
         .hint("`audit` is \"required\" in the config file; \"on\" goes on without it and says so")
 }
 
@@ -88,9 +89,8 @@ struct Running {
 }
 
 /// Remembers that a command runs.
-pub fn begin(profile: &'static Profile, command: &Command, args: &LowArgs, argv: &[OsString]) {
-    let name = if command.path.is_empty() { "chat".to_owned() } else { command.path.join(" ") };
-    let running = Running { profile, command: name, args: shown(argv, args), started: Instant::now() };
+pub fn begin(profile: &'static Profile, command: String, args: &Args, argv: &[OsString]) {
+    let running = Running { profile, command, args: shown(argv, args), started: Instant::now() };
     *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
 }
 
@@ -138,8 +138,8 @@ impl Running {
 }
 
 /// Returns what was typed as one text, with length and hash in place of prompts.
-fn shown(argv: &[OsString], args: &LowArgs) -> String {
-    let secret = [args.prompt.as_deref(), args.system_prompt.as_deref()];
+fn shown(argv: &[OsString], args: &Args) -> String {
+    let secret = [args.text("prompt"), args.text("system-prompt")];
     let mut words = Vec::with_capacity(argv.len());
     let mut of_prompt = false;
     for arg in argv {
@@ -175,8 +175,9 @@ fn is_prompt(flag: &str) -> bool {
         |flag: &&Flag| name.strip_prefix("--").is_some_and(|n| n == flag.long || flag.aliases.contains(&n));
     let short =
         |flag: &&Flag| name.strip_prefix('-').is_some_and(|n| flag.short.is_some_and(|s| n == s.to_string()));
-    let prompts = GLOBAL.iter().filter(|flag| flag.long == "system-prompt").chain([&PROMPT]);
-    prompts.into_iter().any(|flag| long(&flag) || short(&flag))
+    let mut prompts =
+        GLOBAL.iter().chain(PROMPT).filter(|flag| matches!(flag.long, "system-prompt" | "prompt"));
+    prompts.any(|flag| long(&flag) || short(&flag))
 }
 
 fn digest(text: &str) -> String {
@@ -195,7 +196,8 @@ mod tests {
 
     fn check(argv: &[&str], prompt: &str, wanted: &str) {
         let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        let args = LowArgs { prompt: Some(prompt.to_owned()), ..LowArgs::default() };
+        let mut args = Args::default();
+        args.push("prompt", prompt);
         assert_eq!(shown(&argv, &args), wanted);
     }
 

@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::command_error::{CommandError, ErrorCode};
+use zori_contract::failure::Failure;
+
+use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
 use crate::profile::Profile;
 
 /// The base directory. Nothing in it is created by asking for it.
@@ -14,12 +16,12 @@ pub struct Base {
 
 impl Base {
     /// Finds it by the environment: the profile's own variable, then the XDG one, then the home directory.
-    pub fn find(profile: &Profile) -> Result<Self, CommandError> {
+    pub fn find(profile: &Profile) -> Result<Self, Failure> {
         let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let dir = var(profile.home_var)
             .or_else(|| Some(var("XDG_CONFIG_HOME")?.join(profile.name)))
             .or_else(|| Some(home()?.join(".config").join(profile.name)));
-        let unusable = |message: String| CommandError::new(ErrorCode::BaseUnusable, message);
+        let unusable = |message: String| Failure::new(&BASE_UNUSABLE, message);
         let Some(dir) = dir else {
             return Err(unusable("there is no base directory: `HOME` is not set".into())
                 .hint(format!("set `{}` to a directory of yours", profile.home_var)));
@@ -32,7 +34,7 @@ impl Base {
             }
             if meta.permissions().mode() & 0o002 != 0 {
                 let message = format!("the base directory {} is writable by others", dir.display());
-                return Err(CommandError::new(ErrorCode::BaseUnsafe, message)
+                return Err(Failure::new(&BASE_WRITABLE_BY_OTHERS, message)
                     .hint(format!("chmod o-w {}", dir.display())));
             }
         }

@@ -10,6 +10,9 @@ pub mod slash;
 
 use std::sync::Arc;
 
+use zori_contract::error::REPL_MODE_PROHIBITED;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
 use zori_core::ids::SessionId;
 use zori_core::image::Image;
@@ -21,12 +24,9 @@ use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines};
 use crate::chat::slash::Next;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::commands::exec_turn;
-use crate::exit::Exit;
 use crate::network::Network;
-use crate::profile::Bare;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::wire_up::{self, Open, Session};
@@ -45,22 +45,22 @@ struct Chat<'a, 'c> {
 }
 
 /// Opens the chat with a new session, or with the one `--session` names.
-pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
+pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     start(cx, args, Open::ByFlags)
 }
 
 /// Opens the chat with a session that exists.
-pub fn resume(cx: &mut Cx<'_>, args: &LowArgs, id: SessionId) -> Result<Exit, CommandError> {
+pub fn resume(cx: &mut Cx<'_>, args: &LowArgs, id: SessionId) -> Result<Exit, Failure> {
     start(cx, args, Open::Existing(id))
 }
 
-fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
+fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
     let interactive = cx.terminal.interactive();
-    if !interactive && cx.profile.bare_without_terminal != Bare::Chat {
-        return Err(CommandError::new(ErrorCode::TerminalRequired, "a chat needs a terminal")
+    if !interactive && !cx.profile.chats_on_a_pipe() {
+        return Err(Failure::new(&REPL_MODE_PROHIBITED, "a chat needs a terminal")
             .hint("give one prompt with `-p TEXT`"));
     }
-    let signals = Signals::install(cx.timeout.as_ref())?;
+    let signals = Signals::install(&cx.cancel)?;
     let mut settings = Settings::resolve(cx, args)?;
     // A question has to be seen and answered: standard error is where it is drawn.
     if interactive && cx.terminal.stderr && settings.answers == Answers::Nobody {
@@ -113,7 +113,7 @@ fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
 }
 
 impl Chat<'_, '_> {
-    fn converse(&mut self, lines: &mut Lines) -> Result<Exit, CommandError> {
+    fn converse(&mut self, lines: &mut Lines) -> Result<Exit, Failure> {
         loop {
             let text = match lines.next(&self.signals)? {
                 Line::Text(text) => text,
@@ -158,7 +158,7 @@ impl Chat<'_, '_> {
     }
 
     /// Leaves the running session and goes on with another.
-    fn switch(&mut self, open: Open) -> Result<(), CommandError> {
+    fn switch(&mut self, open: Open) -> Result<(), Failure> {
         let saved = wire_up::open(&self.settings, open, self.cx.ui)?;
         self.id = saved.id.clone();
         let (saving, messages) = (saved.log.is_some(), saved.history.len());

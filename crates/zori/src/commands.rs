@@ -1,7 +1,9 @@
-//! What can be run, as a table: help, the reference page and later the manifest walk it.
+//! What can be run, as one table: parsing, help, manifest, completions and the reference page walk it. Each command is
+//! a file below `commands/` with its entry and what it does; adding one is a copy of the smallest and a line here.
 
 mod audit_log;
 mod auth;
+mod chat;
 mod config;
 mod demo;
 mod exec;
@@ -13,95 +15,35 @@ pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::turn as exec_turn;
 pub(crate) use sessions::latest as latest_session;
 
-use std::time::Duration;
+use zori_contract::args::Args;
+use zori_contract::builtin;
+use zori_contract::cancel::Cancel;
+use zori_contract::command::{Command, Example};
+use zori_contract::error::CANCELLED;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_contract::mode::{Format, Talk};
+use zori_contract::reply::Reply;
 
 use crate::args::LowArgs;
-use crate::args::flags::{self, Flag};
-use crate::chat;
-use crate::command_error::CommandError;
-use crate::exit::Exit;
 use crate::profile::Profile;
+use crate::program::App;
 use crate::terminal::Terminal;
-use crate::timeout::Timeout;
 use crate::ui::Ui;
 
-const UTILITY_TIME: Duration = Duration::from_secs(30);
-const LOGIN_TIME: Duration = Duration::from_secs(300);
+/// What a command of the table runs in.
+pub type Context<'a> = zori_contract::run::Cx<'a, App>;
 
-/// What a command runs in.
+/// What the parts of an agent command run in.
 pub struct Cx<'a> {
     /// The name the program was called by.
     pub profile: &'static Profile,
     /// Where the streams go.
     pub terminal: Terminal,
-    /// The clock that ends the command.
-    pub timeout: Option<Timeout>,
+    /// The word that the time of the command is over.
+    pub cancel: Cancel,
     /// The way out for words.
     pub ui: &'a mut Ui,
-}
-
-/// A command.
-pub struct Command {
-    /// Its name, one word or two; none for the bare call.
-    pub path: &'static [&'static str],
-    /// What it does, in one line.
-    pub about: &'static str,
-    /// Examples, shown below the options.
-    pub after_help: &'static str,
-    /// Its own flags.
-    pub flags: &'static [Flag],
-    /// Its argument; at most one so far.
-    pub args: &'static [Positional],
-    /// What its output is (DECISIONS 4, 5).
-    pub class: Class,
-    /// How it may end.
-    pub exits: &'static [Exit],
-    /// Does it.
-    pub run: fn(&mut Cx<'_>, &LowArgs) -> Result<Exit, CommandError>,
-}
-
-impl Command {
-    /// Returns whether each run of it is in the audit log: whatever changes something (`cli-agent-spec.md` section 7).
-    pub fn is_recorded(&self) -> bool {
-        match (self.class, self.path) {
-            // It changes nothing but a folder of its own, which goes with it.
-            (Class::Agent, ["demo"]) => false,
-            (Class::Agent | Class::Interactive, _) => true,
-            (Class::Utility, path) => {
-                matches!(path, ["auth", "login"] | ["auth", "logout"] | ["config", "init"])
-            }
-        }
-    }
-
-    /// Returns how long it may take when nobody says otherwise (DECISIONS 25). A login waits for a person.
-    pub fn time(&self) -> Option<Duration> {
-        match (self.class, self.path) {
-            (Class::Utility, ["auth", "login"]) => Some(LOGIN_TIME),
-            (Class::Utility, _) => Some(UTILITY_TIME),
-            (Class::Agent | Class::Interactive, _) => None,
-        }
-    }
-}
-
-/// An argument without a flag.
-pub struct Positional {
-    /// What it is called.
-    pub name: &'static str,
-    /// What it means.
-    pub about: &'static str,
-    /// Whether it must be there.
-    pub required: bool,
-}
-
-/// What a command's output is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// A result.
-    Utility,
-    /// What the model says.
-    Agent,
-    /// A conversation.
-    Interactive,
 }
 
 /// The groups of two-word commands.
@@ -111,246 +53,86 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find or create the config file"),
     ("policy", "See what would happen to a call, and why"),
+    ("errors", "What can go wrong"),
 ];
 
+/// Every command, in the order help lists them.
+pub const COMMANDS: &[Command<App>] = &[
+    exec::COMMAND,
+    chat::COMMAND,
+    demo::COMMAND,
+    sessions::LIST,
+    sessions::SHOW,
+    sessions::RESUME,
+    models::LIST,
+    models::SHOW,
+    auth::LOGIN,
+    auth::LOGOUT,
+    auth::STATUS,
+    config::PATH,
+    config::INIT,
+    policy::CHECK,
+    policy::EXPLAIN,
+    policy::TEST,
+    audit_log::COMMAND,
+    builtin::manifest_command(&[
+        example("everything this program can do", "zori manifest"),
+        example("only if it changed", "zori manifest --etag sha256:0"),
+    ]),
+    builtin::errors_command(&[
+        example("every code", "zori errors list --limit 0"),
+        example("as a table", "zori errors list --output table"),
+    ]),
+    builtin::completions_command(&[
+        example("for bash", "zori completions bash > ~/.local/share/bash-completion/completions/zori"),
+        example("for fish", "zori completions fish > ~/.config/fish/completions/zori.fish"),
+    ]),
+    builtin::man_command(&[
+        example("read it", "zori man | man -l -"),
+        example("keep it", "zori man > ~/.local/share/man/man1/zori.1"),
+    ]),
+];
+
+/// How a run of a model may end, beyond what every command may.
 const AGENT_EXITS: &[Exit] = &[
-    Exit::Success,
-    Exit::General,
-    Exit::Usage,
     Exit::Partial,
-    Exit::Precondition,
+    Exit::NotFound,
     Exit::Conflict,
     Exit::PermissionDenied,
     Exit::AuthRequired,
     Exit::PaymentRequired,
-    Exit::Timeout,
     Exit::RateLimited,
     Exit::Unavailable,
-    Exit::Interrupted,
-    Exit::Terminated,
 ];
 
-/// The bare call.
-pub const CHAT: Command = Command {
-    path: &[],
-    about: "Chat with the model at a terminal",
-    after_help: "",
-    flags: &[flags::PROMPT, flags::IMAGE],
-    args: &[],
-    class: Class::Interactive,
-    exits: &[
-        Exit::Success,
-        Exit::Usage,
-        Exit::Precondition,
-        Exit::Conflict,
-        Exit::Timeout,
-        Exit::Interrupted,
-        Exit::Terminated,
-    ],
-    run: chat::run,
-};
+/// What an agent command can print so far (DECISIONS 20).
+const AGENT_FORMATS: &[(&str, Format)] = &[("plain", Format::Plain)];
 
-/// One prompt, no questions.
-pub const EXEC: Command = Command {
-    path: &["exec"],
-    about: "Run one prompt and print the answer",
-    after_help: "Examples:\n  zori exec -p \"What does main.rs do?\"\n  \
-                 git diff | zori exec -p \"Review this change\"\n  zori exec < prompt.md\n  \
-                 zori exec --image screen.png -p \"What is wrong here?\"",
-    flags: &[flags::PROMPT, flags::IMAGE],
-    args: &[Positional {
-        name: "-",
-        about: "Wait for standard input, however long it takes",
-        required: false,
-    }],
-    class: Class::Agent,
-    exits: AGENT_EXITS,
-    run: exec::run,
-};
+const fn example(about: &'static str, command: &'static str) -> Example {
+    Example { about, command }
+}
 
-/// Every command, in the order help lists them.
-pub const COMMANDS: &[Command] = &[
-    CHAT,
-    EXEC,
-    Command {
-        path: &["demo"],
-        about: "Watch a scripted model edit and test a small program; needs no key",
-        after_help: "",
-        flags: &[flags::KEEP],
-        args: &[],
-        class: Class::Agent,
-        exits: &[
-            Exit::Success,
-            Exit::General,
-            Exit::Usage,
-            Exit::Partial,
-            Exit::Timeout,
-            Exit::Interrupted,
-            Exit::Terminated,
-        ],
-        run: demo::run,
-    },
-    Command {
-        path: &["sessions", "list"],
-        about: "List saved sessions, newest first",
-        after_help: "",
-        flags: &[],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: sessions::list,
-    },
-    Command {
-        path: &["sessions", "show"],
-        about: "Print the transcript of a session",
-        after_help: "",
-        flags: &[],
-        args: &[Positional { name: "ID", about: "The session", required: true }],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::NotFound, Exit::Timeout],
-        run: sessions::show,
-    },
-    Command {
-        path: &["sessions", "resume"],
-        about: "Go on with a session: chat, or with -p one turn",
-        after_help: "Examples:\n  zori sessions resume\n  zori sessions resume -p \"And now the tests\"",
-        flags: &[flags::PROMPT, flags::IMAGE],
-        args: &[Positional { name: "ID", about: "The session [default: the latest]", required: false }],
-        class: Class::Agent,
-        exits: AGENT_EXITS,
-        run: sessions::resume,
-    },
-    Command {
-        path: &["models", "list"],
-        about: "List the models of the catalogue, and of servers on this machine",
-        after_help: "`--provider NAME` lists the models of one provider.",
-        flags: &[],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: models::list,
-    },
-    Command {
-        path: &["models", "show"],
-        about: "Show what is known of a model",
-        after_help: "",
-        flags: &[],
-        args: &[Positional { name: "MODEL", about: "The model, or `provider:model`", required: true }],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::NotFound, Exit::Timeout],
-        run: models::show,
-    },
-    Command {
-        path: &["auth", "login"],
-        about: "Log in to a provider, or store its key, in the system's credential store",
-        after_help: "Examples:\n  zori auth login --provider openrouter\n  \
-                     zori auth login --provider anthropic --with-token < key.txt\n\n\
-                     Without `--with-token` a browser opens. It is given five minutes.",
-        flags: &[flags::WITH_TOKEN],
-        args: &[],
-        class: Class::Utility,
-        exits: &[
-            Exit::Success,
-            Exit::General,
-            Exit::Usage,
-            Exit::Precondition,
-            Exit::AuthRequired,
-            Exit::Timeout,
-            Exit::Unavailable,
-            Exit::Interrupted,
-            Exit::Terminated,
-        ],
-        run: auth::login,
-    },
-    Command {
-        path: &["auth", "logout"],
-        about: "Forget the stored keys and logins",
-        after_help: "`--provider NAME` forgets those of one provider.",
-        flags: &[],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: auth::logout,
-    },
-    Command {
-        path: &["auth", "status"],
-        about: "Show where each provider's key comes from",
-        after_help: "A key in the environment (`env`) wins over one in the credential store (`store`).",
-        flags: &[],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: auth::status,
-    },
-    Command {
-        path: &["config", "path"],
-        about: "Print where the config file is, or would be",
-        after_help: "",
-        flags: &[],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: config::path,
-    },
-    Command {
-        path: &["config", "init"],
-        about: "Write a config file in which every setting is a comment",
-        after_help: "",
-        flags: &[],
-        args: &[],
-        class: Class::Utility,
-        exits: &[
-            Exit::Success,
-            Exit::General,
-            Exit::Usage,
-            Exit::Precondition,
-            Exit::Conflict,
-            Exit::Timeout,
-        ],
-        run: config::init,
-    },
-    Command {
-        path: &["policy", "check"],
-        about: "Decide about calls on standard input, a JSON object a line",
-        after_help: "Example:\n  \
-                     echo '{\"id\":1,\"tool\":\"bash\",\"input\":{\"command\":\"ls\"}}' | zori policy check --policy FILE",
-        flags: &[flags::POLICY, flags::PROFILE],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Timeout],
-        run: policy::check,
-    },
-    Command {
-        path: &["policy", "explain"],
-        about: "Say step by step what would happen to a call",
-        after_help: "Examples:\n  zori policy explain \"git push\"\n  \
-                     zori policy explain --tool read --input '{\"path\":\".env\"}' --permission-mode default",
-        flags: &[flags::POLICY, flags::PROFILE, flags::TOOL, flags::INPUT],
-        args: &[Positional { name: "COMMAND", about: "A shell command", required: false }],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: policy::explain,
-    },
-    Command {
-        path: &["policy", "test"],
-        about: "Hold a policy file against its own expectations",
-        after_help: "",
-        flags: &[flags::PROFILE, flags::CORPUS],
-        args: &[Positional { name: "FILE", about: "The policy file", required: true }],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Timeout],
-        run: policy::test,
-    },
-    Command {
-        path: &["audit-log"],
-        about: "Show what was decided and what ran, or check that nobody changed it",
-        after_help: "The records of this project and those of commands, oldest first. `--root DIR` chooses another\n\
-                     project, `--session ID` one session.\n\n\
-                     Examples:\n  zori audit-log --event decision --limit 20\n  zori audit-log --verify",
-        flags: &[flags::EVENT, flags::LIMIT, flags::VERIFY],
-        args: &[],
-        class: Class::Utility,
-        exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Precondition, Exit::Timeout],
-        run: audit_log::run,
-    },
-];
+/// Returns whether a command hears signals itself, because a turn or a person's terminal has to be put in order first.
+pub fn hears_signals(command: &Command<App>) -> bool {
+    command.owns_streams() || command.path == ["auth", "login"]
+}
+
+/// Runs a command that owns its streams: what it has to say is said when it returns.
+fn own_streams(
+    cx: &mut Context<'_>,
+    args: &Args,
+    run: impl FnOnce(&mut Cx<'_>, &LowArgs) -> Result<Exit, Failure>,
+) -> Result<Reply, Failure> {
+    let mut ui = if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() };
+    let mut own = Cx {
+        profile: cx.app.profile,
+        terminal: Terminal::of(cx, args.has("non-interactive")),
+        cancel: cx.cancel.clone(),
+        ui: &mut ui,
+    };
+    match run(&mut own, &LowArgs::new(args)) {
+        // The same words as in the middle of a turn (OUT-8).
+        Err(failure) if failure.kind == &CANCELLED => Ok(Reply::ended(ui.report(&failure))),
+        ended => ended.map(Reply::ended),
+    }
+}

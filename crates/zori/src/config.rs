@@ -8,10 +8,11 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
+use zori_contract::failure::Failure;
 use zori_core::cost::MicroUsd;
 use zori_providers::catalog::{self, Catalog};
 
-use crate::command_error::{CommandError, ErrorCode};
+use crate::error::CONFIG_INVALID;
 use crate::model_choice::is_loopback;
 use crate::profile::Profile;
 
@@ -154,7 +155,12 @@ pub const KEYS: &[Key] = &[
         "80",
         "When so much of that is used, old tool outputs are left out, then old messages summarised; 0: only when asked",
     ),
-    key("output", Kind::Choice(&["plain"]), "\"plain\"", "What commands print"),
+    key(
+        "output",
+        Kind::Choice(&["json", "jsonl", "tsv", "plain", "table", "id"]),
+        "\"plain\"",
+        "What commands print that can; unset: text at a terminal, JSON elsewhere",
+    ),
     key(
         "durability",
         Kind::Choice(&["process", "full"]),
@@ -261,7 +267,7 @@ pub struct Config {
 
 impl Config {
     /// Reads the file; one that does not exist says nothing. A bad file is never partly applied (FS-8).
-    pub fn load(path: &Path, key_var: &str) -> Result<Self, CommandError> {
+    pub fn load(path: &Path, key_var: &str) -> Result<Self, Failure> {
         match std::fs::read(path) {
             Ok(bytes) => Self::parse(&bytes, path, key_var),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
@@ -271,7 +277,7 @@ impl Config {
         }
     }
 
-    fn parse(bytes: &[u8], path: &Path, key_var: &str) -> Result<Self, CommandError> {
+    fn parse(bytes: &[u8], path: &Path, key_var: &str) -> Result<Self, Failure> {
         let at = |offset: usize, what: &str| {
             let (line, column) = position(bytes, offset);
             invalid(format!("{}:{line}:{column}: {what}", path.display()))
@@ -498,8 +504,8 @@ fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
     (line, String::from_utf8_lossy(&before[line_start..]).chars().count() + 1)
 }
 
-fn invalid(message: String) -> CommandError {
-    CommandError::new(ErrorCode::ConfigInvalid, message)
+fn invalid(message: String) -> Failure {
+    Failure::new(&CONFIG_INVALID, message)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
 use zori_core::provider::{Delivery, Provider};
 use zori_core::secret::Secrets;
 use zori_core::transport::Limits;
@@ -17,7 +19,6 @@ use crate::args::LowArgs;
 use crate::asking::Answers;
 use crate::audit::Keeping;
 use crate::clock::SystemIds;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::model_choice::Choice;
@@ -44,12 +45,11 @@ pub struct Demo {
 
 impl Demo {
     /// Makes the folder. The model speaks at a human pace when a person watches, at once otherwise.
-    pub fn prepare(cx: &Cx<'_>) -> Result<Self, CommandError> {
+    pub fn prepare(cx: &Cx<'_>) -> Result<Self, Failure> {
         let pace = if cx.terminal.stdout { Pace::PerWord(PER_WORD) } else { Pace::Instant };
         let provider = ScriptedProvider::parse(SCRIPT, pace).expect("a test plays the bundled script");
-        let folder = make_folder().map_err(|error| {
-            CommandError::new(ErrorCode::Io, format!("cannot make a scratch folder: {error}"))
-        })?;
+        let folder = make_folder()
+            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot make a scratch folder: {error}")))?;
         Ok(Self {
             folder: Some(folder),
             provider: Arc::new(provider),
@@ -79,7 +79,7 @@ impl Demo {
     }
 
     /// Returns settings that read no config and save nothing; the limits of the command line hold.
-    pub fn settings(&self, args: &LowArgs) -> Result<Settings, CommandError> {
+    pub fn settings(&self, args: &LowArgs) -> Result<Settings, Failure> {
         const MODEL: &str = "scripted";
         let limits = limits(args, &Config::default());
         priced(&limits, None, MODEL)?;

@@ -1,8 +1,8 @@
 //! The binary's crate: the composition root, and the only one that reads argv, environment, home, terminal and clock.
 //!
-//! `args` turns argv into `LowArgs` by the flag and command tables; [`commands`] lists what can be run; `settings`
-//! merges flags, environment and config file; `wire_up` puts the engine together. Errors leave through
-//! [`command_error`].
+//! [`commands`] and [`args`] are the tables, [`program`] puts them together for `zori_contract`, which parses, checks, prints
+//! and ends; `outside` is what it is handed. `settings` merges flags, environment and config file; `wire_up` puts the engine
+//! together. Failures are kinds of [`error`].
 
 pub mod args;
 mod asking;
@@ -12,65 +12,85 @@ mod auth;
 mod base;
 pub mod chat;
 mod clock;
-pub mod command_error;
 pub mod commands;
 pub mod config;
 mod demo;
-pub mod exit;
+pub mod error;
 mod helper_program;
 mod instructions;
 mod model_choice;
 mod network;
+mod outcome;
+mod outside;
 mod permissions;
 pub mod profile;
+pub mod program;
 mod prompt;
 mod secrecy;
 mod secrets;
 mod settings;
 mod signals;
 mod terminal;
-mod timeout;
 mod ui;
 mod wire_up;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::args::Parsed;
-use crate::exit::Exit;
-use crate::terminal::Terminal;
-use crate::timeout::Timeout;
+use zori_contract::exit::Danger;
+use zori_contract::failure::Failure;
+use zori_contract::path::AbsPath;
+use zori_contract::world::{Begin, Started};
+
+use crate::base::Base;
+use crate::profile::Profile;
+use crate::program::App;
 use crate::ui::Ui;
 
-/// Runs the program: argv to profile, flags, command, exit code.
+/// Runs the program: argv to profile, tables, command, exit code.
 pub fn main() -> ExitCode {
     secrecy::keep();
     let mut argv = std::env::args_os();
     let program = argv.next().unwrap_or_default();
     let rest: Vec<_> = argv.collect();
-    let mut ui = Ui::standard();
-    let (profile, exit) = match profile::choose(&program, &rest) {
-        Ok((profile, rest)) => (profile, run(profile, &rest, &mut ui)),
-        Err(error) => (&profile::ZORI, ui.report(&error)),
+    let (profile, rest) = match profile::choose(&program, &rest) {
+        Ok(chosen) => chosen,
+        Err(failure) => return ExitCode::from(Ui::standard().report(&failure).code()),
     };
-    ExitCode::from(profile.exit_code(exit))
+    let world = outside::world(profile, rest.clone());
+    let code = zori_contract::run::run(profile.program, world, |begin| start(profile, &rest, begin));
+    let code = profile.exit_code(code);
+    audit::end(code, &mut Ui::standard());
+    ExitCode::from(code)
 }
 
-fn run(profile: &'static profile::Profile, argv: &[std::ffi::OsString], ui: &mut Ui) -> Exit {
-    let terminal = Terminal::detect();
-    let result = match args::parse(profile, argv) {
-        Ok(Parsed::Help(text)) => return ui.document(&text),
-        Ok(Parsed::Run(command, args)) => {
-            if command.is_recorded() {
-                audit::begin(profile, command, &args, argv);
-            }
-            Timeout::start(args.timeout, command.time(), profile).and_then(|timeout| {
-                let mut cx = commands::Cx { profile, terminal, timeout, ui };
-                (command.run)(&mut cx, &args)
-            })
+/// Makes what a command runs on. Help, bad calls and `--validate-only` never come here.
+fn start(
+    profile: &'static Profile,
+    argv: &[OsString],
+    begin: &Begin<'_, App>,
+) -> Result<Started<App>, Failure> {
+    let command = begin.command;
+    if command.danger != Danger::Safe {
+        audit::begin(profile, command.name(), begin.args, argv);
+    }
+    let mut started = Started::plain(App { profile });
+    if !commands::hears_signals(command) {
+        signals::hear(begin.cancel)?;
+    }
+    if command.owns_streams() {
+        // Its parts look for themselves, once.
+        return Ok(started);
+    }
+    started.secrets = secrets::known();
+    if let Ok(base) = Base::find(profile) {
+        let config = base.config();
+        if let Ok(text) = std::fs::read_to_string(&config) {
+            started.config_sources.extend(AbsPath::new(&config));
+            started.effective_config = text;
         }
-        Err(error) => Err(error),
-    };
-    let exit = result.unwrap_or_else(|error| ui.report(&error));
-    audit::end(profile.exit_code(exit), ui);
-    exit
+        started.state = AbsPath::new(base.dir());
+        started.audit_log = AbsPath::new(&base.audit()).filter(|_| command.danger != Danger::Safe);
+    }
+    Ok(started)
 }

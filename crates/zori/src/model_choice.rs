@@ -6,6 +6,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
 use zori_core::cost::Prices;
 use zori_core::secret::{Secret, Secrets};
 use zori_core::transport::Transport;
@@ -18,8 +20,8 @@ use zori_providers::quirks::{KeyNeed, ToolStyle};
 use crate::args::LowArgs;
 use crate::auth::grant::Kind;
 use crate::auth::{self, Stored};
-use crate::command_error::{CommandError, ErrorCode};
 use crate::config::Config;
+use crate::error::SETTING_INVALID;
 use crate::helper_program;
 use crate::ui::Ui;
 
@@ -134,7 +136,7 @@ pub enum Key {
 }
 
 /// Chooses. What was found without being asked for is said.
-pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, CommandError> {
+pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Failure> {
     let asked = Asked::read(args, config)?;
     let Some(name) = asked.provider else {
         return nobody_chose(asked.model, config, ui);
@@ -144,7 +146,7 @@ pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Co
     let configured = config.text("model").filter(|_| config_provider(config) == facts.name);
     let model = asked.model.or(configured).unwrap_or(facts.default_model).trim();
     if model.is_empty() {
-        return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty")
+        return Err(Failure::new(&SETTING_INVALID, "the model's name is empty")
             .hint(format!("for example `{}`", facts.default_model)));
     }
     let address = base_url(facts, config)?;
@@ -178,7 +180,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn read(args: &'a LowArgs, config: &'a Config) -> Result<Self, CommandError> {
+    fn read(args: &'a LowArgs, config: &'a Config) -> Result<Self, Failure> {
         // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
         let (prefix, model) = match args.model.as_deref() {
             Some(spec) => match spec.split_once(':') {
@@ -194,7 +196,7 @@ impl<'a> Asked<'a> {
             && prefix != flag
         {
             let message = format!("`--provider {flag}` and `--model {prefix}:...` name two providers");
-            return Err(CommandError::new(ErrorCode::Usage, message).hint("leave one of them out"));
+            return Err(Failure::new(&VALIDATION_ERROR, message).hint("leave one of them out"));
         }
         let chosen = config.text("provider").is_some() || config.text("model").is_some() || model.is_some();
         let provider = prefix.or(flag).or(chosen.then(|| config_provider(config)));
@@ -207,7 +209,7 @@ fn config_provider(config: &Config) -> &str {
 }
 
 /// Takes the first provider whose key is set, else a local server, else the default one without a key.
-fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Choice, CommandError> {
+fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Choice, Failure> {
     let keyed =
         PROVIDERS.iter().find(|facts| facts.api.key_need() == KeyNeed::Required && variable(facts).is_some());
     let own = |facts: &'static ProviderFacts| config.catalog.provider(facts.name).unwrap_or(facts);
@@ -270,16 +272,16 @@ fn configured_port(facts: &ProviderFacts, config: &Config) -> Option<u16> {
 }
 
 /// Returns a provider's address: variable, then config, then the vendor's (PROV-3).
-pub fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, CommandError> {
+pub fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, Failure> {
     let variable = std::env::var(facts.base_url_var).ok();
     let given = [variable.as_deref(), config.text(facts.base_url_key)]
         .into_iter()
         .flatten()
         .find(|value| !value.trim().is_empty());
     match given {
-        Some(value) => facts
-            .parse_base_url(value)
-            .map_err(|error| CommandError::new(ErrorCode::SettingInvalid, error.to_string())),
+        Some(value) => {
+            facts.parse_base_url(value).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
+        }
         None => Ok(facts.default_base_url.to_owned()),
     }
 }
@@ -325,9 +327,9 @@ fn key_of(facts: &ProviderFacts, base_url: &str, config: &Config) -> Result<Opti
 }
 
 /// Returns the error for a provider that is none.
-pub fn unknown(name: &str) -> CommandError {
+pub fn unknown(name: &str) -> Failure {
     let known: Vec<_> = PROVIDERS.iter().map(|facts| format!("`{}`", facts.name)).collect();
-    let error = CommandError::new(ErrorCode::SettingInvalid, format!("unknown provider `{name}`"));
+    let error = Failure::new(&SETTING_INVALID, format!("unknown provider `{name}`"));
     match catalog::nearest_provider(name) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("use one of {}", known.join(", "))),

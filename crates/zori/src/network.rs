@@ -7,6 +7,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use zori_contract::error::{ALREADY_EXISTS, VALIDATION_ERROR};
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
 use zori_core::input::Prompt;
 use zori_core::transport::Transport;
 use zori_providers::http::roots::Roots;
@@ -18,9 +21,8 @@ use zori_providers::recording::{Recorded, Recording, Shape, Start};
 
 use crate::args::LowArgs;
 use crate::clock::SystemClock;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
-use crate::exit::Exit;
+use crate::error::{RECORDING_UNUSABLE, SETTING_INVALID};
 use crate::settings::Settings;
 use crate::ui::Ui;
 
@@ -55,7 +57,7 @@ enum End {
 
 impl Network {
     /// Opens it. The file of a recording is made here, so nothing that could be refused may come after this.
-    pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, CommandError> {
+    pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, Failure> {
         Ok(match &settings.tape {
             Tape::None => {
                 let transport = http()?;
@@ -128,13 +130,13 @@ impl Network {
 }
 
 /// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
-pub fn http() -> Result<Arc<dyn Transport>, CommandError> {
+pub fn http() -> Result<Arc<dyn Transport>, Failure> {
     let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
         None => Roots::embedded(),
         Some(path) => {
             let unusable = |why: String| {
                 let message = format!("cannot use SSL_CERT_FILE {}: {why}", path.display());
-                CommandError::new(ErrorCode::SettingInvalid, message)
+                Failure::new(&SETTING_INVALID, message)
             };
             let pem = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
             Roots::with_pem(&pem).map_err(|error| unusable(error.to_string()))?
@@ -148,7 +150,7 @@ pub fn http() -> Result<Arc<dyn Transport>, CommandError> {
 }
 
 /// Makes the file and writes its first line.
-fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, CommandError> {
+fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, Failure> {
     let choice = &settings.choice;
     let start = Start {
         program: concat!("zori ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -172,16 +174,13 @@ fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, C
     }
     let secrets = Secrets::new(&choice.secrets);
     let failed = |error: std::io::Error| {
-        CommandError::new(
-            ErrorCode::RecordingUnusable,
-            format!("cannot write the recording {}: {error}", path.display()),
-        )
+        Failure::new(&RECORDING_UNUSABLE, format!("cannot write the recording {}: {error}", path.display()))
     };
     let mut options = OpenOptions::new();
     let file = match options.append(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let message = format!("the file {} exists already and is left alone", path.display());
-            return Err(CommandError::new(ErrorCode::AlreadyExists, message)
+            return Err(Failure::new(&ALREADY_EXISTS, message)
                 .hint("give `--record` the name of a new file, or remove that one"));
         }
         opened => opened.map_err(failed)?,
@@ -200,10 +199,9 @@ fn password(url: &str) -> Option<&str> {
 }
 
 /// Reads the recording of `--replay`, and holds the flags against it.
-pub fn load(cx: &Cx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, CommandError> {
-    let unusable = |why: String| {
-        CommandError::new(ErrorCode::RecordingUnusable, format!("cannot replay {}: {why}", path.display()))
-    };
+pub fn load(cx: &Cx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, Failure> {
+    let unusable =
+        |why: String| Failure::new(&RECORDING_UNUSABLE, format!("cannot replay {}: {why}", path.display()));
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_RECORDING + 1).read_to_end(&mut bytes))
@@ -220,7 +218,7 @@ pub fn load(cx: &Cx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, Comma
 }
 
 /// Checks that nothing is asked for that the recorded run was not.
-fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), CommandError> {
+fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), Failure> {
     let model = args.model.as_deref().map(|model| {
         model.strip_prefix(start.provider.as_str()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(model)
     });
@@ -239,12 +237,12 @@ fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), CommandError>
             } else {
                 format!("leave `{flag}` out")
             };
-            return Err(CommandError::new(ErrorCode::Usage, message).hint(way));
+            return Err(Failure::new(&VALIDATION_ERROR, message).hint(way));
         }
     }
     match &args.system_prompt {
-        Some(_) => Err(CommandError::new(
-            ErrorCode::Usage,
+        Some(_) => Err(Failure::new(
+            &VALIDATION_ERROR,
             "`--system-prompt` and `--replay` exclude each other: a recording has its own",
         )),
         None => Ok(()),

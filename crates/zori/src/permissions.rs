@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use zori_contract::failure::Failure;
 use zori_core::permission::{Layer, Verdict};
 use zori_policy::mode::Protocol;
 use zori_policy::paths::{Ground, GroundParts};
@@ -12,8 +13,8 @@ use zori_policy::{Asker, Choice, Chosen, Mode, Policy};
 
 use crate::args::LowArgs;
 use crate::base::Base;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::config::Config;
+use crate::error::SETTING_INVALID;
 
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
@@ -61,7 +62,7 @@ pub fn programs() -> Vec<PathBuf> {
 
 /// Puts the policy together. A setting that cannot be used is an error; a rule that cannot is a warning, and leaves
 /// its tool asking (RULE-1).
-pub fn gather(sources: Sources<'_>) -> Result<Gathered, CommandError> {
+pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     let Sources { args, config, managed, base, root, home, .. } = &sources;
     let mut warnings = Vec::new();
     let managed_config = Config::load(managed, "")?;
@@ -132,7 +133,7 @@ pub fn of_demo(folder: &Path) -> Policy {
 }
 
 /// Flag, variable, config, implicit (MODE-1); the administrator may forbid `yolo`, chosen or not (MODE-2).
-fn mode(sources: &Sources<'_>, managed: &Config) -> Result<Choice, CommandError> {
+fn mode(sources: &Sources<'_>, managed: &Config) -> Result<Choice, Failure> {
     let flag = sources.args.permission_mode.clone().map(|mode| ("--permission-mode", mode));
     let config = sources.config.text("security.mode").map(|mode| ("security.mode", mode.to_owned()));
     let administrator = managed.text("security.mode").map(|mode| ("security.mode", mode.to_owned()));
@@ -140,14 +141,14 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<Choice, CommandError>
     let choice = match asked {
         None => Choice::implicit(Mode::Yolo),
         Some((spelling, name)) => Choice::named(&name, Protocol::Own).ok_or_else(|| {
-            CommandError::new(ErrorCode::SettingInvalid, format!("`{spelling}` cannot be `{name}`"))
+            Failure::new(&SETTING_INVALID, format!("`{spelling}` cannot be `{name}`"))
                 .hint(format!("the modes are {}", Choice::names().join(", ")))
         })?,
     };
     if choice.mode == Mode::Yolo && managed.flag("security.forbid_yolo") == Some(true) {
         if choice.chosen != Chosen::Implicit {
             let message = format!("the administrator forbids the mode {}", choice.shown());
-            return Err(CommandError::new(ErrorCode::SettingInvalid, message)
+            return Err(Failure::new(&SETTING_INVALID, message)
                 .hint(format!("{} says `security.forbid_yolo`", sources.managed.display()))
                 .hint("`--permission-mode acceptEdits` asks least of the others"));
         }
@@ -157,7 +158,7 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<Choice, CommandError>
 }
 
 /// The user's lists and the administrator's; what denies adds up.
-fn shell(mode: Choice, config: &Config, managed: &Config) -> Result<ShellPolicy, CommandError> {
+fn shell(mode: Choice, config: &Config, managed: &Config) -> Result<ShellPolicy, Failure> {
     let list = |config: &Config, key: &str| -> Option<Vec<String>> {
         Some(config.list(key)?.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
@@ -174,8 +175,7 @@ fn shell(mode: Choice, config: &Config, managed: &Config) -> Result<ShellPolicy,
         blacklist_patterns: both("security.blacklist_patterns"),
         blacklist_off: both("security.blacklist_off").unwrap_or_default(),
     };
-    ShellPolicy::new(&settings, mode)
-        .map_err(|error| CommandError::new(ErrorCode::SettingInvalid, error.to_string()))
+    ShellPolicy::new(&settings, mode).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
 }
 
 /// Where a layer's rules stand.
@@ -276,7 +276,7 @@ mod tests {
                         warnings.join("; ")
                     )
                 }
-                Err(error) => format!("{} ({})", error.message, error.hints.join("; ")),
+                Err(error) => format!("{} ({})", error.message, error.facts.hints.join("; ")),
             };
             text.replace(&dir.display().to_string(), "$DIR")
         }

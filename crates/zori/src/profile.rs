@@ -10,10 +10,13 @@ use std::time::Duration;
 
 pub use zdx::ZDX;
 pub use zori::ZORI;
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_contract::program::Program;
 use zori_tools::dialect::Dialect;
 
-use crate::command_error::{CommandError, ErrorCode};
-use crate::exit::Exit;
+use crate::program::App;
 
 /// The profiles there are.
 pub const ALL: &[&Profile] = &[&ZORI, &ZDX];
@@ -22,14 +25,10 @@ pub const ALL: &[&Profile] = &[&ZORI, &ZDX];
 pub struct Profile {
     /// The name: of the link, of the base directory, in help and banner.
     pub name: &'static str,
-    /// What one line of help says the program is.
-    pub about: &'static str,
-    /// What a call without a command does when there is no terminal.
-    pub bare_without_terminal: Bare,
+    /// The tables it is.
+    pub program: &'static Program<App>,
     /// The variable that names the base directory.
     pub home_var: &'static str,
-    /// The variable that chooses the output.
-    pub output_var: &'static str,
     /// How exit codes are told.
     pub exits: Exits,
     /// What `sessions show` does without such a session.
@@ -42,15 +41,6 @@ pub struct Profile {
     pub managed_config: &'static str,
     /// `bash_max_output_bytes` when nobody sets it.
     pub bash_max_output: usize,
-}
-
-/// What a bare call does without a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bare {
-    /// Prints the help.
-    Help,
-    /// Chats over the pipe.
-    Chat,
 }
 
 /// How exit codes are told.
@@ -73,24 +63,26 @@ pub enum MissingSession {
 
 impl Profile {
     /// Returns the number the process exits with.
-    pub fn exit_code(&self, exit: Exit) -> u8 {
-        match (self.exits, exit) {
-            (Exits::Fine, exit) => exit.code(),
-            (Exits::Folded, Exit::Success | Exit::Usage | Exit::Interrupted | Exit::Terminated) => {
-                exit.code()
-            }
+    pub fn exit_code(&self, code: u8) -> u8 {
+        match (self.exits, code) {
+            (Exits::Fine, code) | (Exits::Folded, code @ (0 | 2 | 130 | 143)) => code,
             (Exits::Folded, _) => Exit::General.code(),
         }
+    }
+
+    /// Returns whether a chat can be held over a pipe.
+    pub fn chats_on_a_pipe(&self) -> bool {
+        self.program.bare.is_some_and(|bare| bare.anywhere)
     }
 }
 
 /// Chooses the profile by `--as NAME`, else by the name of the executable, and returns the other arguments.
-pub fn choose(program: &OsStr, argv: &[OsString]) -> Result<(&'static Profile, Vec<OsString>), CommandError> {
+pub fn choose(program: &OsStr, argv: &[OsString]) -> Result<(&'static Profile, Vec<OsString>), Failure> {
     let (asked, rest) = take_as(argv)?;
     let profile = match asked {
         Some(name) => by_name(&name).ok_or_else(|| {
             let known: Vec<_> = ALL.iter().map(|profile| profile.name).collect();
-            CommandError::new(ErrorCode::Usage, format!("unknown profile `{}`", name.to_string_lossy()))
+            Failure::new(&VALIDATION_ERROR, format!("unknown profile `{}`", name.to_string_lossy()))
                 .hint(format!("this version knows {}", known.join(", ")))
         })?,
         None => Path::new(program).file_name().and_then(by_name).unwrap_or(&ZORI),
@@ -103,7 +95,7 @@ fn by_name(name: &OsStr) -> Option<&'static Profile> {
 }
 
 /// Takes `--as NAME` or `--as=NAME` out of the arguments: the flag table depends on it, so it is read first.
-fn take_as(argv: &[OsString]) -> Result<(Option<OsString>, Vec<OsString>), CommandError> {
+fn take_as(argv: &[OsString]) -> Result<(Option<OsString>, Vec<OsString>), Failure> {
     let mut name = None;
     let mut rest = Vec::with_capacity(argv.len());
     let mut args = argv.iter();
@@ -115,7 +107,7 @@ fn take_as(argv: &[OsString]) -> Result<(Option<OsString>, Vec<OsString>), Comma
         }
         if arg == "--as" {
             let missing =
-                || CommandError::new(ErrorCode::Usage, "`--as` needs a name").hint("for example `--as zdx`");
+                || Failure::new(&VALIDATION_ERROR, "`--as` needs a name").hint("for example `--as zdx`");
             name = Some(args.next().ok_or_else(missing)?.clone());
         } else if let Some(value) = arg.to_str().and_then(|arg| arg.strip_prefix("--as=")) {
             name = Some(value.into());
@@ -152,7 +144,7 @@ mod tests {
 
     #[test]
     fn zdx_folds_exit_codes() {
-        let folded: Vec<u8> = Exit::ALL.iter().map(|exit| ZDX.exit_code(*exit)).collect();
-        assert_eq!(folded, [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143]);
+        let folded: Vec<u8> = Exit::ALL.iter().map(|exit| ZDX.exit_code(exit.code())).collect();
+        assert_eq!(folded, [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143]);
     }
 }

@@ -5,8 +5,10 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
 
-use crate::command_error::{CommandError, ErrorCode};
+use crate::error::{PROMPT_INVALID, PROMPT_MISSING};
 use crate::signals::Signals;
 use crate::ui::Ui;
 
@@ -29,7 +31,7 @@ pub struct Sources<'a> {
 }
 
 /// Puts the prompt together.
-pub fn gather(sources: Sources<'_>, signals: &Signals, ui: &mut Ui) -> Result<String, CommandError> {
+pub fn gather(sources: Sources<'_>, signals: &Signals, ui: &mut Ui) -> Result<String, Failure> {
     let flag = sources.flag.filter(|text| *text != "-");
     let asked = sources.dash || sources.flag == Some("-");
     let piped = match (flag, asked) {
@@ -53,7 +55,7 @@ pub fn gather(sources: Sources<'_>, signals: &Signals, ui: &mut Ui) -> Result<St
         flag => format!("{flag}\n\n{piped}"),
     };
     if prompt.is_empty() {
-        return Err(CommandError::new(ErrorCode::PromptMissing, "there is no prompt")
+        return Err(Failure::new(&PROMPT_MISSING, "there is no prompt")
             .hint("give one with `-p TEXT`, or on standard input"));
     }
     Ok(prompt)
@@ -67,7 +69,7 @@ enum Ready {
 }
 
 /// Waits until standard input has something to say, its end included.
-fn wait(limit: Duration, signals: &Signals) -> Result<Ready, CommandError> {
+fn wait(limit: Duration, signals: &Signals) -> Result<Ready, Failure> {
     let stdin = io::stdin();
     let until = Instant::now() + limit;
     loop {
@@ -86,7 +88,7 @@ fn wait(limit: Duration, signals: &Signals) -> Result<Ready, CommandError> {
     }
 }
 
-fn read_all(signals: &Signals, ui: &mut Ui) -> Result<String, CommandError> {
+fn read_all(signals: &Signals, ui: &mut Ui) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     let mut told = false;
@@ -110,17 +112,17 @@ fn read_all(signals: &Signals, ui: &mut Ui) -> Result<String, CommandError> {
         }
         if bytes.len() > MAX_STDIN {
             let message = format!("the prompt on standard input is larger than {MAX_STDIN} bytes");
-            return Err(CommandError::new(ErrorCode::PromptInvalid, message)
+            return Err(Failure::new(&PROMPT_INVALID, message)
                 .hint("put it into a file in the root and ask the model to read that"));
         }
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("the prompt on standard input is not UTF-8 text (byte {at})");
-        CommandError::new(ErrorCode::PromptInvalid, message)
+        Failure::new(&PROMPT_INVALID, message)
     })
 }
 
-fn unreadable(error: io::Error) -> CommandError {
-    CommandError::new(ErrorCode::Io, format!("cannot read standard input: {error}"))
+fn unreadable(error: io::Error) -> Failure {
+    Failure::new(&IO_ERROR, format!("cannot read standard input: {error}"))
 }

@@ -6,8 +6,11 @@ use zori_redact::Redactor;
 
 /// Returns a redactor for what is said before a provider is chosen.
 pub fn redactor() -> Redactor {
-    let keys: Vec<String> =
-        PROVIDERS.iter().filter_map(|provider| std::env::var(provider.key_var).ok()).collect();
-    let known: Secrets = keys.iter().map(String::as_str).collect();
+    let known: Secrets = known().iter().map(String::as_str).collect();
     Redactor::new(known)
+}
+
+/// Returns the keys themselves.
+pub fn known() -> Vec<String> {
+    PROVIDERS.iter().filter_map(|provider| std::env::var(provider.key_var).ok()).collect()
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
+use zori_contract::failure::Failure;
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::input::Prompt;
@@ -27,13 +29,14 @@ use crate::asking::Answers;
 use crate::audit::Keeping;
 use crate::auth::browser;
 use crate::base::{self, Base};
-use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
+use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
 use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
 use crate::permissions::{self, Gathered, Sources};
+use crate::profile::Profile;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -95,11 +98,11 @@ pub struct Settings {
 
 impl Settings {
     /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found.
-    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Self, CommandError> {
+    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Self, Failure> {
         let session = args.session.as_deref().map(parse_session).transpose()?;
         let base = match Base::find(cx.profile) {
             Ok(base) => Some(base),
-            Err(error) if error.code == ErrorCode::BaseUnusable => {
+            Err(error) if error.kind == &BASE_UNUSABLE => {
                 cx.ui.warn(&format!("{}; no session is saved", error.message));
                 None
             }
@@ -113,7 +116,6 @@ impl Settings {
         for warning in &config.warnings {
             cx.ui.warn(warning);
         }
-        check_output(cx, args, &config)?;
         let root = root(args)?;
         let home = base::home();
         let recording = args.replay.as_deref().map(|path| network::load(cx, args, path)).transpose()?;
@@ -139,7 +141,7 @@ impl Settings {
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
         let Gathered { policy, warnings } =
-            permissions(cx, args, &config, base.as_ref(), &root, home.as_deref())?;
+            permissions(cx.profile, args, &config, base.as_ref(), &root, home.as_deref())?;
         for warning in &warnings {
             cx.ui.warn(warning);
         }
@@ -233,7 +235,7 @@ impl Settings {
     }
 
     /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
-    pub fn missing_key(&self, name: &str) -> Option<CommandError> {
+    pub fn missing_key(&self, name: &str) -> Option<Failure> {
         let why = self.choice.key.as_ref().err()?;
         let login = format!("{name} auth login --provider {}", self.choice.facts.name);
         let kept = match browser::open_to_all(self.choice.facts) {
@@ -241,7 +243,7 @@ impl Settings {
             false => format!("or store it: `{login} --with-token`"),
         };
         Some(
-            CommandError::new(ErrorCode::AuthRequired, why)
+            Failure::new(&AUTH_REQUIRED, why)
                 .hint(self.choice.advice(name))
                 .hint(kept)
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
@@ -251,7 +253,7 @@ impl Settings {
 }
 
 /// Returns who answered a recorded run. The key is needed by nobody, and too short to be taken for a secret.
-fn replayed(start: &Start) -> Result<Choice, CommandError> {
+fn replayed(start: &Start) -> Result<Choice, Failure> {
     let facts = catalog::provider(&start.provider).ok_or_else(|| model_choice::unknown(&start.provider))?;
     Ok(Choice {
         facts,
@@ -263,29 +265,29 @@ fn replayed(start: &Start) -> Result<Choice, CommandError> {
 }
 
 /// Returns the policy of this machine and folder, for commands that run nothing, and the home directory.
-pub fn policy(cx: &mut Cx<'_>, args: &LowArgs) -> Result<(Gathered, Option<PathBuf>), CommandError> {
-    let base = Base::find(cx.profile).ok();
+pub fn policy(profile: &Profile, args: &LowArgs) -> Result<(Gathered, Option<PathBuf>), Failure> {
+    let base = Base::find(profile).ok();
     let config = match &base {
         Some(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
         None => Config::default(),
     };
     let home = base::home();
-    let gathered = permissions(cx, args, &config, base.as_ref(), &root(args)?, home.as_deref())?;
+    let gathered = permissions(profile, args, &config, base.as_ref(), &root(args)?, home.as_deref())?;
     Ok((gathered, home))
 }
 
 fn permissions(
-    cx: &Cx<'_>,
+    profile: &Profile,
     args: &LowArgs,
     config: &Config,
     base: Option<&Base>,
     root: &Path,
     home: Option<&Path>,
-) -> Result<Gathered, CommandError> {
+) -> Result<Gathered, Failure> {
     permissions::gather(Sources {
         args,
         config,
-        managed: Path::new(cx.profile.managed_config),
+        managed: Path::new(profile.managed_config),
         base,
         root,
         home,
@@ -308,47 +310,26 @@ pub fn limits(args: &LowArgs, config: &Config) -> Limits {
 }
 
 /// Checks that a budget can be kept with a model (`agent-modes.md` 9.10).
-pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<(), CommandError> {
+pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<(), Failure> {
     if limits.budget.is_none() || prices.is_some() || limits.unpriced == Unpriced::Allowed {
         return Ok(());
     }
     let message = format!("the price of `{model}` is not known, so that a budget cannot be kept");
-    Err(CommandError::new(ErrorCode::SettingInvalid, message)
+    Err(Failure::new(&SETTING_INVALID, message)
         .hint("use another model, or leave `--max-budget-usd` (`max_budget_usd`) out")
         .hint("say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`")
         .hint("`--max-tokens-total N` limits tokens instead"))
 }
 
 /// Checks a session's name.
-pub fn parse_session(text: &str) -> Result<SessionId, CommandError> {
-    SessionId::parse(text).map_err(|error| CommandError::new(ErrorCode::Usage, error.to_string()))
-}
-
-/// Checks what output is asked for: flag, then variable, then config (DECISIONS 20). Only text can be had so far.
-pub fn check_output(cx: &Cx<'_>, args: &LowArgs, config: &Config) -> Result<(), CommandError> {
-    let mut asked: Vec<(&str, String)> = args.outputs.clone();
-    let variable = std::env::var(cx.profile.output_var).ok().filter(|value| !value.is_empty());
-    if asked.is_empty() {
-        asked.extend(variable.map(|value| (cx.profile.output_var, value)));
-    }
-    if asked.is_empty() {
-        asked.extend(config.text("output").map(|value| ("output", value.to_owned())));
-    }
-    for (spelling, value) in asked {
-        let plain = if spelling == "--format" { "text" } else { "plain" };
-        if value != plain {
-            let message = format!("`{spelling}` cannot be `{value}`");
-            return Err(CommandError::new(ErrorCode::SettingInvalid, message)
-                .hint(format!("this version prints text only: use `{plain}`, or leave it out")));
-        }
-    }
-    Ok(())
+pub fn parse_session(text: &str) -> Result<SessionId, Failure> {
+    SessionId::parse(text).map_err(|error| Failure::new(&VALIDATION_ERROR, error.to_string()))
 }
 
 /// Returns the folder of `--root`, canonical.
-pub fn root(args: &LowArgs) -> Result<PathBuf, CommandError> {
+pub fn root(args: &LowArgs) -> Result<PathBuf, Failure> {
     let given = args.root.as_deref().unwrap_or(".");
-    let bad = |why: &str| CommandError::new(ErrorCode::Usage, format!("the root `{given}` {why}"));
+    let bad = |why: &str| Failure::new(&VALIDATION_ERROR, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;
     if path.is_dir() { Ok(path) } else { Err(bad("is not a directory")) }
 }
@@ -358,14 +339,14 @@ fn system_prompt(
     config: &Config,
     base: Option<&Base>,
     guidelines: &Instructions,
-) -> Result<Option<Arc<str>>, CommandError> {
+) -> Result<Option<Arc<str>>, Failure> {
     let own = match (&args.system_prompt, config.text("system_prompt_file")) {
         (Some(flag), _) => flag.clone(),
         (None, Some(file)) if !file.trim().is_empty() => {
             let path = base.map_or_else(|| file.into(), |base| base.dir().join(file));
             std::fs::read_to_string(&path).map_err(|error| {
                 let message = format!("cannot read the system prompt file {}: {error}", path.display());
-                CommandError::new(ErrorCode::SettingInvalid, message)
+                Failure::new(&SETTING_INVALID, message)
             })?
         }
         (None, _) => config.text("system_prompt").unwrap_or_default().to_owned(),

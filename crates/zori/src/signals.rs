@@ -10,13 +10,14 @@ use std::time::Duration;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals as Iter;
 use tokio::sync::mpsc;
+use zori_contract::cancel::{Cancel, Cause, Ends};
+use zori_contract::error::{CANCELLED, IO_ERROR};
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 
 use crate::audit;
-use crate::command_error::{CommandError, ErrorCode};
-use crate::exit::Exit;
-use crate::timeout::Timeout;
 
 /// How long a turn may take to end after SIGTERM or SIGHUP. It cannot hear them while nobody reads its output.
 const GRACE: Duration = Duration::from_secs(5);
@@ -50,10 +51,9 @@ enum Listener {
 
 impl Signals {
     /// Takes the signals over, for the rest of the program's life. The command's clock is one of them.
-    pub fn install(timeout: Option<&Timeout>) -> Result<Self, CommandError> {
-        let failed = |error: std::io::Error| {
-            CommandError::new(ErrorCode::Io, format!("cannot handle signals: {error}"))
-        };
+    pub fn install(cancel: &Cancel) -> Result<Self, Failure> {
+        let failed =
+            |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot handle signals: {error}"));
         let shared = Arc::new(Shared {
             interrupted: Arc::default(),
             ending: AtomicI32::new(0),
@@ -83,16 +83,15 @@ impl Signals {
             .stack_size(64 * 1024)
             .spawn(move || signals.forever().for_each(|signal| thread.on_signal(signal)))
             .map_err(failed)?;
-        if let Some(timeout) = timeout {
-            timeout.tell(Deadline(shared.clone()));
-        }
+        let told = shared.clone();
+        cancel.on_cancel(move |_| told.time_is_over());
         Ok(Self { shared })
     }
 
     /// Returns an error when a signal came before anything that could be cancelled was under way.
-    pub fn check(&self) -> Result<(), CommandError> {
+    pub fn check(&self) -> Result<(), Failure> {
         if self.shared.interrupted.load(Ordering::Relaxed) {
-            return Err(CommandError::new(ErrorCode::Interrupted, "interrupted"));
+            return Err(Failure::new(&CANCELLED, "interrupted"));
         }
         Ok(())
     }
@@ -144,25 +143,23 @@ impl Signals {
     }
 }
 
-/// The way to say that the time of the command is over.
-pub struct Deadline(Arc<Shared>);
-
-impl Deadline {
-    /// Cancels the turn that runs. Returns whether the program ends by itself now; where it waits for a person or for
+impl Shared {
+    /// Cancels the turn that runs. Says whether the program ends by itself now; where it waits for a person or for
     /// standard input it would not.
-    pub fn passed(&self) -> bool {
-        self.0.expired.store(true, Ordering::Relaxed);
-        match &*self.0.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+    fn time_is_over(&self) -> Ends {
+        self.expired.store(true, Ordering::Relaxed);
+        match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
             Listener::Turn(inputs) => {
                 // A full channel has a cancel in it already, or a turn that reads it soon.
                 let _ = inputs.try_send(Input::Cancel(CancelCause::Deadline));
-                true
+                Ends::ByItself
             }
             Listener::Editor(restore) => {
                 restore();
-                false
+                Ends::Never
             }
-            Listener::Nobody => self.0.leaving.load(Ordering::Relaxed),
+            Listener::Nobody if self.leaving.load(Ordering::Relaxed) => Ends::ByItself,
+            Listener::Nobody => Ends::Never,
         }
     }
 }
@@ -219,6 +216,33 @@ fn die(signal: i32) {
     }
     let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
     std::process::exit(i32::from(exit.code()));
+}
+
+/// Turns signals into the word for commands that have nothing to tidy up themselves. A second SIGINT ends the program at
+/// once; a second SIGTERM changes nothing.
+pub fn hear(cancel: &Cancel) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot handle signals: {error}"));
+    let ignored = ignored_signals();
+    let heard = |signal: &i32| *signal == SIGTERM || ignored & (1 << (signal - 1)) == 0;
+    if heard(&SIGINT) {
+        let flag = Arc::default();
+        // The order matters: the second SIGINT must find the flag set by the first one.
+        let code = i32::from(Exit::Interrupted.code());
+        signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&flag)).map_err(failed)?;
+        signal_hook::flag::register(SIGINT, flag).map_err(failed)?;
+    }
+    let mut signals = Iter::new([SIGINT, SIGTERM].iter().filter(|signal| heard(signal))).map_err(failed)?;
+    let cancel = cancel.clone();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .stack_size(64 * 1024)
+        .spawn(move || {
+            for signal in signals.forever() {
+                cancel.cancel(if signal == SIGINT { Cause::Interrupt } else { Cause::Terminate });
+            }
+        })
+        .map_err(failed)?;
+    Ok(())
 }
 
 /// Returns the signals our parent had us ignore, as a mask; none where the system does not tell.

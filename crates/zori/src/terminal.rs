@@ -1,6 +1,8 @@
-//! What kind of place the program runs in: looked at once, then passed on as a value.
+//! What kind of place an agent command runs in, as far as its parts want to know.
 
-use std::io::IsTerminal;
+use zori_contract::mode::Talk;
+
+use crate::commands::Context;
 
 /// Where the three streams go, and what that allows.
 #[derive(Clone, Copy, Debug)]
@@ -11,24 +13,24 @@ pub struct Terminal {
     pub stdout: bool,
     /// Standard error is a terminal.
     pub stderr: bool,
-    /// Somebody is there: `CI` and `ZORI_AGENT=1` say no (DECISIONS 20).
+    /// Somebody is there: `CI`, `ZORI_AGENT=1` and `--non-interactive` say no (DECISIONS 20).
     pub attended: bool,
-    /// Colour is wanted where a stream is a terminal.
+    /// Colour is wanted on standard error.
     pub colour: bool,
+    /// Nothing is said on standard error: `--quiet`.
+    pub quiet: bool,
 }
 
 impl Terminal {
-    /// Looks at the streams and the variables.
-    pub fn detect() -> Self {
-        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let agent = std::env::var_os("ZORI_AGENT").is_some_and(|value| value == "1");
+    /// Takes over what the framework has found.
+    pub fn of(cx: &Context<'_>, non_interactive: bool) -> Self {
         Self {
-            stdin: std::io::stdin().is_terminal(),
-            stdout: std::io::stdout().is_terminal(),
-            stderr: std::io::stderr().is_terminal(),
-            attended: !set("CI") && !agent,
-            colour: std::env::var_os("NO_COLOR").is_none() && !set("CI") && !dumb,
+            stdin: cx.inputs.stdin_terminal,
+            stdout: cx.inputs.stdout_terminal,
+            stderr: cx.inputs.stderr_terminal,
+            attended: cx.inputs.attended(cx.program.prefix) && !non_interactive,
+            colour: cx.mode.colour_err,
+            quiet: cx.mode.talk == Talk::Silent,
         }
     }
 

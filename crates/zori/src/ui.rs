@@ -1,19 +1,19 @@
-//! The only place that writes to the standard streams on the program's own behalf. The renderers get their own
-//! handles from here.
+//! What an agent command says to people beside the answer. The answer itself is the renderer's, and what utility
+//! commands print is `zori_contract`'s business.
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
 
+use zori_contract::error::CANCELLED;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
 use zori_core::text;
 use zori_redact::Redactor;
 
-use crate::command_error::{CommandError, ErrorCode};
-use crate::exit::Exit;
 use crate::secrets;
 
-/// Standard output for data, standard error for talk.
+/// Standard error, for talk.
 pub struct Ui {
-    out: Box<dyn Write>,
     err: Box<dyn Write>,
     /// Made when there is something to say.
     redactor: OnceCell<Redactor>,
@@ -22,18 +22,12 @@ pub struct Ui {
 impl Ui {
     /// Writes to the process's own streams.
     pub fn standard() -> Self {
-        Self { out: Box::new(io::stdout()), err: Box::new(io::stderr()), redactor: OnceCell::new() }
+        Self { err: Box::new(io::stderr()), redactor: OnceCell::new() }
     }
 
-    /// Prints a result. A reader that is gone is no failure of a utility command (DECISIONS 24).
-    pub fn document(&mut self, document: &str) -> Exit {
-        match self.out.write_all(document.as_bytes()).and_then(|()| self.out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                self.warn(&format!("Failed to write to standard output: {error}"));
-                Exit::General
-            }
-            _ => Exit::Success,
-        }
+    /// Says nothing: `--quiet`.
+    pub fn silent() -> Self {
+        Self { err: Box::new(io::sink()), redactor: OnceCell::new() }
     }
 
     /// Prints a line of talk.
@@ -54,16 +48,16 @@ impl Ui {
     }
 
     /// Prints an error with its hints, and returns the exit code it leads to.
-    pub fn report(&mut self, error: &CommandError) -> Exit {
-        if error.code == ErrorCode::Interrupted {
+    pub fn report(&mut self, error: &Failure) -> Exit {
+        if error.kind == &CANCELLED {
             // The same words as in the middle of a turn (OUT-8).
             self.say("\n^C Interrupted.");
-            return error.code.exit();
+            return error.kind.exit;
         }
         self.say(&format!("Error: {}", error.message));
-        for hint in &error.hints {
+        for hint in &error.facts.hints {
             self.say(&format!("Hint: {hint}"));
         }
-        error.code.exit()
+        error.kind.exit
     }
 }

@@ -2,10 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
+use zori_contract::error::{IO_ERROR, LOCK_HELD};
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
 use zori_core::compaction::Replaced;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
@@ -37,9 +41,8 @@ use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
 use crate::auth::renewing::{self, Renewing};
 use crate::clock::{SystemClock, SystemIds};
-use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
-use crate::exit::Exit;
+use crate::error::BASE_UNUSABLE;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
 use crate::settings::Settings;
@@ -76,7 +79,7 @@ impl Saved {
 }
 
 /// Opens the session: takes its lock, reads its history, prepares to append.
-pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, CommandError> {
+pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failure> {
     let named = match open {
         Open::ByFlags => settings.session.clone(),
         Open::New => None,
@@ -97,11 +100,11 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
     let lock = match settings.save.then(|| sessions.lock(&id)).transpose() {
         Ok(lock) => lock,
         Err(error @ StoreError::Locked { .. }) => {
-            return Err(CommandError::new(ErrorCode::LockHeld, error.to_string())
+            return Err(Failure::new(&LOCK_HELD, error.to_string())
                 .hint("end that process, or leave `--session` out to start another session"));
         }
         Err(error) if settings.session_required => {
-            return Err(CommandError::new(ErrorCode::Io, format!("Failed to save session: {error}"))
+            return Err(Failure::new(&IO_ERROR, format!("Failed to save session: {error}"))
                 .hint("`session_required` is set in the config file"));
         }
         Err(error) => {
@@ -110,9 +113,9 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Comma
             None
         }
     };
-    let loaded = sessions.load(&id).map_err(|error| {
-        CommandError::new(ErrorCode::BaseUnusable, format!("cannot read session `{id}`: {error}"))
-    })?;
+    let loaded = sessions
+        .load(&id)
+        .map_err(|error| Failure::new(&BASE_UNUSABLE, format!("cannot read session `{id}`: {error}")))?;
     let (history, replaced) = match loaded {
         Some(loaded) => {
             for warning in damage(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out)) {
@@ -228,11 +231,12 @@ impl Session {
         provider: Arc<dyn Provider>,
         saved: Saved,
         spent_before: Spent,
-    ) -> Result<Self, CommandError> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(
-                |error| CommandError::new(ErrorCode::Io, format!("cannot start the runtime: {error}")),
-            )?;
+    ) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
         let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings, network)), cx.profile.dialect));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
@@ -297,12 +301,12 @@ impl Session {
     }
 }
 
-fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, CommandError> {
+fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Failure> {
     let handle = |fd: std::os::fd::BorrowedFd<'_>| {
         // A descriptor of our own, without the standard library's line buffer between us and the reader.
-        fd.try_clone_to_owned().map(File::from).map_err(|error| {
-            CommandError::new(ErrorCode::Io, format!("cannot use the standard streams: {error}"))
-        })
+        fd.try_clone_to_owned()
+            .map(File::from)
+            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot use the standard streams: {error}")))
     };
     let style = TextStyle {
         stdout_terminal: terminal.stdout,
@@ -310,8 +314,11 @@ fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Comm
         colour: terminal.colour && terminal.stderr,
     };
     let out = handle(std::io::stdout().as_fd())?;
-    let err = handle(std::io::stderr().as_fd())?;
-    Ok(TextRenderer::new(Box::new(out), Box::new(err), style, redactor))
+    let err: Box<dyn Write + Send> = match terminal.quiet {
+        true => Box::new(std::io::sink()),
+        false => Box::new(handle(std::io::stderr().as_fd())?),
+    };
+    Ok(TextRenderer::new(Box::new(out), err, style, redactor))
 }
 
 fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {

@@ -1,10 +1,12 @@
 //! The page of commands, flags and exit codes, and the page of settings.
 
-use zori::args::flags::{Flag, GLOBAL};
-use zori::commands::{COMMANDS, Command};
+use zori::commands::COMMANDS;
 use zori::config::own_models::MODEL_KEYS;
 use zori::config::{KEYS, Key, Kind, LOGIN_KEYS};
-use zori::exit::Exit;
+use zori::program::{App, ZORI};
+use zori_contract::command::Command;
+use zori_contract::exit::Exit;
+use zori_contract::flag::Flag;
 
 use super::cell;
 
@@ -15,10 +17,22 @@ pub fn commands() -> String {
         page.push_str(&section(command));
     }
     page.push_str("\n## Options of every command\n\nBefore or after its name.\n\n");
-    page.push_str(&flags(GLOBAL));
+    page.push_str(&flags(&ZORI.global_flags()));
     page.push_str("\n## Exit codes\n\n| code | meaning |\n|---:|---|\n");
     for exit in Exit::ALL {
         page.push_str(&format!("| {} | {} |\n", exit.code(), cell(exit.about())));
+    }
+    page.push_str(
+        "\n## Error codes\n\n`error.code` of an answer.\n\n| code | exit | meaning |\n|---|---:|---|\n",
+    );
+    let mut errors: Vec<_> = ZORI.all_errors().collect();
+    errors.sort_by_key(|kind| kind.code);
+    for kind in errors {
+        page.push_str(&format!("| `{}` | {} | {} |\n", kind.code, kind.exit.code(), cell(kind.about)));
+    }
+    page.push_str("\n## Environment variables\n\n| variable | meaning |\n|---|---|\n");
+    for (name, about) in ZORI.all_variables() {
+        page.push_str(&format!("| `{name}` | {} |\n", cell(about)));
     }
     page
 }
@@ -52,16 +66,20 @@ fn rows(keys: &[Key]) -> String {
     keys.iter().map(row).collect()
 }
 
-/// Returns the words of every command that has a name.
+/// Returns the words of every command.
 pub fn command_paths() -> impl Iterator<Item = &'static [&'static str]> {
-    COMMANDS.iter().map(|command| command.path).filter(|path| !path.is_empty())
+    COMMANDS.iter().map(|command| command.path)
 }
 
-fn section(command: &Command) -> String {
+fn section(command: &Command<App>) -> String {
     let mut usage: Vec<String> = ["zori"].iter().chain(command.path).map(|word| (*word).to_owned()).collect();
     let title = usage.join(" ");
     for arg in command.args {
-        usage.push(if arg.required { format!("<{}>", arg.name) } else { format!("[{}]", arg.name) });
+        let many = if arg.many { "..." } else { "" };
+        usage.push(match arg.required {
+            true => format!("<{}>{many}", arg.name),
+            false => format!("[{}]{many}", arg.name),
+        });
     }
     let mut text = format!("\n## `{title}`\n\n{}.\n\n```text\n{}\n```\n", command.about, usage.join(" "));
     if !command.args.is_empty() {
@@ -70,15 +88,16 @@ fn section(command: &Command) -> String {
             text.push_str(&format!("| `{}` | {} |\n", arg.name, cell(arg.about)));
         }
     }
-    if !command.flags.is_empty() {
+    let own = ZORI.own_flags(command);
+    if !own.is_empty() {
         text.push('\n');
-        text.push_str(&flags(command.flags));
+        text.push_str(&flags(&own));
     }
-    let exits: Vec<_> = command.exits.iter().map(|exit| exit.code().to_string()).collect();
+    let exits: Vec<_> = command.exit_map().iter().map(|exit| exit.code().to_string()).collect();
     text.push_str(&format!("\nExit codes: {}\n", exits.join(", ")));
-    if !command.after_help.is_empty() {
-        text.push_str(&format!("\n```text\n{}\n```\n", command.after_help));
-    }
+    let examples: Vec<_> =
+        command.examples.iter().map(|example| format!("# {}\n{}", example.about, example.command)).collect();
+    text.push_str(&format!("\n```sh\n{}\n```\n", examples.join("\n")));
     text
 }
 
@@ -86,7 +105,7 @@ fn flags(flags: &[Flag]) -> String {
     let mut text = String::from("| option | meaning |\n|---|---|\n");
     for flag in flags {
         let short = flag.short.map(|short| format!("-{short}, ")).unwrap_or_default();
-        let value = flag.value.map(|value| format!(" <{value}>")).unwrap_or_default();
+        let value = if flag.value.is_empty() { String::new() } else { format!(" <{}>", flag.value) };
         let aliases: String = flag.aliases.iter().map(|alias| format!(", `--{alias}`")).collect();
         text.push_str(&format!("| `{short}--{}{value}`{aliases} | {} |\n", flag.long, cell(flag.about)));
     }

@@ -99,23 +99,27 @@ const RULES: &[Rule] = &[
             "signal-hook",
         ],
     },
+    // `regex` finds words in sessions without caring for capitals, at the speed of the disk; the validator is for tests.
     Rule {
         name: "zori",
         ours: &[
+            "zori-contract",
             "zori-core",
             "zori-engine",
             "zori-frontends",
             "zori-policy",
             "zori-providers",
             "zori-redact",
+            "zori-sandbox",
             "zori-store",
             "zori-tools",
         ],
         others: &[
-            "clap",
             "futures-core",
+            "jsonschema",
             "keyring",
             "reedline",
+            "regex",
             "rustix",
             "serde",
             "serde_json",
@@ -141,7 +145,15 @@ const RULES: &[Rule] = &[
     // without a network, hence `bytes` and `futures-core`; `anyhow` is theirs alone.
     Rule {
         name: "xtask",
-        ours: &["zori", "zori-core", "zori-policy", "zori-providers", "zori-testkit", "zori-tools"],
+        ours: &[
+            "zori",
+            "zori-contract",
+            "zori-core",
+            "zori-policy",
+            "zori-providers",
+            "zori-testkit",
+            "zori-tools",
+        ],
         others: &[
             "anyhow",
             "bytes",

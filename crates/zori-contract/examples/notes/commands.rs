@@ -173,6 +173,9 @@ pub static PROGRAM: Program<Store> = Program {
     ],
     renamed: &[("ls", "list")],
     bare: None,
+    plain: false,
+    note: "",
+    unknown: None,
     rewrite: |_| {},
 };
 

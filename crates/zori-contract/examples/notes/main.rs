@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 /// Makes the program's state. Help, bad arguments and `--validate-only` never come here.
-fn start(begin: &Begin) -> Result<Started<Store>, Failure> {
+fn start(begin: &Begin<'_, Store>) -> Result<Started<Store>, Failure> {
     let vars = &begin.inputs.vars;
     let folder = match (vars.get("NOTES_HOME"), vars.get("HOME")) {
         (Some(home), _) if !home.is_empty() => begin.cwd.join(home),
@@ -76,7 +76,7 @@ fn world() -> io::Result<World> {
         clock: Arc::new(SystemClock(Instant::now())),
         random,
         temp,
-        output: None,
+        output: Box::new(|| None),
         cancel,
         end: |code| std::process::exit(i32::from(code)),
     })

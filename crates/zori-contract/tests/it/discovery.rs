@@ -108,10 +108,10 @@ fn help_on_a_pipe_and_at_a_terminal() {
         \x20     --limit <N>        Print at most N rows; 0: all [default: 20]\n\
         \x20     --cursor <CURSOR>  Go on where the last page ended\n\
         \x20 -h, --help             Print help; `--help --all` shows every option\n\
-        \x20 -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id\n\
-        \x20 -q, --quiet            Print nothing on standard error\n\
         \x20 -V, --version          Print the version\n\
-        \x20 -y, --yes              Answer every question with yes\n\n\
+        \x20 -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id\n\
+        \x20 -y, --yes              Answer every question with yes\n\
+        \x20 -q, --quiet            Print nothing on standard error\n\n\
         Examples:\n  notes list\n      the first twenty notes\n  notes list --limit 0 --output tsv\n      \
         all of them, for a spreadsheet\n";
     let piped = env.run(&["list", "--help"]);

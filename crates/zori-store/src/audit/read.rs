@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use zori_core::text::one_line;
 
 use super::chain::{files, read_line};
@@ -25,8 +25,8 @@ impl Head {
     }
 }
 
-/// A record.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// A record. Written for programs, every field is there: `null` where the kind of record has none.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct AuditEntry {
     /// When, in RFC 3339 with milliseconds, so that the order of texts is the order in time.

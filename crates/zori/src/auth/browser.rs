@@ -5,6 +5,8 @@
 
 use std::process::{Command, Stdio};
 
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::secret::{Secret, percent};
 use zori_core::text;
@@ -16,8 +18,8 @@ use zori_providers::oauth::{self, Client};
 use crate::auth::grant::Grant;
 use crate::auth::listener::{Brought, Listener};
 use crate::auth::pkce::Pkce;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::config::Config;
+use crate::error::{LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE, SETTING_INVALID};
 
 /// Where OpenRouter asks its users.
 const OPENROUTER: &str = "https://openrouter.ai/auth";
@@ -51,7 +53,7 @@ impl Flow {
         config: &Config,
         base_url: &str,
         program: &str,
-    ) -> Result<Self, CommandError> {
+    ) -> Result<Self, Failure> {
         let setting = |key| config.login(facts.name, key).map(str::to_owned);
         if open_to_all(facts) && setting("client_id").is_none() {
             let authorize_url = setting("authorize_url").unwrap_or_else(|| OPENROUTER.to_owned());
@@ -66,7 +68,7 @@ impl Flow {
             }),
             (None, None, None) => {
                 let message = format!("{display} has no login for programs like this one");
-                Err(CommandError::new(ErrorCode::SettingInvalid, message)
+                Err(Failure::new(&SETTING_INVALID, message)
                     .hint(format!("`{program} auth login --provider {name} --with-token` takes a key from standard input"))
                     .hint(format!(
                         "with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.{name}] of the config file"
@@ -81,7 +83,7 @@ impl Flow {
                     .map(|(key, _)| format!("`{key}`"))
                     .collect();
                 let message = format!("[auth.{name}] in the config file lacks {}", missing.join(" and "));
-                Err(CommandError::new(ErrorCode::SettingInvalid, message).hint(format!(
+                Err(Failure::new(&SETTING_INVALID, message).hint(format!(
                     "`{program} auth login --provider {name} --with-token` takes a key from standard input"
                 )))
             }
@@ -144,11 +146,10 @@ pub async fn login(
     transport: &dyn Transport,
     clock: &dyn Clock,
     show: impl FnOnce(&str),
-) -> Result<Grant, CommandError> {
+) -> Result<Grant, Failure> {
     let pkce = Pkce::new();
-    let port = |error: std::io::Error| {
-        CommandError::new(ErrorCode::Io, format!("cannot listen for the browser: {error}"))
-    };
+    let port =
+        |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot listen for the browser: {error}"));
     let listener =
         Listener::open(&pkce.state, matches!(flow, Flow::OpenRouter { .. })).await.map_err(port)?;
     let redirect_uri = listener.redirect_uri();
@@ -162,22 +163,21 @@ pub async fn login(
         }
         Brought::Refused(why) => {
             let message = format!("the login was refused: {}", told(&why));
-            Err(CommandError::new(ErrorCode::LoginFailed, message)
-                .hint("nothing was stored; try again to allow it"))
+            Err(Failure::new(&LOGIN_FAILED, message).hint("nothing was stored; try again to allow it"))
         }
     }
 }
 
 /// Says why a code was not exchanged.
-fn failed(failure: &ProviderFailure) -> CommandError {
+fn failed(failure: &ProviderFailure) -> Failure {
     let code = match (failure.status, failure.kind) {
-        (Some(400..=403), _) => ErrorCode::LoginFailed,
+        (Some(400..=403), _) => &LOGIN_FAILED,
         (Some(408 | 429 | 500..), _) | (None, FailureKind::Timeout | FailureKind::Transport) => {
-            ErrorCode::LoginUnavailable
+            &LOGIN_UNAVAILABLE
         }
-        _ => ErrorCode::LoginUnreadable,
+        _ => &LOGIN_UNREADABLE,
     };
-    CommandError::new(code, format!("the login was not completed: {}", told(&failure.message)))
+    Failure::new(code, format!("the login was not completed: {}", told(&failure.message)))
         .hint("nothing was stored")
 }
 

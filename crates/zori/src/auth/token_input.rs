@@ -3,10 +3,11 @@
 use std::io::{BufRead, Read, Write, stdin};
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use zori_contract::failure::Failure;
 use zori_core::secret::Secret;
 use zori_providers::key::fits;
 
-use crate::command_error::{CommandError, ErrorCode};
+use crate::error::TOKEN_INVALID;
 use crate::signals::Signals;
 use crate::ui::Ui;
 
@@ -14,7 +15,7 @@ use crate::ui::Ui;
 const MAX_LEN: u64 = 16 * 1024;
 
 /// Reads the key. `whose` is what the user knows the provider by.
-pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Result<Secret, CommandError> {
+pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Result<Secret, Failure> {
     let mut text = String::new();
     let read = if terminal {
         let _restored = signals.while_editing(give_up);
@@ -31,14 +32,14 @@ pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Resu
     let key = Secret::from(text);
     match read {
         Ok(_) => check(&key),
-        Err(error) => Err(CommandError::new(ErrorCode::TokenInvalid, format!("no key can be read: {error}"))),
+        Err(error) => Err(Failure::new(&TOKEN_INVALID, format!("no key can be read: {error}"))),
     }
 }
 
 /// Checks what was read, without ever repeating it.
-fn check(read: &Secret) -> Result<Secret, CommandError> {
+fn check(read: &Secret) -> Result<Secret, Failure> {
     let wrong = |why: &str| {
-        Err(CommandError::new(ErrorCode::TokenInvalid, why)
+        Err(Failure::new(&TOKEN_INVALID, why)
             .hint("standard input has to be the key and nothing else: `... --with-token < key.txt`"))
     };
     let key = read.reveal().trim();

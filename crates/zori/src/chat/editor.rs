@@ -10,10 +10,11 @@ use reedline::{
     SimpleMatchHighlighter, ValidationResult, Validator, default_emacs_keybindings,
 };
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
 
 use super::complete::FilesAndCommands;
 use super::lines::Line;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::settings::Settings;
 use crate::signals::Signals;
 
@@ -74,7 +75,7 @@ impl Editor {
     }
 
     /// Waits for the next line. Ctrl-C clears what was typed; twice in a row it leaves.
-    pub fn next(&mut self, signals: &Signals) -> Result<Line, CommandError> {
+    pub fn next(&mut self, signals: &Signals) -> Result<Line, Failure> {
         loop {
             let editing = signals.while_editing(restore);
             let signal = self.inner.read_line(&You);
@@ -98,10 +99,7 @@ impl Editor {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    return Err(CommandError::new(
-                        ErrorCode::Io,
-                        format!("cannot read the terminal: {error}"),
-                    ));
+                    return Err(Failure::new(&IO_ERROR, format!("cannot read the terminal: {error}")));
                 }
             }
         }

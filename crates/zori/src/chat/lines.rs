@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, Write};
 
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
+
 use super::editor::Editor;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::settings::Settings;
 use crate::signals::Signals;
 
@@ -35,7 +37,7 @@ impl Lines {
     }
 
     /// Waits for the next line.
-    pub fn next(&mut self, signals: &Signals) -> Result<Line, CommandError> {
+    pub fn next(&mut self, signals: &Signals) -> Result<Line, Failure> {
         match self {
             Self::Editor(editor) => editor.next(signals),
             Self::Pipe => {
@@ -46,7 +48,7 @@ impl Lines {
                 let waiting = signals.while_editing(|| {});
                 let read = std::io::stdin().lock().read_until(b'\n', &mut line);
                 drop(waiting);
-                let failed = |why: String| CommandError::new(ErrorCode::Io, why);
+                let failed = |why: String| Failure::new(&IO_ERROR, why);
                 match read.map_err(|error| failed(format!("cannot read standard input: {error}")))? {
                     0 => Ok(Line::End),
                     _ => Ok(Line::Text(String::from_utf8_lossy(&line).into_owned())),

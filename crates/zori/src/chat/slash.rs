@@ -1,5 +1,7 @@
 //! The chat's slash commands, as one table: what is listed is what runs (`agent-modes.md` 9.11).
 
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
 use zori_core::cost::{MicroUsd, Spent};
 use zori_core::message::{Block, Role};
 use zori_core::text;
@@ -10,8 +12,8 @@ use zori_store::SessionDir;
 
 use super::Chat;
 use crate::attachment::{self, Viewer};
-use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::{exec_compact, latest_session};
+use crate::error::SETTING_INVALID;
 use crate::settings::{parse_session, priced};
 use crate::wire_up::Open;
 
@@ -35,7 +37,7 @@ pub struct Slash {
     pub args: &'static str,
     /// What it does.
     pub about: &'static str,
-    run: fn(&mut Chat<'_, '_>, &str) -> Result<Next, CommandError>,
+    run: fn(&mut Chat<'_, '_>, &str) -> Result<Next, Failure>,
 }
 
 /// Every command, in the order `/help` lists them.
@@ -69,7 +71,7 @@ pub const COMMANDS: &[Slash] = &[
 ];
 
 /// Runs a line if it is a command. A mistyped one is not sent to the model.
-pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, CommandError> {
+pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, Failure> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if !is_command_word(word) {
         return Ok(Next::Prompt);
@@ -100,7 +102,7 @@ fn nearest(word: &str) -> Option<&'static str> {
     catalog::nearest(word, COMMANDS.iter().flat_map(|command| command.names).copied())
 }
 
-fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     for command in COMMANDS {
         let names = command.names.join(", ");
         chat.cx.ui.say(&format!("  {:<18}{}", format!("{names} {}", command.args).trim(), command.about));
@@ -111,23 +113,23 @@ fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     Ok(Next::Done)
 }
 
-fn exit(_: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn exit(_: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     Ok(Next::Quit)
 }
 
-fn new(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn new(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     chat.switch(Open::New)?;
     Ok(Next::Done)
 }
 
-fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     if chat.cx.terminal.stderr {
         chat.cx.ui.raw("\x1b[2J\x1b[3J\x1b[H");
     }
     new(chat, "")
 }
 
-fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, CommandError> {
+fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, Failure> {
     let Some(base) = &chat.settings.base else {
         chat.cx.ui.say("There is no base directory, so there are no sessions.");
         return Ok(Next::Done);
@@ -146,7 +148,7 @@ fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, CommandError> {
     Ok(Next::Done)
 }
 
-fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     let mut lines = Vec::new();
     for message in chat.session.engine.messages() {
         for block in &message.blocks {
@@ -170,7 +172,7 @@ fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
 }
 
 /// Summarises what was said so far; the argument says what to dwell on.
-fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, CommandError> {
+fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, Failure> {
     if focus == "undo" {
         chat.session.engine.undo_compact();
     } else {
@@ -180,7 +182,7 @@ fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, CommandError> {
     Ok(Next::Done)
 }
 
-fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
+fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure> {
     if !name.is_empty() {
         let own = chat.settings.choice.facts.name;
         let name = match name.split_once(':') {
@@ -191,13 +193,13 @@ fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
                 let command =
                     format!("`{} sessions resume {} --model {name}`", chat.cx.profile.name, chat.id);
                 return Err(
-                    CommandError::new(ErrorCode::Usage, message).hint(format!("leave it and run {command}"))
+                    Failure::new(&VALIDATION_ERROR, message).hint(format!("leave it and run {command}"))
                 );
             }
             _ => name,
         };
         if name.trim().is_empty() {
-            return Err(CommandError::new(ErrorCode::SettingInvalid, "the model's name is empty"));
+            return Err(Failure::new(&SETTING_INVALID, "the model's name is empty"));
         }
         priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
         let (current, settings) = (chat.session.engine.model(), &chat.settings);
@@ -205,8 +207,9 @@ fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
             let message = format!("`{name}` is offered tools in another way than `{current}`");
             let command =
                 format!("`{} sessions resume {} --model {own}:{name}`", chat.cx.profile.name, chat.id);
-            return Err(CommandError::new(ErrorCode::Usage, message)
-                .hint(format!("leave the chat and run {command}")));
+            return Err(
+                Failure::new(&VALIDATION_ERROR, message).hint(format!("leave the chat and run {command}"))
+            );
         }
         let limit = settings.choice.reply_limit(name, settings.max_tokens);
         chat.session.engine.set_model(name);
@@ -218,7 +221,7 @@ fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandError> {
 }
 
 /// Attaches an image to the next prompt, which may stand behind the path.
-fn image(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, CommandError> {
+fn image(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let at = |path: &str| match (path.strip_prefix("~/"), &chat.settings.home) {
         (Some(below), Some(home)) => home.join(below),
         _ => chat.settings.root.join(path),
@@ -226,7 +229,7 @@ fn image(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, CommandError> {
     let (path, words) = path_and_words(rest, |path| at(path).is_file());
     if path.is_empty() {
         let usage = "`/image PATH` attaches an image to the next prompt";
-        return Err(CommandError::new(ErrorCode::Usage, usage).hint("PNG, JPEG, GIF or WebP"));
+        return Err(Failure::new(&VALIDATION_ERROR, usage).hint("PNG, JPEG, GIF or WebP"));
     }
     let viewer = Viewer { facts: chat.settings.choice.facts, model: chat.session.engine.model() };
     let image = attachment::load(&at(path), viewer)?;
@@ -254,7 +257,7 @@ fn path_and_words(rest: &str, is_file: impl Fn(&str) -> bool) -> (&str, &str) {
     (path, words.trim())
 }
 
-fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     let Totals { spent: Spent { usage, cost }, last_turn, turns } = chat.session.engine.totals();
     let lines = [
         format!("Input:        {} tokens", usage.input),
@@ -269,7 +272,7 @@ fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
     Ok(Next::Done)
 }
 
-fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, CommandError> {
+fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     let engine = &chat.session.engine;
     let Totals { spent: Spent { usage, cost }, turns, .. } = engine.totals();
     let window = engine.context_window();

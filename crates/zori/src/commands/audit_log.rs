@@ -3,35 +3,75 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::{Command, Rule};
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
+use zori_contract::flag::Flag;
+use zori_contract::kind::Kind;
+use zori_contract::reply::Reply;
 use zori_store::{AuditEntry, StoreError, VerifyError, audit_entries, audit_path, verify};
 
-use super::Cx;
+use super::{Context, example};
 use crate::args::LowArgs;
 use crate::base::Base;
-use crate::command_error::{CommandError, ErrorCode};
-use crate::config::Config;
-use crate::exit::Exit;
-use crate::settings::{check_output, parse_session, root};
+use crate::error::{AUDIT_BROKEN, BASE_UNUSABLE};
+use crate::program::App;
+use crate::settings::{parse_session, root};
 
-/// How many records are shown when nobody says otherwise.
-const SHOWN: usize = 100;
+/// The entry.
+pub const COMMAND: Command<App> = Command {
+    flags: const {
+        &[
+            Flag::valued(
+                "event",
+                "NAME",
+                Kind::Choice(&["decision", "approval", "tool", "run"]),
+                "Show only these: decision, approval, tool or run",
+            ),
+            Flag::valued(
+                "limit",
+                "N",
+                Kind::Int { min: 1, max: i64::MAX },
+                "Show at most so many, the latest",
+            )
+            .default("100"),
+            Flag::switch("verify", "Check the chains of all audit logs and name the first broken link"),
+        ]
+    },
+    // A chain is checked as a whole.
+    rules: &[
+        Rule::Excludes { flag: "verify", other: "session" },
+        Rule::Excludes { flag: "verify", other: "event" },
+        Rule::Excludes { flag: "verify", other: "limit" },
+    ],
+    examples: &[
+        example("what was decided lately in this project", "zori audit-log --event decision --limit 20"),
+        example("in another one", "zori audit-log --root ~/project"),
+        example("whether somebody changed it", "zori audit-log --verify"),
+    ],
+    output_schema: r#"{"type":"object","properties":{
+        "entries":{"type":"array","x-ordered":true,"items":{"type":"object","required":["ts","event"]}},
+        "files":{"type":"array","x-ordered":true,"items":{"type":"object","required":["path","records","torn_lines"]}}}}"#,
+    ..Command::new(&["audit-log"], "Show what was decided and what ran, or check that nobody changed it", run)
+};
 
 /// Prints the latest records of this project and of commands, or checks every log there is.
-pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
-    let base = Base::find(cx.profile)?;
-    if args.verify { check(cx, args, &base) } else { show(cx, args, &base) }
+fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let base = Base::find(cx.app.profile)?;
+    if args.has("verify") { check(&base) } else { show(args, &base) }
 }
 
-fn show(cx: &mut Cx<'_>, args: &LowArgs, base: &Base) -> Result<Exit, CommandError> {
-    let session = args.session.as_deref().map(parse_session).transpose()?;
-    let limit = args.limit.unwrap_or(SHOWN);
+fn show(args: &Args, base: &Base) -> Result<Reply, Failure> {
+    let session = args.text("session").map(parse_session).transpose()?;
+    let limit = args.int("limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
     let wanted = |entry: &AuditEntry| {
-        args.event.as_ref().is_none_or(|event| *event == entry.event)
+        args.text("event").is_none_or(|event| *event == entry.event)
             && session.as_ref().is_none_or(|id| entry.session.as_deref() == Some(id.as_str()))
     };
     let mut shown = Vec::new();
-    for path in [base.audit(), base.project_audit(&root(args)?)] {
+    for path in [base.audit(), base.project_audit(&root(&LowArgs::new(args))?)] {
         let mut latest = VecDeque::new();
         let take = |entry: AuditEntry| {
             if wanted(&entry) {
@@ -46,40 +86,28 @@ fn show(cx: &mut Cx<'_>, args: &LowArgs, base: &Base) -> Result<Exit, CommandErr
     }
     // Stable, so that records of one millisecond keep their order.
     shown.sort_by(|a, b| a.ts.cmp(&b.ts));
-    let first = shown.len().saturating_sub(limit);
-    let mut text: String = shown[first..].iter().map(|entry| entry.line() + "\n").collect();
-    if text.is_empty() {
-        text = "No audit records found.\n".into();
-    }
-    Ok(cx.ui.document(&text))
+    let latest = &shown[shown.len().saturating_sub(limit)..];
+    let text: String = latest.iter().map(|entry| entry.line() + "\n").collect();
+    Ok(Reply::one(json!({"entries": latest})).text(or_none(text)))
 }
 
-fn check(cx: &mut Cx<'_>, args: &LowArgs, base: &Base) -> Result<Exit, CommandError> {
-    let filters = [
-        ("--session", args.session.is_some()),
-        ("--event", args.event.is_some()),
-        ("--limit", args.limit.is_some()),
-    ];
-    if let Some((flag, _)) = filters.iter().find(|(_, given)| *given) {
-        return Err(CommandError::new(
-            ErrorCode::Usage,
-            format!("`--verify` and `{flag}` exclude each other"),
-        )
-        .hint("a chain is checked as a whole"));
-    }
-    let mut text = String::new();
+fn check(base: &Base) -> Result<Reply, Failure> {
+    let (mut text, mut files) = (String::new(), Vec::<Value>::new());
     for path in logs(base).map_err(unreadable)? {
         for file in verify(&path).map_err(broken)? {
-            text += &format!("{}: {} records, the chain holds\n", file.path.display(), file.records);
-            for line in file.torn {
-                text += &format!("{}:{line}: cut off while it was written\n", file.path.display());
+            let path = file.path.display().to_string();
+            text += &format!("{path}: {} records, the chain holds\n", file.records);
+            for line in &file.torn {
+                text += &format!("{path}:{line}: cut off while it was written\n");
             }
+            files.push(json!({"path": path, "records": file.records, "torn_lines": file.torn}));
         }
     }
-    if text.is_empty() {
-        text = "No audit records found.\n".into();
-    }
-    Ok(cx.ui.document(&text))
+    Ok(Reply::one(json!({"files": files})).text(or_none(text)))
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "No audit records found.".into() } else { text }
 }
 
 /// Returns the log of commands and that of every project.
@@ -94,21 +122,19 @@ fn logs(base: &Base) -> Result<Vec<PathBuf>, StoreError> {
     Ok([base.audit()].into_iter().chain(folders.iter().map(|folder| audit_path(folder))).collect())
 }
 
-fn broken(error: VerifyError) -> CommandError {
+fn broken(error: VerifyError) -> Failure {
     match error {
-        VerifyError::Broken { .. } => CommandError::new(
-            ErrorCode::AuditBroken,
+        VerifyError::Broken { .. } => Failure::new(
+            &AUDIT_BROKEN,
             format!("the audit log was changed: {error}"),
         )
         .hint(
             "what follows that line cannot be relied on; keep the file as it is and look who can write to it",
         ),
-        VerifyError::Io { .. } => {
-            CommandError::new(ErrorCode::Io, format!("cannot read the audit log: {error}"))
-        }
+        VerifyError::Io { .. } => Failure::new(&IO_ERROR, format!("cannot read the audit log: {error}")),
     }
 }
 
-fn unreadable(error: StoreError) -> CommandError {
-    CommandError::new(ErrorCode::BaseUnusable, format!("cannot read the audit log: {error}"))
+fn unreadable(error: StoreError) -> Failure {
+    Failure::new(&BASE_UNUSABLE, format!("cannot read the audit log: {error}"))
 }

@@ -4,44 +4,83 @@ use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 
-use super::Cx;
-use crate::args::LowArgs;
+use serde_json::json;
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::exit::{Danger, Exit};
+use zori_contract::failure::Failure;
+use zori_contract::gate::Preview;
+use zori_contract::reply::{Effect, Reply};
+
+use super::{Context, example};
 use crate::base::Base;
-use crate::command_error::{CommandError, ErrorCode};
-use crate::config::{Config, template};
-use crate::exit::Exit;
-use crate::settings::check_output;
+use crate::config::template;
+use crate::error::BASE_UNUSABLE;
+use crate::program::App;
+
+/// The entry of `config path`.
+pub const PATH: Command<App> = Command {
+    examples: &[
+        example("where the settings are", "zori config path"),
+        example("edit them", "$EDITOR \"$(zori config path --output plain)\""),
+    ],
+    output_schema: r#"{"type":"object","required":["path"],"additionalProperties":false,
+        "properties":{"path":{"type":"string","pattern":"^/"}}}"#,
+    ..Command::new(&["config", "path"], "Print where the config file is, or would be", path)
+};
+
+/// The entry of `config init`.
+pub const INIT: Command<App> = Command {
+    examples: &[
+        example("write it", "zori config init"),
+        example("see where it would go", "zori config init --dry-run"),
+    ],
+    danger: Danger::Mutating,
+    preview: Some(|cx, _| {
+        let path = Base::find(cx.app.profile)?.config();
+        let items = if path.exists() { Vec::new() } else { vec![path.display().to_string()] };
+        Ok(Preview { verb: "create", items, reversible: true })
+    }),
+    idempotent: true,
+    exits: &[Exit::Conflict],
+    output_schema: r#"{"type":"object","required":["effect"],
+        "properties":{"path":{"type":"string","pattern":"^/"},"effect":{"enum":["created","noop"]}}}"#,
+    declares: r#"{"config_write_scope":"global","filesystem_side_effects":[{"path":"$ZORI_HOME/config.toml","type":"config"}]}"#,
+    ..Command::new(&["config", "init"], "Write a config file in which every setting is a comment", init)
+};
 
 /// Prints the config file's path, whether or not there is one.
-pub fn path(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
-    let path = Base::find(cx.profile)?.config();
-    Ok(cx.ui.document(&format!("{}\n", path.display())))
+fn path(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let path = Base::find(cx.app.profile)?.config().display().to_string();
+    Ok(Reply::one(json!({"path": path})).text(path))
 }
 
 /// Writes the commented file. An existing one is left alone.
-pub fn init(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
-    let base = Base::find(cx.profile)?;
+fn init(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let base = Base::find(cx.app.profile)?;
     let path = base.config();
     let failed = |error: std::io::Error| {
-        let message = format!("cannot write the config file {}: {error}", path.display());
-        CommandError::new(ErrorCode::BaseUnusable, message)
+        Failure::new(&BASE_UNUSABLE, format!("cannot write the config file {}: {error}", path.display()))
     };
     DirBuilder::new().recursive(true).mode(0o700).create(base.dir()).map_err(failed)?;
     let mut file = match File::create_new(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let message = format!("Config file already exists at {}", path.display());
-            return Err(CommandError::new(ErrorCode::AlreadyExists, message));
+            let shown = path.display().to_string();
+            let mut failure =
+                Failure::already_exists("config file", &shown, json!({"path": shown, "effect": "noop"}));
+            failure.message = format!("Config file already exists at {shown}");
+            return Err(failure);
         }
         Err(error) => return Err(failed(error)),
     };
-    let written = file.write_all(template(cx.profile).as_bytes()).and_then(|()| file.sync_all());
+    let written = file.write_all(template(cx.app.profile).as_bytes()).and_then(|()| file.sync_all());
     if let Err(error) = written {
         // Half a file would be worse than none.
         let _ = std::fs::remove_file(&path);
         return Err(failed(error));
     }
-    Ok(cx.ui.document(&format!("Created config at {}\n", path.display())))
+    let path = path.display().to_string();
+    let text = format!("Created config at {path}");
+    Ok(Reply::changed(Effect::Created, json!({"path": path})).text(text).meta("write_scope", "global"))
 }

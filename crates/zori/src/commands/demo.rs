@@ -1,21 +1,38 @@
 //! `demo`: a bundled scripted model through the real engine, the real tools and the real renderer.
 
+use zori_contract::command::Command;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_contract::flag::Flag;
+use zori_contract::mode::Class;
 use zori_core::cost::Spent;
 
-use super::{Cx, exec};
+use super::{AGENT_FORMATS, Cx, example, exec, own_streams};
 use crate::args::LowArgs;
-use crate::command_error::CommandError;
 use crate::demo::Demo;
-use crate::exit::Exit;
 use crate::network::Network;
-use crate::settings::check_output;
+use crate::program::App;
 use crate::signals::Signals;
 use crate::wire_up::{Saved, Session};
 
+/// The entry. It changes nothing but a folder of its own, which goes with it.
+pub const COMMAND: Command<App> = Command {
+    flags: const { &[Flag::switch("keep", "Keep the scratch folder and say where it is")] },
+    class: Class::Agent,
+    formats: AGENT_FORMATS,
+    exits: &[Exit::Partial],
+    timeout_ms: None,
+    examples: &[example("watch it", "zori demo"), example("and look at what it wrote", "zori demo --keep")],
+    ..Command::new(
+        &["demo"],
+        "Watch a scripted model edit and test a small program; needs no key",
+        |cx, args| own_streams(cx, args, run),
+    )
+};
+
 /// Plays the demo in a scratch folder that is removed afterwards.
-pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &crate::config::Config::default())?;
-    let signals = Signals::install(cx.timeout.as_ref())?;
+fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel)?;
     let demo = Demo::prepare(cx)?;
     let settings = demo.settings(args)?;
     cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");

@@ -1,35 +1,83 @@
 //! `exec`: one prompt, one turn, the exit code of its end.
 
 use tokio::sync::mpsc;
+use zori_contract::args::Args;
+use zori_contract::command::{Command, Place};
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::exit::Danger;
+use zori_contract::exit::Exit;
+use zori_contract::failure::{Failure, Issue};
+use zori_contract::flag::Positional;
+use zori_contract::kind::Kind;
+use zori_contract::mode::Class;
 use zori_core::cost::Spent;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::input::Prompt;
 use zori_core::outcome::Outcome;
 
-use super::Cx;
+use super::chat::RECORDING;
+use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, own_streams};
 use crate::args::LowArgs;
+use crate::args::flags;
 use crate::asking;
 use crate::attachment::{self, Viewer};
-use crate::command_error::{CommandError, ErrorCode};
-use crate::exit::Exit;
 use crate::network::Network;
+use crate::outcome;
+use crate::program::App;
 use crate::prompt::{self, Sources};
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::wire_up::{self, Open, Session};
 
-/// Runs one prompt in a new session, or in the one `--session` names.
-pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    if let Some(text) = args.positionals.first().filter(|text| *text != "-") {
-        return Err(CommandError::new(ErrorCode::Usage, format!("unexpected argument `{text}`"))
-            .hint("give the prompt with `-p TEXT`; a lone `-` reads standard input"));
-    }
-    one_turn(cx, args, Open::ByFlags)
+/// The entry.
+pub const COMMAND: Command<App> = Command {
+    flags: flags::PROMPT,
+    args: const { &[Positional::optional("-", Kind::Text, "Wait for standard input, however long it takes")] },
+    rules: RECORDING,
+    danger: Danger::Mutating,
+    class: Class::Agent,
+    formats: AGENT_FORMATS,
+    exits: AGENT_EXITS,
+    timeout_ms: None,
+    examples: &[
+        example("a question", "zori exec -p \"What does main.rs do?\""),
+        example("with what another program says", "git diff | zori exec -p \"Review this change\""),
+        example("a longer one", "zori exec < prompt.md"),
+        example("with a picture", "zori exec --image screen.png -p \"What is wrong here?\""),
+    ],
+    declares: DECLARES,
+    validate: only_a_dash,
+    ..Command::new(&["exec"], "Run one prompt and print the answer", |cx, args| {
+        own_streams(cx, args, |cx, args| one_turn(cx, args, Open::ByFlags))
+    })
+};
+
+/// What a run of a model declares.
+pub(super) const DECLARES: &str = r#"{
+    "requires_auth": true,
+    "has_network_io": true,
+    "resumable": true,
+    "preserve_locale": true,
+    "subprocess": {"binary": "bash", "user_controlled_args": true, "hardcoded_args": ["-c"]},
+    "filesystem_side_effects": [
+        {"path": "$ZORI_HOME/sessions", "type": "log", "clearable_with": "zori sessions rm"},
+        {"path": "$ZORI_HOME/audit.jsonl", "type": "log"}
+    ]
+}"#;
+
+fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
+    let other = args.text("-").filter(|text| *text != "-");
+    let issue = |text| {
+        Issue::new("-", "UNEXPECTED_ARGUMENT", format!("`{text}` is one argument too many"))
+            .value(text)
+            .suggest("give the prompt with `-p TEXT`; a lone `-` reads standard input")
+    };
+    other.map(issue).into_iter().collect()
 }
 
 /// Runs one prompt in a session.
-pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
-    let signals = Signals::install(cx.timeout.as_ref())?;
+pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel)?;
     let settings = Settings::resolve(cx, args);
     // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
     signals.check()?;
@@ -39,12 +87,12 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     }
     let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
     let images = attachment::load_all(&args.images, viewer)?;
-    let asked = args.prompt.is_some() || args.positionals.iter().any(|arg| arg == "-");
+    let asked = args.prompt.is_some() || args.dash;
     let other_images = asked && settings.prompts.first().is_some_and(|recorded| recorded.images != images);
     let prompts = match &settings.prompts[..] {
         [_, ..] if !asked && !images.is_empty() => {
-            return Err(CommandError::new(
-                ErrorCode::Usage,
+            return Err(Failure::new(
+                &VALIDATION_ERROR,
                 "`--image` and `--replay` without `-p` exclude each other: the recording has its prompts' images",
             )
             .hint("leave `--image` out"));
@@ -89,12 +137,9 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     Ok([exit, closed, replayed].into_iter().find(|exit| *exit != Exit::Success).unwrap_or(Exit::Success))
 }
 
-fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, CommandError> {
-    let sources = Sources {
-        flag: args.prompt.as_deref(),
-        dash: args.positionals.iter().any(|arg| arg == "-"),
-        stdin_terminal: cx.terminal.stdin,
-    };
+fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, Failure> {
+    let sources =
+        Sources { flag: args.prompt.as_deref(), dash: args.dash, stdin_terminal: cx.terminal.stdin };
     prompt::gather(sources, signals, cx.ui)
 }
 
@@ -133,7 +178,7 @@ pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Ended {
         failure.status == Some(401) || (failure.status.is_none() && failure.kind == FailureKind::Auth)
     };
     Ended {
-        exit: Exit::of(&summary.outcome, summary.effects),
+        exit: outcome::exit(&summary.outcome, summary.effects),
         unasked: asking.take_unasked(),
         refused: matches!(&summary.outcome, Outcome::Failed(failure) if refused(failure)),
     }

@@ -1,68 +1,115 @@
 //! `models list` and `models show`: the catalogue, and what servers on this machine have.
 
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_contract::flag::Positional;
+use zori_contract::kind::Kind;
+use zori_contract::reply::Reply;
 use zori_core::cost::{MicroUsd, Prices};
 use zori_providers::catalog::{self, Model, Origin, PROVIDERS, ProviderFacts};
 
-use super::Cx;
-use crate::args::LowArgs;
+use super::{Context, example};
 use crate::base::Base;
-use crate::command_error::{CommandError, ErrorCode};
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::error::MODEL_NOT_FOUND;
 use crate::model_choice::{local_servers, unknown};
-use crate::settings::check_output;
+use crate::program::App;
+
+/// The entry of `models list`.
+pub const LIST: Command<App> = Command {
+    examples: &[
+        example("the models there are", "zori models list"),
+        example("those of one provider", "zori models list --provider openai"),
+    ],
+    list: true,
+    id_field: Some("id"),
+    columns: &["id", "context_window", "max_output", "price_input_usd", "price_output_usd"],
+    output_schema: r#"{"type":"array","x-ordered":true,"items":{"type":"object",
+        "required":["id","provider","model","context_window","max_output","price_input_usd","price_output_usd","origin"],
+        "properties":{"id":{"type":"string"},"context_window":{"type":["integer","null"]},
+        "max_output":{"type":["integer","null"]},"origin":{"enum":["built_in","config","local"]}}}}"#,
+    declares: r#"{"has_network_io":true}"#,
+    ..Command::new(
+        &["models", "list"],
+        "List the models of the catalogue, and of servers on this machine",
+        list,
+    )
+};
+
+/// The entry of `models show`.
+pub const SHOW: Command<App> = Command {
+    args: const { &[Positional::required("MODEL", Kind::Text, "The model, or `provider:model`")] },
+    examples: &[
+        example("what is known of it", "zori models show claude-haiku-4-5"),
+        example("of that provider", "zori models show openai:gpt-5"),
+    ],
+    exits: &[Exit::NotFound],
+    output_schema: r#"{"type":"object","required":["id","provider","model","default","context_window","max_output",
+        "abilities","prices_usd","origin"],"properties":{"abilities":{"type":"array","items":{"type":"string"}},
+        "prices_usd":{"type":["object","null"]},"default":{"type":"boolean"}}}"#,
+    ..Command::new(&["models", "show"], "Show what is known of a model", show)
+};
 
 /// Prints a line a model: `provider:model`, window, reply limit, prices of a million tokens in and out.
-pub fn list(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
+fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    check_output(cx, args, &config)?;
-    let wanted = match args.provider.as_deref() {
+    let wanted = match args.text("provider") {
         Some(name) => Some(config.catalog.provider(name).ok_or_else(|| unknown(name))?),
         None => None,
     };
     let listed = |facts: &ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
-    let mut rows = Vec::new();
+    let (mut text, mut rows) = (String::new(), Vec::new());
     for facts in config.catalog.providers().filter(|facts| listed(facts)) {
-        rows.extend(facts.models.iter().map(|model| row(facts, model)));
+        for model in facts.models {
+            text.push_str(&row(facts, model));
+            rows.push(described(facts, model));
+        }
     }
     if PROVIDERS.iter().any(|facts| facts.is_local() && listed(facts)) {
         for found in local_servers(&config).iter().filter(|found| listed(found.facts)) {
-            rows.extend(
-                found.models.iter().map(|id| format!("{}:{id}  at {}\n", found.facts.name, found.base_url)),
-            );
+            for id in &found.models {
+                let name = format!("{}:{id}", found.facts.name);
+                text.push_str(&format!("{name}  at {}\n", found.base_url));
+                rows.push(
+                    json!({"id": name, "provider": found.facts.name, "model": id, "context_window": null,
+                    "max_output": null, "price_input_usd": 0.0, "price_output_usd": 0.0, "origin": "local"}),
+                );
+            }
         }
     }
-    if rows.is_empty() {
-        rows.push("No models found. A local server has to run to be asked.\n".to_owned());
+    if text.is_empty() {
+        text.push_str("No models found. A local server has to run to be asked.");
     }
-    Ok(cx.ui.document(&rows.concat()))
+    Ok(Reply::rows(rows).text(text))
 }
 
 /// Reads the config file, which may add models.
-fn config(cx: &Cx<'_>) -> Result<Config, CommandError> {
-    match Base::find(cx.profile) {
+fn config(cx: &Context<'_>) -> Result<Config, Failure> {
+    match Base::find(cx.app.profile) {
         Ok(base) => Config::load(&base.config(), PROVIDERS[0].key_var),
         Err(_) => Ok(Config::default()),
     }
 }
 
 /// Prints what is known of one model.
-pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
+fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    check_output(cx, args, &config)?;
-    let asked = args.positionals.first().map_or("", String::as_str);
+    let asked = args.text("MODEL").unwrap_or_default();
     let (provider, id) = match asked.split_once(':') {
         Some((name, id)) if catalog::provider(name).is_some() => (Some(name), id),
-        _ => (args.provider.as_deref(), asked),
+        _ => (args.text("provider"), asked),
     };
     let searched =
         || config.catalog.providers().filter(|facts| provider.is_none_or(|name| name == facts.name));
     let Some((facts, model)) = searched().find_map(|facts| Some((facts, facts.model(id)?))) else {
-        let error =
-            CommandError::new(ErrorCode::ModelNotFound, format!("the catalogue has no model `{asked}`"));
+        let error = Failure::new(&MODEL_NOT_FOUND, format!("the catalogue has no model `{asked}`"))
+            .field("id", asked);
         return Err(match searched().find_map(|facts| facts.nearest_model(id)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("`{} models list` shows those it has", cx.profile.name)),
+            None => error.hint(format!("`{} models list` shows those it has", cx.program.name)),
         });
     };
     let able = [
@@ -86,7 +133,14 @@ pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
             Origin::Config => "From:           the config file\n",
         },
     );
-    Ok(cx.ui.document(&text))
+    let mut data = described(facts, model);
+    data["default"] = json!(facts.default_model == model.id);
+    data["abilities"] = json!(able);
+    data["prices_usd"] = facts.prices(model.id).map_or(Value::Null, |prices| {
+        json!({"input": usd(prices.input), "output": usd(prices.output),
+               "cache_read": usd(prices.cache_read), "cache_write": usd(prices.cache_write)})
+    });
+    Ok(Reply::one(data).text(text))
 }
 
 fn row(facts: &ProviderFacts, model: &Model) -> String {
@@ -100,6 +154,28 @@ fn row(facts: &ProviderFacts, model: &Model) -> String {
         Origin::Config => " (config file)",
     };
     format!("{name:<37} {:>8} {:>8}  {prices}{origin}\n", model.context_window, model.max_output)
+}
+
+/// Returns a model for programs; prices are dollars for a million tokens.
+fn described(facts: &ProviderFacts, model: &Model) -> Value {
+    let prices = facts.prices(model.id);
+    json!({
+        "id": format!("{}:{}", facts.name, model.id),
+        "provider": facts.name,
+        "model": model.id,
+        "context_window": model.context_window,
+        "max_output": model.max_output,
+        "price_input_usd": prices.map(|prices| usd(prices.input)),
+        "price_output_usd": prices.map(|prices| usd(prices.output)),
+        "origin": match model.origin {
+            Origin::BuiltIn => "built_in",
+            Origin::Config => "config",
+        },
+    })
+}
+
+fn usd(micro: u64) -> f64 {
+    micro as f64 / 1_000_000.0
 }
 
 fn in_words(prices: &Prices) -> String {

@@ -2,12 +2,20 @@
 //! function decides as in a run; nothing is executed.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::{Command, StdinInput};
+use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
+use zori_contract::failure::Failure;
+use zori_contract::flag::{Flag, Positional};
+use zori_contract::kind::Kind;
+use zori_contract::mode::{Class, Talk};
+use zori_contract::reply::Reply;
 use zori_core::permission::Decision;
 use zori_core::tool::{Effect, Toolbox};
 use zori_policy::decide::Explanation;
@@ -17,13 +25,12 @@ use zori_tools::env::ToolEnv;
 use zori_tools::lookup;
 use zori_tools::toolset::ToolSet;
 
-use super::Cx;
-use crate::args::LowArgs;
-use crate::command_error::{CommandError, ErrorCode};
-use crate::config::Config;
-use crate::exit::Exit;
+use super::{Context, example};
+use crate::args::{LowArgs, flags};
+use crate::error::{CONFIG_INVALID, POLICY_UNEXPECTED};
 use crate::network;
-use crate::settings::{self, check_output};
+use crate::program::App;
+use crate::settings;
 
 /// One line of input.
 #[derive(Deserialize)]
@@ -46,15 +53,80 @@ struct DecisionLine<'a> {
     rule: Option<&'a str>,
 }
 
+const POLICY: &[Flag] = &[flags::POLICY, flags::PROFILE];
+
+/// The entry of `policy check`: a stream of lines, printed as it is (DECISIONS 21).
+pub const CHECK: Command<App> = Command {
+    flags: POLICY,
+    class: Class::Document,
+    stdin: Some(StdinInput { max_bytes: usize::MAX, format: "jsonl", required: false }),
+    examples: &[
+        example(
+            "what would happen to a command",
+            r#"echo '{"id":1,"tool":"bash","input":{"command":"ls"}}' | zori policy check --policy policy.json"#,
+        ),
+        example("to many calls", "zori policy check --policy policy.json --input-file calls.jsonl"),
+    ],
+    ..Command::new(&["policy", "check"], "Decide about calls on standard input, a JSON object a line", check)
+};
+
+/// The entry of `policy explain`.
+pub const EXPLAIN: Command<App> = Command {
+    flags: const {
+        &[
+            flags::POLICY,
+            flags::PROFILE,
+            Flag::valued("tool", "NAME", Kind::Text, "The tool; without it the call is a shell command"),
+            Flag::valued("input", "JSON", Kind::Json, "Its input, a JSON object"),
+        ]
+    },
+    args: const { &[Positional::optional("COMMAND", Kind::Text, "A shell command")] },
+    examples: &[
+        example("a command", "zori policy explain \"git push\""),
+        example(
+            "another call",
+            r#"zori policy explain --tool read --input '{"path":".env"}' --permission-mode default"#,
+        ),
+    ],
+    output_schema: r#"{"type":"object","required":["tool","input","mode","class","verdict","reason","rule","steps"],
+        "properties":{"verdict":{"enum":["allow","ask","deny"]},"rule":{"type":["object","null"]},
+        "steps":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#,
+    ..Command::new(&["policy", "explain"], "Say step by step what would happen to a call", explain)
+};
+
+/// The entry of `policy test`.
+pub const TEST: Command<App> = Command {
+    flags: const {
+        &[
+            flags::PROFILE,
+            Flag::valued(
+                "corpus",
+                "TSV",
+                Kind::Path,
+                "Further cases: id, class, profile, command as JSON, verdict, why",
+            ),
+        ]
+    },
+    args: const { &[Positional::required("FILE", Kind::Path, "The policy file")] },
+    examples: &[
+        example("by what the file expects", "zori policy test policy.json"),
+        example("and by more cases", "zori policy test policy.json --corpus cases.tsv"),
+    ],
+    output_schema: r#"{"type":"object","required":["total","failed","failures"],"properties":{"total":{"type":"integer"},
+        "failed":{"type":"integer"},"failures":{"type":"array","x-ordered":true,"items":{"type":"object",
+        "required":["case","profile","tool","input","expected","got","reason"]}}}}"#,
+    ..Command::new(&["policy", "test"], "Hold a policy file against its own expectations", test)
+};
+
 /// Decides about every call on standard input, one JSON object a line, and prints one decision each.
-pub fn check(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
+fn check(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (file, name) = open(args)?;
-    let policy = chosen(cx, &file, &name, args.policy_profile.as_deref())?;
+    let policy = chosen(cx, &file, &name, args.text("profile"))?;
     let bench = Bench::new(policy, file.home(), cx)?;
     let mut out = String::new();
     let mut bad = 0;
-    for (number, line) in (1..).zip(stdin()?.lines().filter(|line| !line.trim().is_empty())) {
+    let input = text(cx.input(args)?.unwrap_or_default())?;
+    for (number, line) in (1..).zip(input.lines().filter(|line| !line.trim().is_empty())) {
         let (id, decision) = match serde_json::from_str::<CallLine>(line) {
             Ok(call) => {
                 let cwd =
@@ -78,31 +150,29 @@ pub fn check(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
         out.push_str(&serde_json::to_string(&line).expect("strings are JSON"));
         out.push('\n');
     }
-    let printed = cx.ui.document(&out);
-    match bad {
-        0 => Ok(printed),
-        _ => Err(CommandError::new(
-            ErrorCode::Usage,
-            format!("lines that are no calls, and count as denied: {bad}"),
-        )
-        .hint("a line is `{\"id\":1,\"tool\":\"bash\",\"input\":{\"command\":\"ls\"}}`")),
+    if bad == 0 {
+        return Ok(Reply::document(out));
     }
+    // What could be decided is: a reader that is gone will not miss the rest.
+    let _ = cx.outlet.stream(&out);
+    let message = format!("lines that are no calls, and count as denied: {bad}");
+    Err(Failure::new(&VALIDATION_ERROR, message)
+        .hint("a line is `{\"id\":1,\"tool\":\"bash\",\"input\":{\"command\":\"ls\"}}`"))
 }
 
 /// Prints for one call what each step had to say.
-pub fn explain(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
+fn explain(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (tool, input) = asked(args)?;
-    let (policy, home, cwd) = match &args.policy {
+    let (policy, home, cwd) = match args.text("policy") {
         Some(_) => {
             let (file, name) = open(args)?;
-            let policy = chosen(cx, &file, &name, args.policy_profile.as_deref())?;
+            let policy = chosen(cx, &file, &name, args.text("profile"))?;
             (policy, file.home().to_owned(), file.cwd().to_owned())
         }
         None => {
-            let (gathered, home) = settings::policy(cx, args)?;
+            let (gathered, home) = settings::policy(cx.app.profile, &LowArgs::new(args))?;
             for warning in &gathered.warnings {
-                cx.ui.warn(warning);
+                cx.say(Talk::Errors, &format!("Warning: {warning}"));
             }
             let cwd = gathered.policy.ground.cwd.clone();
             // What would be asked is said to be asked, whoever runs this.
@@ -111,13 +181,26 @@ pub fn explain(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
     };
     let bench = Bench::new(policy, &home, cx)?;
     let explanation = walk(&bench.policy, &bench.call(&tool, &input, &cwd)?);
-    Ok(cx.ui.document(&shown(&tool, &input, &bench.policy, &explanation)))
+    let Decision { verdict, class, reason, rule, .. } = &explanation.decision;
+    let rule = rule.as_ref().map(
+        |rule| json!({"text": &*rule.text, "source": rule.source.to_string(), "layer": rule.layer.as_str()}),
+    );
+    let data = json!({
+        "tool": tool,
+        "input": serde_json::from_str::<Value>(input.get()).unwrap_or(Value::Null),
+        "mode": bench.policy.mode.shown(),
+        "class": class.as_str(),
+        "verdict": verdict.as_str(),
+        "reason": reason,
+        "rule": rule,
+        "steps": explanation.lines(),
+    });
+    Ok(Reply::one(data).text(shown(&tool, &input, &bench.policy, &explanation)))
 }
 
 /// Holds a policy against its own expectations.
-pub fn test(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
-    let path = args.positionals.first().map_or("", String::as_str);
+fn test(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let path = args.text("FILE").unwrap_or_default();
     let (file, name) = read(path)?;
     let mut cases = Vec::new();
     for (number, expect) in (1..).zip(&file.expect) {
@@ -130,19 +213,19 @@ pub fn test(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
             why: expect.why.clone().unwrap_or_default(),
         });
     }
-    if let Some(corpus) = &args.corpus {
+    if let Some(corpus) = args.text("corpus") {
         cases.extend(corpus_cases(corpus)?);
     }
     if cases.is_empty() {
-        return Err(CommandError::new(ErrorCode::Usage, format!("{name} expects nothing"))
+        return Err(Failure::new(&VALIDATION_ERROR, format!("{name} expects nothing"))
             .hint("add `\"expect\": [{\"tool\":\"bash\",\"input\":{\"command\":\"rm -rf /\"},\"verdict\":\"deny\"}]`")
             .hint("or give `--corpus TSV`"));
     }
     let mut benches: Vec<(String, Bench)> = Vec::new();
-    let mut failed = 0;
+    let mut failures = Vec::new();
     let mut out = String::new();
     for case in &cases {
-        let asked = case.profile.as_deref().or(args.policy_profile.as_deref());
+        let asked = case.profile.as_deref().or(args.text("profile"));
         let profile = file.choose(asked, &name).map_err(bad_file)?.to_owned();
         if !benches.iter().any(|(known, _)| *known == profile) {
             let policy = chosen(cx, &file, &name, Some(&profile))?;
@@ -151,7 +234,15 @@ pub fn test(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
         let (_, bench) = benches.iter().find(|(known, _)| *known == profile).expect("it was just added");
         let decision = decide(&bench.policy, &bench.call(&case.tool, &case.input, file.cwd())?);
         if !case.wanted.is_met_by(decision.verdict) {
-            failed += 1;
+            failures.push(json!({
+                "case": case.name,
+                "profile": profile,
+                "tool": case.tool,
+                "input": serde_json::from_str::<Value>(case.input.get()).unwrap_or(Value::Null),
+                "expected": case.wanted.as_str(),
+                "got": decision.verdict.as_str(),
+                "reason": decision.reason,
+            }));
             let why = if case.why.is_empty() { String::new() } else { format!(" ({})", case.why) };
             let _ = writeln!(
                 out,
@@ -165,9 +256,14 @@ pub fn test(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
             );
         }
     }
-    let _ = writeln!(out, "{} of {} as expected", cases.len() - failed, cases.len());
-    let printed = cx.ui.document(&out);
-    Ok(if failed == 0 { printed } else { Exit::General })
+    let (total, failed) = (cases.len(), failures.len());
+    let _ = writeln!(out, "{} of {total} as expected", total - failed);
+    let data = json!({"total": total, "failed": failed, "failures": failures});
+    if failed == 0 {
+        return Ok(Reply::one(data).text(out));
+    }
+    let message = format!("{failed} of {total} cases are not decided as expected");
+    Err(Failure::new(&POLICY_UNEXPECTED, message).with_data(data).text(out))
 }
 
 struct Case {
@@ -180,11 +276,11 @@ struct Case {
 }
 
 /// Reads a corpus: tab-separated id, class, profile, command as a JSON string, verdict, why.
-fn corpus_cases(path: &str) -> Result<Vec<Case>, CommandError> {
+fn corpus_cases(path: &str) -> Result<Vec<Case>, Failure> {
     let text = text_of(path)?;
     let rows = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let case = |(number, line): (usize, &str)| {
-        let bad = |what: &str| CommandError::new(ErrorCode::Usage, format!("{path}:{number}: {what}"));
+        let bad = |what: &str| Failure::new(&VALIDATION_ERROR, format!("{path}:{number}: {what}"));
         let columns: Vec<&str> = line.split('\t').collect();
         let [id, _, profile, command, wanted, why @ ..] = columns.as_slice() else {
             return Err(bad("a row has an id, class, profile, command, verdict and why, separated by tabs"));
@@ -219,14 +315,17 @@ struct ToolEnvParts {
 }
 
 impl Bench {
-    fn new(policy: Policy, home: &Path, cx: &Cx<'_>) -> Result<Self, CommandError> {
-        let env =
-            ToolEnvParts { home: home.to_owned(), dialect: cx.profile.dialect, transport: network::http()? };
+    fn new(policy: Policy, home: &Path, cx: &Context<'_>) -> Result<Self, Failure> {
+        let env = ToolEnvParts {
+            home: home.to_owned(),
+            dialect: cx.app.profile.dialect,
+            transport: network::http()?,
+        };
         Ok(Self { policy, env })
     }
 
     /// Understands a call as a run would, with what the disk says about its paths.
-    fn call(&self, tool: &str, input: &RawValue, cwd: &Path) -> Result<Call, CommandError> {
+    fn call(&self, tool: &str, input: &RawValue, cwd: &Path) -> Result<Call, Failure> {
         let ground = &self.policy.ground;
         let effects = match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
             Some((server, name)) => Some(vec![Effect::Mcp {
@@ -264,26 +363,25 @@ impl Bench {
 }
 
 /// The call that was asked about: a command, or a tool with its input.
-fn asked(args: &LowArgs) -> Result<(String, Box<RawValue>), CommandError> {
+fn asked(args: &Args) -> Result<(String, Box<RawValue>), Failure> {
     let usage = |message: &str| {
-        CommandError::new(ErrorCode::Usage, message)
+        Failure::new(&VALIDATION_ERROR, message)
             .hint("`zori policy explain \"git push\"`, or `--tool read --input '{\"path\":\".env\"}'`")
     };
     let json = |text: String| {
         RawValue::from_string(text.trim().to_owned())
             .map_err(|error| usage(&format!("the input is not JSON: {error}")))
     };
-    let tool = args.tool.clone().unwrap_or_else(|| "bash".to_owned());
-    let input = match (args.positionals.first(), &args.input) {
+    let tool = args.text("tool").unwrap_or("bash").to_owned();
+    let input = match (args.text("COMMAND"), args.text("input")) {
         (Some(_), Some(_)) => return Err(usage("a command and `--input` are two calls")),
-        (Some(_), None) if args.tool.is_some() => {
+        (Some(_), None) if args.has("tool") => {
             return Err(usage("`--tool` wants `--input`, not a command"));
         }
         (Some(command), None) => {
             json(format!(r#"{{"command":{}}}"#, serde_json::to_string(command).expect("a string is JSON")))?
         }
-        (None, Some(input)) => json(input.clone())?,
-        (None, None) if args.tool.is_some() => json(stdin()?)?,
+        (None, Some(input)) => json(input.to_owned())?,
         (None, None) => return Err(usage("there is no call to explain")),
     };
     Ok((tool, input))
@@ -305,47 +403,39 @@ fn shown(tool: &str, input: &RawValue, policy: &Policy, explanation: &Explanatio
 }
 
 /// Opens the file of `--policy`.
-fn open(args: &LowArgs) -> Result<(PolicyFile, String), CommandError> {
+fn open(args: &Args) -> Result<(PolicyFile, String), Failure> {
     let missing = || {
-        CommandError::new(ErrorCode::Usage, "`policy check` needs `--policy FILE`")
+        Failure::new(&VALIDATION_ERROR, "`policy check` needs `--policy FILE`")
             .hint("docs/policy-files.md says what is in one")
     };
-    read(args.policy.as_deref().ok_or_else(missing)?)
+    read(args.text("policy").ok_or_else(missing)?)
 }
 
-fn read(path: &str) -> Result<(PolicyFile, String), CommandError> {
+fn read(path: &str) -> Result<(PolicyFile, String), Failure> {
     let file = PolicyFile::parse(&text_of(path)?, path).map_err(bad_file)?;
     Ok((file, path.to_owned()))
 }
 
-fn text_of(path: &str) -> Result<String, CommandError> {
+fn text_of(path: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path)
-        .map_err(|error| CommandError::new(ErrorCode::Usage, format!("cannot read {path}: {error}")))
+        .map_err(|error| Failure::new(&VALIDATION_ERROR, format!("cannot read {path}: {error}")))
 }
 
-fn bad_file(error: zori_policy::file::BadFile) -> CommandError {
-    CommandError::new(ErrorCode::ConfigInvalid, error.to_string())
+fn bad_file(error: zori_policy::file::BadFile) -> Failure {
+    Failure::new(&CONFIG_INVALID, error.to_string())
 }
 
 /// Returns the policy of a profile; what is remarkable about its rules is said.
-fn chosen(
-    cx: &mut Cx<'_>,
-    file: &PolicyFile,
-    name: &str,
-    asked: Option<&str>,
-) -> Result<Policy, CommandError> {
+fn chosen(cx: &Context<'_>, file: &PolicyFile, name: &str, asked: Option<&str>) -> Result<Policy, Failure> {
     let profile = file.choose(asked, name).map_err(bad_file)?.to_owned();
     let (policy, remarks) = file.policy(&profile, name).map_err(bad_file)?;
     for remark in remarks {
-        cx.ui.warn(&remark.text);
+        cx.say(Talk::Errors, &format!("Warning: {}", remark.text));
     }
     Ok(policy)
 }
 
-fn stdin() -> Result<String, CommandError> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| CommandError::new(ErrorCode::Io, format!("cannot read standard input: {error}")))?;
-    Ok(text)
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes)
+        .map_err(|error| Failure::new(&IO_ERROR, format!("standard input is not UTF-8 text: {error}")))
 }

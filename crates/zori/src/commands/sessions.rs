@@ -1,37 +1,103 @@
 //! `sessions list`, `sessions show` and `sessions resume` (`core-cli.md` chapter 9).
 
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::exit::{Danger, Exit};
+use zori_contract::external::External;
+use zori_contract::failure::Failure;
+use zori_contract::flag::Positional;
+use zori_contract::kind::Kind;
+use zori_contract::mode::Class;
+use zori_contract::reply::Reply;
+use zori_contract::warning::Warning;
 use zori_core::ids::SessionId;
 use zori_store::{SessionDir, StoreError, transcript_block};
 
-use super::{Cx, exec};
-use crate::args::LowArgs;
+use super::chat::RECORDING;
+use super::{AGENT_EXITS, AGENT_FORMATS, Context, Cx, example, exec, own_streams};
+use crate::args::{LowArgs, flags};
 use crate::base::Base;
 use crate::chat;
-use crate::command_error::{CommandError, ErrorCode};
-use crate::config::Config;
-use crate::exit::Exit;
-use crate::profile::MissingSession;
-use crate::settings::{check_output, parse_session};
-use crate::wire_up::Open;
+use crate::error::{BASE_UNUSABLE, SESSION_NOT_FOUND};
+use crate::profile::{MissingSession, Profile};
+use crate::program::App;
+use crate::settings::parse_session;
+use crate::wire_up::{self, Open};
+
+/// What a session is, as an argument.
+const ID: Kind = Kind::Id(flags::SESSION);
+
+/// The entry of `sessions list`.
+pub const LIST: Command<App> = Command {
+    examples: &[
+        example("the sessions there are", "zori sessions list"),
+        example("all of them, for a spreadsheet", "zori sessions list --limit 0 --output tsv"),
+        example("the name of the latest", "zori sessions list --limit 1 --output id"),
+    ],
+    list: true,
+    id_field: Some("id"),
+    columns: &["id", "modified"],
+    output_schema: r#"{"type":"array","items":{"type":"object","required":["id","modified"],
+        "properties":{"id":{"type":"string"},"modified":{"type":"string","format":"date-time"}}},"x-ordered":true}"#,
+    ..Command::new(&["sessions", "list"], "List saved sessions, newest first", list)
+};
+
+/// The entry of `sessions show`.
+pub const SHOW: Command<App> = Command {
+    args: const { &[Positional::required("ID", ID, "The session")] },
+    examples: &[
+        example("read it", "zori sessions show refactoring"),
+        example("the latest", "zori sessions list --limit 1 --output id | zori sessions show -"),
+    ],
+    exits: &[Exit::NotFound],
+    max_output_bytes: Some(51_200),
+    output_schema: r#"{"type":"object","required":["id","events","_source","_trusted"],
+        "properties":{"id":{"type":"string"},"events":{"type":"array","items":{"type":"object"},"x-ordered":true},
+        "_source":{"const":"external"},"_trusted":{"const":false}}}"#,
+    ..Command::new(&["sessions", "show"], "Print the transcript of a session", show)
+};
+
+/// The entry of `sessions resume`.
+pub const RESUME: Command<App> = Command {
+    args: const { &[Positional::optional("ID", ID, "The session; the latest needs no name")] },
+    flags: flags::PROMPT,
+    rules: RECORDING,
+    danger: Danger::Mutating,
+    class: Class::Agent,
+    formats: AGENT_FORMATS,
+    exits: AGENT_EXITS,
+    timeout_ms: None,
+    examples: &[
+        example("go on with the latest", "zori sessions resume"),
+        example("one more turn", "zori sessions resume -p \"And now the tests\""),
+    ],
+    declares: exec::DECLARES,
+    ..Command::new(&["sessions", "resume"], "Go on with a session: chat, or with -p one turn", |cx, args| {
+        own_streams(cx, args, resume)
+    })
+};
 
 /// Prints one line a session, newest first.
-pub fn list(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
-    let sessions = directory(cx)?.list().map_err(unreadable)?;
+fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let sessions = directory(cx.app.profile)?.list().map_err(unreadable)?;
     let mut text: String =
         sessions.iter().map(|entry| format!("{}  {}\n", entry.id, entry.modified.minutes())).collect();
     if text.is_empty() {
-        text = "No sessions found.\n".into();
+        text = "No sessions found.".into();
     }
-    Ok(cx.ui.document(&text))
+    let row =
+        |entry: &zori_store::Entry| json!({"id": entry.id.as_str(), "modified": entry.modified.rfc3339()});
+    Ok(Reply::rows(sessions.iter().map(row)).text(text))
 }
 
 /// Prints a transcript.
-pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    check_output(cx, args, &Config::default())?;
-    let id = parse_session(args.positionals.first().map_or("", String::as_str))?;
-    let mut text = String::new();
-    if let Some(mut records) = directory(cx)?.records(&id).map_err(unreadable)? {
+fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let id = parse_session(args.text("ID").unwrap_or_default())?;
+    let sessions = directory(cx.app.profile)?;
+    let (mut text, mut warning) = (String::new(), None);
+    if let Some(mut records) = sessions.records(&id).map_err(unreadable)? {
         for record in records.by_ref() {
             let block = transcript_block(&record.map_err(unreadable)?);
             if let Some(block) = block {
@@ -41,36 +107,50 @@ pub fn show(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
                 text.push_str(&block);
             }
         }
-        if let Some(warning) = crate::wire_up::damage(&id, records.damage()) {
-            cx.ui.warn(&warning);
-        }
-    }
-    if !text.is_empty() {
-        return Ok(cx.ui.document(&text));
+        warning = wire_up::damage(&id, records.damage());
     }
     let missing = format!("Session '{id}' is empty or not found.");
-    match cx.profile.missing_session {
-        MissingSession::Text => Ok(cx.ui.document(&format!("{missing}\n"))),
-        MissingSession::Error => Err(CommandError::new(ErrorCode::SessionNotFound, missing)
-            .hint(format!("`{} sessions list` shows the sessions there are", cx.profile.name))),
+    if text.is_empty() {
+        return match cx.app.profile.missing_session {
+            MissingSession::Text => Ok(Reply::one(Value::Null).text(missing)),
+            MissingSession::Error => Err(Failure::new(&SESSION_NOT_FOUND, missing)
+                .field("id", id.as_str())
+                .hint(format!("`{} sessions list` shows the sessions there are", cx.program.name))),
+        };
     }
+    let events = events(&sessions, &id)?;
+    let mut reply = Reply::one(External(json!({"id": id.as_str(), "events": events}))).text(text);
+    if let Some(message) = warning {
+        reply = reply.warn(Warning::new("SESSION_DAMAGED", message));
+    }
+    Ok(reply)
+}
+
+/// Returns the lines of a session's file as they are, without those that are none.
+fn events(sessions: &SessionDir, id: &SessionId) -> Result<Vec<Value>, Failure> {
+    let path = sessions.file(id);
+    let bytes = std::fs::read(&path).map_err(|source| unreadable(StoreError::Io { path, source }))?;
+    let parse = |line: &[u8]| serde_json::from_slice::<Value>(line).ok().filter(Value::is_object);
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(parse).collect())
 }
 
 /// Goes on with a session: a chat, or one turn with `-p`.
-pub fn resume(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
-    let named = match (args.positionals.first(), &args.session) {
+fn resume(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    let named = match (&args.id, &args.session) {
         (Some(id), Some(flag)) if id != flag => {
             let message = format!("`--session {flag}` and `{id}` name two sessions");
-            return Err(CommandError::new(ErrorCode::Usage, message).hint("leave one of them out"));
+            return Err(Failure::new(&VALIDATION_ERROR, message).hint("leave one of them out"));
         }
-        (id, flag) => id.or(flag.as_ref()),
+        (id, flag) => id.as_ref().or(flag.as_ref()),
     };
     let id = named.map(|text| parse_session(text)).transpose()?;
-    let sessions = directory(cx)?;
+    let sessions = directory(cx.profile)?;
     let id = match id {
         Some(id) if sessions.file(&id).exists() => id,
-        Some(id) => return Err(no_session(cx, &format!("No session '{id}' to resume"))),
-        None => latest(&sessions, None)?.ok_or_else(|| no_session(cx, "No sessions found to resume"))?,
+        Some(id) => return Err(no_session(cx.profile, &format!("No session '{id}' to resume"))),
+        None => {
+            latest(&sessions, None)?.ok_or_else(|| no_session(cx.profile, "No sessions found to resume"))?
+        }
     };
     match args.prompt {
         Some(_) => exec::one_turn(cx, args, Open::Existing(id)),
@@ -79,20 +159,21 @@ pub fn resume(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
 }
 
 /// Returns the session that was used last, other than `except`.
-pub fn latest(sessions: &SessionDir, except: Option<&SessionId>) -> Result<Option<SessionId>, CommandError> {
+pub fn latest(sessions: &SessionDir, except: Option<&SessionId>) -> Result<Option<SessionId>, Failure> {
     let entries = sessions.list().map_err(unreadable)?;
     Ok(entries.into_iter().map(|entry| entry.id).find(|id| Some(id) != except))
 }
 
-fn directory(cx: &Cx<'_>) -> Result<SessionDir, CommandError> {
-    Ok(SessionDir::new(Base::find(cx.profile)?.sessions()))
+/// Returns where the sessions are.
+pub(super) fn directory(profile: &Profile) -> Result<SessionDir, Failure> {
+    Ok(SessionDir::new(Base::find(profile)?.sessions()))
 }
 
-fn no_session(cx: &Cx<'_>, message: &str) -> CommandError {
-    CommandError::new(ErrorCode::SessionNotFound, message)
-        .hint(format!("`{} sessions list` shows the sessions there are", cx.profile.name))
+pub(super) fn no_session(profile: &Profile, message: &str) -> Failure {
+    Failure::new(&SESSION_NOT_FOUND, message)
+        .hint(format!("`{} sessions list` shows the sessions there are", profile.name))
 }
 
-fn unreadable(error: StoreError) -> CommandError {
-    CommandError::new(ErrorCode::BaseUnusable, format!("cannot read the sessions: {error}"))
+pub(super) fn unreadable(error: StoreError) -> Failure {
+    Failure::new(&BASE_UNUSABLE, format!("cannot read the sessions: {error}"))
 }

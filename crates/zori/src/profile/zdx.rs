@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Bare, Exits, MissingSession, Profile};
+use super::{Exits, MissingSession, Profile};
+use crate::program;
 
 /// The values of `zdx`.
 pub const ZDX: Profile = Profile {
     name: "zdx",
-    about: "A terminal coding agent (zori under the name zdx)",
-    bare_without_terminal: Bare::Chat,
+    program: &program::ZDX,
     home_var: "ZDX_HOME",
-    output_var: "ZDX_OUTPUT",
     exits: Exits::Folded,
     missing_session: MissingSession::Text,
     dialect: &zori_tools::dialect::ZORI,

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Bare, Exits, MissingSession, Profile};
+use super::{Exits, MissingSession, Profile};
+use crate::program;
 
 /// The values of `zori`.
 pub const ZORI: Profile = Profile {
     name: "zori",
-    about: "A terminal coding agent: one engine, every front end",
-    bare_without_terminal: Bare::Help,
+    program: &program::ZORI,
     home_var: "ZORI_HOME",
-    output_var: "ZORI_OUTPUT",
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
     dialect: &zori_tools::dialect::ZORI,

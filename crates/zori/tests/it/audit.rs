@@ -192,13 +192,12 @@ fn wrong_flags() {
     let world = world();
     insta::assert_snapshot!(world.run(&["audit-log", "--event", "nope"]), @"
     ------- stderr -------
-    Error: `--event` takes one of `decision`, `approval`, `tool`, `run`, not `nope`
+    Error: `--event` takes decision, approval, tool or run, not `nope`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["audit-log", "--verify", "--limit", "3"]), @"
     ------- stderr -------
-    Error: `--verify` and `--limit` exclude each other
-    Hint: a chain is checked as a whole
+    Error: `--verify` and `--limit` do not go together
     [exit status: 2]
     ");
     assert_eq!(world.run(&["audit-log", "--limit", "0"]).code(), Some(2));

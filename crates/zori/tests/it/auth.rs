@@ -77,12 +77,12 @@ fn a_key_is_stored_shown_and_forgotten() {
     copilot      none   `gh auth token` is asked when it is needed
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai"]), @"
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai", "--yes"]), @"
     Forgot what was stored of OpenAI
     [exit status: 0]
     ");
     assert!(!entry(&world, "openai").exists());
-    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai"]), @"
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai", "--yes"]), @"
     Nothing is stored of OpenAI
     [exit status: 0]
     ");
@@ -99,12 +99,12 @@ fn a_logout_of_everything() {
         let login = ["auth", "login", "--provider", provider, "--with-token"];
         world.run_with_stdin(&login, "sk-0123456789").success();
     }
-    insta::assert_snapshot!(world.run(&["auth", "logout"]), @"
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--yes"]), @"
     Forgot what was stored of Anthropic
     Forgot what was stored of OpenAI
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.run(&["auth", "logout"]), @"
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--yes"]), @"
     Nothing is stored
     [exit status: 0]
     ");
@@ -167,7 +167,7 @@ fn a_machine_without_a_store() {
     Hint: `credential_helper` in the config file names a program that keeps them, such as a password manager's
     [exit status: 4]
     ");
-    assert_eq!(world.run(&["auth", "logout"]).code(), Some(4));
+    assert_eq!(world.run(&["auth", "logout", "--yes"]).code(), Some(4));
     assert_eq!(world.run(&["auth", "login", "--provider", "openrouter"]).code(), Some(4));
     assert_eq!(world.run(&["auth", "status"]).code(), Some(0));
     assert!(!world.base().exists(), "nothing is kept in a file");

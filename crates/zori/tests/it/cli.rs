@@ -51,19 +51,18 @@ fn from_a_directory_that_is_gone() {
 #[test]
 fn an_unknown_command() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["exce"]), @r"
+    insta::assert_snapshot!(world.run(&["exce"]), @"
     ------- stderr -------
-    Error: unrecognized subcommand `exce`
-    Hint: a similar subcommand exists: `exec`
+    Error: there is no command `exce`
+    Hint: did you mean `exec`?
     Hint: for a prompt: `zori -p TEXT`
-    Hint: `zori --help` shows what there is
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["what is this?"]), @r"
+    insta::assert_snapshot!(world.run(&["what is this?"]), @"
     ------- stderr -------
-    Error: unrecognized subcommand `what is this?`
+    Error: there is no command `what`
+    Hint: did you mean `chat`?
     Hint: for a prompt: `zori -p TEXT`
-    Hint: `zori --help` shows what there is
     [exit status: 2]
     ");
     untouched(&world);
@@ -72,24 +71,22 @@ fn an_unknown_command() {
 #[test]
 fn half_a_command() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["sessions"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions"]), @"
     ------- stderr -------
     Error: `zori sessions` needs a command
-    Hint: one of `sessions list`, `sessions show`, `sessions resume`
+    Hint: one of `zori sessions list`, `zori sessions show`, `zori sessions resume`
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["sessions", "lst"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "lst"]), @"
     ------- stderr -------
-    Error: unrecognized subcommand `lst`
-    Hint: a similar subcommand exists: `list`
+    Error: there is no command `lst`
+    Hint: did you mean `list`?
     Hint: for a prompt: `zori -p TEXT`
-    Hint: `zori --help` shows what there is
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["sessions", "show"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "show"]), @"
     ------- stderr -------
-    Error: the following required arguments were not provided: <ID>
-    Hint: `zori --help` shows what there is
+    Error: `ID` is missing: the session
     [exit status: 2]
     ");
 }
@@ -97,31 +94,27 @@ fn half_a_command() {
 #[test]
 fn an_unknown_flag() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["--modle", "x"]), @r"
+    insta::assert_snapshot!(world.run(&["--modle", "x"]), @"
     ------- stderr -------
-    Error: unexpected argument `--modle` found
-    Hint: a similar argument exists: `--model`
-    Hint: `zori --help` shows what there is
+    Error: there is no option `--modle`
+    Hint: did you mean `--model`?
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--frobnicate"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--frobnicate"]), @"
     ------- stderr -------
-    Error: unexpected argument `--frobnicate` found
-    Hint: a similar argument exists: `--format`
-    Hint: `zori --help` shows what there is
+    Error: there is no option `--frobnicate`
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["exec", "-x"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-x"]), @"
     ------- stderr -------
-    Error: unexpected argument `-x` found
-    Hint: `zori --help` shows what there is
+    Error: there is no option `-x`
     [exit status: 2]
     ");
     // A flag of another command.
-    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--keep"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--keep"]), @"
     ------- stderr -------
-    Error: unexpected argument `--keep` found
-    Hint: `zori --help` shows what there is
+    Error: `--keep` is no option of this command
+    Hint: it goes with `zori demo`
     [exit status: 2]
     ");
     untouched(&world);
@@ -130,32 +123,28 @@ fn an_unknown_flag() {
 #[test]
 fn a_flag_without_its_value() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["exec", "-p"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-p"]), @"
     ------- stderr -------
     Error: a value is required for `--prompt <TEXT>` but none was supplied
-    Hint: `zori --help` shows what there is
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["exec", "--model"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "--model"]), @"
     ------- stderr -------
-    Error: a value is required for `--model <MODEL>` but none was supplied
-    Hint: `zori --help` shows what there is
+    Error: `--model` needs a value
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["--no-save=yes", "exec", "-p", "hi"]), @r"
+    insta::assert_snapshot!(world.run(&["--no-save=yes", "exec", "-p", "hi"]), @"
     ------- stderr -------
-    Error: unexpected value `yes` for `--no-save` found; no more were expected
-    Hint: `zori --help` shows what there is
+    Error: `--no-save` takes no value
     [exit status: 2]
     ");
 }
 
 #[test]
 fn a_flag_given_twice() {
-    insta::assert_snapshot!(world().run(&["exec", "-p", "a", "-p", "b"]), @r"
+    insta::assert_snapshot!(world().run(&["exec", "-p", "a", "-p", "b"]), @"
     ------- stderr -------
-    Error: the argument `--prompt <TEXT>` cannot be used multiple times
-    Hint: `zori --help` shows what there is
+    Error: `--prompt` is there 2 times with different values
     [exit status: 2]
     ");
 }
@@ -178,16 +167,14 @@ fn a_number_that_is_none() {
 #[test]
 fn too_many_arguments() {
     let world = world();
-    insta::assert_snapshot!(world.run(&["config", "path", "x"]), @r"
+    insta::assert_snapshot!(world.run(&["config", "path", "x"]), @"
     ------- stderr -------
-    Error: unexpected argument `x` found
-    Hint: `zori --help` shows what there is
+    Error: `x` is one argument too many
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["sessions", "show", "a", "b"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "show", "a", "b"]), @"
     ------- stderr -------
-    Error: unexpected argument `b` found
-    Hint: `zori --help` shows what there is
+    Error: `b` is one argument too many
     [exit status: 2]
     ");
 }
@@ -228,44 +215,40 @@ fn what_is_printed_can_be_asked_for() {
     let path = "$BASE/config.toml\n[exit status: 0]";
     assert_eq!(world.run(&["config", "path", "--format", "text"]).to_string(), path);
     assert_eq!(world.run(&["config", "path", "--format", "text", "--output", "plain"]).to_string(), path);
-    insta::assert_snapshot!(world.run(&["config", "path", "--output", "yaml"]), @r"
-    ------- stderr -------
-    Error: `--output` cannot be `yaml`
-    Hint: this version prints text only: use `plain`, or leave it out
-    [exit status: 2]
-    ");
-    insta::assert_snapshot!(world.run(&["config", "path", "--format", "plain"]), @r"
-    ------- stderr -------
-    Error: `--format` cannot be `plain`
-    Hint: this version prints text only: use `text`, or leave it out
-    [exit status: 2]
-    ");
+    let refused = |args: &[&str]| {
+        let output = world.run(args);
+        assert_eq!(output.code(), Some(2), "{output}");
+        output.stderr()
+    };
+    assert_eq!(
+        refused(&["config", "path", "--output", "yaml"]),
+        "Error: `--output` takes json, jsonl, tsv, plain, table or id, not `yaml`\n"
+    );
+    assert_eq!(
+        refused(&["config", "path", "--format", "plain"]),
+        "Error: `--format` takes text or json, not `plain`\n"
+    );
     // DECISIONS 20: two that differ, wherever they stand.
-    insta::assert_snapshot!(world.run(&["--output", "json", "config", "path", "--output", "plain"]), @r"
-    ------- stderr -------
-    Error: `--output json` and `--output plain` ask for two outputs
-    Hint: leave one of them out
-    [exit status: 2]
-    ");
-    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--output", "yaml"]), @r"
-    ------- stderr -------
-    Error: `--output` cannot be `yaml`
-    Hint: this version prints text only: use `plain`, or leave it out
-    [exit status: 2]
-    ");
+    assert_eq!(
+        refused(&["--output", "json", "config", "path", "--output", "plain"]),
+        "Error: `--output` is there 2 times with different values\n"
+    );
+    assert_eq!(
+        refused(&["exec", "-p", "hi", "--output", "yaml"]),
+        "Error: `--output` takes json, jsonl, tsv, plain, table or id, not `yaml`\n"
+    );
     world.set_var("ZORI_OUTPUT", "plain");
     assert_eq!(world.run(&["config", "path"]).to_string(), path);
     world.set_var("ZORI_OUTPUT", "yaml");
-    insta::assert_snapshot!(world.run(&["config", "path"]), @r"
-    ------- stderr -------
-    Error: `ZORI_OUTPUT` cannot be `yaml`
-    Hint: this version prints text only: use `plain`, or leave it out
-    [exit status: 2]
-    ");
+    let output = world.run(&["config", "path"]);
+    assert_eq!(
+        (output.stderr().as_str(), output.code()),
+        ("Error: `ZORI_OUTPUT` can be json, jsonl, tsv, plain, table, id here, not `yaml`\n", Some(2))
+    );
     // The flag is nearer, and an empty variable is none.
     assert_eq!(world.run(&["config", "path", "--output", "plain"]).to_string(), path);
     world.set_var("ZORI_OUTPUT", "");
-    assert_eq!(world.run(&["config", "path"]).to_string(), path);
+    assert!(world.run(&["config", "path"]).stdout().starts_with("{\"ok\":true"));
 }
 
 /// PATH-6.
@@ -273,14 +256,14 @@ fn what_is_printed_can_be_asked_for() {
 fn a_root_that_is_no_directory() {
     let (world, server) = with_model([anthropic::text("Hello")]);
     world.write("file", "");
-    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--root", "missing"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--root", "missing"]), @"
     ------- stderr -------
-    Error: the root `missing` cannot be used: No such file or directory (os error 2)
+    Error: `--root` takes a folder, and $WORK/missing is none
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--root", "file"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--root", "file"]), @"
     ------- stderr -------
-    Error: the root `file` is not a directory
+    Error: `--root` takes a folder, and $WORK/file is none
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--cwd", ""]), @r"
@@ -303,19 +286,22 @@ fn a_session_that_is_a_path() {
             assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{id:?}: {output}");
         }
     }
-    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--session", "../evil"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--session", "../evil"]), @"
     ------- stderr -------
-    Error: invalid session id `../evil`: use 1 to 128 of A-Z a-z 0-9 . _ - and do not start with . or -
+    Error: `--session` cannot be `../evil`: it leads out of the allowed folder
+    Hint: `evil`, if that is what you mean
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["sessions", "show", "../evil"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "show", "../evil"]), @"
     ------- stderr -------
-    Error: invalid session id `../evil`: use 1 to 128 of A-Z a-z 0-9 . _ - and do not start with . or -
+    Error: `ID` cannot be `../evil`: it leads out of the allowed folder
+    Hint: `evil`, if that is what you mean
     [exit status: 2]
     ");
-    insta::assert_snapshot!(world.run(&["sessions", "resume", "../evil", "-p", "hi"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "resume", "../evil", "-p", "hi"]), @"
     ------- stderr -------
-    Error: invalid session id `../evil`: use 1 to 128 of A-Z a-z 0-9 . _ - and do not start with . or -
+    Error: `ID` cannot be `../evil`: it leads out of the allowed folder
+    Hint: `evil`, if that is what you mean
     [exit status: 2]
     ");
     assert_eq!((server.count(), world.base().exists()), (0, false));
@@ -349,10 +335,9 @@ fn an_argument_that_is_no_text() {
     let world = world();
     let mut command = world.cmd(&["exec", "-p"]);
     command.arg(std::ffi::OsStr::from_bytes(b"caf\xe9"));
-    insta::assert_snapshot!(world.start(command, Stdin::Null, Stdout::Captured).finish(), @r"
+    insta::assert_snapshot!(world.start(command, Stdin::Null, Stdout::Captured).finish(), @"
     ------- stderr -------
-    Error: invalid UTF-8 was detected in one or more arguments
-    Hint: `zori --help` shows what there is
+    Error: 2 arguments cannot be used: `caf�` is not UTF-8; a value is required for `--prompt <TEXT>` but none was supplied
     [exit status: 2]
     ");
 }
@@ -365,8 +350,8 @@ fn a_prompt_before_the_command() {
     assert_eq!(model.request(0).conversation(), "user: hi\n\nand this\n");
     insta::assert_snapshot!(world.run(&["-p", "hi", "sessions", "list"]), @"
     ------- stderr -------
-    Error: `-p` before `sessions list` has no meaning
-    Hint: give one prompt, after the command
+    Error: `-p` is no option of this command
+    Hint: it goes with `zori exec`, `zori sessions resume`
     [exit status: 2]
     ");
 }
@@ -388,5 +373,20 @@ fn two_sessions_to_resume() {
     Error: `--session a` and `b` name two sessions
     Hint: leave one of them out
     [exit status: 2]
+    ");
+}
+
+/// What follows from the tables alone is there, and the chat needs a terminal.
+#[test]
+fn what_the_tables_bring_along() {
+    let world = world();
+    for args in [&["completions", "bash"][..], &["man"], &["manifest"], &["errors", "list"]] {
+        assert!(!world.run(args).success().stdout().is_empty(), "{args:?}");
+    }
+    insta::assert_snapshot!(world.run(&["chat"]), @"
+    ------- stderr -------
+    Error: `chat` needs a terminal
+    Hint: without a terminal: `zori --help`
+    [exit status: 4]
     ");
 }

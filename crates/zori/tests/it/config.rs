@@ -127,7 +127,7 @@ fn init_writes_every_key_as_a_comment() {
     # When so much of that is used, old tool outputs are left out, then old messages summarised; 0: only when asked.
     # compact_at_percent = 80
 
-    # What commands print.
+    # What commands print that can; unset: text at a terminal, JSON elsewhere.
     # output = "plain"
 
     # Survive the death of the process, or with "full" also a loss of power.
@@ -437,15 +437,14 @@ fn an_output_that_is_not_known() {
     config(&world, "output = \"xml\"\n");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r#"
     ------- stderr -------
-    Error: $BASE/config.toml:1:10: `output` must be one of "plain", not the string "xml"
+    Error: $BASE/config.toml:1:10: `output` must be one of "json", "jsonl", "tsv", "plain", "table", "id", not the string "xml"
     [exit status: 2]
     "#);
     config(&world, "output = \"plain\"\n");
     world.set_var("ZORI_OUTPUT", "xml");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
     ------- stderr -------
-    Error: `ZORI_OUTPUT` cannot be `xml`
-    Hint: this version prints text only: use `plain`, or leave it out
+    Error: `ZORI_OUTPUT` can be plain here, not `xml`
     [exit status: 2]
     ");
     assert_eq!(model.count(), 0);

@@ -155,10 +155,10 @@ fn what_cannot_be_sent() {
 #[test]
 fn where_it_has_no_meaning() {
     let world = world();
-    insta::assert_snapshot!(world.run(&["--image", "a.png", "sessions", "list"]), @r"
+    insta::assert_snapshot!(world.run(&["--image", "a.png", "sessions", "list"]), @"
     ------- stderr -------
-    Error: `--image` before `sessions list` has no meaning
-    Hint: it goes with a prompt
+    Error: `--image` is no option of this command
+    Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
     [exit status: 2]
     ");
 }

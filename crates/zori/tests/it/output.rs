@@ -397,9 +397,9 @@ fn a_stdout_that_cannot_be_written_to() {
     [exit status: 1]
     ");
     let run = world.start(world.cmd(&["config", "path"]), Stdin::Null, full());
-    insta::assert_snapshot!(run.finish(), @r"
+    insta::assert_snapshot!(run.finish(), @"
     ------- stderr -------
-    Warning: Failed to write to standard output: No space left on device (os error 28)
+    Error: cannot write to standard output: No space left on device (os error 28)
     [exit status: 1]
     ");
 }

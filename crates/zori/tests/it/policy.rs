@@ -88,6 +88,8 @@ fn expectations() {
       expected allow (we thought so)
       got deny: the rule `Bash(curl:*)` (policy.json: team.deny[0]) denies curl x
     2 of 3 as expected
+    ------- stderr -------
+    Error: 1 of 3 cases are not decided as expected
     [exit status: 1]
     "#);
     policy_file(&world, "");

@@ -66,9 +66,9 @@ fn no_prompt_at_all() {
 #[test]
 fn a_prompt_without_its_flag() {
     let (world, server) = with_model([anthropic::text("Hello")]);
-    insta::assert_snapshot!(world.run(&["exec", "hi"]), @r"
+    insta::assert_snapshot!(world.run(&["exec", "hi"]), @"
     ------- stderr -------
-    Error: unexpected argument `hi`
+    Error: `hi` is one argument too many
     Hint: give the prompt with `-p TEXT`; a lone `-` reads standard input
     [exit status: 2]
     ");

@@ -6,9 +6,12 @@ use zori_testkit::env::TestEnv;
 use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;
 
-/// An environment without a model.
+/// An environment without a model, in which utility commands print text on a pipe, too. What programs get instead is the
+/// subject of `surface.rs`.
 pub fn world() -> TestEnv {
-    TestEnv::new(env!("CARGO_BIN_EXE_zori"))
+    let mut world = TestEnv::new(env!("CARGO_BIN_EXE_zori"));
+    world.set_var("ZORI_OUTPUT", "plain");
+    world
 }
 
 /// An environment with a model that gives these replies, one per request.

@@ -184,7 +184,7 @@ fn a_stored_key() {
     assert_eq!(output.code(), Some(8), "{output}");
     clean_output(&secrets, &output);
     assert_eq!(server.request(0).header("authorization"), Some(format!("Bearer {STORED}").as_str()));
-    clean_output(&secrets, &world.run(&["auth", "logout"]).success());
+    clean_output(&secrets, &world.run(&["auth", "logout", "--yes"]).success());
     // The helper has taken down its arguments and its environment.
     assert!(clean_files(&secrets, world.home().parent().unwrap()) > 3);
     assert!(world.home().join("vault/environment").exists() && !entry(&world, "openai").exists());

@@ -8,37 +8,51 @@ use super::{bare_world, untouched};
 #[test]
 fn help() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["--help"]), @r"
+    insta::assert_snapshot!(world.run(&["--help"]), @"
     A terminal coding agent: one engine, every front end
 
-    Usage: zori [OPTIONS]
-           zori [OPTIONS] <COMMAND>
+    Usage: zori [OPTIONS] [COMMAND]
 
     Commands:
-      exec       Run one prompt and print the answer
-      demo       Watch a scripted model edit and test a small program; needs no key
-      sessions   List, show and resume saved sessions
-      models     List and show the models there are
-      auth       Log in, log out, and see where keys come from
-      config     Find or create the config file
-      policy     See what would happen to a call, and why
-      audit-log  Show what was decided and what ran, or check that nobody changed it
+      exec         Run one prompt and print the answer
+      chat         Chat with the model at a terminal
+      demo         Watch a scripted model edit and test a small program; needs no key
+      sessions     List, show and resume saved sessions
+      models       List and show the models there are
+      auth         Log in, log out, and see where keys come from
+      config       Find or create the config file
+      policy       See what would happen to a call, and why
+      audit-log    Show what was decided and what ran, or check that nobody changed it
+      manifest     Print all commands, flags and exit codes as JSON
+      errors       What can go wrong
+      completions  Print completions for a shell
+      man          Print the manual page
 
     Options:
-      -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
-          --image <FILE>          Show the model an image with the prompt; may be repeated
-          --root <DIR>            Working directory of the tools [default: .]
-          --model <MODEL>         The model, or `provider:model`
-          --provider <NAME>       Who serves the model
-          --session <ID>          Go on with this session, or start one of this name
-          --no-save               Save no session
-          --system-prompt <TEXT>  Replace the configured system prompt; empty clears it
-      -o, --output <FORMAT>       What to print: plain
-      -h, --help                  Print help
-      -V, --version               Print version
+      -h, --help             Print help; `--help --all` shows every option
+      -V, --version          Print the version
+      -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id
+          --root <DIR>       Working directory of the tools [default: .]
+          --model <MODEL>    The model, or `provider:model`
+          --provider <NAME>  Who serves the model
+          --session <ID>     Go on with this session, or start one of this name
+          --no-save          Save no session
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.
+
+    Examples:
+      zori sessions list
+      zori sessions list --output json
+      zori sessions list --schema
+
+    On a pipe every result is one line of JSON; `--output plain` or
+    `ZORI_OUTPUT=plain` gives text.
+
+    Exit codes:
+      0 done; 2 rejected before anything was done; 3 failed after a change;
+      4 something must be there first; 5 not found; 6 exists already; 7 denied;
+      8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else
     [exit status: 0]
     ");
     assert_eq!(world.run(&["-h"]).to_string(), world.run(&["--help"]).to_string());
@@ -52,51 +66,81 @@ fn all_of_the_help() {
     insta::assert_snapshot!(all, @"
     A terminal coding agent: one engine, every front end
 
-    Usage: zori [OPTIONS]
-           zori [OPTIONS] <COMMAND>
+    Usage: zori [OPTIONS] [COMMAND]
 
     Commands:
-      exec       Run one prompt and print the answer
-      demo       Watch a scripted model edit and test a small program; needs no key
-      sessions   List, show and resume saved sessions
-      models     List and show the models there are
-      auth       Log in, log out, and see where keys come from
-      config     Find or create the config file
-      policy     See what would happen to a call, and why
-      audit-log  Show what was decided and what ran, or check that nobody changed it
+      exec         Run one prompt and print the answer
+      chat         Chat with the model at a terminal
+      demo         Watch a scripted model edit and test a small program; needs no key
+      sessions     List, show and resume saved sessions
+      models       List and show the models there are
+      auth         Log in, log out, and see where keys come from
+      config       Find or create the config file
+      policy       See what would happen to a call, and why
+      audit-log    Show what was decided and what ran, or check that nobody changed it
+      manifest     Print all commands, flags and exit codes as JSON
+      errors       What can go wrong
+      completions  Print completions for a shell
+      man          Print the manual page
 
     Options:
-      -p, --prompt <TEXT>           The prompt; `-` reads it from standard input
-          --image <FILE>            Show the model an image with the prompt; may be repeated
-          --root <DIR>              Working directory of the tools [default: .]
-          --model <MODEL>           The model, or `provider:model`
-          --provider <NAME>         Who serves the model
-          --session <ID>            Go on with this session, or start one of this name
-          --no-save                 Save no session
-          --system-prompt <TEXT>    Replace the configured system prompt; empty clears it
-      -o, --output <FORMAT>         What to print: plain
-          --format <FORMAT>         What to print: text (the same as `--output plain`)
-          --permission-mode <MODE>  What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
-          --allow <RULES>           Let these calls run, such as `Bash(git diff:*)`
-          --ask <RULES>             Ask about these calls in every mode
-          --deny <RULES>            Never let these calls run
-      -y, --yes                     Answer every question about a call with yes; what is denied stays denied
-          --retries <N>             How often a failed request is tried again
-          --retry-delay <MS>        The first wait before that, in milliseconds
-          --thinking <LEVEL>        How much the model thinks: off, low, medium, high, max
-          --max-turns <N>           Ask the model at most N times for one prompt
-          --max-budget-usd <USD>    Stop when the run has cost that much
-          --max-tokens-total <N>    Stop when the run has used that many tokens, read and written
-          --timeout <DURATION>      End the command after 500ms, 30s, 5m, 1h; 0: never
-          --record <FILE>           Write what goes to and comes from the provider to a new file
-          --replay <FILE>           Run a recording again, offline and without a key; tools really run
-          --replay-lenient          Go on where a replay differs from its recording
-          --as <NAME>               Behave as the program of this name: zori, zdx
-      -h, --help                    Print help
-      -V, --version                 Print version
+      -h, --help                     Print help; `--help --all` shows every option
+      -V, --version                  Print the version
+      -o, --output <FORMAT>          What to print: json, jsonl, tsv, plain, table or id
+          --format <FORMAT>          What to print: text (plain) or json
+          --json                     Print JSON: the same as `--format json`
+          --stream                   Print JSON line by line: the same as `--output jsonl`
+          --no-stream                Print one JSON envelope: the same as `--output json`
+          --fields <NAMES>           Print only these fields, separated by commas
+          --timeout <DURATION>       End the command after 500ms, 30s, 5m, 1h; 0: never
+          --non-interactive          Ask nothing; fail where a question would be asked
+          --verbose                  Say more on standard error
+          --debug                    Say everything on standard error
+          --no-color                 Print without colour
+          --validate-only            Check the arguments and do nothing
+          --stable-output            Leave out what differs from run to run
+          --max-output <BYTES>       Cut the answer to this size
+          --unmask                   Show values that look like secrets
+          --no-injection-protection  Leave out the marks on text that others wrote
+          --warnings-as-errors       Exit with 1 where there are warnings
+          --no-update-check          Accepted; there is nothing to switch off
+          --schema                   Print what the command takes and returns, as JSON
+          --output-schema            Print the JSON Schema of the command's data
+          --root <DIR>               Working directory of the tools [default: .]
+          --model <MODEL>            The model, or `provider:model`
+          --provider <NAME>          Who serves the model
+          --session <ID>             Go on with this session, or start one of this name
+          --no-save                  Save no session
+          --system-prompt <TEXT>     Replace the configured system prompt; empty clears it
+          --permission-mode <MODE>   What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+          --allow <RULES>            Let these calls run, such as `Bash(git diff:*)`
+          --ask <RULES>              Ask about these calls in every mode
+          --deny <RULES>             Never let these calls run
+      -y, --yes                      Answer every question with yes; what is denied stays denied
+      -q, --quiet                    Print nothing on standard error
+          --retries <N>              How often a failed request is tried again
+          --retry-delay <MS>         The first wait before that, in milliseconds
+          --thinking <LEVEL>         How much the model thinks: off, low, medium, high, max
+          --max-turns <N>            Ask the model at most N times for one prompt
+          --max-budget-usd <USD>     Stop when the run has cost that much
+          --max-tokens-total <N>     Stop when the run has used that many tokens, read and written
+          --as <NAME>                Behave as the program of this name: zori, zdx
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.
+
+    Examples:
+      zori sessions list
+      zori sessions list --output json
+      zori sessions list --schema
+
+    On a pipe every result is one line of JSON; `--output plain` or
+    `ZORI_OUTPUT=plain` gives text.
+
+    Exit codes:
+      0 done; 2 rejected before anything was done; 3 failed after a change;
+      4 something must be there first; 5 not found; 6 exists already; 7 denied;
+      8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else
     [exit status: 0]
     ");
     assert_eq!(world.run(&["--all", "--help"]).to_string(), all.to_string());
@@ -114,25 +158,29 @@ fn help_of_a_command() {
       [-]  Wait for standard input, however long it takes
 
     Options:
-      -p, --prompt <TEXT>         The prompt; `-` reads it from standard input
-          --image <FILE>          Show the model an image with the prompt; may be repeated
-          --root <DIR>            Working directory of the tools [default: .]
-          --model <MODEL>         The model, or `provider:model`
-          --provider <NAME>       Who serves the model
-          --session <ID>          Go on with this session, or start one of this name
-          --no-save               Save no session
-          --system-prompt <TEXT>  Replace the configured system prompt; empty clears it
-      -o, --output <FORMAT>       What to print: plain
-      -h, --help                  Print help
+      -p, --prompt <TEXT>    The prompt; `-` reads it from standard input
+          --image <FILE>     Show the model an image with the prompt; may be repeated
+      -h, --help             Print help; `--help --all` shows every option
+      -V, --version          Print the version
+      -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id
+          --root <DIR>       Working directory of the tools [default: .]
+          --model <MODEL>    The model, or `provider:model`
+          --provider <NAME>  Who serves the model
+          --session <ID>     Go on with this session, or start one of this name
+          --no-save          Save no session
 
     Examples:
       zori exec -p "What does main.rs do?"
+          a question
       git diff | zori exec -p "Review this change"
+          with what another program says
       zori exec < prompt.md
+          a longer one
       zori exec --image screen.png -p "What is wrong here?"
+          with a picture
     [exit status: 0]
     "#);
-    insta::assert_snapshot!(world.run(&["sessions", "--help"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "--help"]), @"
     List, show and resume saved sessions
 
     Usage: zori sessions [OPTIONS] [COMMAND]
@@ -143,17 +191,17 @@ fn help_of_a_command() {
       resume  Go on with a session: chat, or with -p one turn
 
     Options:
-          --root <DIR>            Working directory of the tools [default: .]
-          --model <MODEL>         The model, or `provider:model`
-          --provider <NAME>       Who serves the model
-          --session <ID>          Go on with this session, or start one of this name
-          --no-save               Save no session
-          --system-prompt <TEXT>  Replace the configured system prompt; empty clears it
-      -o, --output <FORMAT>       What to print: plain
-      -h, --help                  Print help
+      -h, --help             Print help; `--help --all` shows every option
+      -V, --version          Print the version
+      -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id
+          --root <DIR>       Working directory of the tools [default: .]
+          --model <MODEL>    The model, or `provider:model`
+          --provider <NAME>  Who serves the model
+          --session <ID>     Go on with this session, or start one of this name
+          --no-save          Save no session
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.run(&["sessions", "show", "--help"]), @r"
+    insta::assert_snapshot!(world.run(&["sessions", "show", "--help"]), @"
     Print the transcript of a session
 
     Usage: zori sessions show [OPTIONS] <ID>
@@ -162,14 +210,20 @@ fn help_of_a_command() {
       <ID>  The session
 
     Options:
-          --root <DIR>            Working directory of the tools [default: .]
-          --model <MODEL>         The model, or `provider:model`
-          --provider <NAME>       Who serves the model
-          --session <ID>          Go on with this session, or start one of this name
-          --no-save               Save no session
-          --system-prompt <TEXT>  Replace the configured system prompt; empty clears it
-      -o, --output <FORMAT>       What to print: plain
-      -h, --help                  Print help
+      -h, --help             Print help; `--help --all` shows every option
+      -V, --version          Print the version
+      -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id
+          --root <DIR>       Working directory of the tools [default: .]
+          --model <MODEL>    The model, or `provider:model`
+          --provider <NAME>  Who serves the model
+          --session <ID>     Go on with this session, or start one of this name
+          --no-save          Save no session
+
+    Examples:
+      zori sessions show refactoring
+          read it
+      zori sessions list --limit 1 --output id | zori sessions show -
+          the latest
     [exit status: 0]
     ");
     untouched(&world);

@@ -185,16 +185,18 @@ fn flags_that_do_not_fit() {
     Hint: give `--as zori`
     [exit status: 2]
     ------- stderr -------
-    Error: `--record` and `--replay` exclude each other
+    Error: `--record` and `--replay` do not go together
     [exit status: 2]
     ------- stderr -------
-    Error: `--replay-lenient` needs `--replay FILE`
+    Error: `--replay-lenient` needs `--replay`
     [exit status: 2]
     ------- stderr -------
-    Error: `--record` has no meaning for `sessions list`, which asks no model
+    Error: `--record` is no option of this command
+    Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
     [exit status: 2]
     ------- stderr -------
-    Error: `--replay` has no meaning for `demo`, which asks no model
+    Error: `--replay` is no option of this command
+    Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
     [exit status: 2]
     ");
     let fits = ["exec", "--no-save", "--replay", "../r.jsonl", "--model", "anthropic:claude-haiku-4-5"];

@@ -1,0 +1,39 @@
+//! zori's own kinds of failures, beside those of every command line ([`zori_contract::error`]).
+//!
+//! Adding one: a line in the table; the manifest, `errors list` and the reference page follow.
+
+use zori_contract::error::ErrorKind;
+use zori_contract::exit::Exit;
+
+macro_rules! kinds {
+    ($($name:ident $exit:ident $about:literal $(.$method:ident($($arg:literal)?))*;)*) => {
+        $(
+            #[doc = $about]
+            pub static $name: ErrorKind = ErrorKind::new(stringify!($name), Exit::$exit, $about)$(.$method($($arg)?))*;
+        )*
+
+        /// All of them.
+        pub static ALL: &[&ErrorKind] = &[$(&$name),*];
+    };
+}
+
+kinds! {
+    CONFIG_INVALID Usage "The config file does not parse, or a value has a wrong type." .fix("Correct the config file.") .by_command("config path");
+    SETTING_INVALID Usage "A setting has a value that cannot be used." .fix("Correct the setting that the message names.");
+    PROMPT_MISSING Usage "There is no prompt." .fix("Give one with `-p TEXT`, or on standard input.");
+    PROMPT_INVALID Usage "The prompt is too large, or is not UTF-8 text." .fix("Send another prompt.");
+    RECORDING_UNUSABLE Usage "The file of `--record` or `--replay` cannot be used." .fix("Name another file.");
+    IMAGE_INVALID Usage "An image cannot be read, is damaged or too large, or the model does not take it." .fix("Send another image, or choose a model that sees.");
+    TOKEN_INVALID Usage "Standard input is not one key." .fix("Send the key and nothing else.");
+    BASE_UNUSABLE Precondition "The base directory cannot be used." .fix("Make it usable, or name another one with `ZORI_HOME`.") .by_command("doctor");
+    BASE_WRITABLE_BY_OTHERS Precondition "Others can change what the base directory holds." .fix("Take the right to write from others.") .by_command("doctor");
+    CREDENTIAL_STORE_UNAVAILABLE Precondition "There is no credential store, or it cannot be used." .fix("Set the provider's variable, or configure `credential_helper`.") .by_command("auth status");
+    AUDIT_UNUSABLE Precondition "The audit log is required and cannot be written." .fix("Make the log's folder writable, or do not require it.") .by_command("doctor");
+    SESSION_NOT_FOUND NotFound "There is no such session." .fix("Name a session that exists.") .by_command("sessions list");
+    MODEL_NOT_FOUND NotFound "The catalogue has no such model." .fix("Name a model that exists.") .by_command("models list");
+    LOGIN_FAILED AuthRequired "The login was refused." .fix("Log in again.") .by_command("auth status");
+    LOGIN_UNAVAILABLE Unavailable "The server of the login cannot be reached, or fails.";
+    LOGIN_UNREADABLE General "The server of the login gave an answer that cannot be understood.";
+    AUDIT_BROKEN General "The audit log is not as it was written.";
+    POLICY_UNEXPECTED General "A policy decides otherwise than it is expected to.";
+}

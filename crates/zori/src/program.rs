@@ -1,0 +1,70 @@
+//! The program as a value, once for each name it goes by: the tables of `commands.rs` and `args/flags.rs` put together.
+
+use zori_contract::program::{Bare, Program};
+
+use crate::args::{flags, rewrite};
+use crate::commands::{COMMANDS, GROUPS};
+use crate::error;
+use crate::profile::Profile;
+
+/// What a command of zori runs on, beside what every command line has.
+pub struct App {
+    /// The name the program was called by.
+    pub profile: &'static Profile,
+}
+
+/// The program under its own name.
+pub static ZORI: Program<App> = Program {
+    name: "zori",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "A terminal coding agent: one engine, every front end",
+    prefix: "ZORI",
+    commands: COMMANDS,
+    groups: GROUPS,
+    flags: flags::GLOBAL,
+    errors: error::ALL,
+    variables: VARIABLES,
+    renamed: &[],
+    bare: Some(Bare { command: &["chat"], anywhere: false }),
+    plain: false,
+    note: NOTE,
+    unknown: Some("for a prompt: `zori -p TEXT`"),
+    rewrite: rewrite::words,
+};
+
+/// The program as `zdx` users know it: text unless asked, and a chat from a pipe, too (DECISIONS 5, 19).
+pub static ZDX: Program<App> = Program {
+    name: "zdx",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "A terminal coding agent (zori under the name zdx)",
+    prefix: "ZDX",
+    commands: COMMANDS,
+    groups: GROUPS,
+    flags: flags::GLOBAL,
+    errors: error::ALL,
+    variables: VARIABLES,
+    renamed: &[],
+    bare: Some(Bare { command: &["chat"], anywhere: true }),
+    plain: true,
+    note: NOTE,
+    unknown: Some("for a prompt: `zdx -p TEXT`"),
+    rewrite: rewrite::words,
+};
+
+const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\
+                    `--help --all` shows every option.";
+
+/// The variables it reads beside the framework's; a name that begins with `_` is the program's own.
+const VARIABLES: &[(&str, &str)] = &[
+    ("_HOME", "the base directory; else `$XDG_CONFIG_HOME/zori`, else `~/.config/zori`"),
+    ("_PERMISSION_MODE", "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`"),
+    ("HOME", "the home directory"),
+    ("XDG_CONFIG_HOME", "where base directories are"),
+    ("PATH", "where programs are"),
+    ("TMPDIR", "where temporary files go"),
+    ("HTTP_PROXY", "the proxy for http"),
+    ("HTTPS_PROXY", "the proxy for https"),
+    ("NO_PROXY", "which hosts are reached without a proxy"),
+    ("SSL_CERT_FILE", "certificates to trust beside the built-in ones"),
+    ("ANTHROPIC_API_KEY", "the key of Anthropic; each provider has its own, as `auth status` shows"),
+];
