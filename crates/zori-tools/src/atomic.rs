@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, fchown};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::XattrFlags;
+use rustix::fs::{Mode, XattrFlags};
 use zori_core::cancel::Cancel;
 
 use crate::folder::{Meta, Slot};
@@ -57,7 +57,7 @@ impl Staged {
             target.check_writable()?;
         }
         let mode = if like.is_some() { 0o600 } else { 0o666 };
-        let (temp, file) = create_beside(target, mode)?;
+        let (temp, file) = create_beside(target, Mode::from_raw_mode(mode))?;
         let mut staged = Self { temp, file, target: target.clone() };
         for chunk in content.chunks(1 << 20) {
             if cancel.is_cancelled() {
@@ -99,7 +99,7 @@ impl Drop for Staged {
 
 /// Moves a file aside, under a name nobody uses, and returns that name.
 pub fn set_aside(slot: &Slot) -> io::Result<Slot> {
-    let (aside, _) = create_beside(slot, 0o600)?;
+    let (aside, _) = create_beside(slot, Mode::from_raw_mode(0o600))?;
     slot.rename(&aside).inspect_err(|_| {
         let _ = aside.remove();
     })?;
@@ -108,7 +108,7 @@ pub fn set_aside(slot: &Slot) -> io::Result<Slot> {
 
 /// Creates a file that did not exist in the folder of `target`. The name is short, so that it fits wherever the
 /// target's does.
-fn create_beside(target: &Slot, mode: u32) -> io::Result<(Slot, File)> {
+fn create_beside(target: &Slot, mode: Mode) -> io::Result<(Slot, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
         let n = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -214,10 +214,8 @@ impl Slot {
     }
 
     /// Makes a file that was not there (P-9).
-    pub fn create(&self, mode: u32) -> io::Result<File> {
+    pub fn create(&self, mode: Mode) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // What a mode is made of has another width on each system.
-        let mode = Mode::from_bits_truncate(mode.try_into().unwrap_or_default());
         Ok(File::from(rustix::fs::openat(&self.folder.0, &self.name, flags, mode)?))
     }
 

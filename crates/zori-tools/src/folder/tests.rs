@@ -70,7 +70,7 @@ fn a_held_folder_stays_the_same_wherever_its_name_leads() {
     fs::rename(scratch.path().join("a"), scratch.path().join("moved")).unwrap();
     symlink("b", scratch.path().join("a")).unwrap();
     let new = slot.beside("new");
-    new.create(0o600).unwrap();
+    new.create(Mode::from_raw_mode(0o600)).unwrap();
     new.rename(&slot).unwrap();
     assert_eq!([scratch.get("moved/file"), scratch.get("b/file")], ["", "outside"]);
     assert!(matches!(Slot::at(&scratch.path().join("a/file")), Err(OpenError::Changed)));

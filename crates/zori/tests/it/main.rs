@@ -17,6 +17,7 @@ mod interrupt;
 mod limits;
 mod output;
 mod own_models;
+mod paths;
 mod policy;
 mod processes;
 mod profiles;
