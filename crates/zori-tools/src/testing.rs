@@ -34,7 +34,7 @@ pub fn env(root: &Path) -> ToolEnv {
         timeout: Some(Duration::from_secs(20)),
         bash_max_output: 64 << 10,
         temp_parent: root.to_owned(),
-        child_env_removed: Vec::new(),
+        child_env_removed: Box::new(Vec::new),
         child_env_set: Vec::new(),
         confine: None,
         transport: Arc::new(Offline),

@@ -228,6 +228,18 @@ pub const KEYS: &[Key] = &[
         "Entries of the built-in blacklist to switch off",
     ),
     key(
+        "security.child_env_deny",
+        Kind::List,
+        "[\"DATABASE_URL\", \"MY_*\"]",
+        "Environment variables that commands do not inherit, on top of keys and, outside yolo, what looks like a secret",
+    ),
+    key(
+        "security.child_env_allow",
+        Kind::List,
+        "[\"GITHUB_TOKEN\"]",
+        "Environment variables that commands inherit all the same",
+    ),
+    key(
         "security.forbid_yolo",
         Kind::Flag,
         "false",

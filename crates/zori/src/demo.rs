@@ -16,6 +16,7 @@ use zori_store::Durability;
 use crate::args::LowArgs;
 use crate::asking::Answers;
 use crate::audit::Keeping;
+use crate::child_env::ChildEnv;
 use crate::clock::SystemIds;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
@@ -114,6 +115,7 @@ impl Demo {
             tape: Tape::None,
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
+            child_env: ChildEnv::keys_only(),
             answers: Answers::Nobody,
             session: None,
             save: false,

@@ -27,6 +27,7 @@ use crate::asking::Answers;
 use crate::audit::Keeping;
 use crate::auth::browser;
 use crate::base::{self, Base};
+use crate::child_env::ChildEnv;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::Cx;
 use crate::config::Config;
@@ -79,6 +80,8 @@ pub struct Settings {
     pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
+    /// What commands inherit of the environment.
+    pub child_env: ChildEnv,
     /// Who answers questions about calls.
     pub answers: Answers,
     /// The session that was named.
@@ -178,6 +181,7 @@ impl Settings {
                 None => None,
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
+            child_env: ChildEnv::new(cx.profile.name, policy.mode.mode, &config)?,
             policy,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             session,

@@ -175,7 +175,7 @@ fn environment(root: &Path) -> ToolEnv {
         timeout: None,
         bash_max_output: 0,
         temp_parent: root.to_path_buf(),
-        child_env_removed: Vec::new(),
+        child_env_removed: Box::new(Vec::new),
         child_env_set: Vec::new(),
         confine: None,
         transport: Arc::new(Offline),

@@ -4,6 +4,7 @@ mod asking;
 mod audit;
 mod auth;
 mod chat;
+mod child_env;
 mod cli;
 mod config;
 mod context;

@@ -83,7 +83,7 @@ impl Disk {
             timeout: Some(Duration::from_secs(20)),
             bash_max_output: 64 << 10,
             temp_parent: self.at("out"),
-            child_env_removed: Vec::new(),
+            child_env_removed: Box::new(Vec::new),
             child_env_set: Vec::new(),
             confine: None,
             transport: Arc::new(Offline),
