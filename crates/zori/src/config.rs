@@ -240,6 +240,12 @@ pub const KEYS: &[Key] = &[
         "Environment variables that commands inherit all the same",
     ),
     key(
+        "security.sensitive_paths",
+        Kind::List,
+        "[\"~/.config/work\", \"*.tfstate\"]",
+        "Files that are not read without a question, on top of the built-in list; patterns as in Read rules",
+    ),
+    key(
         "security.forbid_yolo",
         Kind::Flag,
         "false",

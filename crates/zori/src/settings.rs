@@ -34,7 +34,7 @@ use crate::config::Config;
 use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
-use crate::permissions::{self, Gathered, Sources};
+use crate::permissions::{self, Gathered, Modes, Sources};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -80,6 +80,8 @@ pub struct Settings {
     pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
+    /// Where the permission mode comes from.
+    pub modes: Modes,
     /// What commands inherit of the environment.
     pub child_env: ChildEnv,
     /// Who answers questions about calls.
@@ -141,7 +143,7 @@ impl Settings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
-        let Gathered { policy, warnings } =
+        let Gathered { policy, modes, warnings } =
             permissions(cx, args, &config, base.as_ref(), &root, home.as_deref())?;
         for warning in &warnings {
             cx.ui.warn(warning);
@@ -183,6 +185,7 @@ impl Settings {
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             child_env: ChildEnv::new(cx.profile.name, policy.mode.mode, &config)?,
             policy,
+            modes,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             session,
             durability: match config.text("durability") {

@@ -15,7 +15,7 @@ fn chat(world: &TestEnv) -> Pty {
 
 /// Waits for the n-th time the program wants an answer, from 1, and gives it.
 #[track_caller]
-fn reply(pty: &mut Pty, nth: usize, answer: &str) {
+pub fn reply(pty: &mut Pty, nth: usize, answer: &str) {
     let found =
         wait::poll(wait::BOUND, || (pty.drawn().matches("Run it? [y/N] ").count() >= nth).then_some(()));
     assert!(found.is_some(), "question {nth} did not come; drawn so far:\n{}", pty.drawn());

@@ -19,6 +19,7 @@ mod limits;
 mod output;
 mod own_models;
 mod paths;
+mod permissions;
 mod policy;
 mod processes;
 mod profiles;
