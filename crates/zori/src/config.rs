@@ -1,5 +1,6 @@
 //! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`core-cli.md` chapter 3).
 
+pub mod added_rule;
 pub mod own_models;
 
 use std::collections::BTreeMap;

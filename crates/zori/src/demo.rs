@@ -118,9 +118,11 @@ impl Demo {
             policy: permissions::of_demo(self.folder()),
             modes: Modes {
                 source: "the demo".to_owned(),
+                user_rules: false,
                 forbidden: None,
                 shell: ShellSettings::default(),
             },
+            rules_file: None,
             child_env: ChildEnv::keys_only(),
             answers: Answers::Nobody,
             session: None,

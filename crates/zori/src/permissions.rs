@@ -55,6 +55,8 @@ pub struct Gathered {
 pub struct Modes {
     /// Who said so, for people.
     pub source: String,
+    /// Whether the user's own allow rules count.
+    pub user_rules: bool,
     /// The file in which the administrator forbids `yolo`.
     pub forbidden: Option<PathBuf>,
     /// What is said about the shell; what is not said depends on the mode.
@@ -191,7 +193,9 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
         .or_else(|| of(managed, sources.managed));
     let forbidden = (managed.flag("security.forbid_yolo") == Some(true)).then(|| sources.managed.to_owned());
     let shell = shell_settings(sources.config, managed);
-    let modes = |source: String| Modes { source, forbidden: forbidden.clone(), shell: shell.clone() };
+    let user_rules = managed.flag("security.managed_allow_only") != Some(true);
+    let modes =
+        |source: String| Modes { source, user_rules, forbidden: forbidden.clone(), shell: shell.clone() };
     let implicit = |mode: Mode, source: &str| {
         let (modes, choice) = (modes(source.to_owned()), Choice::implicit(mode));
         let shell = modes.shell(choice)?;

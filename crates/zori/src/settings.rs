@@ -80,6 +80,8 @@ pub struct Settings {
     pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
+    /// Where a rule goes that holds in later sessions too; `None` where it would not count.
+    pub rules_file: Option<PathBuf>,
     /// Where the permission mode comes from.
     pub modes: Modes,
     /// What commands inherit of the environment.
@@ -150,6 +152,7 @@ impl Settings {
         }
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
+        let rules_file = if modes.user_rules { base.as_ref().map(Base::config) } else { None };
         let settings = Self {
             tape: args.record.clone().map_or(Tape::None, Tape::Record),
             prompts: Vec::new(),
@@ -184,6 +187,7 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             child_env: ChildEnv::new(cx.profile.name, policy.mode.mode, &config)?,
+            rules_file,
             policy,
             modes,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },

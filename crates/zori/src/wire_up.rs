@@ -271,7 +271,7 @@ impl Session {
         };
         let redactor = Redactor::new(settings.choice.secrets.clone());
         let renderer = renderer(cx.terminal, redactor.clone())?;
-        let (asking, questions) = Asking::new(settings.answers, redactor);
+        let (asking, questions) = Asking::new(settings.answers, redactor, settings.rules_file.clone());
         // What was said so far stands above the question, so the text goes first.
         let renderers: Vec<Box<dyn Renderer + Send>> = vec![Box::new(renderer), Box::new(questions)];
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);

@@ -46,10 +46,12 @@ fn no_and_yes() {
       in $WORK
       | touch made
       a: always in this session: Bash(touch made)
+      u: always, and in later sessions: the same rule goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] what?
     that is none of the answers; Enter alone means no
       a: always in this session: Bash(touch made)
+      u: always, and in later sessions: the same rule goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] n use write
     Tool denied: bash: The user rejected this call: use write
@@ -59,6 +61,7 @@ fn no_and_yes() {
       | -old
       | +new
       a: always in this session: Write(/$WORK/a.txt)
+      u: always, and in later sessions: the same rule goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] y
     ⚙ Running write... Done. (X.XXs)

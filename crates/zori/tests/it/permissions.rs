@@ -1,4 +1,4 @@
-//! Permissions in the chat: the mode shown and changed, rules with where they stand.
+//! Permissions in the chat: the mode shown and changed, rules with where they stand, and rules that stay.
 
 use serde_json::json;
 use zori_testkit::anthropic;
@@ -91,6 +91,31 @@ fn a_mode_is_changed_in_the_chat() {
         .map(|line| line[line.find(r#""from""#).expect("it says what was")..].to_owned())
         .collect();
     assert_eq!(changes, [r#""from":"yolo","mode":"plan"}"#, r#""from":"plan","mode":"default"}"#]);
+}
+
+/// DEC-2: on request the rule is written to the user's config, and the next session does not ask.
+#[test]
+fn a_rule_that_stays() {
+    let (world, _server) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "touch one"})),
+        anthropic::text("One."),
+        anthropic::tool_use("t2", "bash", json!({"command": "touch one"})),
+        anthropic::text("Two."),
+    ]);
+    let config = world.base().join("config.toml");
+    let before = std::fs::read_to_string(&config).unwrap_or_default();
+    world.write(&config, format!("# mine\n{before}"));
+    let mut pty = chat(&world, &["--no-save", "--permission-mode", "default"]);
+    type_line(&mut pty, 1, "go");
+    reply(&mut pty, 1, "u\r");
+    type_line(&mut pty, 2, ":q");
+    over(pty);
+    assert_eq!(
+        std::fs::read_to_string(&config).expect("a file of the world"),
+        format!("# mine\n{before}\n[permissions]\nallow = [\"Bash(touch one)\"]\n")
+    );
+    let again = world.run(&["exec", "-p", "go", "--permission-mode", "default"]).success();
+    assert_eq!(again.stdout(), "Two.\n");
 }
 
 /// MODE-3: one line, for root, in a mode that asks nothing, at a terminal.
