@@ -27,6 +27,7 @@ use crate::env::ToolEnv;
 use crate::grep::collect::{Collector, Cutoff};
 use crate::grep::query::{GrepArgs, Query};
 use crate::grep::search::{Search, Trouble};
+use crate::target::changed;
 use crate::walk::filter::start_len;
 use crate::walk::place::{Place, cancelled, look, shown, target};
 use crate::walk::{Hidden, Visitor, Walk};
@@ -115,7 +116,7 @@ fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Res
         Place::File => match Search::new(&query, cancel).file(&start.place) {
             Ok(Some(found)) => collector.add(start.place.as_os_str().as_bytes(), found),
             Ok(None) => {}
-            Err(trouble) => return Err(trouble_with(&shown(&env.root, &start.path), &trouble)),
+            Err(trouble) => return Err(trouble_with(&env.root, &start.path, &trouble)),
         },
         Place::Directory => {
             let walk = Walk {
@@ -141,12 +142,14 @@ fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Res
 }
 
 /// A file that was named has to be searchable; one that a walk comes across is only counted.
-fn trouble_with(path: &str, trouble: &Trouble) -> ToolOutput {
+fn trouble_with(root: &Path, path: &Path, trouble: &Trouble) -> ToolOutput {
+    let name = shown(root, path);
     let message = match trouble {
         Trouble::Cancelled => return cancelled(),
-        Trouble::Binary => format!("{path} is a binary file; search it with `bash` and `grep -a`"),
-        Trouble::TooLong => format!("{path} has a line of more than 8 MiB; search it with `bash`"),
-        Trouble::Io(error) => format!("{path} cannot be searched: {error}"),
+        Trouble::Changed => return changed(path),
+        Trouble::Binary => format!("{name} is a binary file; search it with `bash` and `grep -a`"),
+        Trouble::TooLong => format!("{name} has a line of more than 8 MiB; search it with `bash`"),
+        Trouble::Io(error) => format!("{name} cannot be searched: {error}"),
     };
     ToolOutput::failure(ToolCode::ReadError, message)
 }
@@ -192,7 +195,7 @@ impl Grepper<'_> {
         match self.search.file(path) {
             Ok(Some(found)) => self.collector.add(path.as_os_str().as_bytes(), found),
             Ok(None) | Err(Trouble::Binary) => {}
-            Err(Trouble::TooLong | Trouble::Io(_)) => self.failed(),
+            Err(Trouble::TooLong | Trouble::Changed | Trouble::Io(_)) => self.failed(),
             Err(Trouble::Cancelled) => return WalkState::Quit,
         }
         WalkState::Continue

@@ -36,6 +36,8 @@ pub enum Trouble {
     Binary,
     /// A line of it is too long to be kept in memory, or all of it if a match may span lines.
     TooLong,
+    /// It is not what it was when the call was judged.
+    Changed,
     /// It cannot be opened or read.
     Io(io::Error),
     /// The call was cancelled.
@@ -59,7 +61,7 @@ impl<'a> Search<'a> {
     /// Searches a file; `None` if nothing matches.
     pub fn file(&mut self, path: &Path) -> Result<Option<Found>, Trouble> {
         let file = open(path).map_err(|error| match error {
-            OpenError::Changed => Trouble::Io(io::Error::from_raw_os_error(libc::ELOOP)),
+            OpenError::Changed => Trouble::Changed,
             OpenError::Io(error) => Trouble::Io(error),
         })?;
         let mut sink =

@@ -15,6 +15,10 @@ use crate::command_error::CommandError;
 pub(super) const AS_ROOT: &str =
     "you are root, and the mode yolo runs commands as root without a question; `/mode default` asks first";
 
+/// What some names of modes bring with them (MODE-6).
+const SHELL_OFF: &str =
+    "Shell commands are off in it; `security.allow_shell = true` in the config file switches them on";
+
 /// Returns whether commands run as root, unconfined and without a question.
 pub(super) fn as_root_without_questions(policy: &Policy) -> bool {
     policy.mode.mode == Mode::Yolo && geteuid().is_root()
@@ -32,6 +36,9 @@ pub(super) fn mode(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, CommandE
     }
     let line = mode_line(chat.session.engine.policy(), &chat.settings.modes.source);
     chat.cx.ui.say(&line);
+    if !chat.session.engine.policy().shell.allowed {
+        chat.cx.ui.say(SHELL_OFF);
+    }
     if name.is_empty() {
         let own = Mode::ALL.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ");
         chat.cx.ui.say(&format!("`/mode NAME` changes it: {own}"));
@@ -44,7 +51,7 @@ pub(super) fn permissions(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Comm
     let policy = chat.session.engine.policy();
     let mut lines = vec![mode_line(policy, &chat.settings.modes.source)];
     if !policy.shell.allowed {
-        lines.push("Shell commands are off (`allow_shell`)".to_owned());
+        lines.push(SHELL_OFF.to_owned());
     }
     let rules = rule_lines(&policy.rules);
     match rules.is_empty() {

@@ -24,7 +24,7 @@ fn the_mode_and_the_rules_are_shown_with_their_sources() {
     world.write(".zori/config.toml", "permissions.deny = [\"Read(secret)\"]\n");
     let mut pty = chat(&world, &["--no-save", "--ask", "Bash(git push:*)"]);
     for (n, line) in
-        [(1, "/mode"), (2, "/permissions"), (3, "/mode nonsense"), (4, "/mode acceptEdits"), (5, ":q")]
+        [(1, "/mode"), (2, "/permissions"), (3, "/mode nonsense"), (4, "/mode paranoid"), (5, ":q")]
     {
         type_line(&mut pty, n, line);
     }
@@ -44,8 +44,9 @@ fn the_mode_and_the_rules_are_shown_with_their_sources() {
     you> /mode nonsense
     Error: `/mode` cannot be `nonsense`
     Hint: the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo
-    you> /mode acceptEdits
-    Mode: acceptEdits (`/mode`): edits in the workspace run, the rest as default
+    you> /mode paranoid
+    Mode: paranoid (`/mode`): every call asks
+    Shell commands are off in it; `security.allow_shell = true` in the config file switches them on
     you> :q
     Goodbye!
     [exit status: 0]
