@@ -21,6 +21,7 @@ struct Area {
 const AREAS: &[Area] = &[
     Area { name: "streams", about: "Faults of connections and answers, and made-up answers", run: streams },
     Area { name: "shell", about: "Shell texts: properties, and what real shells run", run: shell },
+    Area { name: "paths", about: "Paths, and links that are exchanged while tools run", run: paths },
     Area { name: "fuzz", about: "Fuzz targets, an hour in all unless told otherwise", run: fuzz_targets },
 ];
 
@@ -93,6 +94,16 @@ fn shell(workspace: &Workspace, time: &Time) -> Result<()> {
     Ok(())
 }
 
+fn paths(workspace: &Workspace, time: &Time) -> Result<()> {
+    let mut rounds = 0;
+    while time.another(rounds) {
+        let cases = tests(workspace, &["--package", "zori", "--test", "it", "paths::"])?;
+        println!("paths: {cases} cases");
+        rounds += 1;
+    }
+    Ok(())
+}
+
 fn fuzz_targets(workspace: &Workspace, time: &Time) -> Result<()> {
     fuzz::run(workspace, Duration::from_secs_f64(time.hours.unwrap_or(1.0) * 3600.0))
 }
@@ -132,7 +143,7 @@ mod tests {
         assert_eq!(parse(&words("")).unwrap(), (vec![], None));
         assert_eq!(parse(&words("streams --hours 0.5")).unwrap(), (vec!["streams"], Some(0.5)));
         let error = |text| parse(&words(text)).unwrap_err().to_string();
-        assert_eq!(error("stream"), "no area is called `stream`; there are streams, shell, fuzz");
+        assert_eq!(error("stream"), "no area is called `stream`; there are streams, shell, paths, fuzz");
         assert_eq!(error("--hours"), "`--hours` needs a number");
         assert_eq!(error("--hours -1"), "`-1` is no number of hours");
     }

@@ -49,6 +49,13 @@ pub enum EventKind {
         /// Its id.
         model: Arc<str>,
     },
+    /// Another permission mode holds from now on, because a person said so (MODE-4).
+    ModeChanged {
+        /// The one that held.
+        from: &'static str,
+        /// The one that holds.
+        to: &'static str,
+    },
     /// The run is over.
     SessionEnded {
         /// What all its turns used, and what that cost.

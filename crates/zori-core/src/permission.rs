@@ -1,7 +1,8 @@
 //! What is decided about a call, and what has to be known of a path for it. The function that decides is
 //! `zori-policy`'s `decide`.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A verdict and how it came about (`security.md` chapter 2).
@@ -195,6 +196,22 @@ impl PathFacts {
     /// What holds for a path nothing is known about: it stands for itself, and nothing is there.
     pub fn by_text(path: PathBuf) -> Self {
         Self { places: vec![path], kind: PlaceKind::Missing, links: 0 }
+    }
+}
+
+/// What the file system said about the paths of a call when it was judged. What the call opens is exactly that (P-3).
+#[derive(Clone, Debug, Default)]
+pub struct Judged(Arc<HashMap<PathBuf, PathFacts>>);
+
+impl Judged {
+    /// Keeps what was found.
+    pub fn new(facts: HashMap<PathBuf, PathFacts>) -> Self {
+        Self(Arc::new(facts))
+    }
+
+    /// Returns what a path stood for; `None` if nobody asked about it.
+    pub fn of(&self, path: &Path) -> Option<&PathFacts> {
+        self.0.get(path)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::BoxFuture;
 use crate::cancel::Cancel;
 use crate::ids::CallId;
 use crate::image::Image;
-use crate::permission::PathFacts;
+use crate::permission::{Judged, PathFacts};
 use crate::question::Preview;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
@@ -92,6 +92,8 @@ pub struct ToolCx {
     pub cancel: Cancel,
     /// Takes output while the tool runs; `None` where nobody watches.
     pub live: Option<Arc<dyn LiveOutput>>,
+    /// Where the call's paths led when it was judged. A tool opens these places and no others.
+    pub judged: Judged,
 }
 
 /// Takes a running tool's output. Implementations merge what comes faster than it is shown.

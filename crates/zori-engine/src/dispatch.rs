@@ -17,7 +17,7 @@ use zori_core::image::{Image, Sight};
 use zori_core::input::Approval;
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
-use zori_core::permission::{Decision, Verdict};
+use zori_core::permission::{Decision, Judged, Verdict};
 use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
@@ -71,6 +71,8 @@ struct Job<'c> {
     decision: Option<Decision>,
     /// What somebody was shown when they let it run.
     approved: Option<Approved>,
+    /// Where its paths led when it was judged.
+    judged: Judged,
 }
 
 /// What an approval holds for (DEC-4).
@@ -137,7 +139,16 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             Ok(ready) => (Some(ready.tool.kind()), Some(ready), None),
             Err(output) => (None, None, Some(output)),
         };
-        Job { call, kind, ready, output, started: None, decision: None, approved: None }
+        Job {
+            call,
+            kind,
+            ready,
+            output,
+            started: None,
+            decision: None,
+            approved: None,
+            judged: Judged::default(),
+        }
     }
 
     /// Decides about each call in order, asking where the policy says so, before any of them starts.
@@ -148,7 +159,10 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             judged.gather(|path| self.toolbox.look(path));
             let Explanation { decision, steps } = explain(self.policy, &judged);
             let decided = match decision.verdict {
-                Verdict::Allow => Ok(decision),
+                Verdict::Allow => {
+                    job.judged = judged.facts.into_judged();
+                    Ok(decision)
+                }
                 Verdict::Deny => {
                     let said = refusal(&decision);
                     self.resolved(job.call, decision, DecidedBy::Policy);
@@ -174,24 +188,29 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             }
         }
         for job in jobs.iter_mut() {
-            if let (Some(ready), Some(approved)) = (&job.ready, job.approved.take())
-                && !self.holds(ready, approved).await?
-            {
-                self.deny(job, CHANGED.to_owned());
+            let (Some(ready), Some(approved)) = (&job.ready, job.approved.take()) else { continue };
+            match self.still(ready, approved).await? {
+                Some(judged) => job.judged = judged,
+                None => self.deny(job, CHANGED.to_owned()),
             }
         }
         Ok(())
     }
 
-    /// Returns whether the call still is what somebody approved. The questions about other calls took their time, so
-    /// this is looked at after the last of them.
-    async fn holds(&mut self, ready: &ResolvedCall, approved: Approved) -> Result<bool, CancelCause> {
+    /// Returns where the call's paths lead, if it still is what somebody approved. The questions about other calls took
+    /// their time, so this is looked at after the last of them.
+    async fn still(
+        &mut self,
+        ready: &ResolvedCall,
+        approved: Approved,
+    ) -> Result<Option<Judged>, CancelCause> {
         let Approved { mut judged, binding, preview } = approved;
         judged.gather(|path| self.toolbox.look(path));
         if judged.binding(ready.args.get(), &self.policy.ground.cwd) != binding {
-            return Ok(false);
+            return Ok(None);
         }
-        Ok(self.control.until(ready.tool.preview(&ready.args)).await? == preview)
+        let same = self.control.until(ready.tool.preview(&ready.args)).await? == preview;
+        Ok(same.then(|| judged.facts.into_judged()))
     }
 
     fn deny(&mut self, job: &mut Job<'_>, reason: String) {
@@ -266,6 +285,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                     call: job.call.id.clone(),
                     cancel: Cancel::new(),
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
+                    judged: job.judged.clone(),
                 };
                 let name = job.call.name.as_str().into();
                 let call = job.call.id.clone();

@@ -15,7 +15,8 @@ use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::usage::Usage;
-use zori_policy::Policy;
+use zori_policy::policy::ShellPolicy;
+use zori_policy::{Choice, Policy};
 
 use crate::compact::{CompactAt, Made};
 use crate::context::{Measured, Window};
@@ -249,6 +250,19 @@ impl<S: Sink> Engine<S> {
         self.settings.model = model.into();
         self.view = View::default();
         self.emitter.emit(EventKind::ModelChanged { model: self.settings.model.clone() });
+    }
+
+    /// Uses another permission mode from the next call on, with what it brings for the shell. Whoever calls this speaks
+    /// for the user: nothing a model, a tool or a project says may lead here (MODE-4).
+    pub fn set_mode(&mut self, mode: Choice, shell: ShellPolicy) {
+        let from = std::mem::replace(&mut self.policy.mode, mode).shown();
+        self.policy.shell = shell;
+        self.emitter.emit(EventKind::ModeChanged { from, to: mode.shown() });
+    }
+
+    /// Returns what may run.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// Bounds replies from the next request on.

@@ -275,6 +275,7 @@ impl Renderer for TextRenderer {
             // The binary has the words for the start and end of a run; the rest is shown by other events.
             EventKind::SessionStarted(_)
             | EventKind::ModelChanged { .. }
+            | EventKind::ModeChanged { .. }
             | EventKind::SessionEnded { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use zori_core::permission::{PathFacts, PlaceKind, Verdict};
+use zori_core::permission::{Judged, PathFacts, PlaceKind, Verdict};
 use zori_core::tool::{Effect, ToolKind};
 use zori_shell::{Analysis, Scene, TargetPath};
 
@@ -178,6 +178,14 @@ impl Call {
 }
 
 impl Facts {
+    /// What the call may open, which is what it was judged by.
+    pub fn into_judged(self) -> Judged {
+        match self {
+            Self::ByText => Judged::default(),
+            Self::Gathered(known) => Judged::new(known),
+        }
+    }
+
     /// Returns what is known of a path.
     pub fn of(&self, path: &Path) -> PathFacts {
         match self {

@@ -212,8 +212,11 @@ fn guarded(subject: &Subject<'_>) -> Option<Finding> {
     if subject.policy.mode.mode == Mode::Yolo {
         return None;
     }
+    // The path as given counts too: where a link of `/proc` leads cannot always be read.
     let system = |touch: &&Touch| {
-        touch.access == Access::Write && touch.facts.places.iter().any(|place| in_system_tree(place))
+        let given = matches!(&touch.place, Place::At(path) if in_system_tree(path));
+        touch.access == Access::Write
+            && (given || touch.facts.places.iter().any(|place| in_system_tree(place)))
     };
     if let Some(touch) = subject.touches().find(system) {
         let reason = format!("{} belongs to the system, not to the disk", touch.shown);

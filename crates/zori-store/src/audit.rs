@@ -28,7 +28,7 @@ use zori_redact::Redactor;
 
 use chain::{ChainFile, LIMIT, hash};
 use clean::{clean, cut};
-use record::{Decided, Finished, Ran};
+use record::{Decided, Finished, ModeChange, Ran};
 
 pub use read::{AuditEntry, audit_entries};
 pub use verify::{Verified, VerifyError, verify};
@@ -251,6 +251,11 @@ impl Log for AuditLog {
                 return self.started(event, call, decision);
             }
             EventKind::ToolFinished(done) => return self.finished(event, done),
+            EventKind::ModeChanged { from, to } => {
+                self.facts.mode = (*to).into();
+                let body = ModeChange { from, mode: to };
+                return self.file.append((self.facts.now)(), "mode", Some(event.session.as_str()), &body);
+            }
             _ => {}
         }
         Ok(())

@@ -109,10 +109,11 @@ impl Bash {
             }
             None => self.env.timeout,
         };
+        let env_removed = (self.env.child_env_removed)();
         let shell = Shell {
             command: &args.command,
             cwd: &self.env.root,
-            env_removed: &self.env.child_env_removed,
+            env_removed: &env_removed,
             env_set: &self.env.child_env_set,
         };
         let confine = self.env.confine.as_deref();

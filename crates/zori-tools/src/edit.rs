@@ -17,12 +17,14 @@ use zori_core::question::{FileDiff, Preview};
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use self::apply::{Miss, Wanted};
-use crate::atomic::Staged;
+use crate::atomic::{Like, Staged};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
+use crate::folder::OpenError;
 use crate::seen::{Mark, Seen};
-use crate::textfile::{self, Loaded};
+use crate::target::Target;
+use crate::textfile::{self, FileError, Loaded};
 use crate::write::failed;
 use crate::{blocking, paths, preview};
 
@@ -117,7 +119,9 @@ impl Tool for Edit {
         let args: Args = crate::args::typed(raw);
         let path = paths::resolve(&self.env, &args.path);
         let seen = self.seen.clone();
-        Box::pin(preview::plan(raw, move || previewed(&path, &[args.replacement], &seen)))
+        Box::pin(preview::plan(raw, move || {
+            previewed(&target(Target::found(&path), &path)?, &[args.replacement], &seen)
+        }))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
@@ -125,33 +129,42 @@ impl Tool for Edit {
         let path = paths::resolve(&self.env, &args.path);
         let seen = self.seen.clone();
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            change_file(&path, &[args.replacement], &seen, cancel).unwrap_or_else(|failure| failure)
+            target(Target::judged(&cx.judged, &path), &path)
+                .and_then(|target| change_file(&target, &[args.replacement], &seen, cancel))
+                .unwrap_or_else(|failure| failure)
         }))
     }
 }
 
+/// Returns the file to be changed, or what the model is told.
+pub(crate) fn target(found: Result<Target, OpenError>, path: &Path) -> Result<Target, ToolOutput> {
+    found.map_err(|error| FileError::from_open(path, error).output())
+}
+
 /// Makes all the replacements in a file, one after another, or none.
 pub(crate) fn change_file(
-    path: &Path,
+    target: &Target,
     replacements: &[Replacement],
     seen: &Seen,
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
-    let Planned { loaded, after, count, notes } = planned(path, replacements, seen)?;
-    let Loaded { real, text: before, meta } = loaded;
+    let Planned { loaded, after, count, notes } = planned(target, replacements, seen)?;
+    let Loaded { slot, file, text: before, meta } = loaded;
+    let path = &target.path;
     let refuse = |why: &dyn Display| {
         ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
     };
-    let staged = Staged::new(&real, after.as_bytes(), Some(&meta), cancel).map_err(|e| failed(&e, refuse))?;
+    let like = Like { meta: &meta, file: Some(&file) };
+    let staged = Staged::new(&slot, after.as_bytes(), Some(like), cancel).map_err(|e| failed(&e, refuse))?;
     // Whoever changed the file since it was loaded must not lose that change.
-    if !textfile::load(&real).is_ok_and(|now| now.text == before) {
+    if !textfile::load(target).is_ok_and(|now| now.text == before) {
         return Err(refuse(&"another process changed it meanwhile; read it again and repeat the edit"));
     }
     staged.replace().map_err(|e| refuse(&e))?;
-    seen.remember(&real, Mark::whole(after.as_bytes()));
+    seen.remember(&target.place, Mark::whole(after.as_bytes()));
 
     let note = (!notes.is_empty()).then(|| notes.join("; "));
-    let data = Data { path: paths::shown(&real), replacements: count, note };
+    let data = Data { path: paths::shown(&target.place), replacements: count, note };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
     output.changes.extend(file_change(path, Some(&before), Some(&after)));
@@ -160,12 +173,12 @@ pub(crate) fn change_file(
 
 /// Shows what the replacements would change.
 pub(crate) fn previewed(
-    path: &Path,
+    target: &Target,
     replacements: &[Replacement],
     seen: &Seen,
 ) -> Result<Vec<FileDiff>, ToolOutput> {
-    let Planned { loaded, after, .. } = planned(path, replacements, seen)?;
-    Ok(vec![preview::diff(path, Some(&loaded.text), Some(&after))])
+    let Planned { loaded, after, .. } = planned(target, replacements, seen)?;
+    Ok(vec![preview::diff(&target.path, Some(&loaded.text), Some(&after))])
 }
 
 /// A file as it is, and as it would be.
@@ -177,12 +190,13 @@ struct Planned {
 }
 
 /// Works out what a file would hold, without changing it.
-fn planned(path: &Path, replacements: &[Replacement], seen: &Seen) -> Result<Planned, ToolOutput> {
+fn planned(target: &Target, replacements: &[Replacement], seen: &Seen) -> Result<Planned, ToolOutput> {
     let wanted: Vec<Wanted> = numbered(replacements, |replacement| replacement.wanted())?;
-    let loaded = textfile::load(path).map_err(|e| e.output())?;
-    let Loaded { real, text: before, meta } = &loaded;
+    let path = &target.path;
+    let loaded = textfile::load(target).map_err(|e| e.output())?;
+    let Loaded { text: before, meta, .. } = &loaded;
     let mut notes = Vec::new();
-    if seen.mark(real).is_some_and(|mark| !mark.holds(before.as_bytes(), meta)) {
+    if seen.mark(&target.place).is_some_and(|mark| !mark.holds(before.as_bytes(), meta)) {
         notes.push("the file changed on disk since it was last read".to_owned());
     }
 

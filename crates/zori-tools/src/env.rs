@@ -8,6 +8,9 @@ use std::time::Duration;
 use zori_core::confine::Confine;
 use zori_core::transport::Transport;
 
+/// Names variables that a child does not inherit.
+pub type ChildEnvRemoved = Box<dyn Fn() -> Vec<OsString> + Send + Sync>;
+
 /// The world as the tools see it. Tools share one through an `Arc`.
 pub struct ToolEnv {
     /// The canonical working directory: relative paths start here, and `bash` runs here.
@@ -20,8 +23,8 @@ pub struct ToolEnv {
     pub bash_max_output: usize,
     /// Where a private folder for spilled output may be made (mode 0700, on first use), and removed with the run.
     pub temp_parent: PathBuf,
-    /// Variables a child does not inherit: provider keys, our own settings (DECISIONS 37).
-    pub child_env_removed: Vec<OsString>,
+    /// Returns the variables a child does not inherit (SCR-1); asked for each child, because the mode may change.
+    pub child_env_removed: ChildEnvRemoved,
     /// Variables a child gets on top.
     pub child_env_set: Vec<(OsString, OsString)>,
     /// What confines commands, if anything does.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::permission::Judged;
 use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 
 use crate::blocking;
@@ -29,7 +30,9 @@ use crate::glob::times::{Time, Times};
 use crate::paths::resolve;
 use crate::walk::filter::start_len;
 use crate::walk::first::First;
-use crate::walk::place::{cancelled, invalid, look_for_directory, shown};
+use crate::walk::place::{
+    Again, Place, cancelled, invalid, look, look_for_directory, renamed, shown, target,
+};
 use crate::walk::{Visitor, Walk};
 
 /// How many files a result holds at most (L-13).
@@ -94,19 +97,15 @@ impl Tool for Glob {
         let args = GlobArgs::parse(args);
         let base = args.base(&self.env);
         let start = Pattern::split(&base, &args.pattern).start;
-        // Both are looked at: a pattern may lead out of the directory it was given with.
-        if start.starts_with(&base) {
-            vec![Effect::Read(base)]
-        } else {
-            vec![Effect::Read(base), Effect::Read(start)]
-        }
+        // Both are looked at: a pattern may lead out of the directory it was given with, also over a link in it.
+        if start == base { vec![Effect::Read(base)] } else { vec![Effect::Read(base), Effect::Read(start)] }
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args = GlobArgs::parse(args);
         let env = Arc::clone(&self.env);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            find(&env, &args, cancel).unwrap_or_else(|failure| failure)
+            find(&env, &args, &cx.judged, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
@@ -119,28 +118,29 @@ struct Data<'a> {
     truncated: bool,
 }
 
-fn find(env: &ToolEnv, args: &GlobArgs, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn find(env: &ToolEnv, args: &GlobArgs, judged: &Judged, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
     let base = args.base(env);
     let pattern = Pattern::split(&base, &args.pattern);
     let set = pattern.compile().map_err(|e| invalid(format!("`pattern` is no glob: {}", e.kind())))?;
-    look_for_directory(&base)?;
+    look_for_directory(&target(judged, &base)?)?;
+    let start = target(judged, &pattern.start)?;
     let mut first = First::new(MAX_FILES);
     match set {
         None => {
-            if let Some(time) = Times::default().changed(&pattern.start) {
-                first.push(Hit::new(time, &pattern.start));
+            if let Some(time) = Times::default().changed(&start.place) {
+                first.push(Hit::new(time, &start.place));
             }
         }
         // Nothing can match below a place that does not exist.
-        Some(set) if pattern.start.is_dir() => {
+        Some(set) if matches!(look(&start), Ok(Place::Directory)) => {
             let walk = Walk {
                 root: &env.root,
-                start: &pattern.start,
+                start: &start.place,
                 hidden: pattern.hidden(),
                 max_depth: pattern.depth(),
                 types: None,
             };
-            let cut = start_len(&pattern.start);
+            let cut = start_len(&start.place);
             let make = || Finder { set: &set, cut, times: Times::default(), first: First::new(MAX_FILES) };
             for finder in walk.run(cancel, make).map_err(|_| cancelled())? {
                 first.merge(finder.first);
@@ -148,10 +148,14 @@ fn find(env: &ToolEnv, args: &GlobArgs, cancel: &Cancel) -> Result<ToolOutput, T
         }
         Some(_) => {}
     }
-    let total = first.seen();
+    let seen = first.seen();
     let hits = first.into_sorted();
-    let files = hits.iter().map(|hit| shown(&env.root, hit.path())).collect();
-    let data = Data { files, total, truncated: total > hits.len() };
+    let mut again = Again::default();
+    let mut there = |hit: &&Hit| again.find(hit.path()).is_some_and(|slot| slot.own_meta().is_ok());
+    let files: Vec<_> = hits.iter().filter(&mut there).map(|hit| renamed(&start, hit.path())).collect();
+    let total = seen - (hits.len() - files.len());
+    let files: Vec<_> = files.iter().map(|path| shown(&env.root, path)).collect();
+    let data = Data { truncated: total > files.len(), files, total };
     Ok(ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON")))
 }
 

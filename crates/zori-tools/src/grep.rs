@@ -18,6 +18,7 @@ use ignore::{DirEntry, WalkState};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::permission::Judged;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::blocking;
@@ -26,8 +27,9 @@ use crate::env::ToolEnv;
 use crate::grep::collect::{Collector, Cutoff};
 use crate::grep::query::{GrepArgs, Query};
 use crate::grep::search::{Search, Trouble};
+use crate::target::changed;
 use crate::walk::filter::start_len;
-use crate::walk::place::{Place, cancelled, look, shown};
+use crate::walk::place::{Place, cancelled, look, shown, target};
 use crate::walk::{Hidden, Visitor, Walk};
 
 /// The canonical face of `grep`.
@@ -99,27 +101,27 @@ impl Tool for Grep {
         let args = GrepArgs::parse(args);
         let env = Arc::clone(&self.env);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            grep(&env, &args, cancel).unwrap_or_else(|failure| failure)
+            grep(&env, &args, &cx.judged, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-fn grep(env: &ToolEnv, args: &GrepArgs, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
     let query = Query::new(args)?;
-    let start = args.start(env);
+    let start = target(judged, &args.start(env))?;
     let place = look(&start)?;
     let collector = Collector::new(&query.page, query.mode);
     let unsearched = AtomicUsize::new(0);
     match place {
-        Place::File => match Search::new(&query, cancel).file(&start) {
-            Ok(Some(found)) => collector.add(start.as_os_str().as_bytes(), found),
+        Place::File => match Search::new(&query, cancel).file(&start.place) {
+            Ok(Some(found)) => collector.add(start.place.as_os_str().as_bytes(), found),
             Ok(None) => {}
-            Err(trouble) => return Err(trouble_with(&shown(&env.root, &start), &trouble)),
+            Err(trouble) => return Err(trouble_with(&env.root, &start.path, &trouble)),
         },
         Place::Directory => {
             let walk = Walk {
                 root: &env.root,
-                start: &start,
+                start: &start.place,
                 hidden: if query.names_hidden() { Hidden::Show } else { Hidden::Skip },
                 max_depth: None,
                 types: query.types.clone(),
@@ -127,7 +129,7 @@ fn grep(env: &ToolEnv, args: &GrepArgs, cancel: &Cancel) -> Result<ToolOutput, T
             let make = || Grepper {
                 query: &query,
                 search: Search::new(&query, cancel),
-                cut: start_len(&start),
+                cut: start_len(&start.place),
                 collector: &collector,
                 cutoff: Cutoff::default(),
                 unsearched: &unsearched,
@@ -136,16 +138,18 @@ fn grep(env: &ToolEnv, args: &GrepArgs, cancel: &Cancel) -> Result<ToolOutput, T
         }
     }
     let found = collector.finish();
-    Ok(ToolOutput::success(&wire::data(&env.root, &query, &found, unsearched.into_inner())))
+    Ok(ToolOutput::success(&wire::data(&env.root, &start, &query, &found, unsearched.into_inner())))
 }
 
 /// A file that was named has to be searchable; one that a walk comes across is only counted.
-fn trouble_with(path: &str, trouble: &Trouble) -> ToolOutput {
+fn trouble_with(root: &Path, path: &Path, trouble: &Trouble) -> ToolOutput {
+    let name = shown(root, path);
     let message = match trouble {
         Trouble::Cancelled => return cancelled(),
-        Trouble::Binary => format!("{path} is a binary file; search it with `bash` and `grep -a`"),
-        Trouble::TooLong => format!("{path} has a line of more than 8 MiB; search it with `bash`"),
-        Trouble::Io(error) => format!("{path} cannot be searched: {error}"),
+        Trouble::Changed => return changed(path),
+        Trouble::Binary => format!("{name} is a binary file; search it with `bash` and `grep -a`"),
+        Trouble::TooLong => format!("{name} has a line of more than 8 MiB; search it with `bash`"),
+        Trouble::Io(error) => format!("{name} cannot be searched: {error}"),
     };
     ToolOutput::failure(ToolCode::ReadError, message)
 }
@@ -191,7 +195,7 @@ impl Grepper<'_> {
         match self.search.file(path) {
             Ok(Some(found)) => self.collector.add(path.as_os_str().as_bytes(), found),
             Ok(None) | Err(Trouble::Binary) => {}
-            Err(Trouble::TooLong | Trouble::Io(_)) => self.failed(),
+            Err(Trouble::TooLong | Trouble::Changed | Trouble::Io(_)) => self.failed(),
             Err(Trouble::Cancelled) => return WalkState::Quit,
         }
         WalkState::Continue

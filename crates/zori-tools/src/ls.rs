@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::permission::Judged;
 use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 
 use crate::blocking;
@@ -21,7 +22,7 @@ use crate::env::ToolEnv;
 use crate::paths::resolve;
 use crate::walk::filter::{Filter, start_len};
 use crate::walk::first::First;
-use crate::walk::place::{cancelled, invalid, look_for_directory, shown};
+use crate::walk::place::{Again, cancelled, invalid, look_for_directory, shown, target};
 use crate::walk::{Hidden, Visitor, Walk};
 
 /// How many entries a result holds at most, and unless told otherwise.
@@ -103,7 +104,7 @@ impl Tool for Ls {
         let args = LsArgs::parse(args);
         let env = Arc::clone(&self.env);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            list(&env, &args, cancel).unwrap_or_else(|failure| failure)
+            list(&env, &args, &cx.judged, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
@@ -127,37 +128,45 @@ struct Entry {
     target: Option<String>,
 }
 
-fn list(env: &ToolEnv, args: &LsArgs, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn list(env: &ToolEnv, args: &LsArgs, judged: &Judged, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
     let depth = number("depth", args.depth, 1, MAX_DEPTH)?;
     let limit = number("limit", args.limit, MAX_ENTRIES, MAX_ENTRIES)?;
     let ignore = Filter::new(args.ignore.iter().flatten().map(String::as_str))
         .map_err(|error| invalid(format!("`ignore` holds no glob: {}", error.kind())))?;
-    let start = args.start(env);
+    let start = target(judged, &args.start(env))?;
     look_for_directory(&start)?;
-    let walk =
-        Walk { root: &env.root, start: &start, hidden: Hidden::Show, max_depth: Some(depth), types: None };
-    let cut = start_len(&start);
+    let walk = Walk {
+        root: &env.root,
+        start: &start.place,
+        hidden: Hidden::Show,
+        max_depth: Some(depth),
+        types: None,
+    };
+    let cut = start_len(&start.place);
     let make = || Lister { ignore: &ignore, cut, first: First::new(limit) };
     let mut first = First::new(limit);
     for lister in walk.run(cancel, make).map_err(|_| cancelled())? {
         first.merge(lister.first);
     }
-    let total = first.seen();
-    let entries: Vec<_> = first.into_sorted().iter().map(|name| describe(&start, name)).collect();
-    let data = Data { path: shown(&env.root, &start), truncated: total > entries.len(), entries, total };
+    let seen = first.seen();
+    let names = first.into_sorted();
+    let mut again = Again::default();
+    let entries: Vec<_> = names.iter().filter_map(|name| describe(&mut again, &start.place, name)).collect();
+    let total = seen - (names.len() - entries.len());
+    let data = Data { path: shown(&env.root, &start.path), truncated: total > entries.len(), entries, total };
     Ok(ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON")))
 }
 
-/// Looks at an entry again, for what is shown of it beside its name.
-fn describe(start: &Path, name: &[u8]) -> Entry {
-    let path = start.join(OsStr::from_bytes(name));
-    let meta = path.symlink_metadata().ok();
-    let target = meta.as_ref().filter(|meta| meta.is_symlink()).and_then(|_| path.read_link().ok());
-    Entry {
+/// Looks at an entry again, for what is shown of it beside its name; `None` if it is not there.
+fn describe(again: &mut Again, start: &Path, name: &[u8]) -> Option<Entry> {
+    let slot = again.find(&start.join(OsStr::from_bytes(name)))?;
+    let meta = slot.own_meta().ok()?;
+    let target = if meta.kind.is_symlink() { slot.link_target().ok() } else { None };
+    Some(Entry {
         name: String::from_utf8_lossy(name).into_owned(),
-        size: meta.filter(|meta| meta.is_file()).map(|meta| meta.len()),
+        size: meta.kind.is_file().then_some(meta.len),
         target: target.map(|target| target.to_string_lossy().into_owned()),
-    }
+    })
 }
 
 fn number(name: &str, value: Option<i64>, default: usize, max: usize) -> Result<usize, ToolOutput> {

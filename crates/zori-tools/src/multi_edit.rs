@@ -9,9 +9,10 @@ use zori_core::question::Preview;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
-use crate::edit::{self, Replacement, change_file, previewed};
+use crate::edit::{self, Replacement, change_file, previewed, target};
 use crate::env::ToolEnv;
 use crate::seen::Seen;
+use crate::target::Target;
 use crate::{blocking, paths, preview};
 
 /// The tool's table entry.
@@ -65,7 +66,7 @@ impl Tool for MultiEdit {
         let seen = self.seen.clone();
         Box::pin(preview::plan(raw, move || {
             check(&args.edits)?;
-            previewed(&path, &args.edits, &seen)
+            previewed(&target(Target::found(&path), &path)?, &args.edits, &seen)
         }))
     }
 
@@ -75,7 +76,8 @@ impl Tool for MultiEdit {
         let seen = self.seen.clone();
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
             check(&args.edits)
-                .and_then(|()| change_file(&path, &args.edits, &seen, cancel))
+                .and_then(|()| target(Target::judged(&cx.judged, &path), &path))
+                .and_then(|target| change_file(&target, &args.edits, &seen, cancel))
                 .unwrap_or_else(|failure| failure)
         }))
     }

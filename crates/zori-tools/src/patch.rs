@@ -7,7 +7,6 @@ mod commit;
 pub mod hunk;
 pub mod parse;
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,9 +22,11 @@ use self::parse::{Action, FilePatch};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
+use crate::folder::{Meta, OpenError, Slot};
 use crate::seen::{Mark, Seen};
-use crate::textfile::{self, FileError};
-use crate::{atomic, blocking, paths, preview};
+use crate::target::{self, Target};
+use crate::textfile::{self, FileError, Loaded};
+use crate::{blocking, paths, preview};
 
 /// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
@@ -92,22 +93,32 @@ impl Tool for Patch {
     fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
         let args: Args = crate::args::typed(raw);
         let env = self.env.clone();
-        Box::pin(preview::plan(raw, move || previewed(&env, &args.patch)))
+        Box::pin(preview::plan(raw, move || previewed(&env, &Target::found, &args.patch)))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let (env, seen) = (self.env.clone(), self.seen.clone());
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            patch(&env, &args.patch, &seen, cancel).unwrap_or_else(|failure| failure)
+            let find = |path: &Path| Target::judged(&cx.judged, path);
+            patch(&env, &find, &args.patch, &seen, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-fn patch(env: &ToolEnv, patch: &str, seen: &Seen, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+/// Finds where a path leads.
+type Find<'a> = &'a dyn Fn(&Path) -> Result<Target, OpenError>;
+
+fn patch(
+    env: &ToolEnv,
+    find: Find<'_>,
+    patch: &str,
+    seen: &Seen,
+    cancel: &Cancel,
+) -> Result<ToolOutput, ToolOutput> {
     let files =
         parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
-    let Plan { entries, tolerated } = plan(env, &files)?;
+    let Plan { entries, tolerated } = plan(env, find, &files)?;
     commit::commit(&entries, cancel)?;
 
     let mut data = Data { files: Vec::new(), note: None };
@@ -119,18 +130,15 @@ fn patch(env: &ToolEnv, patch: &str, seen: &Seen, cancel: &Cancel) -> Result<Too
             (Some(_), None) => "deleted",
             (Some(_), Some(_)) => "updated",
         };
-        data.files.push(Changed { path: paths::shown(&entry.path), action });
+        data.files.push(Changed { path: paths::shown(&entry.target.path), action });
         match &entry.after {
-            Some(text) => {
-                let real = fs::canonicalize(&entry.target).unwrap_or_else(|_| entry.target.clone());
-                seen.remember(&real, Mark::whole(text.as_bytes()));
-            }
-            None => seen.forget(&entry.target),
+            Some(text) => seen.remember(&entry.target.place, Mark::whole(text.as_bytes())),
+            None => seen.forget(&entry.target.place),
         }
         // What is no text has no text to be shown.
         let before = entry.before.as_ref().map(|before| before.text.as_deref());
         if before != Some(None) {
-            changes.extend(file_change(&entry.path, before.flatten(), entry.after.as_deref()));
+            changes.extend(file_change(&entry.target.path, before.flatten(), entry.after.as_deref()));
         }
     }
     if tolerated > 0 {
@@ -142,20 +150,22 @@ fn patch(env: &ToolEnv, patch: &str, seen: &Seen, cancel: &Cancel) -> Result<Too
 }
 
 /// Shows what a patch would change, without changing it.
-fn previewed(env: &ToolEnv, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
+fn previewed(env: &ToolEnv, find: Find<'_>, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
     let files =
         parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
     let shown = |entry: &Entry| {
         let after = entry.after.as_deref();
         match &entry.before {
-            None => after.map(|after| preview::diff(&entry.path, None, Some(after))),
-            Some(Before { text: Some(before), .. }) => Some(preview::diff(&entry.path, Some(before), after)),
+            None => after.map(|after| preview::diff(&entry.target.path, None, Some(after))),
+            Some(Before { text: Some(before), .. }) => {
+                Some(preview::diff(&entry.target.path, Some(before), after))
+            }
             Some(Before { text: None, meta, .. }) => {
-                Some(preview::unreadable(&entry.path, meta.len(), after))
+                Some(preview::unreadable(&entry.target.path, meta.len, after))
             }
         }
     };
-    Ok(plan(env, &files)?.entries.iter().filter_map(shown).collect())
+    Ok(plan(env, find, &files)?.entries.iter().filter_map(shown).collect())
 }
 
 /// What every file is to hold afterwards.
@@ -165,16 +175,16 @@ struct Plan {
 }
 
 /// Works out the new content of every file, without changing any.
-fn plan(env: &ToolEnv, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
+fn plan(env: &ToolEnv, find: Find<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
     let mut plan = Plan { entries: Vec::new(), tolerated: 0 };
     for file in files {
-        let at = plan.entry(env, &file.path)?;
+        let at = plan.entry(env, find, &file.path)?;
         let entry = &plan.entries[at];
         match &file.action {
-            Action::Add(_) if entry.exists() => return Err(exists(&entry.path)),
+            Action::Add(_) if entry.exists() => return Err(exists(&entry.target.path)),
             Action::Add(content) => plan.entries[at].after = Some(content.clone()),
             _ if !entry.exists() => {
-                let error = FileError::NotFound { path: entry.path.clone() };
+                let error = FileError::NotFound { path: entry.target.path.clone() };
                 return Err(ToolOutput::failure(ToolCode::FileNotFound, error.to_string()));
             }
             Action::Delete => {
@@ -185,7 +195,7 @@ fn plan(env: &ToolEnv, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
                 let text = entry.text()?;
                 let patched = hunk::apply(text, hunks).map_err(|misfit| {
                     let near = crate::edit::nearest::nearest(text, &misfit.wanted);
-                    misfitting(&entry.path, &misfit, &near)
+                    misfitting(&entry.target.path, &misfit, &near)
                 })?;
                 plan.tolerated += patched.tolerated;
                 match move_to {
@@ -193,7 +203,7 @@ fn plan(env: &ToolEnv, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
                         plan.entries[at].after = Some(patched.text);
                         plan.entries[at].touched = true;
                     }
-                    Some(to) => plan.move_entry(env, at, to, patched.text)?,
+                    Some(to) => plan.move_entry(env, find, at, to, patched.text)?,
                 }
             }
         }
@@ -203,39 +213,51 @@ fn plan(env: &ToolEnv, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
 
 impl Plan {
     /// Returns the entry of a path; several changes of one file build on each other.
-    fn entry(&mut self, env: &ToolEnv, name: &str) -> Result<usize, ToolOutput> {
+    fn entry(&mut self, env: &ToolEnv, find: Find<'_>, name: &str) -> Result<usize, ToolOutput> {
         let path = paths::resolve(env, name);
-        let target = atomic::follow(&path).map_err(|e| io_error(&path, &e))?;
-        if let Some(at) = self.entries.iter().position(|entry| entry.target == target) {
+        let target = find(&path).map_err(|e| refused(&path, e))?;
+        if let Some(at) = self.entries.iter().position(|entry| entry.target.place == target.place) {
             return Ok(at);
         }
         let before = match textfile::load(&target) {
-            Ok(loaded) => Some(Before { text: Some(loaded.text), meta: loaded.meta, unreadable: None }),
+            Ok(Loaded { text, meta, file, .. }) => {
+                Some(Before { text: Some(text), meta, file: Some(file), unreadable: None })
+            }
             Err(FileError::NotFound { .. }) => None,
             // It may still be deleted; whoever needs its text gets the error then.
             Err(error @ (FileError::NotText { .. } | FileError::TooLarge { .. })) => {
-                let meta = fs::metadata(&target).map_err(|e| io_error(&path, &e))?;
-                Some(Before { text: None, meta, unreadable: Some(error.to_string()) })
+                let meta = Slot::at(&target.place).and_then(|slot| slot.meta());
+                let meta: Meta = meta.map_err(|e| refused(&path, e))?;
+                Some(Before { text: None, meta, file: None, unreadable: Some(error.to_string()) })
             }
+            Err(error @ FileError::Changed { .. }) => return Err(error.output()),
+            Err(FileError::Unresolved { source, .. }) => return Err(io_error(&path, &source)),
             Err(error) => return Err(ToolOutput::failure(ToolCode::IoError, error.to_string())),
         };
         let after = before.as_ref().and_then(|before| before.text.clone());
-        self.entries.push(Entry { path, target, before, after, like: None, touched: false });
+        self.entries.push(Entry { target, before, after, like: None, touched: false });
         Ok(self.entries.len() - 1)
     }
 
-    fn move_entry(&mut self, env: &ToolEnv, from: usize, to: &str, text: String) -> Result<(), ToolOutput> {
-        let at = self.entry(env, to)?;
+    fn move_entry(
+        &mut self,
+        env: &ToolEnv,
+        find: Find<'_>,
+        from: usize,
+        to: &str,
+        text: String,
+    ) -> Result<(), ToolOutput> {
+        let at = self.entry(env, find, to)?;
         if at == from {
             self.entries[at].after = Some(text);
             self.entries[at].touched = true;
             return Ok(());
         }
         if self.entries[at].exists() {
-            return Err(exists(&self.entries[at].path));
+            return Err(exists(&self.entries[at].target.path));
         }
         // The moved file keeps its mode.
-        let like = self.entries[from].before.as_ref().map(|before| before.meta.clone());
+        let like = self.entries[from].before.as_ref().map(|before| before.meta);
         self.entries[from].after = None;
         self.entries[from].touched = true;
         self.entries[at].after = Some(text);
@@ -249,6 +271,13 @@ fn exists(path: &Path) -> ToolOutput {
         ToolCode::FileExists,
         format!("{} exists already; update it, or delete it first", path.display()),
     )
+}
+
+fn refused(path: &Path, error: OpenError) -> ToolOutput {
+    match error {
+        OpenError::Changed => target::changed(path),
+        OpenError::Io(error) => io_error(path, &error),
+    }
 }
 
 fn io_error(path: &Path, why: &dyn std::fmt::Display) -> ToolOutput {

@@ -16,6 +16,7 @@ use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 use crate::read::picture::Looked;
 use crate::seen::{Mark, Seen};
+use crate::target::Target;
 use crate::textfile::{self, Completeness, FileError, Opened};
 use crate::{blocking, paths};
 
@@ -107,18 +108,25 @@ impl Tool for Read {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
         let seen = self.seen.clone();
-        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| read(&path, &args, &seen, cancel)))
+        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
+            let target = Target::judged(&cx.judged, &path);
+            match target.map_err(|error| FileError::from_open(&path, error)) {
+                Ok(target) => read(&target, &args, &seen, cancel),
+                Err(error) => error.output(),
+            }
+        }))
     }
 }
 
-fn read(path: &Path, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutput {
+fn read(target: &Target, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutput {
+    let path = &target.path;
     for (name, value) in [("offset", args.offset), ("limit", args.limit), ("max_bytes", args.max_bytes)] {
         if value.is_some_and(|v| v < 1) {
             return ToolOutput::failure(ToolCode::InvalidInput, format!("`{name}` must be at least 1"));
         }
     }
     let max = args.max_bytes.map_or(MAX_BYTES, |n| usize::try_from(n).unwrap_or(MAX_BYTES).min(MAX_BYTES));
-    let opened = match textfile::open(path) {
+    let opened = match textfile::open(target) {
         Ok(opened) => opened,
         Err(error) => return error.output(),
     };
@@ -140,10 +148,10 @@ fn read(path: &Path, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutput {
 /// Reads the beginning of the file, which for most files is all of it.
 fn start(path: &Path, opened: Opened, max: usize, seen: &Seen) -> Result<ToolOutput, ToolOutput> {
     let Opened { real, file, meta } = opened;
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(max).min(max) + 1);
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len).unwrap_or(max).min(max) + 1);
     file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|e| FileError::from_io(path, e).output())?;
     // Some files say they are empty and are not, those of the kernel for example.
-    let size = meta.len().max(bytes.len() as u64);
+    let size = meta.len.max(bytes.len() as u64);
     let truncated = bytes.len() > max;
     bytes.truncate(max);
     let mark = if truncated { Mark::part(&meta) } else { Mark::whole(&bytes) };
@@ -187,7 +195,7 @@ fn page(
         path: paths::shown(&real),
         content: &content,
         truncated: cut.more,
-        bytes: meta.len(),
+        bytes: meta.len,
         page: Some(page),
     };
     Ok(success(&data))

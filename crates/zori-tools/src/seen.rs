@@ -4,11 +4,11 @@
 //! A file read whole is known by its content; of one read in part only size and time can be compared.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hasher};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::folder::Meta;
 
 /// The files this session has seen, by canonical path.
 #[derive(Debug, Default)]
@@ -47,24 +47,20 @@ impl Mark {
     }
 
     /// The mark of a file of which only a part was read.
-    pub fn part(meta: &Metadata) -> Self {
-        Self::Part {
-            inode: (meta.dev(), meta.ino()),
-            len: meta.len(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-        }
+    pub fn part(meta: &Meta) -> Self {
+        Self::Part { inode: meta.inode, len: meta.len, modified: meta.modified }
     }
 
     /// Returns whether the file may still be what it was, judged without reading it.
-    pub fn plausible(&self, meta: &Metadata) -> bool {
+    pub fn plausible(&self, meta: &Meta) -> bool {
         match self {
-            Self::Whole { len, .. } => *len == meta.len(),
+            Self::Whole { len, .. } => *len == meta.len,
             Self::Part { .. } => *self == Self::part(meta),
         }
     }
 
     /// Returns whether the file with this content still is what it was.
-    pub fn holds(&self, content: &[u8], meta: &Metadata) -> bool {
+    pub fn holds(&self, content: &[u8], meta: &Meta) -> bool {
         match self {
             Self::Whole { .. } => *self == Self::whole(content),
             Self::Part { .. } => *self == Self::part(meta),

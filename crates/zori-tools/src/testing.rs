@@ -4,15 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::ids::CallId;
-use zori_core::tool::{Tool, ToolCx, ToolOutput, Toolbox};
+use zori_core::permission::Judged;
+use zori_core::tool::{Effect, Tool, ToolCx, ToolOutput, Toolbox};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 
 use crate::args;
 use crate::def::ToolDef;
 use crate::env::ToolEnv;
+use crate::lookup;
 
 /// No network.
 struct Offline;
@@ -31,7 +34,7 @@ pub fn env(root: &Path) -> ToolEnv {
         timeout: Some(Duration::from_secs(20)),
         bash_max_output: 64 << 10,
         temp_parent: root.to_owned(),
-        child_env_removed: Vec::new(),
+        child_env_removed: Box::new(Vec::new),
         child_env_set: Vec::new(),
         confine: None,
         transport: Arc::new(Offline),
@@ -90,7 +93,16 @@ impl Scratch {
 }
 
 pub fn cx() -> ToolCx {
-    ToolCx { call: CallId::new("call"), cancel: Cancel::new(), live: None }
+    ToolCx { call: CallId::new("call"), cancel: Cancel::new(), live: None, judged: Judged::default() }
+}
+
+/// What a call of a tool is judged by: its paths as they are now.
+pub fn judged(tool: &dyn Tool, args: &RawValue) -> Judged {
+    let paths = tool.effects(args).into_iter().filter_map(|effect| match effect {
+        Effect::Read(path) | Effect::Write(path) => Some((path.clone(), lookup::look(&path))),
+        _ => None,
+    });
+    Judged::new(paths.collect())
 }
 
 /// Makes a runtime like the program's.
@@ -102,15 +114,19 @@ pub fn runtime() -> tokio::runtime::Runtime {
 pub fn call(tool: &dyn Tool, def: &ToolDef, args: &str) -> ToolOutput {
     let mut map = args::object(args).unwrap();
     let args = args::canonical(&mut map, def.params, &|param| param.name.to_owned()).unwrap();
-    let args = serde_json::value::RawValue::from_string(args).unwrap();
-    runtime().block_on(tool.run(cx(), &args))
+    let args = RawValue::from_string(args).unwrap();
+    let cx = ToolCx { judged: judged(tool, &args), ..cx() };
+    runtime().block_on(tool.run(cx, &args))
 }
 
 /// Makes a call as a model does, and returns what the model reads.
 pub fn ask(tools: &dyn Toolbox, name: &str, args: &str) -> ToolOutput {
-    let args = serde_json::value::RawValue::from_string(args.to_owned()).unwrap();
+    let args = RawValue::from_string(args.to_owned()).unwrap();
     match tools.resolve(name, &args) {
-        Ok(call) => runtime().block_on(call.tool.run(cx(), &call.args)),
+        Ok(call) => {
+            let cx = ToolCx { judged: judged(&*call.tool, &call.args), ..cx() };
+            runtime().block_on(call.tool.run(cx, &call.args))
+        }
         Err(bad) => ToolOutput::failure(bad.code, bad.message),
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! Every failure knows the code and the sentence the model gets. Writing is in [`crate::atomic`].
 
-use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
 use zori_core::tool::{ToolCode, ToolOutput};
+
+use crate::folder::{Meta, OpenError, Slot};
+use crate::target::{self, Target};
 
 /// The largest file that is loaded whole, to be edited (FS-5).
 pub const MAX_LOADED: u64 = 64 << 20;
@@ -15,23 +18,25 @@ pub const MAX_LOADED: u64 = 64 << 20;
 /// A file that is open for reading.
 #[derive(Debug)]
 pub struct Opened {
-    /// Its canonical path.
+    /// Its path without links.
     pub real: PathBuf,
     /// The file.
     pub file: File,
     /// What the open file is.
-    pub meta: Metadata,
+    pub meta: Meta,
 }
 
 /// A file's whole text.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Its canonical path.
-    pub real: PathBuf,
+    /// The folder it is in, and its name there.
+    pub slot: Slot,
+    /// The file, open for reading.
+    pub file: File,
     /// Its content.
     pub text: String,
     /// What the file was when it was read.
-    pub meta: Metadata,
+    pub meta: Meta,
 }
 
 /// Why a file cannot be read as text.
@@ -50,6 +55,12 @@ pub enum FileError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// It is not what it was when the call was judged (DEC-4).
+    #[error("changed_since_approval: {} leads elsewhere than when the call was judged", path.display())]
+    Changed {
+        /// Which.
+        path: PathBuf,
     },
     /// It is not a regular file.
     #[error("{} is a {kind}, not a regular file", path.display())]
@@ -92,13 +103,25 @@ impl FileError {
     pub fn code(&self) -> ToolCode {
         match self {
             Self::NotFound { .. } | Self::Unresolved { .. } => ToolCode::PathError,
+            Self::Changed { .. } => ToolCode::PermissionDenied,
             _ => ToolCode::ReadError,
         }
     }
 
     /// Returns the result for the model.
     pub fn output(&self) -> ToolOutput {
-        ToolOutput::failure(self.code(), self.to_string())
+        match self {
+            Self::Changed { path } => target::changed(path),
+            _ => ToolOutput::failure(self.code(), self.to_string()),
+        }
+    }
+
+    /// Sorts a failure to open the path.
+    pub fn from_open(path: &Path, error: OpenError) -> Self {
+        match error {
+            OpenError::Changed => Self::Changed { path: path.to_owned() },
+            OpenError::Io(error) => Self::from_io(path, error),
+        }
     }
 
     /// Sorts an error of the system by what it says about the path.
@@ -115,39 +138,41 @@ impl FileError {
 }
 
 /// Opens a regular file. Pipes, sockets and devices are refused without waiting for them (P-5).
-pub fn open(path: &Path) -> Result<Opened, FileError> {
-    let real = fs::canonicalize(path).map_err(|e| FileError::from_io(path, e))?;
+pub fn open(target: &Target) -> Result<Opened, FileError> {
+    let (_, file, meta) = open_slot(target)?;
+    Ok(Opened { real: target.place.clone(), file, meta })
+}
+
+fn open_slot(target: &Target) -> Result<(Slot, File, Meta), FileError> {
+    let failed = |error| FileError::from_open(&target.path, error);
+    let slot = Slot::at(&target.place).map_err(failed)?;
     // Asking first spares a device the side effects of being opened; asking the open file again closes the gap
     // in which it could have been exchanged.
-    let meta = fs::metadata(&real).map_err(|e| FileError::from_io(path, e))?;
-    regular(path, &meta)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(&real)
-        .map_err(|e| FileError::from_io(path, e))?;
-    let meta = file.metadata().map_err(|e| FileError::from_io(path, e))?;
-    regular(path, &meta)?;
-    Ok(Opened { real, file, meta })
+    regular(&target.path, &slot.meta().map_err(failed)?)?;
+    let file = slot.read().map_err(failed)?;
+    let meta = Meta::of(&file).map_err(|error| failed(error.into()))?;
+    regular(&target.path, &meta)?;
+    Ok((slot, file, meta))
 }
 
 /// Reads a file whole.
-pub fn load(path: &Path) -> Result<Loaded, FileError> {
-    let Opened { real, mut file, meta } = open(path)?;
-    if meta.len() > MAX_LOADED {
-        return Err(FileError::TooLarge { path: path.to_owned(), len: meta.len() });
+pub fn load(target: &Target) -> Result<Loaded, FileError> {
+    let (slot, mut file, meta) = open_slot(target)?;
+    let path = &target.path;
+    if meta.len > MAX_LOADED {
+        return Err(FileError::TooLarge { path: path.clone(), len: meta.len });
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len).unwrap_or(0) + 1);
     // One byte more than allowed, so that a file that grows meanwhile is noticed and not swallowed.
     (&mut file)
         .take(MAX_LOADED + 1)
         .read_to_end(&mut bytes)
-        .map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+        .map_err(|source| FileError::Io { path: path.clone(), source })?;
     if bytes.len() as u64 > MAX_LOADED {
-        return Err(FileError::TooLarge { path: path.to_owned(), len: bytes.len() as u64 });
+        return Err(FileError::TooLarge { path: path.clone(), len: bytes.len() as u64 });
     }
     let text = text(path, bytes, Completeness::Whole)?;
-    Ok(Loaded { real, text, meta })
+    Ok(Loaded { slot, file, text, meta })
 }
 
 /// Whether bytes end where the file ends, or may stop inside a character.
@@ -196,8 +221,8 @@ pub fn kind_name(file_type: FileType) -> Option<&'static str> {
     }
 }
 
-fn regular(path: &Path, meta: &Metadata) -> Result<(), FileError> {
-    match kind_name(meta.file_type()) {
+fn regular(path: &Path, meta: &Meta) -> Result<(), FileError> {
+    match kind_name(meta.kind) {
         None => Ok(()),
         Some(kind) => Err(FileError::NotRegular { path: path.to_owned(), kind }),
     }

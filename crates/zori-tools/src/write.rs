@@ -1,8 +1,8 @@
 //! `write`: creates a file, or replaces its whole content in one step.
 
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,13 @@ use zori_core::cancel::Cancel;
 use zori_core::question::{FileDiff, Preview};
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
-use crate::atomic::{self, Staged, WriteFailure};
+use crate::atomic::{Like, Staged, WriteFailure};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
+use crate::folder::{Meta, OpenError, Slot};
 use crate::seen::{Mark, Seen};
+use crate::target::{self, Target};
 use crate::{blocking, paths, preview, textfile};
 
 /// The tool's table entry.
@@ -69,7 +71,7 @@ impl Tool for Write {
         let args: Args = crate::args::typed(raw);
         let path = paths::resolve(&self.env, &args.path);
         let seen = self.seen.clone();
-        Box::pin(preview::plan(raw, move || planned(&path, &args.content, &seen)))
+        Box::pin(preview::plan(raw, move || planned(Target::found(&path), &path, &args.content, &seen)))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
@@ -77,34 +79,36 @@ impl Tool for Write {
         let path = paths::resolve(&self.env, &args.path);
         let seen = self.seen.clone();
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            write(&path, &args.content, &seen, cancel).unwrap_or_else(|failure| failure)
+            let target = Target::judged(&cx.judged, &path).map_err(|error| refused(&path, error));
+            target
+                .and_then(|target| write(&target, &args.content, &seen, cancel))
+                .unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-fn write(path: &Path, content: &str, seen: &Seen, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
-    };
-    let parent = path.parent().ok_or_else(|| refuse(&"it is a directory"))?;
-    fs::create_dir_all(parent).map_err(|e| {
-        ToolOutput::failure(
+fn write(target: &Target, content: &str, seen: &Seen, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+    let path = &target.path;
+    let refuse = |why: &dyn std::fmt::Display| refusal(path, why);
+    let parent = target.place.parent().ok_or_else(|| refuse(&"it is a directory"))?;
+    let slot = Slot::made_at(&target.place, &mut Vec::new()).map_err(|error| match error {
+        OpenError::Changed => target::changed(path),
+        OpenError::Io(error) => ToolOutput::failure(
             ToolCode::MkdirError,
-            format!("cannot create the directory {}: {e}", parent.display()),
-        )
+            format!("cannot create the directory {}: {error}", parent.display()),
+        ),
     })?;
-    let target = atomic::follow(path).map_err(|e| refuse(&e))?;
-    let old = Old::look(&target, seen).map_err(|e| refuse(&e))?;
+    let old = Old::look(&slot, &target.place, seen).map_err(|e| refused(path, e))?;
     if let Some(why) = old.as_ref().and_then(Old::objection) {
         return Err(refuse(&why));
     }
 
-    let like = old.as_ref().map(|old| &old.meta);
-    let staged = Staged::new(&target, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
+    let like = old.as_ref().map(|old| Like { meta: &old.meta, file: old.file.as_ref() });
+    let staged = Staged::new(&slot, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
     match &old {
         Some(old) => {
             // The content took time to write; whoever changed the file meanwhile must not lose that change.
-            if !old.still_there(&target) {
+            if !old.still_there(&slot) {
                 return Err(refuse(&"it was changed by another process meanwhile; read it again first"));
             }
             staged.replace()
@@ -113,8 +117,7 @@ fn write(path: &Path, content: &str, seen: &Seen, cancel: &Cancel) -> Result<Too
     }
     .map_err(|e| refuse(&e))?;
 
-    let real = fs::canonicalize(&target).unwrap_or(target);
-    seen.remember(&real, Mark::whole(content.as_bytes()));
+    seen.remember(&target.place, Mark::whole(content.as_bytes()));
     let data = Data { path: paths::shown(path), bytes: content.len(), created: old.is_none() };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
@@ -129,20 +132,38 @@ fn write(path: &Path, content: &str, seen: &Seen, cancel: &Cancel) -> Result<Too
 }
 
 /// Shows what writing would change, without changing it.
-fn planned(path: &Path, content: &str, seen: &Seen) -> Result<Vec<FileDiff>, ToolOutput> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
+fn planned(
+    target: Result<Target, OpenError>,
+    path: &Path,
+    content: &str,
+    seen: &Seen,
+) -> Result<Vec<FileDiff>, ToolOutput> {
+    let target = target.map_err(|e| refused(path, e))?;
+    let old = match Slot::at(&target.place) {
+        // The folder is not there either.
+        Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        slot => slot.and_then(|slot| Old::look(&slot, &target.place, seen)),
     };
-    let target = atomic::follow(path).map_err(|e| refuse(&e))?;
-    let old = Old::look(&target, seen).map_err(|e| refuse(&e))?;
+    let old = old.map_err(|e| refused(path, e))?;
     if let Some(why) = old.as_ref().and_then(Old::objection) {
-        return Err(refuse(&why));
+        return Err(refusal(path, &why));
     }
     Ok(vec![match old {
         None => preview::diff(path, None, Some(content)),
         Some(Old { text: Some(before), .. }) => preview::diff(path, Some(&before), Some(content)),
-        Some(Old { text: None, meta, .. }) => preview::unreadable(path, meta.len(), Some(content)),
+        Some(Old { text: None, meta, .. }) => preview::unreadable(path, meta.len, Some(content)),
     }])
+}
+
+fn refusal(path: &Path, why: &dyn std::fmt::Display) -> ToolOutput {
+    ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
+}
+
+fn refused(path: &Path, error: OpenError) -> ToolOutput {
+    match error {
+        OpenError::Changed => target::changed(path),
+        OpenError::Io(error) => refusal(path, &error),
+    }
 }
 
 /// Turns a failure of the file system into the result; a cancelled call is nobody's error.
@@ -160,7 +181,9 @@ pub(crate) fn failed(
 
 /// The file that will be overwritten.
 struct Old {
-    meta: Metadata,
+    meta: Meta,
+    /// The file, where we may read it.
+    file: Option<File>,
     /// Its text, where it is text and not too long to be shown.
     text: Option<String>,
     /// Whether this session has read it and it is not the same any more.
@@ -171,51 +194,55 @@ struct Old {
 const MAX_SHOWN: u64 = 1 << 20;
 
 impl Old {
-    fn look(target: &Path, seen: &Seen) -> io::Result<Option<Self>> {
-        let meta = match fs::metadata(target) {
-            Ok(meta) => meta,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+    fn look(slot: &Slot, place: &Path, seen: &Seen) -> Result<Option<Self>, OpenError> {
+        let meta = match slot.meta() {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            meta => meta?,
         };
-        if textfile::kind_name(meta.file_type()).is_some() {
-            return Ok(Some(Self { meta, text: None, changed: false }));
+        let unread = |meta, changed| Self { meta, file: None, text: None, changed };
+        if textfile::kind_name(meta.kind).is_some() {
+            return Ok(Some(unread(meta, false)));
         }
-        let mark = seen.mark(target);
-        let plausible = mark.is_none_or(|mark| mark.plausible(&meta));
-        if !plausible {
-            return Ok(Some(Self { meta, text: None, changed: true }));
+        // Overwriting needs no right to read.
+        let file = match slot.read() {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            file => Some(file?),
+        };
+        let meta = file.as_ref().map_or(Ok(meta), Meta::of)?;
+        if textfile::kind_name(meta.kind).is_some() {
+            return Ok(Some(unread(meta, false)));
+        }
+        let mark = seen.mark(place);
+        if !mark.is_none_or(|mark| mark.plausible(&meta)) {
+            return Ok(Some(unread(meta, true)));
         }
         let by_content = matches!(mark, Some(Mark::Whole { .. }));
-        let content =
-            if by_content || meta.len() <= MAX_SHOWN { read_up_to(target, meta.len())? } else { None };
+        let content = match &file {
+            Some(file) if by_content || meta.len <= MAX_SHOWN => read_up_to(file, meta.len)?,
+            _ => None,
+        };
         let changed = match (mark, &content) {
             (Some(mark), Some(content)) => !mark.holds(content, &meta),
             (Some(Mark::Whole { .. }), None) => true,
             _ => false,
         };
-        Ok(Some(Self { meta, text: content.and_then(|c| String::from_utf8(c).ok()), changed }))
+        Ok(Some(Self { meta, file, text: content.and_then(|c| String::from_utf8(c).ok()), changed }))
     }
 
     fn objection(&self) -> Option<String> {
-        if let Some(kind) = textfile::kind_name(self.meta.file_type()) {
+        if let Some(kind) = textfile::kind_name(self.meta.kind) {
             return Some(format!("it is a {kind}, not a regular file"));
         }
         self.changed.then(|| "it changed on disk since it was read; read it again, then write".to_owned())
     }
 
-    fn still_there(&self, target: &PathBuf) -> bool {
-        fs::metadata(target).is_ok_and(|now| Mark::part(&now) == Mark::part(&self.meta))
+    fn still_there(&self, slot: &Slot) -> bool {
+        slot.meta().is_ok_and(|now| Mark::part(&now) == Mark::part(&self.meta))
     }
 }
 
-/// Reads a file, unless it is unreadable for us: overwriting needs no right to read. A file that has grown past
-/// `len` meanwhile is `None`.
-fn read_up_to(path: &Path, len: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-        Err(error) => return Err(error),
-    };
+/// Reads a file. One that has grown past `len` meanwhile is `None`.
+fn read_up_to(file: &File, len: u64) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     file.take(len + 1).read_to_end(&mut content)?;
     Ok((content.len() as u64 <= len).then_some(content))

@@ -8,6 +8,7 @@ mod reply;
 
 use std::convert::Infallible;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -23,6 +24,7 @@ use zori_frontends::question::{Drawn, draw};
 use zori_policy::Asker;
 use zori_redact::Redactor;
 
+use crate::config::added_rule;
 use crate::ui::Ui;
 
 /// What is said when calls were denied because nobody could be asked.
@@ -84,14 +86,16 @@ pub struct Asking {
     answers: Answers,
     asked: mpsc::UnboundedReceiver<Asked>,
     redactor: Redactor,
+    /// The user's config file, for rules that hold later too; `None` where such rules do not count.
+    rules: Option<PathBuf>,
     unasked: bool,
 }
 
 impl Asking {
     /// Returns who answers, and what hears the questions.
-    pub fn new(answers: Answers, redactor: Redactor) -> (Self, Questions) {
+    pub fn new(answers: Answers, redactor: Redactor, rules: Option<PathBuf>) -> (Self, Questions) {
         let (sender, asked) = mpsc::unbounded_channel();
-        (Self { answers, asked, redactor, unasked: false }, Questions(sender))
+        (Self { answers, asked, redactor, rules, unasked: false }, Questions(sender))
     }
 
     /// Answers one question after another, until it is dropped with the turn.
@@ -137,9 +141,14 @@ impl Asking {
             if !hidden.is_empty() {
                 ui.say(&format!("  ... {} more lines, which `v` shows; `y` counts only then", hidden.len()));
             }
-            choices(question, hidden.len()).iter().for_each(|line| ui.say(line));
+            choices(question, hidden.len(), self.rules.as_deref()).iter().for_each(|line| ui.say(line));
             ui.raw("Run it? [y/N] ");
             match understand(&reply::next().await?, question, hidden.len()) {
+                Said::Remember if self.rules.is_none() => ui.say("there is no config file it could go to"),
+                Said::Remember => {
+                    self.remember(question, &mut ui);
+                    return Some(Approval::Always);
+                }
                 Said::Answer(answer) => return Some(answer),
                 Said::Explain => question.explanation.iter().for_each(|line| ui.say(line)),
                 Said::View => hidden.drain(..).for_each(|line| ui.say(&line)),
@@ -149,22 +158,44 @@ impl Asking {
     }
 }
 
+impl Asking {
+    /// Writes the rule down for later sessions (DEC-2). It holds in this one whether or not that works.
+    fn remember(&self, question: &Question, ui: &mut Ui) {
+        let (Some(file), Some(rule)) = (&self.rules, &question.always) else { return };
+        let file_name = one_line(&file.display().to_string()).into_owned();
+        match added_rule::add(file, rule) {
+            Ok(()) => ui.say(&format!("Added to {file_name}: {}", one_line(rule))),
+            Err(why) => {
+                ui.warn(&format!("{file_name} was not changed: {why}; the rule holds in this session"))
+            }
+        }
+    }
+}
+
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     Answer(Approval),
+    /// Always, and in later sessions too.
+    Remember,
     Explain,
     View,
     Unclear(String),
 }
 
 /// The answers that are possible; the rule of "always" has a line of its own, because it has to be read.
-fn choices(question: &Question, hidden: usize) -> Vec<String> {
+fn choices(question: &Question, hidden: usize, rules: Option<&Path>) -> Vec<String> {
     let always =
         question.always.as_ref().map(|rule| format!("  a: always in this session: {}", one_line(rule)));
+    let later = rules.filter(|_| always.is_some()).map(|file| {
+        format!(
+            "  u: always, and in later sessions: the same rule goes to {}",
+            one_line(&file.display().to_string())
+        )
+    });
     let view = if hidden > 0 { "; v: view the rest" } else { "" };
     let others = format!("  y: yes, once; n: no, or `n WHY` to tell the model; e: explain{view}");
-    always.into_iter().chain([others]).collect()
+    always.into_iter().chain(later).chain([others]).collect()
 }
 
 fn understand(line: &str, question: &Question, hidden: usize) -> Said {
@@ -176,12 +207,13 @@ fn understand(line: &str, question: &Question, hidden: usize) -> Said {
         ("n" | "no" | "r" | "reject", reason) => {
             Said::Answer(Approval::Reject { reason: Some(reason.to_owned()) })
         }
-        ("y" | "yes" | "approve" | "a" | "always", "") if hidden > 0 => {
+        ("y" | "yes" | "approve" | "a" | "always" | "u" | "user", "") if hidden > 0 => {
             Said::Unclear(format!("{hidden} lines have not been shown; `v` shows them"))
         }
         ("y" | "yes" | "approve", "") => Said::Answer(Approval::Allow),
         ("a" | "always", "") if question.always.is_some() => Said::Answer(Approval::Always),
-        ("a" | "always", "") => unclear("\"always\" is not possible for this call"),
+        ("u" | "user", "") if question.always.is_some() => Said::Remember,
+        ("a" | "always" | "u" | "user", "") => unclear("\"always\" is not possible for this call"),
         ("e" | "explain", "") => Said::Explain,
         ("v" | "view", "") if hidden > 0 => Said::View,
         ("v" | "view", "") => unclear("everything has been shown"),
@@ -215,6 +247,7 @@ mod tests {
             ("y\n", Said::Answer(Approval::Allow)),
             ("YES\n", Said::Answer(Approval::Allow)),
             ("a\n", Said::Answer(Approval::Always)),
+            ("u\n", Said::Remember),
             ("e\n", Said::Explain),
         ] {
             assert_eq!(understand(line, &with, 0), said, "{line}");
@@ -222,11 +255,13 @@ mod tests {
         for line in ["yy", "y please", "ja", "a lot", "v", "1"] {
             assert!(matches!(understand(line, &with, 0), Said::Unclear(_)), "{line}");
         }
-        for line in ["y", "a"] {
+        for line in ["y", "a", "u"] {
             let said = Said::Unclear("7 lines have not been shown; `v` shows them".to_owned());
             assert_eq!(understand(line, &with, 7), said, "{line}");
         }
         assert_eq!(understand("v", &with, 7), Said::View);
-        assert!(matches!(understand("a", &question(None), 0), Said::Unclear(_)), "it was not offered");
+        for line in ["a", "u"] {
+            assert!(matches!(understand(line, &question(None), 0), Said::Unclear(_)), "it was not offered");
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use zori_contract::failure::Failure;
 use zori_core::image::{BadImage, Image, Sight, size_in_words};
 use zori_providers::catalog::{MAX_PROMPT_BYTES, ProviderFacts};
+use zori_tools::folder::OpenError;
+use zori_tools::target::Target;
 use zori_tools::textfile::{self, FileError};
 
 use crate::error::IMAGE_INVALID;
@@ -65,9 +67,14 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         FileError::NotRegular { kind, .. } => invalid(format!("`{shown}` is a {kind}, not an image")),
         error => invalid(error.to_string()),
     };
-    let mut opened = textfile::open(path).map_err(unreadable)?;
-    if opened.meta.len() > MAX_PROMPT_BYTES {
-        let (size, most) = (size_in_words(opened.meta.len()), size_in_words(MAX_PROMPT_BYTES));
+    let mut opened = std::path::absolute(path)
+        .map_err(OpenError::Io)
+        .and_then(|path| Target::found(&path))
+        .map_err(|error| FileError::from_open(path, error))
+        .and_then(|target| textfile::open(&target))
+        .map_err(unreadable)?;
+    if opened.meta.len > MAX_PROMPT_BYTES {
+        let (size, most) = (size_in_words(opened.meta.len), size_in_words(MAX_PROMPT_BYTES));
         return Err(
             invalid(format!("`{shown}` has {size}; an image may have {most} at most")).hint(shrink(path))
         );

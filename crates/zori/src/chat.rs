@@ -6,6 +6,7 @@
 mod complete;
 mod editor;
 mod lines;
+mod permissions;
 pub mod slash;
 
 use std::sync::Arc;
@@ -106,6 +107,9 @@ fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
     }
     if !saved.history.is_empty() {
         cx.ui.say(&format!("Loaded {} previous messages", saved.history.len()));
+    }
+    if cx.terminal.interactive() && permissions::as_root_without_questions(&settings.policy) {
+        cx.ui.warn(permissions::AS_ROOT);
     }
     if let Some(error) = settings.missing_key(name) {
         cx.ui.report(&error);

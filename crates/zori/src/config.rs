@@ -1,5 +1,6 @@
 //! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`core-cli.md` chapter 3).
 
+pub mod added_rule;
 pub mod own_models;
 
 use std::collections::BTreeMap;
@@ -232,6 +233,24 @@ pub const KEYS: &[Key] = &[
         Kind::List,
         "[\"power-off\"]",
         "Entries of the built-in blacklist to switch off",
+    ),
+    key(
+        "security.child_env_deny",
+        Kind::List,
+        "[\"DATABASE_URL\", \"MY_*\"]",
+        "Environment variables that commands do not inherit, on top of keys and, outside yolo, what looks like a secret",
+    ),
+    key(
+        "security.child_env_allow",
+        Kind::List,
+        "[\"GITHUB_TOKEN\"]",
+        "Environment variables that commands inherit all the same",
+    ),
+    key(
+        "security.sensitive_paths",
+        Kind::List,
+        "[\"~/.config/work\", \"*.tfstate\"]",
+        "Files that are not read without a question, on top of the built-in list; patterns as in Read rules",
     ),
     key(
         "security.forbid_yolo",

@@ -11,6 +11,7 @@ use zori_core::secret::Secrets;
 use zori_core::transport::Limits;
 use zori_engine::compact::CompactAt;
 use zori_engine::retry::Retry;
+use zori_policy::policy::ShellSettings;
 use zori_providers::catalog::PROVIDERS;
 use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_store::Durability;
@@ -18,12 +19,13 @@ use zori_store::Durability;
 use crate::args::LowArgs;
 use crate::asking::Answers;
 use crate::audit::Keeping;
+use crate::child_env::ChildEnv;
 use crate::clock::SystemIds;
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::model_choice::Choice;
 use crate::network::Tape;
-use crate::permissions;
+use crate::permissions::{self, Modes};
 use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
@@ -114,6 +116,14 @@ impl Demo {
             tape: Tape::None,
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
+            modes: Modes {
+                source: "the demo".to_owned(),
+                user_rules: false,
+                forbidden: None,
+                shell: ShellSettings::default(),
+            },
+            rules_file: None,
+            child_env: ChildEnv::keys_only(),
             answers: Answers::Nobody,
             session: None,
             save: false,

@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use zori_core::secret::Secret;
-use zori_providers::catalog::PROVIDERS;
+
+use crate::child_env::ChildEnv;
 
 /// How long a program may take that prints a token.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -23,16 +24,15 @@ pub fn ask(argv: &[&str]) -> Result<Secret, String> {
     }
 }
 
-/// Runs a program with this on its standard input, and returns what it printed. It gets no provider's key. An error is
+/// Runs a program with this on its standard input, and returns what it printed. It gets no provider's key and none of
+/// our settings. An error is
 /// the second half of a sentence, and holds neither input nor output.
 pub fn run(argv: &[&str], input: &str, limit: Duration) -> Result<String, String> {
     let (program, args) = argv.split_first().expect("a program has a name");
     let line = argv.join(" ");
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    for facts in PROVIDERS {
-        command.env_remove(facts.key_var);
-    }
+    ChildEnv::keys_only().apply(&mut command);
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("`{program}` is not installed"),
         _ => format!("`{line}` cannot be started: {error}"),

@@ -11,6 +11,7 @@ mod audit;
 mod auth;
 mod base;
 pub mod chat;
+mod child_env;
 mod clock;
 pub mod commands;
 pub mod config;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use zori_contract::failure::Failure;
 use zori_core::permission::{Layer, Verdict};
 use zori_policy::mode::Protocol;
+use zori_policy::paths::pattern::{Anchors, PathPattern};
 use zori_policy::paths::{Ground, GroundParts};
 use zori_policy::policy::{ShellPolicy, ShellSettings};
 use zori_policy::rules::{OwnedAnchors, Rules, Written};
@@ -44,8 +45,44 @@ pub struct Sources<'a> {
 pub struct Gathered {
     /// The policy.
     pub policy: Policy,
+    /// What another mode would depend on.
+    pub modes: Modes,
     /// One line each.
     pub warnings: Vec<String>,
+}
+
+/// Where the mode comes from, and what has to be known to change it.
+#[derive(Clone, Debug)]
+pub struct Modes {
+    /// Who said so, for people.
+    pub source: String,
+    /// Whether the user's own allow rules count.
+    pub user_rules: bool,
+    /// The file in which the administrator forbids `yolo`.
+    pub forbidden: Option<PathBuf>,
+    /// What is said about the shell; what is not said depends on the mode.
+    pub shell: ShellSettings,
+}
+
+impl Modes {
+    /// Returns the mode a name means, and what it brings for the shell. `spelling`: what named it.
+    pub fn named(&self, spelling: &str, name: &str) -> Result<(Choice, ShellPolicy), Failure> {
+        let choice = Choice::named(name, Protocol::Own).ok_or_else(|| {
+            Failure::new(&SETTING_INVALID, format!("`{spelling}` cannot be `{name}`"))
+                .hint(format!("the modes are {}", Choice::names().join(", ")))
+        })?;
+        if let (Mode::Yolo, Some(file)) = (choice.mode, &self.forbidden) {
+            let message = format!("the administrator forbids the mode {}", choice.shown());
+            return Err(Failure::new(&SETTING_INVALID, message)
+                .hint(format!("{} says `security.forbid_yolo`", file.display()))
+                .hint("the mode acceptEdits asks least of the others"));
+        }
+        Ok((choice, self.shell(choice)?))
+    }
+
+    fn shell(&self, mode: Choice) -> Result<ShellPolicy, Failure> {
+        ShellPolicy::new(&self.shell, mode).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
+    }
 }
 
 /// Returns the first variable that names a mode.
@@ -70,8 +107,12 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     let project = Config::load(&project_file, "")?;
     warnings.extend(ignored(&project, &project_file));
 
-    let mode = mode(&sources, &managed_config)?;
-    let shell = shell(mode, config, &managed_config)?;
+    let (modes, mode, shell) = mode(&sources, &managed_config)?;
+    // SEC-2 of that document: with its names the shell is off unless somebody says so.
+    if mode.chosen == Chosen::AsAgentZero && modes.shell.allow_shell == Some(true) {
+        let name = mode.shown();
+        warnings.push(format!("`security.allow_shell` lets the model run shell commands in the mode {name}"));
+    }
     if !shell.off.is_empty() {
         warnings.push(format!("built-in blacklist entries are off: {}", shell.off.join(", ")));
     }
@@ -102,6 +143,11 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     let (rules, remarks) = Rules::read(written, &anchors);
     warnings.extend(remarks.into_iter().map(|remark| remark.text));
 
+    let user_file = base.map(Base::config).unwrap_or_default();
+    let mut sensitive = Vec::new();
+    for (file, config) in [(*managed, &managed_config), (&user_file, *config), (&project_file, &project)] {
+        sensitive.extend(sensitive_paths(file, config, root, *home)?);
+    }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let ground = Ground::new(GroundParts {
         roots: vec![root.to_path_buf()],
@@ -110,11 +156,11 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
         base: base.map(|base| real(base.dir())),
         repo: root.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_owned),
         programs: sources.programs,
-        sensitive: Vec::new(),
+        sensitive,
     });
     // Nobody is asked until a front end says that it can.
     let policy = Policy { mode, rules, ground, shell, asker: Asker::Absent, agent: None };
-    Ok(Gathered { policy, warnings })
+    Ok(Gathered { policy, modes, warnings })
 }
 
 /// Returns what the demo may do: everything in its folder, by a script that is part of the program.
@@ -133,32 +179,41 @@ pub fn of_demo(folder: &Path) -> Policy {
 }
 
 /// Flag, variable, config, implicit (MODE-1); the administrator may forbid `yolo`, chosen or not (MODE-2).
-fn mode(sources: &Sources<'_>, managed: &Config) -> Result<Choice, Failure> {
-    let flag = sources.args.permission_mode.clone().map(|mode| ("--permission-mode", mode));
-    let config = sources.config.text("security.mode").map(|mode| ("security.mode", mode.to_owned()));
-    let administrator = managed.text("security.mode").map(|mode| ("security.mode", mode.to_owned()));
-    let asked = flag.or_else(|| sources.mode_variable.clone()).or(config).or(administrator);
-    let choice = match asked {
-        None => Choice::implicit(Mode::Yolo),
-        Some((spelling, name)) => Choice::named(&name, Protocol::Own).ok_or_else(|| {
-            Failure::new(&SETTING_INVALID, format!("`{spelling}` cannot be `{name}`"))
-                .hint(format!("the modes are {}", Choice::names().join(", ")))
-        })?,
+fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, ShellPolicy), Failure> {
+    let of = |config: &Config, file: &Path| {
+        let name = config.text("security.mode")?.to_owned();
+        Some(("security.mode", name, format!("`security.mode` in {}", file.display())))
     };
-    if choice.mode == Mode::Yolo && managed.flag("security.forbid_yolo") == Some(true) {
-        if choice.chosen != Chosen::Implicit {
-            let message = format!("the administrator forbids the mode {}", choice.shown());
-            return Err(Failure::new(&SETTING_INVALID, message)
-                .hint(format!("{} says `security.forbid_yolo`", sources.managed.display()))
-                .hint("`--permission-mode acceptEdits` asks least of the others"));
+    let said = |(spelling, name): (&'static str, String)| (spelling, name, format!("`{spelling}`"));
+    let flag = sources.args.permission_mode.clone().map(|mode| said(("--permission-mode", mode)));
+    let user = sources.base.map(Base::config).unwrap_or_default();
+    let asked = flag
+        .or_else(|| sources.mode_variable.clone().map(said))
+        .or_else(|| of(sources.config, &user))
+        .or_else(|| of(managed, sources.managed));
+    let forbidden = (managed.flag("security.forbid_yolo") == Some(true)).then(|| sources.managed.to_owned());
+    let shell = shell_settings(sources.config, managed);
+    let user_rules = managed.flag("security.managed_allow_only") != Some(true);
+    let modes =
+        |source: String| Modes { source, user_rules, forbidden: forbidden.clone(), shell: shell.clone() };
+    let implicit = |mode: Mode, source: &str| {
+        let (modes, choice) = (modes(source.to_owned()), Choice::implicit(mode));
+        let shell = modes.shell(choice)?;
+        Ok((modes, choice, shell))
+    };
+    match asked {
+        Some((spelling, name, source)) => {
+            let modes = modes(source);
+            let (choice, shell) = modes.named(spelling, &name)?;
+            Ok((modes, choice, shell))
         }
-        return Ok(Choice::implicit(Mode::Default));
+        None if forbidden.is_some() => implicit(Mode::Default, "nobody chose one, and yolo is forbidden"),
+        None => implicit(Mode::Yolo, "nobody chose one"),
     }
-    Ok(choice)
 }
 
 /// The user's lists and the administrator's; what denies adds up.
-fn shell(mode: Choice, config: &Config, managed: &Config) -> Result<ShellPolicy, Failure> {
+fn shell_settings(config: &Config, managed: &Config) -> ShellSettings {
     let list = |config: &Config, key: &str| -> Option<Vec<String>> {
         Some(config.list(key)?.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
@@ -166,7 +221,7 @@ fn shell(mode: Choice, config: &Config, managed: &Config) -> Result<ShellPolicy,
         (None, None) => None,
         (user, managed) => Some([user.unwrap_or_default(), managed.unwrap_or_default()].concat()),
     };
-    let settings = ShellSettings {
+    ShellSettings {
         allow_shell: match (config.flag("security.allow_shell"), managed.flag("security.allow_shell")) {
             (_, Some(false)) => Some(false),
             (user, managed) => user.or(managed),
@@ -174,8 +229,7 @@ fn shell(mode: Choice, config: &Config, managed: &Config) -> Result<ShellPolicy,
         whitelist: both("security.whitelist"),
         blacklist_patterns: both("security.blacklist_patterns"),
         blacklist_off: both("security.blacklist_off").unwrap_or_default(),
-    };
-    ShellPolicy::new(&settings, mode).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
+    }
 }
 
 /// Where a layer's rules stand.
@@ -218,9 +272,31 @@ impl Origin<'_> {
     }
 }
 
+/// What a file adds to the list of what may hold secrets (4.4). Nothing takes away from it, so a project may add too.
+fn sensitive_paths(
+    file: &Path,
+    config: &Config,
+    root: &Path,
+    home: Option<&Path>,
+) -> Result<Vec<PathPattern>, Failure> {
+    const KEY: &str = "security.sensitive_paths";
+    let rule_root = file.parent().unwrap_or(root);
+    let anchors = Anchors { home, workspace: root, rule_root };
+    let pattern = |(text, line): (&str, usize)| {
+        PathPattern::parse(text, &anchors).map_err(|why| {
+            let place = format!("{}:{line}", file.display());
+            let message = format!("{place}: `{KEY}` cannot hold `{}`: {why}", text.escape_debug());
+            Failure::new(&SETTING_INVALID, message)
+                .hint("it takes paths as rules do: `~/notes`, `//srv/keys`, `*.tfstate`")
+        })
+    };
+    config.list(KEY).unwrap_or_default().into_iter().map(pattern).collect()
+}
+
 /// What a project says and may not (TRUST-4): one warning for all of it.
 fn ignored(project: &Config, path: &Path) -> Option<String> {
-    let tightens = |key: &str| matches!(key, "permissions.ask" | "permissions.deny");
+    let tightens =
+        |key: &str| matches!(key, "permissions.ask" | "permissions.deny" | "security.sensitive_paths");
     let keys: Vec<_> = project.keys().filter(|key| !tightens(key)).map(|key| format!("`{key}`")).collect();
     (!keys.is_empty()).then(|| {
         let keys = keys.join(", ");
@@ -260,7 +336,7 @@ mod tests {
                 programs: Vec::new(),
             });
             let text = match gathered {
-                Ok(Gathered { policy, warnings }) => {
+                Ok(Gathered { policy, warnings, .. }) => {
                     let show = |rules: &[zori_policy::rules::Rule]| {
                         let one = |rule: &zori_policy::rules::Rule| {
                             format!("{}/{}", rule.shown.layer.as_str(), rule.shown.text)
@@ -306,6 +382,18 @@ mod tests {
         assert!(nothing.gather(&args(None), Some("x")).starts_with("`ZORI_PERMISSION_MODE` cannot be `x`"));
     }
 
+    /// SEC-2 of the Agent Zero document.
+    #[test]
+    fn switching_the_shell_on_is_said() {
+        let world = World::new("", "security.allow_shell = true", "");
+        let said = world.gather(&args(Some("balanced")), None);
+        assert_eq!(
+            said,
+            "balanced AsAgentZero |  |  |  | `security.allow_shell` lets the model run shell commands in the mode balanced"
+        );
+        assert_eq!(world.gather(&args(Some("default")), None), "default ByName |  |  |  | ");
+    }
+
     #[test]
     fn every_layer_has_its_say_and_a_project_can_only_tighten() {
         let rules = |name: &str| {
@@ -337,6 +425,20 @@ mod tests {
             world
                 .gather(&args(Some("yolo")), None)
                 .starts_with("the administrator forbids the mode yolo ($DIR/managed.toml says")
+        );
+    }
+
+    /// 4.4: extensible by everybody, reducible by nobody.
+    #[test]
+    fn everybody_may_call_more_sensitive() {
+        let list = |pattern: &str| format!("security.sensitive_paths = [\"{pattern}\"]");
+        let world = World::new(&list("//srv/m"), &list("//srv/u"), &list("*.tfstate"));
+        assert_eq!(world.gather(&args(None), None), "yolo Implicit |  |  |  | ");
+        let bad = World::new("", &list("a/../b"), "");
+        assert_eq!(
+            bad.gather(&args(None), None),
+            ":1: `security.sensitive_paths` cannot hold `a/../b`: `..` has no place in a pattern (it takes paths as \
+             rules do: `~/notes`, `//srv/keys`, `*.tfstate`)"
         );
     }
 

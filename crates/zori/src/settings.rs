@@ -29,13 +29,14 @@ use crate::asking::Answers;
 use crate::audit::Keeping;
 use crate::auth::browser;
 use crate::base::{self, Base};
+use crate::child_env::ChildEnv;
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
 use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
-use crate::permissions::{self, Gathered, Sources};
+use crate::permissions::{self, Gathered, Modes, Sources};
 use crate::profile::Profile;
 
 /// Everything an agent command needs to know.
@@ -82,6 +83,12 @@ pub struct Settings {
     pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
+    /// Where a rule goes that holds in later sessions too; `None` where it would not count.
+    pub rules_file: Option<PathBuf>,
+    /// Where the permission mode comes from.
+    pub modes: Modes,
+    /// What commands inherit of the environment.
+    pub child_env: ChildEnv,
     /// Who answers questions about calls.
     pub answers: Answers,
     /// The session that was named.
@@ -140,13 +147,14 @@ impl Settings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
-        let Gathered { policy, warnings } =
+        let Gathered { policy, modes, warnings } =
             permissions(cx.profile, args, &config, base.as_ref(), &root, home.as_deref())?;
         for warning in &warnings {
             cx.ui.warn(warning);
         }
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
+        let rules_file = if modes.user_rules { base.as_ref().map(Base::config) } else { None };
         let settings = Self {
             tape: args.record.clone().map_or(Tape::None, Tape::Record),
             prompts: Vec::new(),
@@ -180,7 +188,10 @@ impl Settings {
                 None => None,
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
+            child_env: ChildEnv::new(cx.profile.name, policy.mode.mode, &config)?,
+            rules_file,
             policy,
+            modes,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             session,
             durability: match config.text("durability") {

@@ -25,7 +25,7 @@ use zori_engine::engine::{self, Engine, Parts};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_policy::Policy;
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
-use zori_providers::catalog::{Api, PROVIDERS, ProviderFacts};
+use zori_providers::catalog::{Api, ProviderFacts};
 use zori_providers::gemini::{Gemini, GeminiOptions};
 use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
@@ -237,7 +237,7 @@ impl Session {
             .enable_time()
             .build()
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
-        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings, network)), cx.profile.dialect));
+        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(settings, network)), cx.profile.dialect));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
@@ -275,7 +275,7 @@ impl Session {
         };
         let redactor = Redactor::new(settings.choice.secrets.clone());
         let renderer = renderer(cx.terminal, redactor.clone())?;
-        let (asking, questions) = Asking::new(settings.answers, redactor);
+        let (asking, questions) = Asking::new(settings.answers, redactor, settings.rules_file.clone());
         // What was said so far stands above the question, so the text goes first.
         let renderers: Vec<Box<dyn Renderer + Send>> = vec![Box::new(renderer), Box::new(questions)];
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
@@ -321,13 +321,8 @@ fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Fail
     Ok(TextRenderer::new(Box::new(out), err, style, redactor))
 }
 
-fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
-    let keys = PROVIDERS.iter().map(|provider| provider.key_var).map(OsString::from);
-    let prefix = format!("{}_", cx.profile.name.to_uppercase());
-    let own = std::env::vars_os().map(|(name, _)| name).filter(|name| {
-        let name = name.as_encoded_bytes();
-        name.starts_with(prefix.as_bytes()) || name.starts_with(b"ZORI_")
-    });
+fn tool_env(settings: &Settings, network: &Network) -> ToolEnv {
+    let child_env = settings.child_env.clone();
     let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     ToolEnv {
         root: settings.root.clone(),
@@ -335,7 +330,7 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
         timeout: settings.tool_timeout,
         bash_max_output: settings.bash_max_output,
         temp_parent: std::env::temp_dir(),
-        child_env_removed: keys.chain(own).collect(),
+        child_env_removed: Box::new(move || child_env.removed()),
         // Nobody is there to page, to be coloured for, or to be asked.
         child_env_set: vec![
             set("PAGER", "cat"),

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::ids::CallId;
+use zori_core::permission::{Judged, PathFacts};
 use zori_core::tool::{Tool, ToolCx};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_tools::env::ToolEnv;
@@ -44,7 +45,9 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let run = |tool: &dyn Tool, args: &str, expected: usize| -> Result<f64> {
         let args = RawValue::from_string(args.to_owned())?;
-        let cx = ToolCx { call: CallId::new("bench"), cancel: Cancel::new(), live: None };
+        let facts = [(root.clone(), PathFacts::by_text(root.clone()))];
+        let judged = Judged::new(facts.into());
+        let cx = ToolCx { call: CallId::new("bench"), cancel: Cancel::new(), live: None, judged };
         let started = Instant::now();
         let output = runtime.block_on(tool.run(cx, &args));
         let elapsed = in_ms(started.elapsed());
@@ -172,7 +175,7 @@ fn environment(root: &Path) -> ToolEnv {
         timeout: None,
         bash_max_output: 0,
         temp_parent: root.to_path_buf(),
-        child_env_removed: Vec::new(),
+        child_env_removed: Box::new(Vec::new),
         child_env_set: Vec::new(),
         confine: None,
         transport: Arc::new(Offline),

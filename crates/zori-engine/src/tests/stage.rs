@@ -432,6 +432,7 @@ fn show_event(kind: &EventKind) -> String {
     match kind {
         EventKind::SessionStarted(_) => "session".into(),
         EventKind::ModelChanged { model } => format!("model {model}"),
+        EventKind::ModeChanged { from, to } => format!("mode {from} to {to}"),
         EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
         EventKind::TurnStarted { prompt, .. } => format!("turn {prompt:?}"),
         EventKind::Steered { text } => format!("steered {text:?}"),

@@ -44,6 +44,13 @@ pub(crate) struct Decided<'a> {
     pub unresolved: bool,
 }
 
+/// Another permission mode.
+#[derive(Serialize)]
+pub(crate) struct ModeChange<'a> {
+    pub from: &'a str,
+    pub mode: &'a str,
+}
+
 /// A call that has its result (`agent-modes.md` 9.8).
 #[derive(Serialize)]
 pub(crate) struct Finished<'a> {

@@ -101,6 +101,25 @@ fn a_call_is_decided_before_it_starts_and_then_finished() {
     );
 }
 
+/// A change of the mode is a record, and the decisions after it name the new one.
+#[test]
+fn a_change_of_the_mode_is_there() {
+    let changed = event(EventKind::ModeChanged { from: "default", to: "plan" });
+    let call = requested(call("c1", "ls", "{}"), vec![]);
+    assert_eq!(
+        written(&[changed, call, started("c1")]),
+        concat!(
+            r#"{"schema":1,"ts":"2026-11-15T21:15:00.123Z","seq":0,"event":"mode","session":"s","prev":"","#,
+            r#""from":"default","mode":"plan"}"#,
+            "\n",
+            r#"{"schema":1,"ts":"2026-11-15T21:15:00.123Z","seq":1,"event":"decision","session":"s","prev":"$HASH","#,
+            r#""id":"c1","tool":"ls","class":"X","verdict":"allow","step":11,"reason":"because","mode":"plan","#,
+            r#""input_digest":"$HASH","summary":"","unresolved":false}"#,
+            "\n"
+        )
+    );
+}
+
 /// One line per thing that happens to a call, whatever happens: `agent-modes.md` 9.8 wants denied calls, too.
 #[test]
 fn asked_denied_and_impossible_calls_are_there() {

@@ -35,6 +35,7 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         EventKind::ContextCompacted(compaction) => vec![compacted(compaction, &ts)],
         EventKind::SessionStarted(_)
         | EventKind::ModelChanged { .. }
+        | EventKind::ModeChanged { .. }
         | EventKind::SessionEnded { .. }
         | EventKind::TurnFinished(_)
         | EventKind::MessageStarted { .. }

@@ -114,7 +114,7 @@ fn a_lost_shell_is_an_exec_error() {
 fn the_environment_loses_and_gains_what_it_is_told() {
     let scratch = Scratch::new();
     let tool = bash(&scratch, |env| {
-        env.child_env_removed.push("HOME".into());
+        env.child_env_removed = Box::new(|| vec!["HOME".into()]);
         env.child_env_set.push(("ZORI_TEST".into(), "set".into()));
     });
     assert_eq!(

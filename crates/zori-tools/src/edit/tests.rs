@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::folder::Slot;
 use crate::multi_edit::{self, MultiEdit};
 use crate::testing::{Scratch, call};
 use crate::{read, write};
@@ -154,10 +155,12 @@ fn a_folder_that_cannot_take_the_new_content_is_a_write_error() {
     // that is gone from under the file.
     let tools = Tools::new();
     tools.scratch.put("f", "old");
-    let path = tools.scratch.path().join("f");
-    let meta = fs::metadata(&path).unwrap();
-    let gone = tools.scratch.path().join("gone/f");
-    let failure = Staged::new(&gone, b"new", Some(&meta), &Cancel::new()).unwrap_err();
+    tools.scratch.put("gone/f", "old");
+    let gone = Slot::at(&tools.scratch.path().join("gone/f")).unwrap();
+    let meta = gone.meta().unwrap();
+    fs::remove_dir_all(tools.scratch.path().join("gone")).unwrap();
+    let like = Like { meta: &meta, file: None };
+    let failure = Staged::new(&gone, b"new", Some(like), &Cancel::new()).unwrap_err();
     assert_eq!(failure.to_string(), "No such file or directory (os error 2)");
     let name = "n".repeat(255);
     tools.scratch.put(&name, "old");

@@ -1,8 +1,7 @@
 //! Searches one file after another, on one thread.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use grep_matcher::Matcher;
@@ -10,6 +9,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use zori_core::cancel::Cancel;
 
+use crate::folder::{self, Meta, OpenError};
 use crate::grep::line::{self, Line, LineKind};
 use crate::grep::query::{Mode, Query};
 
@@ -36,6 +36,8 @@ pub enum Trouble {
     Binary,
     /// A line of it is too long to be kept in memory, or all of it if a match may span lines.
     TooLong,
+    /// It is not what it was when the call was judged.
+    Changed,
     /// It cannot be opened or read.
     Io(io::Error),
     /// The call was cancelled.
@@ -58,12 +60,10 @@ impl<'a> Search<'a> {
 
     /// Searches a file; `None` if nothing matches.
     pub fn file(&mut self, path: &Path) -> Result<Option<Found>, Trouble> {
-        // A pipe that took the file's place must not block.
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-            .open(path)
-            .map_err(Trouble::Io)?;
+        let file = open(path).map_err(|error| match error {
+            OpenError::Changed => Trouble::Changed,
+            OpenError::Io(error) => Trouble::Io(error),
+        })?;
         let mut sink =
             FileSink { matcher: &self.matcher, mode: self.mode, found: Found::default(), binary: false };
         let reader = Polled { file, cancel: self.cancel };
@@ -77,6 +77,12 @@ impl<'a> Search<'a> {
             Ok(()) => Ok((sink.found.count > 0).then_some(sink.found)),
         }
     }
+}
+
+/// Opens a file that the walk came across. A pipe or a device that took its place is not read.
+fn open(path: &Path) -> Result<File, OpenError> {
+    let file = folder::read(path)?;
+    if Meta::of(&file)?.kind.is_file() { Ok(file) } else { Err(OpenError::Changed) }
 }
 
 /// A file that stops being readable when the call is cancelled, so that a huge one does not hold it up.

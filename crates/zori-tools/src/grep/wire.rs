@@ -11,7 +11,8 @@ use crate::grep::collect::Collected;
 use crate::grep::line::LineKind;
 use crate::grep::query::{Mode, Query};
 use crate::grep::search::Found;
-use crate::walk::place::shown;
+use crate::target::Target;
+use crate::walk::place::{renamed, shown};
 
 /// How many bytes of paths and text a result holds at most.
 const MAX_BYTES: usize = 256 << 10;
@@ -61,11 +62,16 @@ struct End {
 }
 
 /// Returns the page of what was found that the query asks for, as JSON.
-pub fn data(root: &Path, query: &Query, found: &Collected, unsearched: usize) -> String {
+pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, unsearched: usize) -> String {
     let mut page =
         Paging { skip: query.page.offset, left: query.page.limit, bytes: MAX_BYTES, more: found.overflow };
-    let files =
-        found.files.iter().map(|(path, found)| (shown(root, Path::new(OsStr::from_bytes(path))), found));
+    let files = found.files.iter().map(|(path, found)| {
+        let path = match renamed(start, Path::new(OsStr::from_bytes(path))) {
+            Cow::Borrowed(path) => shown(root, path),
+            Cow::Owned(path) => Cow::Owned(shown(root, &path).into_owned()),
+        };
+        (path, found)
+    });
     let data = match query.mode {
         Mode::Content => {
             let matches = content(&mut page, files);

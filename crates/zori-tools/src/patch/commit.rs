@@ -1,28 +1,26 @@
 //! Writes a plan to disk, or puts everything back.
 
-use std::fs::{self, Metadata};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::File;
 
 use zori_core::cancel::Cancel;
 use zori_core::tool::{ToolCode, ToolOutput};
 
-use super::io_error;
-use crate::atomic::{self, Staged, WriteFailure};
+use super::{io_error, refused};
+use crate::atomic::{self, Like, Staged, WriteFailure};
+use crate::folder::{Meta, Slot};
+use crate::target::Target;
 use crate::textfile;
 
 /// One file of a plan.
 pub(super) struct Entry {
-    /// The path as the tool understood it.
-    pub path: PathBuf,
-    /// The file behind it, symbolic links followed.
-    pub target: PathBuf,
+    /// The path, and the file behind it.
+    pub target: Target,
     /// What is there now.
     pub before: Option<Before>,
     /// What will be there; `None` for nothing.
     pub after: Option<String>,
     /// Another file whose attributes it takes over.
-    pub like: Option<Metadata>,
+    pub like: Option<Meta>,
     /// Whether a change named it, even if its content stays the same.
     pub touched: bool,
 }
@@ -32,9 +30,17 @@ pub(super) struct Before {
     /// Its text; `None` if it is none.
     pub text: Option<String>,
     /// What it is.
-    pub meta: Metadata,
+    pub meta: Meta,
+    /// The file, where its text was read.
+    pub file: Option<File>,
     /// Why it has no text.
     pub unreadable: Option<String>,
+}
+
+impl Before {
+    fn like(&self) -> Like<'_> {
+        Like { meta: &self.meta, file: self.file.as_ref() }
+    }
 }
 
 impl Entry {
@@ -51,16 +57,16 @@ impl Entry {
     /// Returns the text as far as the plan has come.
     pub fn text(&self) -> Result<&str, ToolOutput> {
         let why = self.before.as_ref().and_then(|before| before.unreadable.as_deref());
-        self.after.as_deref().ok_or_else(|| io_error(&self.path, &why.unwrap_or("it has no text")))
+        self.after.as_deref().ok_or_else(|| io_error(&self.target.path, &why.unwrap_or("it has no text")))
     }
 }
 
 /// What has been done and can be undone.
 enum Done<'a> {
-    Folder(PathBuf),
-    Created(&'a Path),
-    Replaced(&'a Path, &'a Before),
-    Aside { path: &'a Path, aside: PathBuf },
+    Folder(Slot),
+    Created(Slot),
+    Replaced(Slot, &'a Before),
+    Aside { own: Slot, aside: Slot },
 }
 
 /// Writes every entry. On a failure all of them are as they were.
@@ -72,7 +78,7 @@ pub(super) fn commit(entries: &[Entry], cancel: &Cancel) -> Result<(), ToolOutpu
     } else {
         for step in done {
             if let Done::Aside { aside, .. } = step {
-                let _ = fs::remove_file(aside);
+                let _ = aside.remove();
             }
         }
     }
@@ -87,58 +93,53 @@ fn run<'a>(entries: &'a [Entry], cancel: &Cancel, done: &mut Vec<Done<'a>>) -> R
         if entry.before.as_ref().is_some_and(|before| before.text.as_ref() == Some(after)) {
             continue;
         }
-        if entry.before.is_none() {
-            make_parents(&entry.target, done).map_err(|e| io_error(&entry.path, &e))?;
-        }
-        let like = entry.before.as_ref().map(|before| &before.meta);
-        let content = Staged::new(&entry.target, after.as_bytes(), like, cancel).map_err(|e| match e {
+        let path = &entry.target.path;
+        let mut made = Vec::new();
+        let slot = match &entry.before {
+            Some(_) => Slot::at(&entry.target.place),
+            None => Slot::made_at(&entry.target.place, &mut made),
+        };
+        done.extend(made.into_iter().map(Done::Folder));
+        let slot = slot.map_err(|e| refused(path, e))?;
+        let like = entry.before.as_ref().map(Before::like);
+        let content = Staged::new(&slot, after.as_bytes(), like, cancel).map_err(|e| match e {
             WriteFailure::Cancelled => {
                 ToolOutput::failure(ToolCode::Canceled, "cancelled; nothing was changed")
             }
-            WriteFailure::Io(error) => io_error(&entry.path, &error),
+            WriteFailure::Io(error) => io_error(path, &error),
         })?;
         if let Some(meta) = &entry.like {
-            content.set_mode(meta).map_err(|e| io_error(&entry.path, &e))?;
+            content.set_mode(meta).map_err(|e| io_error(path, &e))?;
         }
-        staged.push((entry, content));
+        staged.push((entry, slot, content));
     }
     for entry in entries {
         if let Some(Before { text: Some(before), .. }) = &entry.before
             && !textfile::load(&entry.target).is_ok_and(|now| now.text == *before)
         {
-            return Err(io_error(&entry.path, &"another process changed it meanwhile; read it again"));
+            let why = "another process changed it meanwhile; read it again";
+            return Err(io_error(&entry.target.path, &why));
         }
     }
-    for (entry, content) in staged {
+    for (entry, slot, content) in staged {
         match &entry.before {
             Some(before) => {
-                content.replace().map_err(|e| io_error(&entry.path, &e))?;
-                done.push(Done::Replaced(&entry.target, before));
+                content.replace().map_err(|e| io_error(&entry.target.path, &e))?;
+                done.push(Done::Replaced(slot, before));
             }
             None => {
-                content.create().map_err(|e| io_error(&entry.path, &e))?;
-                done.push(Done::Created(&entry.target));
+                content.create().map_err(|e| io_error(&entry.target.path, &e))?;
+                done.push(Done::Created(slot));
             }
         }
     }
     for entry in entries {
         if entry.before.is_some() && !entry.exists() {
+            let path = &entry.target.path;
             // The link goes, not what it points to.
-            let aside = atomic::set_aside(&entry.path).map_err(|e| io_error(&entry.path, &e))?;
-            done.push(Done::Aside { path: &entry.path, aside });
-        }
-    }
-    Ok(())
-}
-
-fn make_parents(target: &Path, done: &mut Vec<Done>) -> io::Result<()> {
-    let Some(parent) = target.parent() else { return Ok(()) };
-    let missing: Vec<&Path> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
-    for folder in missing.into_iter().rev() {
-        match fs::create_dir(folder) {
-            Ok(()) => done.push(Done::Folder(folder.to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            let own = Slot::at(&entry.target.own).map_err(|e| refused(path, e))?;
+            let aside = atomic::set_aside(&own).map_err(|e| io_error(path, &e))?;
+            done.push(Done::Aside { own, aside });
         }
     }
     Ok(())
@@ -148,20 +149,20 @@ fn make_parents(target: &Path, done: &mut Vec<Done>) -> io::Result<()> {
 fn undo(step: Done) {
     match step {
         Done::Folder(folder) => {
-            let _ = fs::remove_dir(folder);
+            let _ = folder.remove_folder();
         }
-        Done::Created(path) => {
-            let _ = fs::remove_file(path);
+        Done::Created(slot) => {
+            let _ = slot.remove();
         }
-        Done::Replaced(path, before) => {
+        Done::Replaced(slot, before) => {
             if let Some(text) = &before.text
-                && let Ok(old) = Staged::new(path, text.as_bytes(), Some(&before.meta), &Cancel::new())
+                && let Ok(old) = Staged::new(&slot, text.as_bytes(), Some(before.like()), &Cancel::new())
             {
                 let _ = old.replace();
             }
         }
-        Done::Aside { path, aside } => {
-            let _ = fs::rename(aside, path);
+        Done::Aside { own, aside } => {
+            let _ = aside.rename(&own);
         }
     }
 }

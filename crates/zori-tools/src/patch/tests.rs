@@ -1,3 +1,4 @@
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
@@ -145,10 +146,12 @@ fn a_failure_while_writing_puts_everything_back() {
         let path = scratch.path().join(name);
         let before = before.map(|text| Before {
             text: Some(text.into()),
-            meta: fs::metadata(scratch.path().join("f")).unwrap(),
+            meta: Slot::at(&scratch.path().join("f")).unwrap().meta().unwrap(),
+            file: None,
             unreadable: None,
         });
-        Entry { target: path.clone(), path, before, after: after.map(Into::into), like: None, touched: true }
+        let target = Target::found(&path).unwrap();
+        Entry { target, before, after: after.map(Into::into), like: None, touched: true }
     };
     // The plan was made when `late` did not exist; somebody made it before it was written.
     scratch.put("late", "theirs\n");

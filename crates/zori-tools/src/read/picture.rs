@@ -36,7 +36,7 @@ pub(super) fn look(path: &Path, mut opened: Opened) -> Result<Looked, ToolOutput
     let mut bytes = Vec::new();
     (&mut opened.file).take(image::LOOK as u64).read_to_end(&mut bytes).map_err(failed)?;
     match image::looks(&bytes) {
-        Looks::Like(_) if opened.meta.len() > MAX_IMAGE => Ok(Looked::Answered(too_large(path, &opened))),
+        Looks::Like(_) if opened.meta.len > MAX_IMAGE => Ok(Looked::Answered(too_large(path, &opened))),
         Looks::Like(_) => {
             (&mut opened.file).take(MAX_IMAGE).read_to_end(&mut bytes).map_err(failed)?;
             Ok(Looked::Answered(answer(path, &opened, bytes)))
@@ -77,7 +77,7 @@ fn refusal(path: &Path, bad: &BadImage) -> ToolOutput {
 }
 
 fn too_large(path: &Path, opened: &Opened) -> ToolOutput {
-    let (size, most) = (size_in_words(opened.meta.len()), size_in_words(MAX_IMAGE));
+    let (size, most) = (size_in_words(opened.meta.len), size_in_words(MAX_IMAGE));
     let message = format!(
         "{} is an image of {size}; images of up to {most} can be shown: make a smaller one in the shell",
         path.display()

@@ -1,10 +1,13 @@
 //! Where a walk starts, how the paths it finds are written, and the failures that walkers share.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use zori_core::permission::Judged;
 use zori_core::tool::{ToolCode, ToolOutput};
 
+use crate::folder::{Folder, Slot};
+use crate::target::Target;
 use crate::textfile::FileError;
 
 /// What a path leads to.
@@ -16,21 +19,59 @@ pub enum Place {
     File,
 }
 
+/// Returns where a path was judged to lead.
+pub fn target(judged: &Judged, path: &Path) -> Result<Target, ToolOutput> {
+    Target::judged(judged, path).map_err(|error| FileError::from_open(path, error).output())
+}
+
 /// Looks at a path the model named; the failure is written for it.
-pub fn look(path: &Path) -> Result<Place, ToolOutput> {
-    match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => Ok(Place::Directory),
-        Ok(meta) if meta.is_file() => Ok(Place::File),
+pub fn look(target: &Target) -> Result<Place, ToolOutput> {
+    let path = &target.path;
+    match Slot::at(&target.place).and_then(|slot| slot.meta()) {
+        Ok(meta) if meta.kind.is_dir() => Ok(Place::Directory),
+        Ok(meta) if meta.kind.is_file() => Ok(Place::File),
         Ok(_) => Err(path_error(format!("{} is neither a file nor a directory", path.display()))),
-        Err(error) => Err(FileError::from_io(path, error).output()),
+        Err(error) => Err(FileError::from_open(path, error).output()),
     }
 }
 
 /// Looks at a path that has to be a directory.
-pub fn look_for_directory(path: &Path) -> Result<(), ToolOutput> {
-    match look(path)? {
+pub fn look_for_directory(target: &Target) -> Result<(), ToolOutput> {
+    match look(target)? {
         Place::Directory => Ok(()),
-        Place::File => Err(path_error(format!("{} is a file, not a directory (ENOTDIR)", path.display()))),
+        Place::File => {
+            Err(path_error(format!("{} is a file, not a directory (ENOTDIR)", target.path.display())))
+        }
+    }
+}
+
+/// Returns a path below a target's place as it is called below the target's own path.
+pub fn renamed<'a>(target: &Target, path: &'a Path) -> Cow<'a, Path> {
+    if target.path == target.place {
+        return Cow::Borrowed(path);
+    }
+    match path.strip_prefix(&target.place) {
+        Ok(rest) if rest.as_os_str().is_empty() => Cow::Owned(target.path.clone()),
+        Ok(rest) => Cow::Owned(target.path.join(rest)),
+        Err(_) => Cow::Borrowed(path),
+    }
+}
+
+/// Finds names again that a walk came across, following no link on the way. A walk opens folders by name, so one that
+/// was exchanged for a link under it shows names that are not there.
+#[derive(Default)]
+pub struct Again {
+    last: Option<(PathBuf, Folder)>,
+}
+
+impl Again {
+    /// Returns the name in its folder, if that can be reached.
+    pub fn find(&mut self, path: &Path) -> Option<Slot> {
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
+            self.last = Some((folder.to_owned(), Folder::open(folder).ok()?));
+        }
+        self.last.as_ref().map(|(_, folder)| folder.slot(name))
     }
 }
 

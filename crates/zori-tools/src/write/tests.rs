@@ -1,3 +1,4 @@
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
@@ -105,7 +106,7 @@ fn what_cannot_be_written() {
     let cases = [
         (
             "file/below",
-            r#"{"ok":false,"error":{"code":"mkdir_error","message":"cannot create the directory $ROOT/file: File exists (os error 17)"}}"#,
+            r#"{"ok":false,"error":{"code":"mkdir_error","message":"cannot create the directory $ROOT/file: Not a directory (os error 20)"}}"#,
         ),
         (
             "folder",
@@ -166,8 +167,8 @@ fn a_cancelled_write_leaves_the_old_content_and_no_other_file() {
     tools.scratch.put("f", "old");
     let cancel = Cancel::new();
     cancel.cancel();
-    let path = tools.scratch.path().join("f");
-    let output = write(&path, &"x".repeat(3 << 20), &Seen::default(), &cancel).unwrap_err();
+    let target = Target::found(&tools.scratch.path().join("f")).unwrap();
+    let output = write(&target, &"x".repeat(3 << 20), &Seen::default(), &cancel).unwrap_err();
     assert_eq!(
         output.envelope.get(),
         r#"{"ok":false,"error":{"code":"canceled","message":"cancelled; the file is unchanged"}}"#

@@ -18,6 +18,7 @@ use zori_providers::oauth::{self, Client};
 use crate::auth::grant::Grant;
 use crate::auth::listener::{Brought, Listener};
 use crate::auth::pkce::Pkce;
+use crate::child_env::ChildEnv;
 use crate::config::Config;
 use crate::error::{LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE, SETTING_INVALID};
 
@@ -190,6 +191,7 @@ pub fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    ChildEnv::keys_only().apply(&mut command);
     if let Ok(mut child) = command.spawn() {
         // Reaped when it ends, which may be after us.
         std::thread::spawn(move || child.wait());

@@ -56,6 +56,18 @@ pub const COMMANDS: &[Slash] = &[
     },
     Slash { names: &["/model"], args: "[NAME]", about: "Show or change the model", run: model },
     Slash {
+        names: &["/mode"],
+        args: "[NAME]",
+        about: "Show or change the permission mode",
+        run: super::permissions::mode,
+    },
+    Slash {
+        names: &["/permissions"],
+        args: "",
+        about: "Show the mode and the rules, and where they come from",
+        run: super::permissions::permissions,
+    },
+    Slash {
         names: &["/image"],
         args: "PATH",
         about: "Show the model an image with the next prompt, or with words behind the path",

@@ -345,7 +345,7 @@ impl Bench {
             timeout: None,
             bash_max_output: 0,
             temp_parent: std::env::temp_dir(),
-            child_env_removed: Vec::new(),
+            child_env_removed: Box::new(Vec::new),
             child_env_set: Vec::new(),
             confine: None,
             transport: self.env.transport.clone(),

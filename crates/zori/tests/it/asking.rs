@@ -15,7 +15,7 @@ fn chat(world: &TestEnv) -> Pty {
 
 /// Waits for the n-th time the program wants an answer, from 1, and gives it.
 #[track_caller]
-fn reply(pty: &mut Pty, nth: usize, answer: &str) {
+pub fn reply(pty: &mut Pty, nth: usize, answer: &str) {
     let found =
         wait::poll(wait::BOUND, || (pty.drawn().matches("Run it? [y/N] ").count() >= nth).then_some(()));
     assert!(found.is_some(), "question {nth} did not come; drawn so far:\n{}", pty.drawn());
@@ -46,10 +46,12 @@ fn no_and_yes() {
       in $WORK
       | touch made
       a: always in this session: Bash(touch made)
+      u: always, and in later sessions: the same rule goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] what?
     that is none of the answers; Enter alone means no
       a: always in this session: Bash(touch made)
+      u: always, and in later sessions: the same rule goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] n use write
     Tool denied: bash: The user rejected this call: use write
@@ -59,6 +61,7 @@ fn no_and_yes() {
       | -old
       | +new
       a: always in this session: Write(/$WORK/a.txt)
+      u: always, and in later sessions: the same rule goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] y
     ⚙ Running write... Done. (X.XXs)

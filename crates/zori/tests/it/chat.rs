@@ -227,6 +227,8 @@ fn slash_commands() {
       /history          Show this conversation
       /compact [FOCUS]  Summarise older messages; undo: take that back
       /model [NAME]     Show or change the model
+      /mode [NAME]      Show or change the permission mode
+      /permissions      Show the mode and the rules, and where they come from
       /image PATH       Show the model an image with the next prompt, or with words behind the path
       /status           Show model, session, root and usage
       /cost             Show tokens, cache hits and money of this session

@@ -181,6 +181,15 @@ fn init_writes_every_key_as_a_comment() {
     # Entries of the built-in blacklist to switch off.
     # security.blacklist_off = ["power-off"]
 
+    # Environment variables that commands do not inherit, on top of keys and, outside yolo, what looks like a secret.
+    # security.child_env_deny = ["DATABASE_URL", "MY_*"]
+
+    # Environment variables that commands inherit all the same.
+    # security.child_env_allow = ["GITHUB_TOKEN"]
+
+    # Files that are not read without a question, on top of the built-in list; patterns as in Read rules.
+    # security.sensitive_paths = ["~/.config/work", "*.tfstate"]
+
     # No mode without questions; of use in the administrator's file /etc/zori/config.toml.
     # security.forbid_yolo = false
 

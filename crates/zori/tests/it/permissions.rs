@@ -1,0 +1,133 @@
+//! Permissions in the chat: the mode shown and changed, rules with where they stand, and rules that stay.
+
+use serde_json::json;
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::pty::{Pty, Size};
+
+use crate::asking::reply;
+use crate::chat::screen::{AS_ROOT, over, type_line};
+use crate::world::{with_model, world};
+
+fn chat(world: &TestEnv, flags: &[&str]) -> Pty {
+    world.pty(flags, Size { rows: 50, cols: 200 })
+}
+
+#[test]
+fn the_mode_and_the_rules_are_shown_with_their_sources() {
+    let mut world = world();
+    world.set_var("ANTHROPIC_API_KEY", "sk-ant-nobody");
+    world.write(
+        world.base().join("config.toml"),
+        "[security]\nmode = \"plan\"\n[permissions]\nallow = [\"Bash(make:*)\"]\n",
+    );
+    world.write(".zori/config.toml", "permissions.deny = [\"Read(secret)\"]\n");
+    let mut pty = chat(&world, &["--no-save", "--ask", "Bash(git push:*)"]);
+    for (n, line) in
+        [(1, "/mode"), (2, "/permissions"), (3, "/mode nonsense"), (4, "/mode paranoid"), (5, ":q")]
+    {
+        type_line(&mut pty, n, line);
+    }
+    insta::assert_snapshot!(over(pty), @r"
+    zori chat (type :q to quit)
+    Model: claude-haiku-4-5
+    you> /mode
+    Mode: plan (`security.mode` in $BASE/config.toml): reads run, changes are denied
+    `/mode NAME` changes it: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+    you> /permissions
+    Mode: plan (`security.mode` in $BASE/config.toml): reads run, changes are denied
+    Rules; deny beats ask beats allow:
+      flags    ask    Bash(git push:*) (--ask)
+      user     allow  Bash(make:*) ($BASE/config.toml:4)
+      project  deny   Read(secret) ($WORK/.zori/config.toml:1)
+    `zori policy explain` says what would happen to a call
+    you> /mode nonsense
+    Error: `/mode` cannot be `nonsense`
+    Hint: the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo
+    you> /mode paranoid
+    Mode: paranoid (`/mode`): every call asks
+    Shell commands are off in it; `security.allow_shell = true` in the config file switches them on
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+}
+
+/// MODE-1, MODE-4: what the user says at the keyboard holds from the next call on, for commands' environments too, and
+/// the audit log has it.
+#[test]
+fn a_mode_is_changed_in_the_chat() {
+    let (mut world, server) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "echo \"[$GH_TOKEN]\"; touch one"})),
+        anthropic::text("One."),
+        anthropic::tool_use("t2", "bash", json!({"command": "echo \"[$GH_TOKEN]\"; touch two"})),
+        anthropic::text("Two."),
+        anthropic::tool_use("t3", "bash", json!({"command": "echo \"[$GH_TOKEN]\"; touch two"})),
+        anthropic::text("Three."),
+    ]);
+    world.set_var("GH_TOKEN", "of-the-user");
+    let mut pty = chat(&world, &["--permission-mode", "yolo"]);
+    for (n, line) in [(1, "go"), (2, "/mode plan"), (3, "go"), (4, "/mode default"), (5, "go")] {
+        type_line(&mut pty, n, line);
+    }
+    reply(&mut pty, 1, "y\r");
+    type_line(&mut pty, 6, ":q");
+    over(pty);
+    let result = |n: usize| {
+        server.request(n).messages().last().expect("a request has messages")["content"][0]["content"]
+            .to_string()
+    };
+    assert!(result(1).contains("[of-the-user]"), "{}", result(1));
+    assert!(result(3).contains("mode plan changes nothing"), "{}", result(3));
+    assert!(result(5).contains("[]"), "{}", result(5));
+    let project = std::fs::read_dir(world.base().join("projects"))
+        .expect("a file of the world")
+        .next()
+        .expect("a file of the world")
+        .expect("a file of the world");
+    let log = std::fs::read_to_string(project.path().join("audit.jsonl")).expect("a file of the world");
+    let changes: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains(r#""event":"mode""#))
+        .map(|line| line[line.find(r#""from""#).expect("it says what was")..].to_owned())
+        .collect();
+    assert_eq!(changes, [r#""from":"yolo","mode":"plan"}"#, r#""from":"plan","mode":"default"}"#]);
+}
+
+/// DEC-2: on request the rule is written to the user's config, and the next session does not ask.
+#[test]
+fn a_rule_that_stays() {
+    let (world, _server) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "touch one"})),
+        anthropic::text("One."),
+        anthropic::tool_use("t2", "bash", json!({"command": "touch one"})),
+        anthropic::text("Two."),
+    ]);
+    let config = world.base().join("config.toml");
+    let before = std::fs::read_to_string(&config).unwrap_or_default();
+    world.write(&config, format!("# mine\n{before}"));
+    let mut pty = chat(&world, &["--no-save", "--permission-mode", "default"]);
+    type_line(&mut pty, 1, "go");
+    reply(&mut pty, 1, "u\r");
+    type_line(&mut pty, 2, ":q");
+    over(pty);
+    assert_eq!(
+        std::fs::read_to_string(&config).expect("a file of the world"),
+        format!("# mine\n{before}\n[permissions]\nallow = [\"Bash(touch one)\"]\n")
+    );
+    let again = world.run(&["exec", "-p", "go", "--permission-mode", "default"]).success();
+    assert_eq!(again.stdout(), "Two.\n");
+}
+
+/// MODE-3: one line, for root, in a mode that asks nothing, at a terminal.
+#[test]
+fn root_is_warned() {
+    let root = rustix::process::geteuid().is_root();
+    for (mode, expected) in [("yolo", root), ("default", false)] {
+        let world = world();
+        let mut pty = chat(&world, &["--no-save", "--permission-mode", mode]);
+        type_line(&mut pty, 1, ":q");
+        let (_, drawn) = pty.finish();
+        assert_eq!(drawn.contains(AS_ROOT), expected, "{mode}: {drawn}");
+    }
+}
