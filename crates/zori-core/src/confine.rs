@@ -12,7 +12,7 @@ pub trait Confine: Send + Sync {
     fn prepare(&self, start: &Start<'_>) -> Result<Confined, ConfineError>;
 
     /// Returns a sentence for the model if a command may have failed because it was confined.
-    fn suspects(&self, exit_code: i32, stderr: &str) -> Option<String>;
+    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<String>;
 }
 
 /// A command about to be started.

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::BoxFuture;
 use crate::cancel::Cancel;
+use crate::confine::Consent;
 use crate::ids::CallId;
 use crate::image::Image;
 use crate::permission::PathFacts;
@@ -90,6 +91,8 @@ pub struct ToolCx {
     pub call: CallId,
     /// Set when the call is cancelled; blocking work polls it.
     pub cancel: Cancel,
+    /// Who let it run.
+    pub consent: Consent,
     /// Takes output while the tool runs; `None` where nobody watches.
     pub live: Option<Arc<dyn LiveOutput>>,
 }

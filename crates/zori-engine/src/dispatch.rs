@@ -11,6 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
 use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
@@ -71,6 +72,8 @@ struct Job<'c> {
     decision: Option<Decision>,
     /// What somebody was shown when they let it run.
     approved: Option<Approved>,
+    /// Who let it run.
+    consent: Consent,
 }
 
 /// What an approval holds for (DEC-4).
@@ -137,7 +140,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             Ok(ready) => (Some(ready.tool.kind()), Some(ready), None),
             Err(output) => (None, None, Some(output)),
         };
-        Job { call, kind, ready, output, started: None, decision: None, approved: None }
+        let consent = Consent::Rule;
+        Job { call, kind, ready, output, started: None, decision: None, approved: None, consent }
     }
 
     /// Decides about each call in order, asking where the policy says so, before any of them starts.
@@ -174,10 +178,10 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             }
         }
         for job in jobs.iter_mut() {
-            if let (Some(ready), Some(approved)) = (&job.ready, job.approved.take())
-                && !self.holds(ready, approved).await?
-            {
-                self.deny(job, CHANGED.to_owned());
+            let (Some(ready), Some(approved)) = (&job.ready, job.approved.take()) else { continue };
+            match self.holds(ready, approved).await? {
+                true => job.consent = Consent::Person,
+                false => self.deny(job, CHANGED.to_owned()),
             }
         }
         Ok(())
@@ -265,6 +269,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                 let cx = ToolCx {
                     call: job.call.id.clone(),
                     cancel: Cancel::new(),
+                    consent: job.consent,
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
                 };
                 let name = job.call.name.as_str().into();

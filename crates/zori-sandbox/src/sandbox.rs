@@ -12,7 +12,7 @@ use crate::landlock;
 use crate::privileges;
 use crate::seccomp::{self, Arch, Policy, Space};
 use crate::spec::{Network, Spec};
-use crate::suspect;
+use crate::suspect::{self, Told};
 
 /// What happens where the machine cannot do it completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,14 @@ impl Sandbox {
         )))
     }
 
+    /// Returns whether a command may use the network: one that a person approved may.
+    fn network(&self, consent: Consent) -> Network {
+        match consent {
+            Consent::Rule => self.spec.network,
+            Consent::Person => Network::On,
+        }
+    }
+
     fn landlock(&self, network: Network) -> Result<Confined, ConfineError> {
         let rules = landlock::rules(&self.spec, network)
             .map_err(|error| ConfineError(format!("cannot set up the sandbox: {error}")))?;
@@ -84,10 +92,7 @@ impl Confine for Sandbox {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        let network = match start.consent {
-            Consent::Rule => self.spec.network,
-            Consent::Person => Network::On,
-        };
+        let network = self.network(start.consent);
         match &self.machine().backend {
             Backend::Bubblewrap(program) => bubblewrap::prepare(program, &self.spec, network, start.cwd),
             Backend::Landlock(_) => self.landlock(network),
@@ -95,15 +100,16 @@ impl Confine for Sandbox {
         }
     }
 
-    fn suspects(&self, exit_code: i32, stderr: &str) -> Option<String> {
+    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<String> {
         let (backend, partial) = match &self.machine().backend {
             Backend::Bubblewrap(_) => ("bubblewrap", false),
             Backend::Landlock(_) => ("landlock", true),
             Backend::None => return None,
         };
         let places: Vec<PathBuf> = self.spec.writable().map(PathBuf::from).collect();
-        suspect::suspect(exit_code, stderr)
-            .map(|sign| suspect::sentence(sign, backend, self.spec.level, &places, partial))
+        let told = Told { backend, level: self.spec.level, writable: &places, partial };
+        let network = self.network(start.consent);
+        suspect::suspect(exit_code, stderr, network).map(|sign| suspect::sentence(sign, network, &told))
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
+use zori_core::confine::Start;
 use zori_core::question::Preview;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
@@ -116,10 +117,12 @@ impl Bash {
             env_set: &self.env.child_env_set,
         };
         let confine = self.env.confine.as_deref();
-        let job = Job { shell, confine, timeout, max_output: self.env.bash_max_output, live: cx.live };
+        let (consent, max_output) = (cx.consent, self.env.bash_max_output);
+        let job = Job { shell, confine, consent, timeout, max_output, live: cx.live };
         let finished = self.processes.run(job).await.map_err(|error| self.failed(&error))?;
-        let suspicion =
-            confine.and_then(|confine| confine.suspects(finished.end.exit_code, &finished.stderr.text));
+        let start = Start { cwd: &self.env.root, consent };
+        let suspicion = confine
+            .and_then(|confine| confine.suspects(&start, finished.end.exit_code, &finished.stderr.text));
         Ok(result(finished, timeout, suspicion))
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::tool::{Tool, ToolCx, ToolOutput, Toolbox};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
@@ -90,7 +91,7 @@ impl Scratch {
 }
 
 pub fn cx() -> ToolCx {
-    ToolCx { call: CallId::new("call"), cancel: Cancel::new(), live: None }
+    ToolCx { call: CallId::new("call"), cancel: Cancel::new(), consent: Consent::Rule, live: None }
 }
 
 /// Makes a runtime like the program's.
