@@ -12,6 +12,8 @@ mod long_answer;
 mod programs;
 mod replies;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod search;
 mod server;
 
@@ -40,6 +42,8 @@ const AREAS: &[Area] = &[
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },
+    #[cfg(target_os = "linux")]
+    Area { name: "sandbox", measure: sandbox::sandbox },
     Area { name: "size", measure: area::size },
 ];
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::BoxFuture;
 use crate::cancel::Cancel;
-use crate::confine::Consent;
+use crate::confine::{Consent, Denial};
 use crate::ids::CallId;
 use crate::image::Image;
 use crate::permission::PathFacts;
@@ -199,6 +199,8 @@ pub struct ToolOutput {
     pub images: Vec<Image>,
     /// How the process ended, for the shell tool.
     pub process: Option<ProcessEnd>,
+    /// What the sandbox did not let happen, as far as that is known.
+    pub denial: Option<Box<Denial>>,
     /// What changed in files, for front ends that draw it.
     pub changes: Vec<FileChange>,
     /// The new task list, if the tool replaced it.
@@ -238,6 +240,7 @@ impl ToolOutput {
             text: None,
             images: Vec::new(),
             process: None,
+            denial: None,
             changes: Vec::new(),
             todos: None,
         }

@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use zori_core::confine::{Confine, ConfineError, Confined, Consent, Start};
+use zori_core::confine::{Confine, ConfineError, Confined, Consent, Denial, Start};
 
 use crate::backend::{Backend, INSTALL, Machine};
 use crate::bubblewrap;
@@ -39,6 +39,11 @@ impl Sandbox {
     /// Makes one for a machine that was looked at.
     pub fn on(machine: Machine, spec: Spec, need: Need) -> Self {
         Self { spec, need, machine: machine.into() }
+    }
+
+    /// Returns what a command may do.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
     }
 
     /// Returns what the machine offers.
@@ -100,7 +105,19 @@ impl Confine for Sandbox {
         }
     }
 
-    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<String> {
+    fn profile(&self, start: &Start<'_>) -> String {
+        let report = self.machine().report();
+        if self.machine().backend == Backend::None {
+            return report.to_string();
+        }
+        let network = match self.network(start.consent) {
+            Network::Off => "no network",
+            Network::On => "network",
+        };
+        format!("{}, {network}, by {report}", self.spec.level.name())
+    }
+
+    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
         let (backend, partial) = match &self.machine().backend {
             Backend::Bubblewrap(_) => ("bubblewrap", false),
             Backend::Landlock(_) => ("landlock", true),
@@ -109,7 +126,9 @@ impl Confine for Sandbox {
         let places: Vec<PathBuf> = self.spec.writable().map(PathBuf::from).collect();
         let told = Told { backend, level: self.spec.level, writable: &places, partial };
         let network = self.network(start.consent);
-        suspect::suspect(exit_code, stderr, network).map(|sign| suspect::sentence(sign, network, &told))
+        let sign = suspect::suspect(exit_code, stderr, network)?;
+        let message = suspect::sentence(sign, network, &told);
+        Some(Denial { profile: self.profile(start), about: sign.about(), message })
     }
 }
 

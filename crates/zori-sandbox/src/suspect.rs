@@ -18,6 +18,17 @@ pub enum Sign {
     Killed,
 }
 
+impl Sign {
+    /// Returns the word that records have for it.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Network => "network",
+            Self::Refused | Self::Killed => "calls",
+        }
+    }
+}
+
 /// Words of error messages, in the C library's and other programs' spelling, and what they hint at. The first that occurs
 /// counts; names of hosts are looked up over the network, so that comes first.
 const WORDS: &[(&str, Sign)] = &[

@@ -67,6 +67,13 @@ pub struct Job<'a> {
     pub live: Option<Arc<dyn LiveOutput>>,
 }
 
+impl<'a> Job<'a> {
+    /// Returns the command as what confines it sees it.
+    pub fn start(&self) -> Start<'a> {
+        Start { command: self.shell.command, cwd: self.shell.cwd, consent: self.consent }
+    }
+}
+
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
@@ -105,7 +112,7 @@ impl Processes {
         let mut confinement = Confinement::default();
         let (mut hold, mut led): (Hold, bool) = (Box::new(()), false);
         if let Some(confine) = job.confine {
-            let confined = confine.prepare(&Start { cwd: job.shell.cwd, consent: job.consent })?;
+            let confined = confine.prepare(&job.start())?;
             confinement =
                 Confinement { wrapper: confined.wrapper, env: confined.env, in_child: confined.in_child };
             (hold, led) = (confined.hold, confined.wrapper_ends_all);

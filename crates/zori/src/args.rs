@@ -18,6 +18,7 @@ use crate::args::flags::{Flag, GLOBAL, Shown, Times};
 use crate::command_error::{CommandError, ErrorCode};
 use crate::commands::{self, COMMANDS, Command};
 use crate::profile::{Bare, Profile};
+use crate::sandbox::Asked;
 use crate::terminal::Terminal;
 
 /// What was typed.
@@ -63,6 +64,8 @@ pub struct LowArgs {
     pub replay_lenient: bool,
     /// `--permission-mode`.
     pub permission_mode: Option<String>,
+    /// `--sandbox`.
+    pub sandbox: Option<Asked>,
     /// `--allow`.
     pub allow: Vec<String>,
     /// `--ask`.

@@ -65,6 +65,7 @@ error_codes! {
     LockHeld "LOCK_HELD" Precondition "Another process uses the session.",
     BaseUnusable "BASE_UNUSABLE" Precondition "The base directory cannot be used.",
     BaseUnsafe "BASE_WRITABLE_BY_OTHERS" Precondition "Others can change what the base directory holds.",
+    SandboxMissing "SANDBOX_UNAVAILABLE" Precondition "A sandbox is required, and this machine has no complete one.",
     TerminalRequired "REPL_MODE_PROHIBITED" Precondition "A chat needs a terminal.",
     SessionNotFound "SESSION_NOT_FOUND" NotFound "There is no such session.",
     ModelNotFound "MODEL_NOT_FOUND" NotFound "The catalogue has no such model.",

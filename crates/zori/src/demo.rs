@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::model_choice::Choice;
 use crate::network::Tape;
 use crate::permissions;
+use crate::sandbox;
 use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
@@ -115,6 +116,7 @@ impl Demo {
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
             answers: Answers::Nobody,
+            sandbox: sandbox::Setting::of_flag(args.sandbox),
             session: None,
             save: false,
             durability: Durability::Process,

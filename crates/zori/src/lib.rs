@@ -24,6 +24,7 @@ mod network;
 mod permissions;
 pub mod profile;
 mod prompt;
+mod sandbox;
 mod secrecy;
 mod secrets;
 mod settings;

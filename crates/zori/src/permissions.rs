@@ -14,6 +14,7 @@ use crate::args::LowArgs;
 use crate::base::Base;
 use crate::command_error::{CommandError, ErrorCode};
 use crate::config::Config;
+use crate::sandbox::{self, Wishes};
 
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
@@ -43,6 +44,8 @@ pub struct Sources<'a> {
 pub struct Gathered {
     /// The policy.
     pub policy: Policy,
+    /// What confines the commands it lets run.
+    pub sandbox: sandbox::Setting,
     /// One line each.
     pub warnings: Vec<String>,
 }
@@ -71,6 +74,14 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, CommandError> {
 
     let mode = mode(&sources, &managed_config)?;
     let shell = shell(mode, config, &managed_config)?;
+    let sandbox = sandbox::setting(&Wishes {
+        flag: args.sandbox,
+        config,
+        managed: &managed_config,
+        managed_path: managed,
+        home: *home,
+        mode: mode.mode,
+    })?;
     if !shell.off.is_empty() {
         warnings.push(format!("built-in blacklist entries are off: {}", shell.off.join(", ")));
     }
@@ -113,7 +124,7 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, CommandError> {
     });
     // Nobody is asked until a front end says that it can.
     let policy = Policy { mode, rules, ground, shell, asker: Asker::Absent, agent: None };
-    Ok(Gathered { policy, warnings })
+    Ok(Gathered { policy, sandbox, warnings })
 }
 
 /// Returns what the demo may do: everything in its folder, by a script that is part of the program.
@@ -260,7 +271,7 @@ mod tests {
                 programs: Vec::new(),
             });
             let text = match gathered {
-                Ok(Gathered { policy, warnings }) => {
+                Ok(Gathered { policy, warnings, .. }) => {
                     let show = |rules: &[zori_policy::rules::Rule]| {
                         let one = |rule: &zori_policy::rules::Rule| {
                             format!("{}/{}", rule.shown.layer.as_str(), rule.shown.text)

@@ -34,6 +34,7 @@ use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
 use crate::permissions::{self, Gathered, Sources};
+use crate::sandbox;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -81,6 +82,8 @@ pub struct Settings {
     pub policy: Policy,
     /// Who answers questions about calls.
     pub answers: Answers,
+    /// What confines the commands that may.
+    pub sandbox: sandbox::Setting,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -138,7 +141,7 @@ impl Settings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
-        let Gathered { policy, warnings } =
+        let Gathered { policy, sandbox, warnings } =
             permissions(cx, args, &config, base.as_ref(), &root, home.as_deref())?;
         for warning in &warnings {
             cx.ui.warn(warning);
@@ -180,6 +183,7 @@ impl Settings {
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             policy,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
+            sandbox,
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,

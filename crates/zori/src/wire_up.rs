@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 use zori_core::compaction::Replaced;
+use zori_core::confine::Confine;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
 use zori_core::ids::{IdSource, SessionId};
@@ -42,6 +43,7 @@ use crate::commands::Cx;
 use crate::exit::Exit;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
+use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -226,6 +228,7 @@ impl Session {
         settings: &Settings,
         network: &Network,
         provider: Arc<dyn Provider>,
+        confinement: Option<Arc<Confinement>>,
         saved: Saved,
         spent_before: Spent,
     ) -> Result<Self, CommandError> {
@@ -233,7 +236,8 @@ impl Session {
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(
                 |error| CommandError::new(ErrorCode::Io, format!("cannot start the runtime: {error}")),
             )?;
-        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(cx, settings, network)), cx.profile.dialect));
+        let env = tool_env(cx, settings, network, confinement);
+        let tools = Arc::new(ToolSet::new(Arc::new(env), cx.profile.dialect));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
@@ -314,7 +318,12 @@ fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Comm
     Ok(TextRenderer::new(Box::new(out), Box::new(err), style, redactor))
 }
 
-fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
+fn tool_env(
+    cx: &Cx<'_>,
+    settings: &Settings,
+    network: &Network,
+    confinement: Option<Arc<Confinement>>,
+) -> ToolEnv {
     let keys = PROVIDERS.iter().map(|provider| provider.key_var).map(OsString::from);
     let prefix = format!("{}_", cx.profile.name.to_uppercase());
     let own = std::env::vars_os().map(|(name, _)| name).filter(|name| {
@@ -327,7 +336,10 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
         home: settings.home.clone(),
         timeout: settings.tool_timeout,
         bash_max_output: settings.bash_max_output,
-        temp_parent: std::env::temp_dir(),
+        // What spills over is where confined commands can read it.
+        temp_parent: confinement
+            .as_ref()
+            .map_or_else(std::env::temp_dir, |confinement| confinement.temp().to_owned()),
         child_env_removed: keys.chain(own).collect(),
         // Nobody is there to page, to be coloured for, or to be asked.
         child_env_set: vec![
@@ -337,7 +349,7 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
             set("NO_COLOR", "1"),
             set("GIT_TERMINAL_PROMPT", "0"),
         ],
-        confine: None,
+        confine: confinement.map(|confinement| confinement as Arc<dyn Confine>),
         transport: network.transport.clone(),
     }
 }

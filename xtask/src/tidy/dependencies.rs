@@ -108,6 +108,7 @@ const RULES: &[Rule] = &[
             "zori-policy",
             "zori-providers",
             "zori-redact",
+            "zori-sandbox",
             "zori-store",
             "zori-tools",
         ],
@@ -137,7 +138,15 @@ const RULES: &[Rule] = &[
     // without a network, hence `bytes` and `futures-core`; `anyhow` is theirs alone.
     Rule {
         name: "xtask",
-        ours: &["zori", "zori-core", "zori-providers", "zori-testkit", "zori-tools"],
+        ours: &[
+            "zori",
+            "zori-core",
+            "zori-policy",
+            "zori-providers",
+            "zori-sandbox",
+            "zori-testkit",
+            "zori-tools",
+        ],
         others: &[
             "anyhow",
             "bytes",

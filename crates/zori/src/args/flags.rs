@@ -6,6 +6,7 @@ use zori_core::cost::MicroUsd;
 use zori_core::provider::Effort;
 
 use super::LowArgs;
+use crate::sandbox::Asked;
 use crate::timeout;
 
 /// A flag.
@@ -129,15 +130,19 @@ pub const CORPUS: Flag = flag(
 );
 
 /// `--event`, for the audit log.
-pub const EVENT: Flag =
-    flag("event", Some("NAME"), "Show only these: decision, approval, tool or run", |args, value| {
-        let known = ["decision", "approval", "tool", "run"];
+pub const EVENT: Flag = flag(
+    "event",
+    Some("NAME"),
+    "Show only these: decision, approval, sandbox, tool or run",
+    |args, value| {
+        let known = ["decision", "approval", "sandbox", "tool", "run"];
         if !known.contains(&value) {
             return Err(format!("`--event` takes one of `{}`, not `{value}`", known.join("`, `")));
         }
         args.event = Some(value.to_owned());
         Ok(())
-    });
+    },
+);
 
 /// `--limit`, for the audit log.
 pub const LIMIT: Flag =
@@ -217,6 +222,19 @@ pub const GLOBAL: &[Flag] = &[
             "What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny",
             |args, value| {
                 args.permission_mode = Some(value.to_owned());
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "sandbox",
+            Some("LEVEL"),
+            "What commands may write, held by a sandbox: workspace, read-only; off: no sandbox",
+            |args, value| {
+                let wrong = || format!("`--sandbox` takes workspace, read-only or off, not `{value}`");
+                args.sandbox = Some(Asked::parse(value).ok_or_else(wrong)?);
                 Ok(())
             },
         )

@@ -14,6 +14,7 @@ use crate::command_error::{CommandError, ErrorCode};
 use crate::exit::Exit;
 use crate::network::Network;
 use crate::prompt::{self, Sources};
+use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::wire_up::{self, Open, Session};
@@ -56,10 +57,12 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
         let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
     }
+    let confinement = Confinement::start(&settings)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
-    let mut session = Session::start(cx, &settings, &network, provider, saved, Spent::NOTHING)?;
+    let mut session =
+        Session::start(cx, &settings, &network, provider, confinement.clone(), saved, Spent::NOTHING)?;
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {
         network.prompt(&prompt);
@@ -79,6 +82,9 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Com
     let closed = session.finish(cx.ui);
     if unasked {
         cx.ui.say(asking::WAYS_OUT);
+    }
+    if let Some(confinement) = confinement {
+        confinement.end(cx.ui);
     }
     if refused {
         cx.ui.say(&format!("Hint: {}", settings.choice.advice(cx.profile.name)));
