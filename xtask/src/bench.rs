@@ -13,6 +13,8 @@ mod permissions;
 mod programs;
 mod replies;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod search;
 mod server;
 
@@ -42,6 +44,8 @@ const AREAS: &[Area] = &[
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },
     Area { name: "permissions", measure: permissions::permissions },
+    #[cfg(target_os = "linux")]
+    Area { name: "sandbox", measure: sandbox::sandbox },
     Area { name: "size", measure: area::size },
 ];
 

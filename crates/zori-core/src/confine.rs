@@ -11,13 +11,19 @@ pub trait Confine: Send + Sync {
     /// more, because what the machine offers is looked at then.
     fn prepare(&self, start: &Start<'_>) -> Result<Confined, ConfineError>;
 
-    /// Returns a sentence for the model if a command may have failed because it was confined.
-    fn suspects(&self, exit_code: i32, stderr: &str) -> Option<String>;
+    /// Returns what would confine a command, in a few words. An approval holds for it (DEC-4). May block as
+    /// [`prepare`](Confine::prepare) does.
+    fn profile(&self, start: &Start<'_>) -> String;
+
+    /// Returns what there is to say if a command may have failed because it was confined (SB-6).
+    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial>;
 }
 
 /// A command about to be started.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
+    /// The text given to the shell.
+    pub command: &'a str,
     /// Where it will run.
     pub cwd: &'a Path,
     /// Who let it run.
@@ -31,6 +37,17 @@ pub enum Consent {
     Rule,
     /// Somebody was asked about this very command, and agreed.
     Person,
+}
+
+/// Something that confinement did not let happen, as far as that can be known from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// What confined the command.
+    pub profile: String,
+    /// What it was about, in a word for records: `files`, `network`, `calls`, `unavailable`.
+    pub about: &'static str,
+    /// A sentence for the model.
+    pub message: String,
 }
 
 /// What the starter of a command has to do so that it is confined.

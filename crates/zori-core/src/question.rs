@@ -26,6 +26,8 @@ pub enum Preview {
         command: String,
         /// Where it runs.
         cwd: PathBuf,
+        /// What confines it, if anything does.
+        sandbox: Option<String>,
     },
     /// It changes files.
     Changes(Vec<FileDiff>),

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::BoxFuture;
 use crate::cancel::Cancel;
+use crate::confine::{Consent, Denial};
 use crate::ids::CallId;
 use crate::image::Image;
 use crate::permission::{Judged, PathFacts};
@@ -90,6 +91,8 @@ pub struct ToolCx {
     pub call: CallId,
     /// Set when the call is cancelled; blocking work polls it.
     pub cancel: Cancel,
+    /// Who let it run.
+    pub consent: Consent,
     /// Takes output while the tool runs; `None` where nobody watches.
     pub live: Option<Arc<dyn LiveOutput>>,
     /// Where the call's paths led when it was judged. A tool opens these places and no others.
@@ -198,6 +201,8 @@ pub struct ToolOutput {
     pub images: Vec<Image>,
     /// How the process ended, for the shell tool.
     pub process: Option<ProcessEnd>,
+    /// What the sandbox did not let happen, as far as that is known.
+    pub denial: Option<Box<Denial>>,
     /// What changed in files, for front ends that draw it.
     pub changes: Vec<FileChange>,
     /// The new task list, if the tool replaced it.
@@ -237,6 +242,7 @@ impl ToolOutput {
             text: None,
             images: Vec::new(),
             process: None,
+            denial: None,
             changes: Vec::new(),
             todos: None,
         }

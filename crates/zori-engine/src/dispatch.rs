@@ -11,6 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
 use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
@@ -73,6 +74,8 @@ struct Job<'c> {
     approved: Option<Approved>,
     /// Where its paths led when it was judged.
     judged: Judged,
+    /// Who let it run.
+    consent: Consent,
 }
 
 /// What an approval holds for (DEC-4).
@@ -148,6 +151,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             decision: None,
             approved: None,
             judged: Judged::default(),
+            consent: Consent::Rule,
         }
     }
 
@@ -190,7 +194,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         for job in jobs.iter_mut() {
             let (Some(ready), Some(approved)) = (&job.ready, job.approved.take()) else { continue };
             match self.still(ready, approved).await? {
-                Some(judged) => job.judged = judged,
+                Some(judged) => (job.judged, job.consent) = (judged, Consent::Person),
                 None => self.deny(job, CHANGED.to_owned()),
             }
         }
@@ -284,6 +288,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                 let cx = ToolCx {
                     call: job.call.id.clone(),
                     cancel: Cancel::new(),
+                    consent: job.consent,
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
                     judged: job.judged.clone(),
                 };

@@ -33,9 +33,10 @@ pub fn draw(question: &Question, decision: &Decision, redactor: &Redactor) -> Dr
 fn preview(preview: &Preview, redactor: &Redactor) -> Vec<String> {
     match preview {
         Preview::Input(input) => barred(input, redactor),
-        Preview::Command { command, cwd } => {
+        Preview::Command { command, cwd, sandbox } => {
             let cwd = cwd.display().to_string();
             let mut lines = vec![format!("  in {}", one_line(&redactor.redact(&cwd)))];
+            lines.extend(sandbox.as_ref().map(|sandbox| format!("  sandbox: {}", one_line(sandbox))));
             lines.extend(barred(command, redactor));
             lines
         }
@@ -96,12 +97,14 @@ mod tests {
         let expected = [
             "tool: because",
             r"  in /w\ns",
+            "  sandbox: workspace",
             r"  | ls\r",
             r"  | \x1b[2Atool: because",
             "  | \tx\\u{202e}y\\u{200d}",
             "0 hidden",
         ];
-        assert_eq!(drawn(Preview::Command { command, cwd: "/w\ns".into() }), expected.join("\n"));
+        let sandbox = Some("workspace".to_owned());
+        assert_eq!(drawn(Preview::Command { command, cwd: "/w\ns".into(), sandbox }), expected.join("\n"));
     }
 
     #[test]
@@ -139,7 +142,7 @@ mod tests {
     #[test]
     fn secrets_are_not_drawn_and_long_texts_are_counted() {
         let key = format!("echo sk-ant-{}", "a".repeat(40));
-        let shown = drawn(Preview::Command { command: key, cwd: "/".into() });
+        let shown = drawn(Preview::Command { command: key, cwd: "/".into(), sandbox: None });
         assert_eq!(shown, "tool: because\n  in /\n  | echo [REDACTED]\n0 hidden");
         let long = drawn(Preview::Input("x\n".repeat(100)));
         assert!(long.ends_with("  | x\n70 hidden"), "{long}");

@@ -202,7 +202,7 @@ impl Facts {
 /// The longest text that is looked at: no system takes a longer one as an argument, and step 1 denies it.
 pub(crate) const MAX_COMMAND: usize = 1 << 20;
 
-fn analyse(text: &str, cwd: &Path, ground: &Ground) -> Analysis {
+pub(crate) fn analyse(text: &str, cwd: &Path, ground: &Ground) -> Analysis {
     if text.len() > MAX_COMMAND || text.contains('\0') {
         return Analysis::default();
     }

@@ -11,6 +11,7 @@ pub mod blacklist;
 pub mod call;
 pub mod decide;
 pub mod file;
+pub mod git;
 mod matching;
 pub mod mode;
 pub mod paths;

@@ -3,6 +3,7 @@
 
 pub mod fold;
 pub mod pattern;
+pub mod places;
 pub mod protected;
 pub mod sensitive;
 

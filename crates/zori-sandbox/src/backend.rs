@@ -31,9 +31,27 @@ pub struct Machine {
     pub no_landlock: Option<String>,
 }
 
-/// What is in force, in a few words for a status line: "sandbox: ...".
+/// What a machine offers, as it is told: in a few words for a status line, or at length for somebody who wonders.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status(String);
+pub struct Report {
+    /// What confines commands; `None` where nothing can.
+    pub backend: Option<&'static str>,
+    /// How far.
+    pub strength: Strength,
+    /// Why it is not more; empty where it is complete.
+    pub reasons: Vec<String>,
+}
+
+/// How far commands are confined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strength {
+    /// All that is promised holds.
+    Full,
+    /// Some of it does (SB-3).
+    Partial,
+    /// Nothing does.
+    None,
+}
 
 impl Machine {
     /// Looks. This starts a program, once.
@@ -59,13 +77,14 @@ impl Machine {
         Self { backend, landlock, no_bubblewrap, no_landlock }
     }
 
-    /// Returns what to show in a status line.
-    pub fn status(&self) -> Status {
-        Status(match &self.backend {
-            Backend::Bubblewrap(_) => "bubblewrap".to_owned(),
-            Backend::Landlock(_) => "landlock (partial)".to_owned(),
-            Backend::None => format!("none: {}", self.reasons().join("; ")),
-        })
+    /// Returns what confines commands, how far, and why not more.
+    pub fn report(&self) -> Report {
+        let (backend, strength) = match &self.backend {
+            Backend::Bubblewrap(_) => (Some("bubblewrap"), Strength::Full),
+            Backend::Landlock(_) => (Some("landlock"), Strength::Partial),
+            Backend::None => (None, Strength::None),
+        };
+        Report { backend, strength, reasons: self.reasons().into_iter().map(str::to_owned).collect() }
     }
 
     /// Returns what to show to somebody who wonders, a sentence a line.
@@ -99,9 +118,13 @@ impl Machine {
 pub const INSTALL: &str =
     "install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all call it so)";
 
-impl fmt::Display for Status {
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sandbox: {}", self.0)
+        match (self.backend, self.strength) {
+            (Some(backend), Strength::Partial) => write!(f, "{backend} (partial)"),
+            (Some(backend), _) => f.write_str(backend),
+            (None, _) => write!(f, "none: {}", self.reasons.join("; ")),
+        }
     }
 }
 
@@ -113,7 +136,7 @@ mod tests {
     fn what_is_told() {
         let told = |bubblewrap: Result<&str, &str>, landlock| {
             let machine = Machine::offering(bubblewrap.map(PathBuf::from).map_err(str::to_owned), landlock);
-            format!("{}\n  {}\n", machine.status(), machine.explain().join("\n  "))
+            format!("{}\n  {}\n", machine.report(), machine.explain().join("\n  "))
         };
         let missing = Err("bubblewrap is not installed");
         assert_eq!(
@@ -126,23 +149,23 @@ mod tests {
             ]
             .concat(),
             "\
-sandbox: bubblewrap
+bubblewrap
   bubblewrap works: /usr/bin/bwrap
-sandbox: landlock (partial)
+landlock (partial)
   Landlock works (version 7), which is partial
   bubblewrap is not installed
   install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all call it so)
-sandbox: landlock (partial)
+landlock (partial)
   Landlock works (version 4), which is partial
   this kernel's Landlock lets commands send signals to your other processes
   bubblewrap is not installed
   install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all call it so)
-sandbox: none: bubblewrap is not installed; the kernel's Landlock is too old (version 2, Linux 6.2 has 3)
+none: bubblewrap is not installed; the kernel's Landlock is too old (version 2, Linux 6.2 has 3)
   there is nothing to confine commands with
   bubblewrap is not installed
   the kernel's Landlock is too old (version 2, Linux 6.2 has 3)
   install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all call it so)
-sandbox: none: bubblewrap is not installed; the kernel has no Landlock, or it is switched off
+none: bubblewrap is not installed; the kernel has no Landlock, or it is switched off
   there is nothing to confine commands with
   bubblewrap is not installed
   the kernel has no Landlock, or it is switched off

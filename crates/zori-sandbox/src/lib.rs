@@ -30,7 +30,7 @@ mod stubs;
 mod suspect;
 
 #[cfg(target_os = "linux")]
-pub use self::backend::{Backend, Machine, Status};
+pub use self::backend::{Backend, Machine, Report, Strength};
 #[cfg(target_os = "linux")]
 pub use self::sandbox::{Need, Sandbox};
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use zori_core::confine::{Confine, ConfineError, Confined, Consent, Start};
+use zori_core::confine::{Confine, ConfineError, Confined, Consent, Denial, Start};
 
 use crate::backend::{Backend, INSTALL, Machine};
 use crate::bubblewrap;
@@ -12,7 +12,7 @@ use crate::landlock;
 use crate::privileges;
 use crate::seccomp::{self, Arch, Policy, Space};
 use crate::spec::{Network, Spec};
-use crate::suspect;
+use crate::suspect::{self, Told};
 
 /// What happens where the machine cannot do it completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,11 @@ impl Sandbox {
         Self { spec, need, machine: machine.into() }
     }
 
+    /// Returns what a command may do.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
     /// Returns what the machine offers.
     pub fn machine(&self) -> &Machine {
         self.machine.get_or_init(|| Machine::look(&self.spec.roots))
@@ -59,6 +64,14 @@ impl Sandbox {
             "a complete sandbox is required, and this machine {less}: {why}; {INSTALL}, take what there is with \
              `sandbox = \"auto\"`, or do without with `--sandbox off`"
         )))
+    }
+
+    /// Returns whether a command may use the network: one that a person approved may.
+    fn network(&self, consent: Consent) -> Network {
+        match consent {
+            Consent::Rule => self.spec.network,
+            Consent::Person => Network::On,
+        }
     }
 
     fn landlock(&self, network: Network) -> Result<Confined, ConfineError> {
@@ -84,10 +97,7 @@ impl Confine for Sandbox {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        let network = match start.consent {
-            Consent::Rule => self.spec.network,
-            Consent::Person => Network::On,
-        };
+        let network = self.network(start.consent);
         match &self.machine().backend {
             Backend::Bubblewrap(program) => bubblewrap::prepare(program, &self.spec, network, start.cwd),
             Backend::Landlock(_) => self.landlock(network),
@@ -95,15 +105,30 @@ impl Confine for Sandbox {
         }
     }
 
-    fn suspects(&self, exit_code: i32, stderr: &str) -> Option<String> {
+    fn profile(&self, start: &Start<'_>) -> String {
+        let report = self.machine().report();
+        if self.machine().backend == Backend::None {
+            return report.to_string();
+        }
+        let network = match self.network(start.consent) {
+            Network::Off => "no network",
+            Network::On => "network",
+        };
+        format!("{}, {network}, by {report}", self.spec.level.name())
+    }
+
+    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
         let (backend, partial) = match &self.machine().backend {
             Backend::Bubblewrap(_) => ("bubblewrap", false),
             Backend::Landlock(_) => ("landlock", true),
             Backend::None => return None,
         };
         let places: Vec<PathBuf> = self.spec.writable().map(PathBuf::from).collect();
-        suspect::suspect(exit_code, stderr)
-            .map(|sign| suspect::sentence(sign, backend, self.spec.level, &places, partial))
+        let told = Told { backend, level: self.spec.level, writable: &places, partial };
+        let network = self.network(start.consent);
+        let sign = suspect::suspect(exit_code, stderr, network)?;
+        let message = suspect::sentence(sign, network, &told);
+        Some(Denial { profile: self.profile(start), about: sign.about(), message })
     }
 }
 

@@ -34,7 +34,8 @@ pub fn is_stub(path: &Path, meta: &Metadata) -> bool {
     let marked = meta.mode() & MARK_MASK == MARK && meta.uid() == geteuid().as_raw();
     let empty = || match meta.is_dir() {
         true => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
-        false => meta.is_file() && meta.len() == 0,
+        // One that was just made has its text not yet.
+        false => meta.is_file() && [0, text(path).len() as u64].contains(&meta.len()),
     };
     marked && empty()
 }
@@ -86,12 +87,20 @@ impl Drop for Stub {
     }
 }
 
+/// What is in a stub that is a file: nothing, but for a file that git cannot do with empty. Where it is missing, git
+/// goes by this.
+fn text(path: &Path) -> &'static str {
+    if path.ends_with(".git/commondir") { ".\n" } else { "" }
+}
+
 fn make(path: &Path, kind: PathKind) -> rustix::io::Result<()> {
     match kind {
         PathKind::Dir => mkdirat(CWD, path, Mode::from_raw_mode(MARK | 0o555)),
         PathKind::File => {
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            openat(CWD, path, flags, Mode::from_raw_mode(MARK | 0o444)).map(drop)
+            let fd = openat(CWD, path, flags, Mode::from_raw_mode(MARK | 0o444))?;
+            // A disk without room for two bytes leaves it empty, and git says so.
+            rustix::io::write(fd, text(path).as_bytes()).map(drop)
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::spec::Level;
+use crate::spec::{Level, Network};
 
 /// What a message hints at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,17 @@ pub enum Sign {
     Refused,
     /// The filter has ended it.
     Killed,
+}
+
+impl Sign {
+    /// Returns the word that records have for it.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Network => "network",
+            Self::Refused | Self::Killed => "calls",
+        }
+    }
 }
 
 /// Words of error messages, in the C library's and other programs' spelling, and what they hint at. The first that occurs
@@ -43,8 +54,20 @@ const WORDS: &[(&str, Sign)] = &[
 /// How a shell reports a command that the filter has ended: 128 and SIGSYS.
 const BAD_SYSTEM_CALL: i32 = 128 + 31;
 
-/// Returns what a failure hints at.
-pub fn suspect(exit_code: i32, stderr: &str) -> Option<Sign> {
+/// What is told about the sandbox with it.
+pub struct Told<'a> {
+    /// What confines.
+    pub backend: &'a str,
+    /// What may be written, in a word.
+    pub level: Level,
+    /// What may be written.
+    pub writable: &'a [PathBuf],
+    /// Whether nothing new can be made directly in a root.
+    pub partial: bool,
+}
+
+/// Returns what a failure hints at. One that had the network cannot have failed for want of it.
+pub fn suspect(exit_code: i32, stderr: &str, network: Network) -> Option<Sign> {
     if exit_code == 0 {
         return None;
     }
@@ -52,11 +75,13 @@ pub fn suspect(exit_code: i32, stderr: &str) -> Option<Sign> {
         return Some(Sign::Killed);
     }
     let text = stderr.to_lowercase();
-    WORDS.iter().find(|(word, _)| text.contains(word)).map(|(_, sign)| *sign)
+    let hints = WORDS.iter().filter(|(_, sign)| (*sign, network) != (Sign::Network, Network::On));
+    hints.into_iter().find(|(word, _)| text.contains(word)).map(|(_, sign)| *sign)
 }
 
 /// Says it.
-pub fn sentence(sign: Sign, backend: &str, level: Level, writable: &[PathBuf], partial: bool) -> String {
+pub fn sentence(sign: Sign, network: Network, told: &Told<'_>) -> String {
+    let Told { backend, level, writable, partial } = *told;
     let places: Vec<String> = writable.iter().map(|path| path.display().to_string()).collect();
     let places = places.join(", ");
     let level = level.name();
@@ -66,6 +91,7 @@ pub fn sentence(sign: Sign, backend: &str, level: Level, writable: &[PathBuf], p
             format!("it lets a command write only below {places}, not to protected files there{new}")
         }
         Sign::Network => "it has no network".to_owned(),
+        Sign::Refused if network == Network::On => "it refuses some system calls".to_owned(),
         Sign::Refused => "it refuses some system calls, the network's among them".to_owned(),
         Sign::Killed => "it ends programs of a foreign architecture".to_owned(),
     };
@@ -90,14 +116,17 @@ mod tests {
             (159, "", Some(Sign::Killed)),
             (1, "assertion failed", None),
         ] {
-            assert_eq!(suspect(code, stderr), sign, "{stderr}");
+            assert_eq!(suspect(code, stderr, Network::Off), sign, "{stderr}");
         }
+        assert_eq!(suspect(6, "curl: (6) Could not resolve host: example.com", Network::On), None);
     }
 
     #[test]
     fn sentences() {
         let say = |sign, partial| {
-            sentence(sign, "landlock", Level::Workspace, &["/ws".into(), "/t".into()], partial)
+            let writable = ["/ws".into(), "/t".into()];
+            let told = Told { backend: "landlock", level: Level::Workspace, writable: &writable, partial };
+            sentence(sign, Network::Off, &told)
         };
         assert_eq!(
             say(Sign::Files, true),

@@ -28,7 +28,7 @@ use zori_redact::Redactor;
 
 use chain::{ChainFile, LIMIT, hash};
 use clean::{clean, cut};
-use record::{Decided, Finished, ModeChange, Ran};
+use record::{Decided, Denied, Finished, ModeChange, Ran};
 
 pub use read::{AuditEntry, audit_entries};
 pub use verify::{Verified, VerifyError, verify};
@@ -207,6 +207,17 @@ impl AuditLog {
 
     fn finished(&mut self, event: &Event, done: &ToolFinished) -> Result<(), LogError> {
         let seen = self.calls.remove(&done.call);
+        if let Some(denial) = &done.output.denial {
+            let body = Denied {
+                id: done.call.as_str(),
+                tool: seen.as_ref().map_or(&*done.name, |seen| &seen.tool),
+                reason: denial.about,
+                input_digest: seen.as_ref().map(|seen| seen.input_digest.as_str()),
+                summary: seen.as_ref().map(|seen| seen.summary.as_str()),
+                sandbox: &denial.profile,
+            };
+            self.file.append((self.facts.now)(), "sandbox", Some(event.session.as_str()), &body)?;
+        }
         let cwd = self.facts.cwd.display().to_string();
         let code = done.output.failure.as_ref().map(|failure| failure.code);
         let timed_out = done.output.process.is_some_and(|end| end.timed_out);

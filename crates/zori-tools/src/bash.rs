@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
+use zori_core::confine::{Consent, Denial, Start};
 use zori_core::question::Preview;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
@@ -64,7 +65,7 @@ struct Data<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'a str>,
+    note: Option<String>,
 }
 
 impl Bash {
@@ -87,7 +88,12 @@ impl Tool for Bash {
     fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
         let Args { command, .. } = crate::args::typed(args);
         let cwd = self.env.root.clone();
-        Box::pin(async { Preview::Command { command, cwd } })
+        Box::pin(async {
+            // A preview is what a person says yes to.
+            let start = Start { command: &command, cwd: &cwd, consent: Consent::Person };
+            let sandbox = self.env.confine.as_ref().map(|confine| confine.profile(&start));
+            Preview::Command { command, cwd, sandbox }
+        })
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
@@ -117,16 +123,30 @@ impl Bash {
             env_set: &self.env.child_env_set,
         };
         let confine = self.env.confine.as_deref();
-        let job = Job { shell, confine, timeout, max_output: self.env.bash_max_output, live: cx.live };
-        let finished = self.processes.run(job).await.map_err(|error| self.failed(&error))?;
-        let suspicion =
-            confine.and_then(|confine| confine.suspects(finished.end.exit_code, &finished.stderr.text));
-        Ok(result(finished, timeout, suspicion))
+        let (consent, max_output) = (cx.consent, self.env.bash_max_output);
+        let job = Job { shell, confine, consent, timeout, max_output, live: cx.live };
+        let start = job.start();
+        let finished = self.processes.run(job).await.map_err(|error| self.failed(&error, &start))?;
+        let denial = confine
+            .and_then(|confine| confine.suspects(&start, finished.end.exit_code, &finished.stderr.text));
+        Ok(result(finished, timeout, denial))
     }
 
-    fn failed(&self, error: &ProcessError) -> ToolOutput {
-        let ProcessError::Spawn(source) = error else {
-            return ToolOutput::failure(ToolCode::ExecError, error.to_string());
+    fn failed(&self, error: &ProcessError, start: &Start<'_>) -> ToolOutput {
+        let source = match error {
+            ProcessError::Spawn(source) => source,
+            ProcessError::Wait(_) => return ToolOutput::failure(ToolCode::ExecError, error.to_string()),
+            ProcessError::Confine(refused) => {
+                let mut output = ToolOutput::failure(ToolCode::ExecError, refused.to_string());
+                output.denial = self.env.confine.as_ref().map(|confine| {
+                    Box::new(Denial {
+                        profile: confine.profile(start),
+                        about: "unavailable",
+                        message: refused.to_string(),
+                    })
+                });
+                return output;
+            }
         };
         let root = self.env.root.display();
         let advice = match source.raw_os_error() {
@@ -146,7 +166,7 @@ impl Bash {
     }
 }
 
-fn result(finished: Finished, timeout: Option<Duration>, suspicion: Option<String>) -> ToolOutput {
+fn result(finished: Finished, timeout: Option<Duration>, denial: Option<Denial>) -> ToolOutput {
     let Finished { end, stdout, mut stderr, detached } = finished;
     if end.timed_out {
         let secs = timeout.unwrap_or_default().as_secs();
@@ -158,6 +178,8 @@ fn result(finished: Finished, timeout: Option<Duration>, suspicion: Option<Strin
     let file = |captured: &Captured| {
         captured.cut.as_ref().and_then(|cut| cut.file.as_ref()).map(|path| paths::shown(path))
     };
+    let suspicion = denial.as_ref().map(|denial| denial.message.as_str());
+    let notes: Vec<&str> = detached.then_some(DETACHED).into_iter().chain(suspicion).collect();
     let data = Data {
         stdout: &stdout.text,
         stderr: &stderr.text,
@@ -167,11 +189,12 @@ fn result(finished: Finished, timeout: Option<Duration>, suspicion: Option<Strin
         stdout_file: file(&stdout),
         stderr_truncated: stderr.cut.is_some(),
         stderr_file: file(&stderr),
-        note: detached.then_some(DETACHED).or(suspicion.as_deref()),
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
     };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
     output.process = Some(end);
+    output.denial = denial.map(Box::new);
     output
 }
 

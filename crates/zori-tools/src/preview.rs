@@ -99,7 +99,7 @@ mod tests {
         assert!(!scratch.path().join("new").exists());
         assert_eq!(
             preview(&scratch, "bash", json!({"command": "ls"})),
-            "Command { command: \"ls\", cwd: \"$ROOT\" }"
+            "Command { command: \"ls\", cwd: \"$ROOT\", sandbox: None }"
         );
         assert_eq!(preview(&scratch, "read", json!({"path": "a"})), r#"Input("{\"path\":\"a\"}")"#);
     }

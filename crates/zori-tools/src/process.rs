@@ -57,12 +57,21 @@ pub struct Job<'a> {
     pub shell: Shell<'a>,
     /// What confines it, if anything does.
     pub confine: Option<&'a dyn Confine>,
+    /// Who let it run.
+    pub consent: Consent,
     /// When it is ended; `None` waits for ever.
     pub timeout: Option<Duration>,
     /// How many bytes of each stream are returned; 0 means up to the ceiling.
     pub max_output: usize,
     /// Who watches.
     pub live: Option<Arc<dyn LiveOutput>>,
+}
+
+impl<'a> Job<'a> {
+    /// Returns the command as what confines it sees it.
+    pub fn start(&self) -> Start<'a> {
+        Start { command: self.shell.command, cwd: self.shell.cwd, consent: self.consent }
+    }
 }
 
 /// A command that has ended.
@@ -103,7 +112,7 @@ impl Processes {
         let mut confinement = Confinement::default();
         let (mut hold, mut led): (Hold, bool) = (Box::new(()), false);
         if let Some(confine) = job.confine {
-            let confined = confine.prepare(&Start { cwd: job.shell.cwd, consent: Consent::Rule })?;
+            let confined = confine.prepare(&job.start())?;
             confinement =
                 Confinement { wrapper: confined.wrapper, env: confined.env, in_child: confined.in_child };
             (hold, led) = (confined.hold, confined.wrapper_ends_all);

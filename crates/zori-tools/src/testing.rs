@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::Judged;
 use zori_core::tool::{Effect, Tool, ToolCx, ToolOutput, Toolbox};
@@ -93,7 +94,13 @@ impl Scratch {
 }
 
 pub fn cx() -> ToolCx {
-    ToolCx { call: CallId::new("call"), cancel: Cancel::new(), live: None, judged: Judged::default() }
+    ToolCx {
+        call: CallId::new("call"),
+        cancel: Cancel::new(),
+        consent: Consent::Rule,
+        live: None,
+        judged: Judged::default(),
+    }
 }
 
 /// What a call of a tool is judged by: its paths as they are now.

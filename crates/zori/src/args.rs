@@ -11,6 +11,8 @@ use zori_contract::args::Args;
 use zori_core::cost::MicroUsd;
 use zori_core::provider::Effort;
 
+use crate::sandbox::Asked;
+
 /// What was typed.
 #[derive(Clone, Debug, Default)]
 pub struct LowArgs {
@@ -54,6 +56,8 @@ pub struct LowArgs {
     pub replay_lenient: bool,
     /// `--permission-mode`.
     pub permission_mode: Option<String>,
+    /// `--sandbox`.
+    pub sandbox: Option<Asked>,
     /// `--allow`.
     pub allow: Vec<String>,
     /// `--ask`.
@@ -94,6 +98,7 @@ impl LowArgs {
             replay: args.text("replay").map(PathBuf::from),
             replay_lenient: args.has("replay-lenient"),
             permission_mode: text("permission-mode"),
+            sandbox: args.text("sandbox").and_then(Asked::parse),
             allow: rules("allow"),
             ask: rules("ask"),
             deny: rules("deny"),

@@ -28,6 +28,7 @@ use crate::chat::slash::Next;
 use crate::commands::Cx;
 use crate::commands::exec_turn;
 use crate::network::Network;
+use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::wire_up::{self, Open, Session};
@@ -43,6 +44,8 @@ struct Chat<'a, 'c> {
     id: SessionId,
     /// What goes with the next prompt.
     attached: Vec<Image>,
+    /// What confines commands.
+    confinement: Option<Arc<Confinement>>,
 }
 
 /// Opens the chat with a new session, or with the one `--session` names.
@@ -69,11 +72,12 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
     }
     let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
     let attached = attachment::load_all(&args.images, viewer)?;
+    let confinement = Confinement::start(&settings)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
     let id = saved.id.clone();
-    greet(cx, &settings, &saved);
+    greet(cx, &settings, confinement.as_deref(), &saved);
     for image in &attached {
         cx.ui.say(&format!("Attached to the first prompt: {image}"));
     }
@@ -81,23 +85,30 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
         true => Lines::editor(&settings, cx.terminal.colour),
         false => Lines::pipe(),
     };
-    let session = Session::start(cx, &settings, &network, provider.clone(), saved, Spent::NOTHING)?;
-    let mut chat = Chat { cx, settings, network, provider, signals, session, id, attached };
+    let (answers, inside) = (provider.clone(), confinement.clone());
+    let session = Session::start(cx, &settings, &network, answers, inside, saved, Spent::NOTHING)?;
+    let mut chat = Chat { cx, settings, network, provider, signals, session, id, attached, confinement };
     let exit = chat.converse(&mut lines);
-    let Chat { cx, network, signals, session, .. } = chat;
+    let Chat { cx, network, signals, session, confinement, .. } = chat;
     signals.leave();
     session.finish(cx.ui);
+    if let Some(confinement) = confinement {
+        confinement.end(cx.ui);
+    }
     network.close(cx.ui);
     signals.die_of_hangup();
     exit
 }
 
-fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
+fn greet(cx: &mut Cx<'_>, settings: &Settings, confinement: Option<&Confinement>, saved: &wire_up::Saved) {
     let name = cx.profile.name;
     cx.ui.say(&format!("{name} chat (type :q to quit)"));
     cx.ui.say(&format!("Model: {}", settings.choice.model));
     if saved.log.is_some() {
         cx.ui.say(&format!("Session: {}", saved.id));
+    }
+    if let Some(confinement) = confinement {
+        cx.ui.say(&format!("Sandbox: {}", confinement.status()));
     }
     if !settings.guidelines.is_empty() {
         cx.ui.say("Loaded AGENTS.md from:");
@@ -108,7 +119,10 @@ fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
     if !saved.history.is_empty() {
         cx.ui.say(&format!("Loaded {} previous messages", saved.history.len()));
     }
-    if cx.terminal.interactive() && permissions::as_root_without_questions(&settings.policy) {
+    if cx.terminal.interactive()
+        && confinement.is_none()
+        && permissions::as_root_without_questions(&settings.policy)
+    {
         cx.ui.warn(permissions::AS_ROOT);
     }
     if let Some(error) = settings.missing_key(name) {
@@ -168,8 +182,8 @@ impl Chat<'_, '_> {
         let (saving, messages) = (saved.log.is_some(), saved.history.len());
         self.settings.choice.model = self.session.engine.model().into();
         let spent = self.session.engine.spent();
-        let next =
-            Session::start(self.cx, &self.settings, &self.network, self.provider.clone(), saved, spent)?;
+        let (answers, inside) = (self.provider.clone(), self.confinement.clone());
+        let next = Session::start(self.cx, &self.settings, &self.network, answers, inside, saved, spent)?;
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);
         if saving {
             self.cx.ui.say(&format!("Session: {}", self.id));

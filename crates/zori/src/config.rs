@@ -16,6 +16,7 @@ use zori_providers::catalog::{self, Catalog};
 use crate::error::CONFIG_INVALID;
 use crate::model_choice::is_loopback;
 use crate::profile::Profile;
+use crate::sandbox;
 
 /// A key of the file.
 pub struct Key {
@@ -213,6 +214,30 @@ pub const KEYS: &[Key] = &[
         Kind::Count(1, i64::MAX as u64),
         "1000000",
         "How many tokens a run may use, read and written; unset: any number",
+    ),
+    key(
+        "sandbox",
+        Kind::Choice(sandbox::USES),
+        "\"auto\"",
+        "Commands in a sandbox: off, whatever the machine has, or required; unset: off in the mode yolo, else auto",
+    ),
+    key(
+        "sandbox_level",
+        Kind::Choice(sandbox::LEVELS),
+        "\"workspace\"",
+        "Where commands in a sandbox may write: the workspace, or nowhere",
+    ),
+    key(
+        "sandbox_network",
+        Kind::Choice(sandbox::NETWORKS),
+        "\"off\"",
+        "Whether they may use the network; one that you approved yourself always may",
+    ),
+    key(
+        "sandbox_caches",
+        Kind::List,
+        "[\"~/.cargo/registry\"]",
+        "Folders outside the workspace that they may write, too",
     ),
     key("security.mode", Kind::Text, "\"default\"", "The permission mode; unset: yolo, which asks nothing"),
     key("security.allow_shell", Kind::Flag, "true", "Whether the model may run shell commands at all"),

@@ -26,6 +26,7 @@ use crate::config::Config;
 use crate::model_choice::Choice;
 use crate::network::Tape;
 use crate::permissions::{self, Modes};
+use crate::sandbox;
 use crate::settings::{Settings, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
@@ -125,6 +126,7 @@ impl Demo {
             rules_file: None,
             child_env: ChildEnv::keys_only(),
             answers: Answers::Nobody,
+            sandbox: sandbox::Setting::of_flag(args.sandbox),
             session: None,
             save: false,
             durability: Durability::Process,

@@ -29,6 +29,7 @@ kinds! {
     BASE_WRITABLE_BY_OTHERS Precondition "Others can change what the base directory holds." .fix("Take the right to write from others.") .by_command("doctor");
     CREDENTIAL_STORE_UNAVAILABLE Precondition "There is no credential store, or it cannot be used." .fix("Set the provider's variable, or configure `credential_helper`.") .by_command("auth status");
     AUDIT_UNUSABLE Precondition "The audit log is required and cannot be written." .fix("Make the log's folder writable, or do not require it.") .by_command("doctor");
+    SANDBOX_UNAVAILABLE Precondition "A sandbox is required, and this machine has no complete one." .fix("Install bubblewrap, or choose `--sandbox off`.") .by_command("doctor");
     SESSION_NOT_FOUND NotFound "There is no such session." .fix("Name a session that exists.") .by_command("sessions list");
     MODEL_NOT_FOUND NotFound "The catalogue has no such model." .fix("Name a model that exists.") .by_command("models list");
     LOGIN_FAILED AuthRequired "The login was refused." .fix("Log in again.") .by_command("auth status");

@@ -27,6 +27,7 @@ mod permissions;
 pub mod profile;
 pub mod program;
 mod prompt;
+mod sandbox;
 mod secrecy;
 mod secrets;
 mod settings;

@@ -16,6 +16,7 @@ use crate::args::LowArgs;
 use crate::base::Base;
 use crate::config::Config;
 use crate::error::SETTING_INVALID;
+use crate::sandbox::{self, Wishes};
 
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
@@ -47,6 +48,8 @@ pub struct Gathered {
     pub policy: Policy,
     /// What another mode would depend on.
     pub modes: Modes,
+    /// What confines the commands it lets run.
+    pub sandbox: sandbox::Setting,
     /// One line each.
     pub warnings: Vec<String>,
 }
@@ -113,6 +116,14 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
         let name = mode.shown();
         warnings.push(format!("`security.allow_shell` lets the model run shell commands in the mode {name}"));
     }
+    let sandbox = sandbox::setting(&Wishes {
+        flag: args.sandbox,
+        config,
+        managed: &managed_config,
+        managed_path: managed,
+        home: *home,
+        mode: mode.mode,
+    })?;
     if !shell.off.is_empty() {
         warnings.push(format!("built-in blacklist entries are off: {}", shell.off.join(", ")));
     }
@@ -160,7 +171,7 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     });
     // Nobody is asked until a front end says that it can.
     let policy = Policy { mode, rules, ground, shell, asker: Asker::Absent, agent: None };
-    Ok(Gathered { policy, modes, warnings })
+    Ok(Gathered { policy, modes, sandbox, warnings })
 }
 
 /// Returns what the demo may do: everything in its folder, by a script that is part of the program.

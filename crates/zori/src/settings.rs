@@ -38,6 +38,7 @@ use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
 use crate::permissions::{self, Gathered, Modes, Sources};
 use crate::profile::Profile;
+use crate::sandbox;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -91,6 +92,8 @@ pub struct Settings {
     pub child_env: ChildEnv,
     /// Who answers questions about calls.
     pub answers: Answers,
+    /// What confines the commands that may.
+    pub sandbox: sandbox::Setting,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -147,7 +150,7 @@ impl Settings {
             cx.ui.warn(warning);
         }
         let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
-        let Gathered { policy, modes, warnings } =
+        let Gathered { policy, modes, sandbox, warnings } =
             permissions(cx.profile, args, &config, base.as_ref(), &root, home.as_deref())?;
         for warning in &warnings {
             cx.ui.warn(warning);
@@ -193,6 +196,7 @@ impl Settings {
             policy,
             modes,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
+            sandbox,
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,

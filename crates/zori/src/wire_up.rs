@@ -11,6 +11,7 @@ use zori_contract::error::{IO_ERROR, LOCK_HELD};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::compaction::Replaced;
+use zori_core::confine::Confine;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
 use zori_core::ids::{IdSource, SessionId};
@@ -45,6 +46,7 @@ use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
+use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -229,6 +231,7 @@ impl Session {
         settings: &Settings,
         network: &Network,
         provider: Arc<dyn Provider>,
+        confinement: Option<Arc<Confinement>>,
         saved: Saved,
         spent_before: Spent,
     ) -> Result<Self, Failure> {
@@ -237,7 +240,8 @@ impl Session {
             .enable_time()
             .build()
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
-        let tools = Arc::new(ToolSet::new(Arc::new(tool_env(settings, network)), cx.profile.dialect));
+        let env = tool_env(settings, network, confinement);
+        let tools = Arc::new(ToolSet::new(Arc::new(env), cx.profile.dialect));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
@@ -321,7 +325,7 @@ fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Fail
     Ok(TextRenderer::new(Box::new(out), err, style, redactor))
 }
 
-fn tool_env(settings: &Settings, network: &Network) -> ToolEnv {
+fn tool_env(settings: &Settings, network: &Network, confinement: Option<Arc<Confinement>>) -> ToolEnv {
     let child_env = settings.child_env.clone();
     let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     ToolEnv {
@@ -329,7 +333,10 @@ fn tool_env(settings: &Settings, network: &Network) -> ToolEnv {
         home: settings.home.clone(),
         timeout: settings.tool_timeout,
         bash_max_output: settings.bash_max_output,
-        temp_parent: std::env::temp_dir(),
+        // What spills over is where confined commands can read it.
+        temp_parent: confinement
+            .as_ref()
+            .map_or_else(std::env::temp_dir, |confinement| confinement.temp().to_owned()),
         child_env_removed: Box::new(move || child_env.removed()),
         // Nobody is there to page, to be coloured for, or to be asked.
         child_env_set: vec![
@@ -339,7 +346,7 @@ fn tool_env(settings: &Settings, network: &Network) -> ToolEnv {
             set("NO_COLOR", "1"),
             set("GIT_TERMINAL_PROMPT", "0"),
         ],
-        confine: None,
+        confine: confinement.map(|confinement| confinement as Arc<dyn Confine>),
         transport: network.transport.clone(),
     }
 }

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use tempfile::TempDir;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::{Judged, PathFacts};
 use zori_core::tool::{Tool, ToolCx};
@@ -47,7 +48,13 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
         let args = RawValue::from_string(args.to_owned())?;
         let facts = [(root.clone(), PathFacts::by_text(root.clone()))];
         let judged = Judged::new(facts.into());
-        let cx = ToolCx { call: CallId::new("bench"), cancel: Cancel::new(), live: None, judged };
+        let cx = ToolCx {
+            call: CallId::new("bench"),
+            cancel: Cancel::new(),
+            consent: Consent::Rule,
+            live: None,
+            judged,
+        };
         let started = Instant::now();
         let output = runtime.block_on(tool.run(cx, &args));
         let elapsed = in_ms(started.elapsed());
@@ -168,7 +175,8 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
     Ok((in_ms(started.elapsed()), result))
 }
 
-fn environment(root: &Path) -> ToolEnv {
+/// Returns what tools need to run in a folder.
+pub fn environment(root: &Path) -> ToolEnv {
     ToolEnv {
         root: root.to_path_buf(),
         home: None,

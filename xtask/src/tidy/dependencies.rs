@@ -151,6 +151,7 @@ const RULES: &[Rule] = &[
             "zori-core",
             "zori-policy",
             "zori-providers",
+            "zori-sandbox",
             "zori-testkit",
             "zori-tools",
         ],

@@ -51,6 +51,24 @@ fn one_allowed_one_rejected() {
     });
 }
 
+/// DECISIONS 38: what runs knows whether a person agreed to it.
+#[test]
+fn who_let_it_run() {
+    play(async {
+        let asked_and_not = [("act", r#"{"write":"/ws/a","do":"who"}"#), ("act", r#"{"do":"who"}"#)];
+        let setup = Setup { default_mode: Some(Asker::Present), ..Setup::default() };
+        let mut stage = Stage::with(setup, vec![calls(&asked_and_not), says("ok")]);
+        stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
+        stage.turn("go").await;
+        let events = from_requests(&stage);
+        let ends: Vec<_> = events.lines().filter(|line| line.starts_with("finished")).collect();
+        assert_eq!(
+            ends,
+            [r#"finished c0 {"ok":true,"data":"Person"}"#, r#"finished c1 {"ok":true,"data":"Rule"}"#]
+        );
+    });
+}
+
 #[test]
 fn nobody_there() {
     play(async {

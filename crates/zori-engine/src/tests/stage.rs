@@ -167,6 +167,7 @@ impl Tool for Actor {
                 }
                 Some("boom") => panic!("told to panic"),
                 Some("fail") => ToolOutput::failure(ToolCode::PathError, "told to fail"),
+                Some("who") => ToolOutput::success(&format!("\"{:?}\"", cx.consent)),
                 Some("wait") => {
                     self.gate.notified().await;
                     ToolOutput::success(r#"{"waited":true}"#)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pattern::{Compare, Names, PathPattern, Reached};
 
 /// Anywhere.
-const ANYWHERE: &[&str] = &[
+pub(super) const ANYWHERE: &[&str] = &[
     ".git",
     "*.git/hooks",
     "hooks/pre-*",
@@ -49,7 +49,7 @@ const ANYWHERE: &[&str] = &[
 ];
 
 /// Below the home directory: start-up files, services, programs.
-const HOME: &[&str] = &[
+pub(super) const HOME: &[&str] = &[
     ".ssh",
     ".gnupg",
     ".bashrc",

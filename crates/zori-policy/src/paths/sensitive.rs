@@ -131,6 +131,16 @@ impl Sensitive {
     }
 }
 
+/// Returns the entries that lie at a fixed place, with where they start. A last name may be a pattern.
+pub(super) fn anchored<'a>(
+    home: Option<&'a Path>,
+    base: Option<&'a Path>,
+) -> impl Iterator<Item = (&'a Path, &'static str)> {
+    [(home, HOME), (base, BASE), (Some(Path::new("/")), SYSTEM)].into_iter().flat_map(|(start, entries)| {
+        start.into_iter().flat_map(move |start| entries.iter().map(move |entry| (start, *entry)))
+    })
+}
+
 /// `/proc`, `/sys` and `/dev` (P-5).
 pub(crate) fn system_tree(place: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|tree| place.starts_with(tree))

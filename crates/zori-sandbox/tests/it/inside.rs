@@ -70,7 +70,7 @@ impl World {
 }
 
 fn run_in(sandbox: &Sandbox, cwd: &Path, consent: Consent, sh: &str) -> String {
-    let confined = sandbox.prepare(&Start { cwd, consent }).unwrap();
+    let confined = sandbox.prepare(&Start { command: sh, cwd, consent }).unwrap();
     let words: Vec<_> = confined.wrapper.into_iter().chain(["sh", "-c", sh].map(Into::into)).collect();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir(cwd).envs(confined.env).stdin(Stdio::null());
@@ -172,7 +172,7 @@ fn required_and_missing_is_refused() {
     let refusal = |landlock| {
         let machine = Machine::offering(Err("bubblewrap is not installed".into()), landlock);
         let sandbox = Sandbox::on(machine, world.spec(Level::Workspace), Need::Required);
-        let start = Start { cwd: Path::new("/"), consent: Consent::Rule };
+        let start = Start { command: "true", cwd: Path::new("/"), consent: Consent::Rule };
         sandbox.prepare(&start).map(|_| ()).unwrap_err().to_string()
     };
     let way_out = "bubblewrap is not installed; install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all \

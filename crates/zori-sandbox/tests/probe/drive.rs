@@ -100,7 +100,7 @@ impl Driver {
     /// Runs a case; returns what got out.
     fn escaped(&mut self, case: &Case) -> Option<String> {
         let before = self.world.state();
-        let start = Start { cwd: &self.world.workspace(), consent: Consent::Rule };
+        let start = Start { command: "", cwd: &self.world.workspace(), consent: Consent::Rule };
         let confined = self.sandbox.prepare(&start).unwrap();
         let mut child = self.spawn(case, confined.wrapper, confined.env, confined.in_child);
         let mut output = Vec::new();

@@ -70,6 +70,20 @@ pub(crate) struct Finished<'a> {
     pub approved_by: Option<&'a str>,
 }
 
+/// A call that its sandbox did not let do something.
+#[derive(Serialize)]
+pub(crate) struct Denied<'a> {
+    pub id: &'a str,
+    pub tool: &'a str,
+    /// What it was about, in a word.
+    pub reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_digest: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<&'a str>,
+    pub sandbox: &'a str,
+}
+
 /// A command that has ended (`cli-agent-spec.md` section 7).
 #[derive(Serialize)]
 pub(crate) struct Ran<'a> {

@@ -120,6 +120,32 @@ fn a_change_of_the_mode_is_there() {
     );
 }
 
+/// AUD-1: what a sandbox did not let happen is a record of its own, before the end of the call.
+#[test]
+fn a_sandbox_that_denied_something() {
+    let effects = vec![Effect::Exec { command: "touch /x".to_owned(), cwd: "/w".into() }];
+    let mut output = ToolOutput::success("{}");
+    output.denial = Some(Box::new(zori_core::confine::Denial {
+        profile: "workspace, no network, by bubblewrap".to_owned(),
+        about: "files",
+        message: "a sentence for the model".to_owned(),
+    }));
+    let events = [
+        requested(call("c1", "bash", r#"{"command":"touch /x"}"#), effects),
+        started("c1"),
+        finished("c1", output),
+    ];
+    assert_eq!(
+        written(&events).lines().nth(1).unwrap(),
+        concat!(
+            r#"{"schema":1,"ts":"2026-11-15T21:15:00.123Z","seq":1,"event":"sandbox","session":"s","prev":"$HASH","#,
+            r#""id":"c1","tool":"bash","reason":"files","input_digest":"$HASH","summary":"touch /x","#,
+            r#""sandbox":"workspace, no network, by bubblewrap"}"#,
+        )
+    );
+    assert_eq!(written(&events).lines().count(), 3);
+}
+
 /// One line per thing that happens to a call, whatever happens: `agent-modes.md` 9.8 wants denied calls, too.
 #[test]
 fn asked_denied_and_impossible_calls_are_there() {

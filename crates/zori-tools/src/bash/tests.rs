@@ -1,5 +1,7 @@
+use std::path::Path;
 use std::sync::Mutex;
 
+use zori_core::confine::{Confine, ConfineError, Confined};
 use zori_core::tool::{LiveOutput, OutputStream, ProcessEnd};
 
 use super::*;
@@ -104,10 +106,69 @@ fn a_lost_shell_is_an_exec_error() {
     let scratch = Scratch::new();
     let tool = bash(&scratch, |_| {});
     let lost = ProcessError::Wait(io::Error::from_raw_os_error(libc::ECHILD));
+    let start = Start { command: "true", cwd: Path::new("/"), consent: Consent::Rule };
     assert_eq!(
-        tool.failed(&lost).envelope.get(),
+        tool.failed(&lost, &start).envelope.get(),
         r#"{"ok":false,"error":{"code":"exec_error","message":"cannot wait for `sh`: No child processes (os error 10)"}}"#
     );
+}
+
+/// Confines nothing, and suspects every failure; what it is asked about `refused` it refuses.
+struct Suspicious;
+
+impl Confine for Suspicious {
+    fn prepare(&self, start: &Start<'_>) -> Result<Confined, ConfineError> {
+        if start.command == "refused" {
+            return Err(ConfineError("there is no sandbox; get one".to_owned()));
+        }
+        Ok(Confined {
+            wrapper: Vec::new(),
+            env: Vec::new(),
+            in_child: None,
+            wrapper_ends_all: false,
+            hold: Box::new(()),
+        })
+    }
+
+    fn profile(&self, start: &Start<'_>) -> String {
+        format!("box for {:?}", start.consent)
+    }
+
+    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
+        let message = format!("{} ended with {exit_code}: {stderr}", start.command);
+        (exit_code != 0).then(|| Denial { profile: self.profile(start), about: "files", message })
+    }
+}
+
+/// SB-6 and DEC-4.
+#[test]
+fn what_confines_a_command_is_told() {
+    let scratch = Scratch::new();
+    let tool = bash(&scratch, |env| env.confine = Some(Arc::new(Suspicious)));
+    let told = |args: &str| {
+        let output = call(&tool, &DEF, args);
+        (scratch.hide(output.envelope.get()), output.denial.map(|denial| (denial.profile, denial.about)))
+    };
+    let fine = r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}"#;
+    assert_eq!(told(r#"{"command":"true"}"#), (fine.to_owned(), None));
+    let failed = r#"{"ok":true,"data":{"stdout":"","stderr":"no","exit_code":3,"timed_out":false,"note":"printf no >&2; exit 3 ended with 3: no"}}"#;
+    assert_eq!(
+        told(r#"{"command":"printf no >&2; exit 3"}"#),
+        (failed.to_owned(), Some(("box for Rule".to_owned(), "files")))
+    );
+    let refused = r#"{"ok":false,"error":{"code":"exec_error","message":"there is no sandbox; get one"}}"#;
+    assert_eq!(
+        told(r#"{"command":"refused"}"#),
+        (refused.to_owned(), Some(("box for Rule".to_owned(), "unavailable")))
+    );
+    let args = RawValue::from_string(r#"{"command":"true"}"#.to_owned()).unwrap();
+    let preview = runtime().block_on(tool.preview(&args));
+    let expected = Preview::Command {
+        command: "true".to_owned(),
+        cwd: tool.env.root.clone(),
+        sandbox: Some("box for Person".to_owned()),
+    };
+    assert_eq!(preview, expected);
 }
 
 #[test]

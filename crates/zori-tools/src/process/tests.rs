@@ -11,6 +11,7 @@ fn job<'a>(scratch: &'a Path, command: &'a str) -> Job<'a> {
     Job {
         shell: Shell { command, cwd: scratch, env_removed: &[], env_set: &[] },
         confine: None,
+        consent: Consent::Rule,
         timeout: None,
         max_output: 0,
         live: None,

@@ -64,6 +64,13 @@ pub const GLOBAL: &[Flag] = &[
     )
     .aliases(&["security-mode"])
     .rare(),
+    Flag::valued(
+        "sandbox",
+        "LEVEL",
+        Kind::Choice(&["workspace", "read-only", "off"]),
+        "What commands may write, held by a sandbox: workspace, read-only; off: no sandbox",
+    )
+    .rare(),
     Flag::valued("allow", "RULES", Kind::Text, "Let these calls run, such as `Bash(git diff:*)`")
         .aliases(&["allowedTools", "allowed-tools"])
         .many()

@@ -19,7 +19,11 @@ pub(super) const AS_ROOT: &str =
 const SHELL_OFF: &str =
     "Shell commands are off in it; `security.allow_shell = true` in the config file switches them on";
 
-/// Returns whether commands run as root, unconfined and without a question.
+/// What is said when a mode is chosen that would have started in a sandbox (DECISIONS 12).
+const NO_SANDBOX: &str = "Commands of this chat run outside a sandbox; a chat that starts in this mode, or with \
+    `--sandbox workspace`, has one where the machine does";
+
+/// Returns whether commands run as root and without a question.
 pub(super) fn as_root_without_questions(policy: &Policy) -> bool {
     policy.mode.mode == Mode::Yolo && geteuid().is_root()
 }
@@ -38,6 +42,9 @@ pub(super) fn mode(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure>
     chat.cx.ui.say(&line);
     if !chat.session.engine.policy().shell.allowed {
         chat.cx.ui.say(SHELL_OFF);
+    }
+    if !name.is_empty() && chat.settings.policy.mode.mode != Mode::Yolo && chat.confinement.is_none() {
+        chat.cx.ui.say(NO_SANDBOX);
     }
     if name.is_empty() {
         let own = Mode::ALL.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ");

@@ -73,7 +73,12 @@ pub const COMMANDS: &[Slash] = &[
         about: "Show the model an image with the next prompt, or with words behind the path",
         run: image,
     },
-    Slash { names: &["/status"], args: "", about: "Show model, session, root and usage", run: status },
+    Slash {
+        names: &["/status"],
+        args: "",
+        about: "Show model, session, root, sandbox and usage",
+        run: status,
+    },
     Slash {
         names: &["/cost"],
         args: "",
@@ -289,10 +294,12 @@ fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     let Totals { spent: Spent { usage, cost }, turns, .. } = engine.totals();
     let window = engine.context_window();
     let saved = if chat.settings.save { "saved" } else { "not saved" };
+    let sandbox = chat.confinement.as_ref().map_or_else(|| "off".into(), |confinement| confinement.status());
     let lines = [
         format!("Model:    {} ({})", engine.model(), chat.settings.choice.facts.name),
         format!("Session:  {} ({saved})", chat.id),
         format!("Root:     {}", chat.settings.root.display()),
+        format!("Sandbox:  {sandbox}"),
         format!("Messages: {}", engine.messages().len()),
         format!(
             "Context:  about {} of {} tokens",

@@ -12,6 +12,7 @@ use crate::args::LowArgs;
 use crate::demo::Demo;
 use crate::network::Network;
 use crate::program::App;
+use crate::sandbox::confinement::Confinement;
 use crate::signals::Signals;
 use crate::wire_up::{Saved, Session};
 
@@ -35,15 +36,20 @@ fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let signals = Signals::install(&cx.cancel)?;
     let demo = Demo::prepare(cx)?;
     let settings = demo.settings(args)?;
+    let confinement = Confinement::start(&settings)?;
     cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
     cx.ui.say(&format!("you> {}\n", demo.prompt()));
     let network = Network::open(cx, &settings)?;
+    let (provider, inside) = (demo.provider(), confinement.clone());
     let mut session =
-        Session::start(cx, &settings, &network, demo.provider(), Saved::nowhere(), Spent::NOTHING)?;
+        Session::start(cx, &settings, &network, provider, inside, Saved::nowhere(), Spent::NOTHING)?;
     let exit = exec::turn(&mut session, demo.prompt().into(), &signals).exit;
     signals.leave();
     let closed = session.finish(cx.ui);
+    if let Some(confinement) = confinement {
+        confinement.end(cx.ui);
+    }
     match args.keep {
         true => cx.ui.say(&format!("\nThe result is in {}", demo.keep().display())),
         false => drop(demo),

@@ -25,6 +25,7 @@ use crate::network::Network;
 use crate::outcome;
 use crate::program::App;
 use crate::prompt::{self, Sources};
+use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::wire_up::{self, Open, Session};
@@ -104,10 +105,12 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
         let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
     }
+    let confinement = Confinement::start(&settings)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
-    let mut session = Session::start(cx, &settings, &network, provider, saved, Spent::NOTHING)?;
+    let mut session =
+        Session::start(cx, &settings, &network, provider, confinement.clone(), saved, Spent::NOTHING)?;
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {
         network.prompt(&prompt);
@@ -127,6 +130,9 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     let closed = session.finish(cx.ui);
     if unasked {
         cx.ui.say(asking::WAYS_OUT);
+    }
+    if let Some(confinement) = confinement {
+        confinement.end(cx.ui);
     }
     if refused {
         cx.ui.say(&format!("Hint: {}", settings.choice.advice(cx.profile.name)));

@@ -40,10 +40,12 @@ fn no_and_yes() {
     insta::assert_snapshot!(over(pty), @r#"
     zori chat (type :q to quit)
     Model: claude-haiku-4-5
+    Sandbox: workspace, no network, by bubblewrap
     you> go
     Tool requested: bash command="touch made"
     ? bash: mode default asks about XF: A plain file operation by the shell, inside the workspace
       in $WORK
+      sandbox: workspace, network, by bubblewrap
       | touch made
       a: always in this session: Bash(touch made)
       u: always, and in later sessions: the same rule goes to $BASE/config.toml

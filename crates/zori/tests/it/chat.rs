@@ -206,6 +206,7 @@ fn slash_commands() {
     Model:    claude-sonnet-4-5 (anthropic)
     Session:  $SESSION (not saved)
     Root:     $WORK
+    Sandbox:  off
     Messages: 2
     Context:  about 15 of 200000 tokens
     Tokens:   10 in, 5 out, 0 read from cache (hits: unknown), 0 written to cache, in 1 turn
@@ -230,7 +231,7 @@ fn slash_commands() {
       /mode [NAME]      Show or change the permission mode
       /permissions      Show the mode and the rules, and where they come from
       /image PATH       Show the model an image with the next prompt, or with words behind the path
-      /status           Show model, session, root and usage
+      /status           Show model, session, root, sandbox and usage
       /cost             Show tokens, cache hits and money of this session
     Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
     you> /hlep me

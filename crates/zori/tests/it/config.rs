@@ -166,6 +166,18 @@ fn init_writes_every_key_as_a_comment() {
     # How many tokens a run may use, read and written; unset: any number.
     # max_tokens_total = 1000000
 
+    # Commands in a sandbox: off, whatever the machine has, or required; unset: off in the mode yolo, else auto.
+    # sandbox = "auto"
+
+    # Where commands in a sandbox may write: the workspace, or nowhere.
+    # sandbox_level = "workspace"
+
+    # Whether they may use the network; one that you approved yourself always may.
+    # sandbox_network = "off"
+
+    # Folders outside the workspace that they may write, too.
+    # sandbox_caches = ["~/.cargo/registry"]
+
     # The permission mode; unset: yolo, which asks nothing.
     # security.mode = "default"
 

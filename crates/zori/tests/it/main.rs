@@ -27,6 +27,7 @@ mod prompt;
 mod providers;
 mod recording;
 mod resume;
+mod sandbox;
 mod sessions;
 mod system_prompt;
 mod timeout;

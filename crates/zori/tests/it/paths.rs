@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::{Decision, Judged, Verdict};
 use zori_core::tool::{ResolvedCall, ToolCx, ToolOutput, Toolbox};
@@ -124,7 +125,13 @@ impl Decided {
     /// Runs the call, allowed or not: what would happen if somebody had said yes.
     fn run(self) -> ToolOutput {
         let Self { call, judged, .. } = self;
-        let cx = ToolCx { call: CallId::new("call"), cancel: Cancel::new(), live: None, judged };
+        let cx = ToolCx {
+            call: CallId::new("call"),
+            cancel: Cancel::new(),
+            consent: Consent::Rule,
+            live: None,
+            judged,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(call.tool.run(cx, &call.args))
     }

@@ -31,6 +31,7 @@ fn the_mode_and_the_rules_are_shown_with_their_sources() {
     insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: claude-haiku-4-5
+    Sandbox: workspace, no network, by bubblewrap
     you> /mode
     Mode: plan (`security.mode` in $BASE/config.toml): reads run, changes are denied
     `/mode NAME` changes it: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
@@ -72,7 +73,8 @@ fn a_mode_is_changed_in_the_chat() {
     }
     reply(&mut pty, 1, "y\r");
     type_line(&mut pty, 6, ":q");
-    over(pty);
+    let shown = over(pty).to_string();
+    assert_eq!(shown.matches("Commands of this chat run outside a sandbox").count(), 2, "{shown}");
     let result = |n: usize| {
         server.request(n).messages().last().expect("a request has messages")["content"][0]["content"]
             .to_string()

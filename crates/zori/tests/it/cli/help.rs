@@ -113,6 +113,7 @@ fn all_of_the_help() {
           --no-save                  Save no session
           --system-prompt <TEXT>     Replace the configured system prompt; empty clears it
           --permission-mode <MODE>   What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+          --sandbox <LEVEL>          What commands may write, held by a sandbox: workspace, read-only; off: no sandbox
           --allow <RULES>            Let these calls run, such as `Bash(git diff:*)`
           --ask <RULES>              Ask about these calls in every mode
           --deny <RULES>             Never let these calls run
