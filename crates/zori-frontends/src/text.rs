@@ -278,6 +278,7 @@ impl Renderer for TextRenderer {
             | EventKind::SessionEnded { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }
+            | EventKind::HookContext { .. }
             | EventKind::ToolInputDelta { .. }
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalResolved { .. }

@@ -116,7 +116,8 @@ impl Bash {
             env_set: &self.env.child_env_set,
         };
         let confine = self.env.confine.as_deref();
-        let job = Job { shell, confine, timeout, max_output: self.env.bash_max_output, live: cx.live };
+        let max_output = self.env.bash_max_output;
+        let job = Job { shell, input: None, confine, timeout, max_output, live: cx.live };
         let finished = self.processes.run(job).await.map_err(|error| self.failed(&error))?;
         let suspicion =
             confine.and_then(|confine| confine.suspects(finished.end.exit_code, &finished.stderr.text));

@@ -17,6 +17,7 @@ pub mod env;
 pub mod fetch;
 pub mod glob;
 pub mod grep;
+pub mod hooks;
 pub mod lookup;
 pub mod ls;
 pub mod multi_edit;

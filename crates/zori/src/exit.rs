@@ -1,7 +1,7 @@
 //! Exit codes: one closed table (`cli-agent-spec.md` section 1, DECISIONS 8 and 24).
 
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::outcome::{CancelCause, Outcome};
+use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 
 macro_rules! exits {
     ($($name:ident $code:literal $about:literal),* $(,)?) => {
@@ -53,6 +53,8 @@ impl Exit {
             // After a hang-up nobody is left to read the code; the process dies of the signal itself.
             Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Self::Terminated,
             Outcome::Cancelled(CancelCause::Deadline) => Self::Timeout,
+            // A hook did not let the prompt pass, so that nothing was done.
+            Outcome::Limit(LimitKind::Prompt) => Self::Usage,
             Outcome::Limit(_) => Self::Partial,
             // A replay that has left its recording, whatever its tools did.
             Outcome::Failed(failure) if failure.kind == FailureKind::Replay => Self::General,
@@ -81,8 +83,6 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use zori_core::outcome::LimitKind;
-
     use super::*;
 
     #[test]
@@ -106,9 +106,11 @@ mod tests {
     #[test]
     fn what_was_used_up() {
         for effects in [false, true] {
-            for kind in [LimitKind::Turns, LimitKind::Budget, LimitKind::Tokens, LimitKind::Denials] {
+            use LimitKind::{Budget, Denials, Hook, Tokens, Turns};
+            for kind in [Turns, Budget, Tokens, Denials, Hook] {
                 assert_eq!(Exit::of(&Outcome::Limit(kind), effects).code(), 3);
             }
+            assert_eq!(Exit::of(&Outcome::Limit(LimitKind::Prompt), effects).code(), 2);
             assert_eq!(Exit::of(&Outcome::Cancelled(CancelCause::Deadline), effects).code(), 10);
         }
     }

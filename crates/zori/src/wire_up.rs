@@ -246,6 +246,7 @@ impl Session {
         let parts = Parts {
             provider,
             toolbox: tools.clone(),
+            hooks: None,
             policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
