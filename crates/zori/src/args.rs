@@ -71,6 +71,12 @@ pub struct LowArgs {
     pub deny: Vec<String>,
     /// `--yes`.
     pub yes: bool,
+    /// `--trust-workspace`.
+    pub trust_workspace: bool,
+    /// `--without-hooks`.
+    pub without_hooks: bool,
+    /// `--below`.
+    pub below: bool,
     /// `--policy`.
     pub policy: Option<String>,
     /// `--profile`.
@@ -179,6 +185,12 @@ fn recording(command: &Command, args: &LowArgs) -> Result<(), CommandError> {
     let wrong = |message: String| Err(CommandError::new(ErrorCode::Usage, message));
     // Those that take a prompt are those that ask a model.
     let asks = command.flags.iter().any(|flag| flag.long == flags::PROMPT.long);
+    if args.trust_workspace && !asks {
+        let message = format!("`--trust-workspace` has no meaning for `{}`", command.path.join(" "));
+        return Err(
+            CommandError::new(ErrorCode::Usage, message).hint("it goes with a prompt, or with the chat")
+        );
+    }
     match given[..] {
         [flag, ..] if !asks => {
             wrong(format!("`{flag}` has no meaning for `{}`, which asks no model", command.path.join(" ")))

@@ -23,6 +23,7 @@ use zori_frontends::question::{Drawn, draw};
 use zori_policy::Asker;
 use zori_redact::Redactor;
 
+pub(crate) use crate::asking::reply::discard;
 use crate::ui::Ui;
 
 /// What is said when calls were denied because nobody could be asked.
@@ -132,7 +133,7 @@ impl Asking {
         ui.say(&format!("? {head}"));
         shown.iter().for_each(|line| ui.say(line));
         // What was typed before the question could be read is no answer to it.
-        reply::discard();
+        discard();
         loop {
             if !hidden.is_empty() {
                 ui.say(&format!("  ... {} more lines, which `v` shows; `y` counts only then", hidden.len()));

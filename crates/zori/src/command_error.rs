@@ -62,6 +62,7 @@ error_codes! {
     PromptInvalid "PROMPT_INVALID" Usage "The prompt is too large, or is not UTF-8 text.",
     RecordingUnusable "RECORDING_UNUSABLE" Usage "The file of `--record` or `--replay` cannot be used.",
     ImageInvalid "IMAGE_INVALID" Usage "An image cannot be read, is damaged or too large, or the model does not take it.",
+    ConfirmationRequired "CONFIRMATION_REQUIRED" Usage "It has to be confirmed, and nobody is there to ask.",
     LockHeld "LOCK_HELD" Precondition "Another process uses the session.",
     BaseUnusable "BASE_UNUSABLE" Precondition "The base directory cannot be used.",
     BaseUnsafe "BASE_WRITABLE_BY_OTHERS" Precondition "Others can change what the base directory holds.",

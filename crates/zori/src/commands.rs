@@ -8,6 +8,7 @@ mod exec;
 mod models;
 mod policy;
 mod sessions;
+mod trust;
 
 pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::turn as exec_turn;
@@ -68,15 +69,16 @@ impl Command {
             (Class::Agent, ["demo"]) => false,
             (Class::Agent | Class::Interactive, _) => true,
             (Class::Utility, path) => {
-                matches!(path, ["auth", "login"] | ["auth", "logout"] | ["config", "init"])
+                matches!(path, ["auth", "login" | "logout"] | ["config", "init"])
+                    || matches!(path, ["trust", "allow" | "deny" | "forget"])
             }
         }
     }
 
-    /// Returns how long it may take when nobody says otherwise (DECISIONS 25). A login waits for a person.
+    /// Returns how long it may take when nobody says otherwise (DECISIONS 25). Some wait for a person.
     pub fn time(&self) -> Option<Duration> {
         match (self.class, self.path) {
-            (Class::Utility, ["auth", "login"]) => Some(LOGIN_TIME),
+            (Class::Utility, ["auth", "login"] | ["trust", "allow"]) => Some(LOGIN_TIME),
             (Class::Utility, _) => Some(UTILITY_TIME),
             (Class::Agent | Class::Interactive, _) => None,
         }
@@ -111,6 +113,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find or create the config file"),
     ("policy", "See what would happen to a call, and why"),
+    ("trust", "Decide whether a folder's own settings count"),
 ];
 
 const AGENT_EXITS: &[Exit] = &[
@@ -129,6 +132,11 @@ const AGENT_EXITS: &[Exit] = &[
     Exit::Interrupted,
     Exit::Terminated,
 ];
+
+const TRUST_EXITS: &[Exit] = &[Exit::Success, Exit::General, Exit::Usage, Exit::Precondition, Exit::Timeout];
+
+const FOLDER: Positional =
+    Positional { name: "DIR", about: "The folder [default: this one]", required: false };
 
 /// The bare call.
 pub const CHAT: Command = Command {
@@ -340,6 +348,56 @@ pub const COMMANDS: &[Command] = &[
         class: Class::Utility,
         exits: &[Exit::Success, Exit::General, Exit::Usage, Exit::Timeout],
         run: policy::test,
+    },
+    Command {
+        path: &["trust", "show"],
+        about: "Show what a folder's own settings would do, and whether they count",
+        after_help: "",
+        flags: &[],
+        args: &[FOLDER],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: trust::show,
+    },
+    Command {
+        path: &["trust", "allow"],
+        about: "Trust a folder: its hooks run, its model and prompt count",
+        after_help: "It shows what would become active and asks; `-y` answers. What changes later is asked about again.",
+        flags: &[flags::WITHOUT_HOOKS, flags::BELOW],
+        args: &[FOLDER],
+        class: Class::Utility,
+        exits: TRUST_EXITS,
+        run: trust::allow,
+    },
+    Command {
+        path: &["trust", "deny"],
+        about: "Do not trust a folder, and ask about changes in it (mode default)",
+        after_help: "",
+        flags: &[],
+        args: &[FOLDER],
+        class: Class::Utility,
+        exits: TRUST_EXITS,
+        run: trust::deny,
+    },
+    Command {
+        path: &["trust", "forget"],
+        about: "Forget what was decided about a folder",
+        after_help: "",
+        flags: &[],
+        args: &[FOLDER],
+        class: Class::Utility,
+        exits: TRUST_EXITS,
+        run: trust::forget,
+    },
+    Command {
+        path: &["trust", "list"],
+        about: "List the folders that were decided about",
+        after_help: "",
+        flags: &[],
+        args: &[],
+        class: Class::Utility,
+        exits: &[Exit::Success, Exit::Usage, Exit::Precondition, Exit::Timeout],
+        run: trust::list,
     },
     Command {
         path: &["audit-log"],

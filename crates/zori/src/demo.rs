@@ -114,6 +114,7 @@ impl Demo {
             tape: Tape::None,
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
+            hooks: Vec::new(),
             answers: Answers::Nobody,
             session: None,
             save: false,

@@ -18,6 +18,7 @@ pub mod config;
 mod demo;
 pub mod exit;
 mod helper_program;
+mod hooks;
 mod instructions;
 mod model_choice;
 mod network;
@@ -30,6 +31,7 @@ mod settings;
 mod signals;
 mod terminal;
 mod timeout;
+mod trust;
 mod ui;
 mod wire_up;
 

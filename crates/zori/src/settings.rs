@@ -21,6 +21,7 @@ use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
+use zori_tools::hooks::Hook;
 
 use crate::args::LowArgs;
 use crate::asking::Answers;
@@ -34,6 +35,9 @@ use crate::instructions::{self, Instructions};
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
 use crate::permissions::{self, Gathered, Sources};
+use crate::trust::project::Project;
+use crate::trust::store::Decided;
+use crate::trust::{self, Asks, Standing};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -79,6 +83,8 @@ pub struct Settings {
     pub prompts: Vec<Prompt>,
     /// What may run.
     pub policy: Policy,
+    /// Who is told what happens, and may object.
+    pub hooks: Vec<Hook>,
     /// Who answers questions about calls.
     pub answers: Answers,
     /// The session that was named.
@@ -94,8 +100,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found.
-    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Self, CommandError> {
+    /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found. Whether the
+    /// folder is trusted is settled before anything is started or contacted (TRUST-9).
+    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs, asks: &Asks<'_>) -> Result<Self, CommandError> {
         let session = args.session.as_deref().map(parse_session).transpose()?;
         let base = match Base::find(cx.profile) {
             Ok(base) => Some(base),
@@ -116,10 +123,17 @@ impl Settings {
         check_output(cx, args, &config)?;
         let root = root(args)?;
         let home = base::home();
+        let standing = trust::settle(cx, args, base.as_ref(), &root, asks)?;
         let recording = args.replay.as_deref().map(|path| network::load(cx, args, path)).transpose()?;
         let choice = match &recording {
             Some(recording) => replayed(&recording.start)?,
-            None => model_choice::choose(args, &config, cx.ui)?,
+            None => {
+                let choice = model_choice::choose(args, &config, cx.ui)?;
+                match standing.text("model").filter(|_| args.model.is_none()) {
+                    Some(model) => Choice { model: model.into(), ..choice },
+                    None => choice,
+                }
+            }
         };
         let effort = match &recording {
             Some(recording) => recording.start.shape.effort,
@@ -137,9 +151,12 @@ impl Settings {
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
-        let Gathered { policy, warnings } =
-            permissions(cx, args, &config, base.as_ref(), &root, home.as_deref())?;
+        let system = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
+        let untrusted = standing.decided == Some(Decided::Untrusted);
+        let Gathered { policy, mut hooks, warnings } =
+            permissions(cx, args, &config, place, &standing.project, untrusted)?;
+        hooks.extend(standing.hooks);
         for warning in &warnings {
             cx.ui.warn(warning);
         }
@@ -179,6 +196,7 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             policy,
+            hooks,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             session,
             durability: match config.text("durability") {
@@ -269,25 +287,38 @@ pub fn policy(cx: &mut Cx<'_>, args: &LowArgs) -> Result<(Gathered, Option<PathB
         Some(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
         None => Config::default(),
     };
-    let home = base::home();
-    let gathered = permissions(cx, args, &config, base.as_ref(), &root(args)?, home.as_deref())?;
+    let (home, root) = (base::home(), root(args)?);
+    let (project, decided) = trust::look(base.as_ref(), &root)?;
+    let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
+    let untrusted = decided == Some(Decided::Untrusted);
+    let gathered = permissions(cx, args, &config, place, &project, untrusted)?;
     Ok((gathered, home))
+}
+
+/// Where a run is.
+struct Place<'a> {
+    base: Option<&'a Base>,
+    root: &'a Path,
+    home: Option<&'a Path>,
 }
 
 fn permissions(
     cx: &Cx<'_>,
     args: &LowArgs,
     config: &Config,
-    base: Option<&Base>,
-    root: &Path,
-    home: Option<&Path>,
+    place: Place<'_>,
+    project: &Project,
+    untrusted: bool,
 ) -> Result<Gathered, CommandError> {
+    let Place { base, root, home } = place;
     permissions::gather(Sources {
         args,
         config,
         managed: Path::new(cx.profile.managed_config),
         base,
         root,
+        project,
+        untrusted,
         home,
         mode_variable: permissions::mode_variable(),
         programs: permissions::programs(),
@@ -357,6 +388,7 @@ fn system_prompt(
     args: &LowArgs,
     config: &Config,
     base: Option<&Base>,
+    standing: &Standing,
     guidelines: &Instructions,
 ) -> Result<Option<Arc<str>>, CommandError> {
     let own = match (&args.system_prompt, config.text("system_prompt_file")) {
@@ -370,8 +402,11 @@ fn system_prompt(
         }
         (None, _) => config.text("system_prompt").unwrap_or_default().to_owned(),
     };
-    let parts: Vec<&str> =
-        [own.trim(), guidelines.text.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    let projects = standing.text("system_prompt").unwrap_or_default();
+    let parts: Vec<&str> = [own.trim(), projects.trim(), guidelines.text.as_str()]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
     Ok((!parts.is_empty()).then(|| parts.join("\n\n").into()))
 }
 

@@ -128,10 +128,23 @@ pub const CORPUS: Flag = flag(
     },
 );
 
+/// `--without-hooks`, for trust.
+pub const WITHOUT_HOOKS: Flag =
+    flag("without-hooks", None, "Trust its settings, and run none of its hooks", |args, _| {
+        args.without_hooks = true;
+        Ok(())
+    });
+
+/// `--below`, for trust.
+pub const BELOW: Flag = flag("below", None, "Trust this folder and all below it", |args, _| {
+    args.below = true;
+    Ok(())
+});
+
 /// `--event`, for the audit log.
 pub const EVENT: Flag =
-    flag("event", Some("NAME"), "Show only these: decision, approval, tool or run", |args, value| {
-        let known = ["decision", "approval", "tool", "run"];
+    flag("event", Some("NAME"), "Show only these: decision, approval, tool, trust or run", |args, value| {
+        let known = ["decision", "approval", "tool", "trust", "run"];
         if !known.contains(&value) {
             return Err(format!("`--event` takes one of `{}`, not `{value}`", known.join("`, `")));
         }
@@ -257,6 +270,18 @@ pub const GLOBAL: &[Flag] = &[
             "Answer every question about a call with yes; what is denied stays denied",
             |args, _| {
                 args.yes = true;
+                Ok(())
+            },
+        )
+    },
+    Flag {
+        shown: Shown::All,
+        ..flag(
+            "trust-workspace",
+            None,
+            "Trust this folder's own settings for this run, and list them",
+            |args, _| {
+                args.trust_workspace = true;
                 Ok(())
             },
         )

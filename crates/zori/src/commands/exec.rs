@@ -16,6 +16,7 @@ use crate::network::Network;
 use crate::prompt::{self, Sources};
 use crate::settings::Settings;
 use crate::signals::Signals;
+use crate::trust::Asks;
 use crate::wire_up::{self, Open, Session};
 
 /// Runs one prompt in a new session, or in the one `--session` names.
@@ -30,7 +31,7 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, CommandError> {
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, CommandError> {
     let signals = Signals::install(cx.timeout.as_ref())?;
-    let settings = Settings::resolve(cx, args);
+    let settings = Settings::resolve(cx, args, &Asks::Nobody);
     // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
     signals.check()?;
     let settings = settings?;

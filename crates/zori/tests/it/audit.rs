@@ -192,7 +192,7 @@ fn wrong_flags() {
     let world = world();
     insta::assert_snapshot!(world.run(&["audit-log", "--event", "nope"]), @"
     ------- stderr -------
-    Error: `--event` takes one of `decision`, `approval`, `tool`, `run`, not `nope`
+    Error: `--event` takes one of `decision`, `approval`, `tool`, `trust`, `run`, not `nope`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["audit-log", "--verify", "--limit", "3"]), @"

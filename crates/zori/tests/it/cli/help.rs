@@ -22,6 +22,7 @@ fn help() {
       auth       Log in, log out, and see where keys come from
       config     Find or create the config file
       policy     See what would happen to a call, and why
+      trust      Decide whether a folder's own settings count
       audit-log  Show what was decided and what ran, or check that nobody changed it
 
     Options:
@@ -63,6 +64,7 @@ fn all_of_the_help() {
       auth       Log in, log out, and see where keys come from
       config     Find or create the config file
       policy     See what would happen to a call, and why
+      trust      Decide whether a folder's own settings count
       audit-log  Show what was decided and what ran, or check that nobody changed it
 
     Options:
@@ -81,6 +83,7 @@ fn all_of_the_help() {
           --ask <RULES>             Ask about these calls in every mode
           --deny <RULES>            Never let these calls run
       -y, --yes                     Answer every question about a call with yes; what is denied stays denied
+          --trust-workspace         Trust this folder's own settings for this run, and list them
           --retries <N>             How often a failed request is tried again
           --retry-delay <MS>        The first wait before that, in milliseconds
           --thinking <LEVEL>        How much the model thinks: off, low, medium, high, max
