@@ -1,6 +1,7 @@
 //! Behaviour tests: the real executable in a hermetic environment, whole output compared. One file per behaviour.
 
 mod asking;
+mod attacks;
 mod audit;
 mod auth;
 mod chat;
