@@ -1,14 +1,39 @@
 //! Hooks: told in order, their verdict part of the decision, their words part of the conversation.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use zori_core::hook::{Heard, HookEvent, HookVerdict};
+use zori_core::BoxFuture;
+use zori_core::hook::{Heard, HookEvent, HookVerdict, Hooks, Moment};
 use zori_core::outcome::{LimitKind, Outcome};
 use zori_core::permission::Verdict;
 use zori_core::provider::StopReason;
 use zori_policy::Asker;
 
-use super::stage::{Script, ScriptedHooks, Setup, Stage, calls, play, says};
+use super::stage::{Script, Setup, Stage, calls, play, says};
+
+/// Hooks that say what they are told to, by event, and write down what they hear.
+#[derive(Default)]
+struct ScriptedHooks {
+    says: Vec<(HookEvent, Heard)>,
+    hears: Mutex<Vec<String>>,
+}
+
+impl Hooks for ScriptedHooks {
+    fn listens(&self, moment: &Moment<'_>) -> bool {
+        self.says.iter().any(|(event, _)| *event == moment.event())
+    }
+
+    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard> {
+        self.hears.lock().unwrap().push(match moment {
+            Moment::PreToolUse(call) => format!("{mode}: before {} {}", call.id, call.args.get()),
+            Moment::PostToolUse { call, result } => format!("after {}: {}", call.id, result.get()),
+            other => format!("{other:?}"),
+        });
+        let said = self.says.iter().find(|(event, _)| *event == moment.event());
+        let heard = said.map(|(_, heard)| heard.clone()).unwrap_or_default();
+        Box::pin(async move { heard })
+    }
+}
 
 const WRITE: &[(&str, &str)] = &[("act", r#"{"write":"/ws/a"}"#)];
 

@@ -15,7 +15,7 @@ use zori_core::BoxFuture;
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{Event, EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::hook::{Heard, HookEvent, Hooks, Moment};
+use zori_core::hook::Hooks;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::{Block, Message, Role};
@@ -294,31 +294,7 @@ pub(crate) struct Setup {
     pub(crate) spent_before: Option<Spent>,
     /// What every model takes.
     pub(crate) window: Option<u64>,
-    pub(crate) hooks: Option<Arc<ScriptedHooks>>,
-}
-
-/// Hooks that say what they are told to, by event, and write down what they hear.
-#[derive(Default)]
-pub(crate) struct ScriptedHooks {
-    pub(crate) says: Vec<(HookEvent, Heard)>,
-    pub(crate) hears: Mutex<Vec<String>>,
-}
-
-impl Hooks for ScriptedHooks {
-    fn listens(&self, moment: &Moment<'_>) -> bool {
-        self.says.iter().any(|(event, _)| *event == moment.event())
-    }
-
-    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard> {
-        self.hears.lock().unwrap().push(match moment {
-            Moment::PreToolUse(call) => format!("{mode}: before {} {}", call.id, call.args.get()),
-            Moment::PostToolUse { call, result } => format!("after {}: {}", call.id, result.get()),
-            other => format!("{other:?}"),
-        });
-        let said = self.says.iter().find(|(event, _)| *event == moment.event());
-        let heard = said.map(|(_, heard)| heard.clone()).unwrap_or_default();
-        Box::pin(async move { heard })
-    }
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
 }
 
 impl Stage {
@@ -362,7 +338,7 @@ impl Stage {
                 asker: setup.default_mode.unwrap_or(Asker::Absent),
                 agent: None,
             },
-            hooks: setup.hooks.map(|hooks| hooks as Arc<dyn Hooks>),
+            hooks: setup.hooks,
             clock: Arc::new(Still),
             ids: Arc::new(Still),
             pricing: Arc::new(move |model| match setup.prices {
