@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::compaction::Compaction;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
+use crate::hook::HookEvent;
 use crate::ids::{AgentId, CallId, SessionId};
 use crate::image::Image;
 use crate::message::{Message, ToolCall};
@@ -75,6 +76,13 @@ pub enum EventKind {
     /// The user added to the running turn.
     Steered {
         /// What the user said.
+        text: Arc<str>,
+    },
+    /// Hooks told the model something.
+    HookContext {
+        /// When they were asked.
+        event: HookEvent,
+        /// What the model reads.
         text: Arc<str>,
     },
     /// The turn is over; exactly one per `TurnStarted`, whatever happened.

@@ -11,6 +11,7 @@ pub mod confine;
 pub mod cost;
 pub mod event;
 pub mod failure;
+pub mod hook;
 pub mod ids;
 pub mod image;
 pub mod input;

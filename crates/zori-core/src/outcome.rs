@@ -44,6 +44,10 @@ pub enum LimitKind {
     Tokens,
     /// The patience with one call that was denied again and again (DEC-3).
     Denials,
+    /// The patience of a hook, which wants no more.
+    Hook,
+    /// Nothing was used at all: a hook did not let the prompt pass.
+    Prompt,
 }
 
 impl LimitKind {
@@ -54,6 +58,8 @@ impl LimitKind {
             Self::Budget => "max_budget_usd",
             Self::Tokens => "max_tokens_total",
             Self::Denials => "denied_calls",
+            Self::Hook => "hook_stopped",
+            Self::Prompt => "hook_blocked_prompt",
         }
     }
 }

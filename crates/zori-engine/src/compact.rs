@@ -91,7 +91,11 @@ impl<S: Sink> Engine<S> {
         control: &mut Control<'_>,
         spent: &mut Spent,
     ) -> Result<Made, Cut> {
-        let made = self.make_room(cause, focus, control, spent).await;
+        let asked = cause == CompactCause::Asked;
+        let made = match self.compaction_blocked(asked, focus, control).await? {
+            true => Ok(Made::Failed),
+            false => self.make_room(cause, focus, control, spent).await,
+        };
         self.settled = self.context_tokens();
         made
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
+use zori_core::hook::{HookEvent, HookVerdict, Hooks, Moment, ToolMoment};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
 use zori_core::input::Approval;
@@ -26,19 +27,25 @@ use zori_core::tool::{
     Effect, LiveOutput, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox,
 };
 use zori_policy::always::always;
-use zori_policy::call::Binding;
+use zori_policy::call::{Binding, HookAnswer};
 use zori_policy::decide::Explanation;
+use zori_policy::mode::Protocol;
 use zori_policy::{Call, Policy, explain};
 
 use crate::catch::Caught;
 use crate::control::Control;
 use crate::emitter::Emitter;
+use crate::hooks::{self, Said};
 use crate::sight;
 
 /// What running calls needs of the engine.
 pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) toolbox: &'a dyn Toolbox,
     pub(crate) policy: &'a mut Policy,
+    pub(crate) hooks: Option<&'a dyn Hooks>,
+    /// What hooks told the model so far, and why one wants the turn to end.
+    pub(crate) said: Vec<Said>,
+    pub(crate) halt: Option<String>,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
@@ -56,6 +63,10 @@ pub(crate) struct Dispatched {
     pub(crate) effects: bool,
     /// For each call, in call order, whether it was denied.
     pub(crate) denied: Vec<bool>,
+    /// What hooks tell the model.
+    pub(crate) said: Vec<Said>,
+    /// Why a hook wants the turn to end.
+    pub(crate) halt: Option<String>,
     /// Set when the turn was cancelled meanwhile; the calls that were not done have a `canceled` result.
     pub(crate) cancelled: Option<CancelCause>,
 }
@@ -97,6 +108,9 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             let ready: Vec<_> = jobs.iter_mut().map(|job| job.ready.take()).collect();
             effects = ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
             cancelled = self.execute(&mut jobs, &ready).await.err();
+            if cancelled.is_none() {
+                cancelled = self.tell_results(&jobs, &ready).await.err();
+            }
         }
         for job in jobs.iter_mut().filter(|job| job.output.is_none()) {
             self.settle(
@@ -105,7 +119,35 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             );
         }
         let denied = jobs.iter().map(Job::is_denied).collect();
-        Dispatched { results: jobs.into_iter().map(Job::into_result).collect(), effects, denied, cancelled }
+        let results = jobs.into_iter().map(Job::into_result).collect();
+        let (said, halt) = (std::mem::take(&mut self.said), self.halt.take());
+        Dispatched { results, effects, denied, said, halt, cancelled }
+    }
+
+    async fn tell(&mut self, moment: Moment<'_>) -> Result<Option<HookAnswer>, CancelCause> {
+        let (event, mode) = (moment.event(), self.policy.mode.mode.name_in(Protocol::Claude));
+        let heard = hooks::tell(self.hooks, moment, mode, self.emitter, self.control).await?;
+        self.said.extend(Said::all(event, heard.context));
+        let answer = heard.verdict.map(|HookVerdict { verdict, reason }| HookAnswer { verdict, reason });
+        let Some(why) = heard.halt else { return Ok(answer) };
+        self.halt.get_or_insert_with(|| why.clone());
+        Ok(Some(HookAnswer { verdict: Verdict::Deny, reason: why }))
+    }
+
+    /// Tells hooks how the calls went that have run, in call order. What one objects to has happened: the model is told.
+    async fn tell_results(
+        &mut self,
+        jobs: &[Job<'_>],
+        ready: &[Option<ResolvedCall>],
+    ) -> Result<(), CancelCause> {
+        for (job, ready) in jobs.iter().zip(ready) {
+            let (Some(ready), Some(output)) = (ready, &job.output) else { continue };
+            let moment = Moment::PostToolUse { call: job.moment(ready), result: &output.envelope };
+            if let Some(HookAnswer { verdict: Verdict::Deny, reason }) = self.tell(moment).await? {
+                self.said.extend(Said::all(HookEvent::PostToolUse, vec![reason]));
+            }
+        }
+        Ok(())
     }
 
     /// Resolves the calls and announces all of them before the first one runs.
@@ -160,6 +202,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         for job in jobs.iter_mut() {
             let Some(ready) = &job.ready else { continue };
             let mut judged = Call::new(&job.call.name, job.kind, &ready.effects, &self.policy.ground);
+            judged.hook = self.tell(Moment::PreToolUse(job.moment(ready))).await?;
+            // Looked at after the hooks have run: they may change what is there.
             judged.gather(|path| self.toolbox.look(path));
             let Explanation { decision, steps } = explain(self.policy, &judged);
             let decided = match decision.verdict {
@@ -351,6 +395,10 @@ const CHANGED: &str = "changed_since_approval: a file of this call is not what i
      nothing was executed";
 
 impl Job<'_> {
+    fn moment<'a>(&'a self, ready: &'a ResolvedCall) -> ToolMoment<'a> {
+        ToolMoment { id: &self.call.id, name: &self.call.name, kind: self.kind, args: &ready.args }
+    }
+
     fn is_denied(&self) -> bool {
         let failure = self.output.as_ref().and_then(|output| output.failure.as_ref());
         failure.is_some_and(|failure| failure.code == ToolCode::PermissionDenied)

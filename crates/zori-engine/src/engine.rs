@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use zori_core::compaction::{CompactCause, Replaced};
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, NoticeLevel, SessionFacts, TurnSummary};
+use zori_core::hook::Hooks;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::{Input, Prompt};
 use zori_core::message::Message;
@@ -23,6 +24,7 @@ use crate::context::{Measured, Window};
 use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::history::History;
+use crate::hooks::Said;
 use crate::limits::{Limits, Used};
 use crate::retry::Retry;
 use crate::sight::{Eyes, View};
@@ -42,6 +44,8 @@ pub struct Parts {
     pub toolbox: Arc<dyn Toolbox>,
     /// The rules.
     pub policy: Policy,
+    /// Who is told what happens, and may object.
+    pub hooks: Option<Arc<dyn Hooks>>,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
     /// Where jitter comes from.
@@ -94,6 +98,11 @@ pub struct Engine<S> {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) toolbox: Arc<dyn Toolbox>,
     pub(crate) policy: Policy,
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    /// Whether hooks know that the session has started, and what they said to it and nobody has heard yet.
+    pub(crate) begun: bool,
+    pub(crate) opening: Vec<Said>,
+    pub(crate) resumed: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) pricing: Pricing,
@@ -136,6 +145,10 @@ impl<S: Sink> Engine<S> {
             provider: parts.provider,
             toolbox: parts.toolbox,
             policy: parts.policy,
+            hooks: parts.hooks,
+            begun: false,
+            opening: Vec::new(),
+            resumed: !history.messages().is_empty(),
             clock: parts.clock,
             ids: parts.ids,
             pricing: parts.pricing,

@@ -14,6 +14,7 @@ mod dispatch;
 mod emitter;
 pub mod engine;
 mod history;
+mod hooks;
 pub mod limits;
 pub mod retry;
 pub mod sight;

@@ -4,6 +4,7 @@ mod approvals;
 mod cancelling;
 mod compacting;
 mod failures;
+mod hooks;
 mod limits;
 mod stage;
 mod tools;

@@ -35,8 +35,8 @@ const DENIED_IN_A_ROW: u32 = 3;
 
 /// A turn under way.
 pub(crate) struct Turn<'e, 'i, S> {
-    engine: &'e mut Engine<S>,
-    control: Control<'i>,
+    pub(crate) engine: &'e mut Engine<S>,
+    pub(crate) control: Control<'i>,
     spent: Spent,
     requests: u32,
     retries: u32,
@@ -44,8 +44,10 @@ pub(crate) struct Turn<'e, 'i, S> {
     /// The call that was denied last, by name and input, and how often in a row.
     denied: Option<(String, String)>,
     denials: u32,
+    /// How often hooks kept it from ending.
+    pub(crate) kept: u32,
     effects: bool,
-    text: Arc<str>,
+    pub(crate) text: Arc<str>,
 }
 
 /// Why a turn ended before the model ended it.
@@ -73,6 +75,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             malformed: 0,
             denied: None,
             denials: 0,
+            kept: 0,
             effects: false,
             text: "".into(),
         }
@@ -82,12 +85,10 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     pub(crate) async fn run(mut self, prompt: Prompt) -> (TurnSummary, Control<'i>) {
         let began = self.engine.clock.elapsed();
         let mark = self.engine.history.mark();
-        let Prompt { text, images } = prompt;
-        self.emit(EventKind::TurnStarted { prompt: text.as_str().into(), images: images.clone() });
-        let blocks = images.into_iter().map(Block::Image).chain([Block::Text(text)]);
-        self.engine.history.push_user(blocks.collect());
-
-        let ended = self.converse().await;
+        let ended = match self.take(prompt).await {
+            Ok(()) => self.converse().await,
+            Err(cut) => Err(cut),
+        };
 
         let unsighted = ended.as_ref().err().and_then(|cut| self.unsighted(cut));
         if ended.is_err() && self.requests == 0 {
@@ -109,6 +110,17 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         (summary, self.control)
     }
 
+    /// Takes the prompt into the conversation, with what hooks add to it.
+    async fn take(&mut self, prompt: Prompt) -> Result<(), Cut> {
+        let Prompt { text, images } = prompt;
+        self.emit(EventKind::TurnStarted { prompt: text.as_str().into(), images: images.clone() });
+        let said = self.prompted(&text).await?;
+        let mut blocks: Vec<_> = images.into_iter().map(Block::Image).chain([Block::Text(text)]).collect();
+        blocks.extend(self.say(said));
+        self.engine.history.push_user(blocks);
+        Ok(())
+    }
+
     async fn converse(&mut self) -> Result<StopReason, Cut> {
         loop {
             self.check_limits()?;
@@ -123,6 +135,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             if calls.is_empty() {
                 match stop {
                     StopReason::Pause => continue,
+                    stop if self.kept_going(&stop).await? => continue,
                     stop => return Ok(stop),
                 }
             }
@@ -300,15 +313,19 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         let mut dispatch = Dispatch {
             toolbox: &*engine.toolbox,
             policy: &mut engine.policy,
+            hooks: engine.hooks.as_deref(),
+            said: Vec::new(),
+            halt: None,
             clock: &*engine.clock,
             emitter: &mut engine.emitter,
             control: &mut self.control,
             sees: &|image| eyes(&model, image),
             live: engine.settings.live_output,
         };
-        let Dispatched { results, effects, denied, cancelled } = dispatch.run(calls).await;
+        let Dispatched { results, effects, denied, said, halt, cancelled } = dispatch.run(calls).await;
         self.effects |= effects;
         let mut blocks: Vec<_> = results.into_iter().map(Block::ToolResult).collect();
+        blocks.extend(self.say(said));
         for text in std::mem::take(&mut self.control.steers) {
             self.emit(EventKind::Steered { text: text.as_str().into() });
             blocks.push(Block::Text(text));
@@ -319,6 +336,10 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         }
         if let Some(stop) = self.engine.emitter.stop() {
             return Err(Cut::Stopped(stop.clone()));
+        }
+        if let Some(why) = halt {
+            let text = format!("A hook ended the turn: {why}");
+            return Err(Cut::Limit(Reached { kind: LimitKind::Hook, text }));
         }
         let malformed = calls.iter().any(|call| matches!(call.input, ToolInput::Malformed(_)));
         self.malformed = if malformed { self.malformed + 1 } else { 0 };
@@ -417,7 +438,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         self.control.until(tokio::time::sleep(delay)).await
     }
 
-    fn emit(&mut self, kind: EventKind) {
+    pub(crate) fn emit(&mut self, kind: EventKind) {
         self.engine.emitter.emit(kind);
     }
 }

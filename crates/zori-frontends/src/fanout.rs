@@ -165,6 +165,7 @@ fn is_always_kept(kind: &EventKind) -> bool {
         kind,
         EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }
+            | EventKind::HookContext { .. }
             | EventKind::ToolFinished(_)
             | EventKind::Interrupted
     )

@@ -279,6 +279,7 @@ impl Renderer for TextRenderer {
             | EventKind::SessionEnded { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }
+            | EventKind::HookContext { .. }
             | EventKind::ToolInputDelta { .. }
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalResolved { .. }

@@ -63,7 +63,8 @@ pub struct GroundParts {
 /// Our own state below the base directory (step 2): nothing a model says changes it, in any mode.
 const OWN: &[&str] = &[
     "config.toml",
-    "trust.json",
+    "settings.json",
+    "trust*",
     "vault.*",
     "credentials*",
     "auth*",

@@ -28,7 +28,7 @@ use zori_redact::Redactor;
 
 use chain::{ChainFile, LIMIT, hash};
 use clean::{clean, cut};
-use record::{Decided, Denied, Finished, ModeChange, Ran};
+use record::{Decided, Denied, Finished, ModeChange, Ran, Trusted};
 
 pub use read::{AuditEntry, audit_entries};
 pub use verify::{Verified, VerifyError, verify};
@@ -61,6 +61,21 @@ pub struct Run<'a> {
     pub operator: &'a str,
 }
 
+/// A decision about a folder.
+#[derive(Clone, Debug)]
+pub struct TrustChange<'a> {
+    /// When, since 1970.
+    pub at: Duration,
+    /// The folder.
+    pub folder: &'a str,
+    /// What holds for it from now on.
+    pub state: &'a str,
+    /// The hashes of what it may run.
+    pub run: &'a [String],
+    /// Who said so.
+    pub by: &'a str,
+}
+
 impl AuditFile {
     /// Names the file; it is made with its first record.
     pub fn new(path: PathBuf) -> Self {
@@ -79,6 +94,12 @@ impl AuditFile {
         let Run { command, exit_code, operator, .. } = *run;
         let body = Ran { command, args: &args, exit_code, duration_ms, operator };
         self.append(run.at, "run", None, &body)
+    }
+
+    /// Appends the record of a decision about a folder.
+    pub fn trust(&mut self, change: &TrustChange<'_>) -> Result<(), LogError> {
+        let TrustChange { at, folder, state, run, by } = *change;
+        self.append(at, "trust", None, &Trusted { folder, state, by, run })
     }
 
     fn append(

@@ -25,8 +25,8 @@ mod views;
 mod writer;
 
 pub use audit::{
-    AuditEntry, AuditFacts, AuditFile, AuditLog, Run, Verified, VerifyError, audit_entries, audit_path,
-    verify,
+    AuditEntry, AuditFacts, AuditFile, AuditLog, Run, TrustChange, Verified, VerifyError, audit_entries,
+    audit_path, verify,
 };
 pub use dir::SessionDir;
 pub use error::StoreError;

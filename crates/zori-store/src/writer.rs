@@ -103,7 +103,7 @@ impl SessionWriter {
         match &event.kind {
             EventKind::TurnFinished(_) => true,
             EventKind::ContextCompacted(_) => !self.in_turn,
-            EventKind::TurnStarted { .. } | EventKind::Steered { .. } => full,
+            EventKind::TurnStarted { .. } | EventKind::Steered { .. } | EventKind::HookContext { .. } => full,
             EventKind::ToolStarted { call, .. } => full && self.effective.contains(call),
             EventKind::ToolFinished(done) => full && self.effective.contains(&done.call),
             _ => false,

@@ -124,7 +124,7 @@ impl Bash {
         };
         let confine = self.env.confine.as_deref();
         let (consent, max_output) = (cx.consent, self.env.bash_max_output);
-        let job = Job { shell, confine, consent, timeout, max_output, live: cx.live };
+        let job = Job { shell, input: None, confine, consent, timeout, max_output, live: cx.live };
         let start = job.start();
         let finished = self.processes.run(job).await.map_err(|error| self.failed(&error, &start))?;
         let denial = confine

@@ -18,6 +18,7 @@ pub mod fetch;
 pub mod folder;
 pub mod glob;
 pub mod grep;
+pub mod hooks;
 pub mod lookup;
 pub mod ls;
 pub mod multi_edit;

@@ -16,7 +16,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +55,8 @@ pub struct Processes {
 pub struct Job<'a> {
     /// How the shell is started.
     pub shell: Shell<'a>,
+    /// What it reads on standard input; nothing, if there is none.
+    pub input: Option<&'a [u8]>,
     /// What confines it, if anything does.
     pub confine: Option<&'a dyn Confine>,
     /// Who let it run.
@@ -117,7 +119,11 @@ impl Processes {
                 Confinement { wrapper: confined.wrapper, env: confined.env, in_child: confined.in_child };
             (hold, led) = (confined.hold, confined.wrapper_ends_all);
         }
-        let mut child = job.shell.spawn(confinement).map_err(ProcessError::Spawn)?;
+        // A file rather than a pipe: nobody has to write to it while the command runs, or does not read.
+        let stdin =
+            job.input.map(|input| self.spill.unnamed(input)).transpose().map_err(ProcessError::Spawn)?;
+        let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
+        let mut child = job.shell.spawn(stdin, confinement).map_err(ProcessError::Spawn)?;
         let group = Group::led_by(&child);
         let terminate = if led { Group::terminate_led } else { Group::terminate };
         let (out, err) = (child.stdout.take(), child.stderr.take());

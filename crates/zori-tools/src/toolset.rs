@@ -57,6 +57,11 @@ impl ToolSet {
         }
     }
 
+    /// Returns where the tools run their processes, for others who run some.
+    pub fn processes(&self) -> Arc<Processes> {
+        self.processes.clone()
+    }
+
     /// Ends every process the tools have started and not ended, and removes their temporary files. Call it once,
     /// when the run is over; it blocks until that is done, a little over five seconds at most.
     pub fn shutdown(&self) {

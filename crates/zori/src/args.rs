@@ -66,6 +66,8 @@ pub struct LowArgs {
     pub deny: Vec<String>,
     /// `--yes`.
     pub yes: bool,
+    /// `--trust-workspace`.
+    pub trust_workspace: bool,
     /// `--keep`.
     pub keep: bool,
 }
@@ -103,6 +105,7 @@ impl LowArgs {
             ask: rules("ask"),
             deny: rules("deny"),
             yes: args.has("yes"),
+            trust_workspace: args.has("trust-workspace"),
             keep: args.has("keep"),
         }
     }

@@ -24,6 +24,7 @@ use zori_frontends::question::{Drawn, draw};
 use zori_policy::Asker;
 use zori_redact::Redactor;
 
+pub(crate) use crate::asking::reply::discard;
 use crate::config::added_rule;
 use crate::ui::Ui;
 
@@ -136,7 +137,7 @@ impl Asking {
         ui.say(&format!("? {head}"));
         shown.iter().for_each(|line| ui.say(line));
         // What was typed before the question could be read is no answer to it.
-        reply::discard();
+        discard();
         loop {
             if !hidden.is_empty() {
                 ui.say(&format!("  ... {} more lines, which `v` shows; `y` counts only then", hidden.len()));

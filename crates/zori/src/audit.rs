@@ -5,6 +5,7 @@
 //! `--no-save` is about the session: what a model does is in the audit log all the same.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +16,7 @@ use zori_contract::flag::Flag;
 use zori_core::log::LogError;
 use zori_providers::catalog::PROVIDERS;
 use zori_redact::Redactor;
-use zori_store::{AuditFacts, AuditFile, AuditLog, Run};
+use zori_store::{AuditFacts, AuditFile, AuditLog, Run, TrustChange};
 
 use crate::args::flags::{GLOBAL, PROMPT};
 use crate::base::Base;
@@ -73,6 +74,22 @@ pub fn open(settings: &Settings) -> Result<Option<AuditLog>, Failure> {
     Ok(Some(AuditLog::new(file, facts)))
 }
 
+/// Writes down what somebody decided about a folder. `run`: the hashes of what may run; `by`: who said so.
+pub fn trust(base: &Base, folder: &Path, state: &str, run: &[String], by: &str, ui: &mut Ui) {
+    if keeping(base) == Keeping::Off {
+        return;
+    }
+    let folder = folder.to_string_lossy();
+    let change = TrustChange { at: now(), folder: &folder, state, run, by };
+    if let Err(LogError(why)) = AuditFile::new(base.audit()).trust(&change) {
+        ui.warn(&format!("Failed to write the audit log: {why}"));
+    }
+}
+
+fn keeping(base: &Base) -> Keeping {
+    Config::load(&base.config(), PROVIDERS[0].key_var).map_or(Keeping::On, |config| Keeping::of(&config))
+}
+
 fn unusable(why: &str) -> Failure {
     Failure::new(&AUDIT_UNUSABLE, format!("the audit log cannot be written: {why}"))
         .hint("`audit` is \"required\" in the config file; \"on\" goes on without it and says so")
@@ -118,10 +135,8 @@ impl Running {
     fn write(self, exit_code: u8) -> Result<(), LogError> {
         // Whoever needs a base directory has said that there is none.
         let Ok(base) = Base::find(self.profile) else { return Ok(()) };
-        let keeping =
-            Config::load(&base.config(), PROVIDERS[0].key_var).map_or(Keeping::On, |c| Keeping::of(&c));
         // A command that left nothing behind does not make the base directory just to say so (PATH-3).
-        if keeping == Keeping::Off || !base.dir().exists() {
+        if keeping(&base) == Keeping::Off || !base.dir().exists() {
             return Ok(());
         }
         let operator = format!("uid:{}", rustix::process::getuid().as_raw());

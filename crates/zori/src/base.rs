@@ -41,6 +41,12 @@ impl Base {
         Ok(Self { dir })
     }
 
+    /// Returns a base directory that a test has made.
+    #[cfg(test)]
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
     /// Returns the directory itself.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -49,6 +55,16 @@ impl Base {
     /// Returns the config file.
     pub fn config(&self) -> PathBuf {
         self.dir.join("config.toml")
+    }
+
+    /// Returns the user's hooks, where they are not in the config file.
+    pub fn settings(&self) -> PathBuf {
+        self.dir.join("settings.json")
+    }
+
+    /// Returns what the user said about folders.
+    pub fn trust(&self) -> PathBuf {
+        self.dir.join("trust.json")
     }
 
     /// Returns the audit log of what belongs to no project.

@@ -31,6 +31,7 @@ use crate::network::Network;
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
+use crate::trust::Asks;
 use crate::wire_up::{self, Open, Session};
 
 /// A chat under way.
@@ -65,9 +66,11 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
             .hint("give one prompt with `-p TEXT`"));
     }
     let signals = Signals::install(&cx.cancel)?;
-    let mut settings = Settings::resolve(cx, args)?;
     // A question has to be seen and answered: standard error is where it is drawn.
-    if interactive && cx.terminal.stderr && settings.answers == Answers::Nobody {
+    let attended = interactive && cx.terminal.stderr;
+    let asks = if attended { Asks::Person(&signals) } else { Asks::Nobody };
+    let mut settings = Settings::resolve(cx, args, &asks)?;
+    if attended && settings.answers == Answers::Nobody {
         settings.answers = Answers::Person;
     }
     let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };

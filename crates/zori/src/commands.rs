@@ -10,6 +10,7 @@ mod exec;
 mod models;
 mod policy;
 mod sessions;
+mod trust;
 
 pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::turn as exec_turn;
@@ -53,6 +54,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find or create the config file"),
     ("policy", "See what would happen to a call, and why"),
+    ("trust", "Decide whether a folder's own settings count"),
     ("errors", "What can go wrong"),
 ];
 
@@ -74,6 +76,11 @@ pub const COMMANDS: &[Command<App>] = &[
     policy::CHECK,
     policy::EXPLAIN,
     policy::TEST,
+    trust::SHOW,
+    trust::ALLOW,
+    trust::DENY,
+    trust::FORGET,
+    trust::LIST,
     audit_log::COMMAND,
     builtin::manifest_command(&[
         example("everything this program can do", "zori manifest"),

@@ -14,6 +14,7 @@ use zori_core::cost::MicroUsd;
 use zori_providers::catalog::{self, Catalog};
 
 use crate::error::CONFIG_INVALID;
+use crate::hooks;
 use crate::model_choice::is_loopback;
 use crate::profile::Profile;
 use crate::sandbox;
@@ -51,6 +52,8 @@ pub enum Kind {
     Logins,
     /// A list of strings.
     List,
+    /// A table of hooks, by event.
+    Hooks,
 }
 
 /// The keys of `[auth.<provider>]` (AUTH-6).
@@ -289,6 +292,12 @@ pub const KEYS: &[Key] = &[
         "false",
         "Only the administrator's allow rules count; of use in that file",
     ),
+    key(
+        "hooks",
+        Kind::Hooks,
+        "{ PreToolUse = [{ matcher = \"Bash\", hooks = [{ type = \"command\", command = \"my-check\", timeout = 60 }] }] }",
+        "Programs that are told what happens and may object, as in Claude Code; also as [[hooks.PreToolUse]]",
+    ),
     key("permissions.allow", Kind::List, "[\"Bash(git diff:*)\"]", "What runs without a question"),
     key("permissions.ask", Kind::List, "[\"Bash(git commit:*)\"]", "What is asked about in every mode"),
     key("permissions.deny", Kind::List, "[\"Read(.env)\", \"Bash(curl:*)\"]", "What never runs"),
@@ -305,6 +314,8 @@ pub struct Config {
     lines: BTreeMap<&'static str, Vec<usize>>,
     /// What to tell the user, one line each.
     pub warnings: Vec<String>,
+    /// The names in it that are not in the table of keys.
+    pub others: Vec<String>,
     /// The catalogue, with the models that the file adds or corrects.
     pub catalog: Catalog,
 }
@@ -321,7 +332,8 @@ impl Config {
         }
     }
 
-    fn parse(bytes: &[u8], path: &Path, key_var: &str) -> Result<Self, Failure> {
+    /// Understands the text of a file.
+    pub fn parse(bytes: &[u8], path: &Path, key_var: &str) -> Result<Self, Failure> {
         let at = |offset: usize, what: &str| {
             let (line, column) = position(bytes, offset);
             invalid(format!("{}:{line}:{column}: {what}", path.display()))
@@ -341,6 +353,7 @@ impl Config {
             if name == own_models::TABLE {
                 let (models, unknown) = own_models::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
                 own = models;
+                config.others.push(name.clone());
                 config
                     .warnings
                     .extend(unknown.iter().map(|name| format!("unknown key `{name}` in {}", path.display())));
@@ -360,6 +373,7 @@ impl Config {
         for (name, start, value) in flat {
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
                 config.warnings.push(unknown(&name, path, key_var));
+                config.others.push(name);
                 continue;
             };
             check(key, &value).map_err(|wrong| at(start, &wrong))?;
@@ -405,6 +419,13 @@ impl Config {
         let entries = self.values.get(key)?.as_array()?.iter().filter_map(Value::as_str);
         let lines = self.lines.get(key).into_iter().flatten().copied().chain(std::iter::repeat(1));
         Some(entries.zip(lines).collect())
+    }
+
+    /// Returns the hooks; `None` if there are none.
+    pub fn hooks(&self) -> Option<hooks::Table> {
+        let table = serde_json::to_value(self.values.get("hooks")?).ok()?;
+        // It was checked when the file was read.
+        hooks::read(&table).ok()
     }
 
     /// Returns the names of all keys that are set.
@@ -454,6 +475,10 @@ fn check(key: &Key, value: &Value) -> Result<(), String> {
             Ok(())
         }
         (Kind::Logins, value) => logins(value),
+        (Kind::Hooks, value) => {
+            let table = serde_json::to_value(value).map_err(|error| error.to_string())?;
+            hooks::read(&table).map(|_| ())
+        }
         (Kind::Text, _) => wrong("a string"),
         (Kind::Flag, _) => wrong("true or false"),
         (Kind::Number, _) => wrong("a number"),

@@ -125,6 +125,7 @@ impl Demo {
             },
             rules_file: None,
             child_env: ChildEnv::keys_only(),
+            hooks: Vec::new(),
             answers: Answers::Nobody,
             sandbox: sandbox::Setting::of_flag(args.sandbox),
             session: None,

@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use crate::trust::project::others;
 
 /// A larger file is cut here (AG-4).
 const MAX_BYTES: usize = 65536;
@@ -23,7 +26,7 @@ pub struct Instructions {
 pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instructions {
     let mut found = Instructions::default();
     let mut seen = Vec::new();
-    for path in candidates(global, home, root) {
+    for path in candidates(global.clone(), home, root) {
         let canonical = match path.canonicalize() {
             Ok(canonical) => canonical,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
@@ -35,6 +38,10 @@ pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instru
         if seen.contains(&canonical) {
             continue;
         }
+        if let Some(why) = unfit(&path, &canonical, root, global.as_deref()) {
+            found.warnings.push(format!("Skipped {}: {why}", path.display()));
+            continue;
+        }
         match read(&path) {
             Ok(file) => found.add(&path, file),
             Err(error) => found.warnings.push(format!("Failed to read {}: {error}", path.display())),
@@ -42,6 +49,17 @@ pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instru
         seen.push(canonical);
     }
     found
+}
+
+/// Says why a file is not for a model: it leads out of its folder (TRUST-2), or others can change the folders between
+/// home and root (TRUST-8). The user's own file may lead anywhere.
+fn unfit(path: &Path, canonical: &Path, root: &Path, global: Option<&Path>) -> Option<String> {
+    let folder = path.parent().filter(|_| Some(path) != global)?;
+    if !canonical.starts_with(folder) {
+        return Some("it leads out of its folder".to_owned());
+    }
+    let meta = std::fs::metadata(folder).ok().filter(|_| folder != root)?;
+    others(folder, meta.uid(), meta.mode())
 }
 
 fn candidates(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Vec<PathBuf> {
@@ -156,6 +174,44 @@ mod tests {
         write(&dir.join("AGENTS.md"), "x");
         let found = load(Some(dir.join("AGENTS.md")), None, &dir);
         assert_eq!(found.loaded, [dir.join("AGENTS.md")]);
+    }
+
+    /// TRUST-2: a repository cannot have a file of the user's sent by pointing at it. Inside the folder links are fine.
+    #[test]
+    fn a_link_out_of_the_folder_is_not_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().canonicalize().unwrap();
+        write(&dir.join("secret"), "secret");
+        write(&dir.join("work/docs/rules.md"), "rules");
+        std::os::unix::fs::symlink("../secret", dir.join("work/AGENTS.md")).unwrap();
+        let found = load(None, None, &dir.join("work"));
+        let path = dir.join("work/AGENTS.md");
+        assert_eq!(found.warnings, [format!("Skipped {}: it leads out of its folder", path.display())]);
+        assert_eq!(found.text, "");
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("docs/rules.md", &path).unwrap();
+        assert!(load(None, None, &dir.join("work")).text.ends_with("rules"));
+        // The user's own file may be a link to wherever they keep it.
+        write(&dir.join("base/x"), "");
+        std::os::unix::fs::symlink("../secret", dir.join("base/AGENTS.md")).unwrap();
+        let found = load(Some(dir.join("base/AGENTS.md")), None, &dir.join("work"));
+        assert!(found.text.contains("secret"));
+    }
+
+    /// TRUST-8: what others may write between home and root is theirs.
+    #[test]
+    fn a_folder_above_that_others_can_write_to_says_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().canonicalize().unwrap();
+        write(&home.join("shared/AGENTS.md"), "theirs");
+        write(&home.join("shared/mine/AGENTS.md"), "mine");
+        std::fs::set_permissions(home.join("shared"), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let found = load(None, Some(&home), &home.join("shared/mine"));
+        assert_eq!(found.loaded, [home.join("shared/mine/AGENTS.md")]);
+        let (path, folder) = (home.join("shared/AGENTS.md"), home.join("shared"));
+        let said = format!("Skipped {}: {} is writable by others", path.display(), folder.display());
+        assert_eq!(found.warnings, [said]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod config;
 mod demo;
 pub mod error;
 mod helper_program;
+mod hooks;
 mod instructions;
 mod model_choice;
 mod network;
@@ -33,6 +34,7 @@ mod secrets;
 mod settings;
 mod signals;
 mod terminal;
+mod trust;
 mod ui;
 mod wire_up;
 

@@ -2,7 +2,7 @@
 
 use zori_contract::exit::Exit;
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::outcome::{CancelCause, Outcome};
+use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 
 /// Returns the code for a turn's end. `effects`: a tool that changes something has run.
 pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
@@ -12,6 +12,8 @@ pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
         // After a hang-up nobody is left to read the code; the process dies of the signal itself.
         Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Exit::Terminated,
         Outcome::Cancelled(CancelCause::Deadline) => Exit::Timeout,
+        // A hook did not let the prompt pass, so that nothing was done.
+        Outcome::Limit(LimitKind::Prompt) => Exit::Usage,
         Outcome::Limit(_) => Exit::Partial,
         // A replay that has left its recording, whatever its tools did.
         Outcome::Failed(failure) if failure.kind == FailureKind::Replay => Exit::General,
@@ -39,8 +41,6 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use zori_core::outcome::LimitKind;
-
     use super::*;
 
     #[test]
@@ -64,9 +64,11 @@ mod tests {
     #[test]
     fn what_was_used_up() {
         for effects in [false, true] {
-            for kind in [LimitKind::Turns, LimitKind::Budget, LimitKind::Tokens, LimitKind::Denials] {
+            use LimitKind::{Budget, Denials, Hook, Tokens, Turns};
+            for kind in [Turns, Budget, Tokens, Denials, Hook] {
                 assert_eq!(exit(&Outcome::Limit(kind), effects).code(), 3);
             }
+            assert_eq!(exit(&Outcome::Limit(LimitKind::Prompt), effects).code(), 2);
             assert_eq!(exit(&Outcome::Cancelled(CancelCause::Deadline), effects).code(), 10);
         }
     }

@@ -11,12 +11,15 @@ use zori_policy::paths::{Ground, GroundParts};
 use zori_policy::policy::{ShellPolicy, ShellSettings};
 use zori_policy::rules::{OwnedAnchors, Rules, Written};
 use zori_policy::{Asker, Choice, Chosen, Mode, Policy};
+use zori_tools::hooks::Hook;
 
 use crate::args::LowArgs;
 use crate::base::Base;
 use crate::config::Config;
 use crate::error::SETTING_INVALID;
+use crate::hooks;
 use crate::sandbox::{self, Wishes};
+use crate::trust::project::Project;
 
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
@@ -33,6 +36,10 @@ pub struct Sources<'a> {
     pub base: Option<&'a Base>,
     /// The workspace root, canonical.
     pub root: &'a Path,
+    /// What the folder says itself.
+    pub project: &'a Project,
+    /// Whether the user said that it is not trusted.
+    pub untrusted: bool,
     /// The user's home.
     pub home: Option<&'a Path>,
     /// What the environment says about the mode: variable and value.
@@ -42,7 +49,6 @@ pub struct Sources<'a> {
 }
 
 /// A policy, and what its author should know about it.
-#[derive(Debug)]
 pub struct Gathered {
     /// The policy.
     pub policy: Policy,
@@ -50,6 +56,8 @@ pub struct Gathered {
     pub modes: Modes,
     /// What confines the commands it lets run.
     pub sandbox: sandbox::Setting,
+    /// The hooks of the user and the administrator.
+    pub hooks: Vec<Hook>,
     /// One line each.
     pub warnings: Vec<String>,
 }
@@ -103,12 +111,11 @@ pub fn programs() -> Vec<PathBuf> {
 /// Puts the policy together. A setting that cannot be used is an error; a rule that cannot is a warning, and leaves
 /// its tool asking (RULE-1).
 pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
-    let Sources { args, config, managed, base, root, home, .. } = &sources;
-    let mut warnings = Vec::new();
+    let Sources { args, config, managed, base, root, project, home, .. } = &sources;
     let managed_config = Config::load(managed, "")?;
-    let project_file = root.join(".zori/config.toml");
-    let project = Config::load(&project_file, "")?;
-    warnings.extend(ignored(&project, &project_file));
+    let user_file = base.map(Base::config).unwrap_or_default();
+    let (hooks, mut warnings) = hooks::of_user(*base, [(managed, &managed_config), (&user_file, config)])?;
+    warnings.extend(project.remarks());
 
     let (modes, mode, shell) = mode(&sources, &managed_config)?;
     // SEC-2 of that document: with its names the shell is off unless somebody says so.
@@ -131,8 +138,8 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     let layers = [
         (Layer::Managed, Origin::File(managed, &managed_config)),
         (Layer::Flags, Origin::Flags(args)),
-        (Layer::User, Origin::File(&base.map(Base::config).unwrap_or_default(), config)),
-        (Layer::Project, Origin::File(&project_file, &project)),
+        (Layer::User, Origin::File(&user_file, config)),
+        (Layer::Project, Origin::File(&project.config_path, &project.config)),
     ]
     .map(|(layer, origin)| origin.rules(layer));
     let managed_only = managed_config.flag("security.managed_allow_only") == Some(true);
@@ -154,9 +161,9 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     let (rules, remarks) = Rules::read(written, &anchors);
     warnings.extend(remarks.into_iter().map(|remark| remark.text));
 
-    let user_file = base.map(Base::config).unwrap_or_default();
     let mut sensitive = Vec::new();
-    for (file, config) in [(*managed, &managed_config), (&user_file, *config), (&project_file, &project)] {
+    let files = [(*managed, &managed_config), (&user_file, *config), (&project.config_path, &project.config)];
+    for (file, config) in files {
         sensitive.extend(sensitive_paths(file, config, root, *home)?);
     }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -171,7 +178,7 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
     });
     // Nobody is asked until a front end says that it can.
     let policy = Policy { mode, rules, ground, shell, asker: Asker::Absent, agent: None };
-    Ok(Gathered { policy, modes, sandbox, warnings })
+    Ok(Gathered { policy, modes, sandbox, hooks, warnings })
 }
 
 /// Returns what the demo may do: everything in its folder, by a script that is part of the program.
@@ -219,6 +226,9 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
             Ok((modes, choice, shell))
         }
         None if forbidden.is_some() => implicit(Mode::Default, "nobody chose one, and yolo is forbidden"),
+        None if sources.untrusted => {
+            implicit(Mode::Default, "nobody chose one, and this folder is not trusted")
+        }
         None => implicit(Mode::Yolo, "nobody chose one"),
     }
 }
@@ -304,23 +314,13 @@ fn sensitive_paths(
     config.list(KEY).unwrap_or_default().into_iter().map(pattern).collect()
 }
 
-/// What a project says and may not (TRUST-4): one warning for all of it.
-fn ignored(project: &Config, path: &Path) -> Option<String> {
-    let tightens =
-        |key: &str| matches!(key, "permissions.ask" | "permissions.deny" | "security.sensitive_paths");
-    let keys: Vec<_> = project.keys().filter(|key| !tightens(key)).map(|key| format!("`{key}`")).collect();
-    (!keys.is_empty()).then(|| {
-        let keys = keys.join(", ");
-        format!("{keys} in {} is ignored: a project's settings can only ask and deny", path.display())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     struct World {
         dir: tempfile::TempDir,
+        untrusted: bool,
     }
 
     impl World {
@@ -330,7 +330,7 @@ mod tests {
             std::fs::write(dir.path().join("managed.toml"), managed).unwrap();
             std::fs::write(dir.path().join("user.toml"), user).unwrap();
             std::fs::write(dir.path().join("ws/.zori/config.toml"), project).unwrap();
-            Self { dir }
+            Self { dir, untrusted: false }
         }
 
         fn gather(&self, args: &LowArgs, variable: Option<&str>) -> String {
@@ -342,6 +342,8 @@ mod tests {
                 managed: &dir.join("managed.toml"),
                 base: None,
                 root: &dir.join("ws"),
+                project: &Project::look(&dir.join("ws")).unwrap(),
+                untrusted: self.untrusted,
                 home: None,
                 mode_variable: variable.map(|value| ("ZORI_PERMISSION_MODE", value.to_owned())),
                 programs: Vec::new(),
@@ -412,7 +414,7 @@ mod tests {
                 "[permissions]\nallow = [\"Bash({name})\"]\nask = [\"Bash(ask {name})\"]\ndeny = [\"Bash(no {name})\"]\n"
             )
         };
-        let project = format!("model = \"x\"\n{}", rules("p"));
+        let project = format!("model = \"x\"\nprovider = \"openai\"\n{}", rules("p"));
         let world = World::new(&rules("m"), &rules("u"), &project);
         let flags = LowArgs { allow: vec!["Bash(f)".into()], deny: vec!["Bsh".into()], ..LowArgs::default() };
         insta::assert_snapshot!(world.gather(&flags, None).replace(" | ", "\n"), @r"
@@ -420,8 +422,17 @@ mod tests {
         managed/Bash(m) flags/Bash(f) user/Bash(u)
         managed/Bash(ask m) user/Bash(ask u) project/Bash(ask p)
         managed/Bash(no m) user/Bash(no u) project/Bash(no p)
-        `model`, `permissions.allow` in $DIR/ws/.zori/config.toml is ignored: a project's settings can only ask and deny; --deny: rule `Bsh`: there is no tool `Bsh`; did you mean `Bash`?; it has no effect
+        `permissions.allow`, `provider` in $DIR/ws/.zori/config.toml is ignored: a project cannot set that; --deny: rule `Bsh`: there is no tool `Bsh`; did you mean `Bash`?; it has no effect
         ");
+    }
+
+    /// MODE-2: distrust asks, unless the user says otherwise.
+    #[test]
+    fn a_folder_that_is_not_trusted() {
+        let mut world = World::new("", "", "");
+        world.untrusted = true;
+        assert_eq!(world.gather(&args(None), None), "default Implicit |  |  |  | ");
+        assert_eq!(world.gather(&args(Some("yolo")), None), "yolo ByName |  |  |  | ");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
+use zori_tools::hooks::Hook;
 
 use crate::args::LowArgs;
 use crate::asking::Answers;
@@ -39,6 +40,9 @@ use crate::network::{self, Tape};
 use crate::permissions::{self, Gathered, Modes, Sources};
 use crate::profile::Profile;
 use crate::sandbox;
+use crate::trust::project::Project;
+use crate::trust::store::Decided;
+use crate::trust::{self, Asks, Standing};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -90,6 +94,8 @@ pub struct Settings {
     pub modes: Modes,
     /// What commands inherit of the environment.
     pub child_env: ChildEnv,
+    /// Who is told what happens, and may object.
+    pub hooks: Vec<Hook>,
     /// Who answers questions about calls.
     pub answers: Answers,
     /// What confines the commands that may.
@@ -107,8 +113,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found.
-    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Self, Failure> {
+    /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found. Whether the
+    /// folder is trusted is settled before anything is started or contacted (TRUST-9).
+    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs, asks: &Asks<'_>) -> Result<Self, Failure> {
         let session = args.session.as_deref().map(parse_session).transpose()?;
         let base = match Base::find(cx.profile) {
             Ok(base) => Some(base),
@@ -128,10 +135,17 @@ impl Settings {
         }
         let root = root(args)?;
         let home = base::home();
+        let standing = trust::settle(cx, args, base.as_ref(), &root, asks)?;
         let recording = args.replay.as_deref().map(|path| network::load(cx, args, path)).transpose()?;
         let choice = match &recording {
             Some(recording) => replayed(&recording.start)?,
-            None => model_choice::choose(args, &config, cx.ui)?,
+            None => {
+                let choice = model_choice::choose(args, &config, cx.ui)?;
+                match standing.text("model").filter(|_| args.model.is_none()) {
+                    Some(model) => Choice { model: model.into(), ..choice },
+                    None => choice,
+                }
+            }
         };
         let effort = match &recording {
             Some(recording) => recording.start.shape.effort,
@@ -149,9 +163,12 @@ impl Settings {
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system = system_prompt(args, &config, base.as_ref(), &guidelines)?;
-        let Gathered { policy, modes, sandbox, warnings } =
-            permissions(cx.profile, args, &config, base.as_ref(), &root, home.as_deref())?;
+        let system = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
+        let untrusted = standing.decided == Some(Decided::Untrusted);
+        let Gathered { policy, modes, sandbox, mut hooks, warnings } =
+            permissions(cx.profile, args, &config, place, &standing.project, untrusted)?;
+        hooks.extend(standing.hooks);
         for warning in &warnings {
             cx.ui.warn(warning);
         }
@@ -195,6 +212,7 @@ impl Settings {
             rules_file,
             policy,
             modes,
+            hooks,
             answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             sandbox,
             session,
@@ -286,25 +304,38 @@ pub fn policy(profile: &Profile, args: &LowArgs) -> Result<(Gathered, Option<Pat
         Some(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
         None => Config::default(),
     };
-    let home = base::home();
-    let gathered = permissions(profile, args, &config, base.as_ref(), &root(args)?, home.as_deref())?;
+    let (home, root) = (base::home(), root(args)?);
+    let (project, decided) = trust::look(base.as_ref(), &root)?;
+    let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
+    let untrusted = decided == Some(Decided::Untrusted);
+    let gathered = permissions(profile, args, &config, place, &project, untrusted)?;
     Ok((gathered, home))
+}
+
+/// Where a run is.
+struct Place<'a> {
+    base: Option<&'a Base>,
+    root: &'a Path,
+    home: Option<&'a Path>,
 }
 
 fn permissions(
     profile: &Profile,
     args: &LowArgs,
     config: &Config,
-    base: Option<&Base>,
-    root: &Path,
-    home: Option<&Path>,
+    place: Place<'_>,
+    project: &Project,
+    untrusted: bool,
 ) -> Result<Gathered, Failure> {
+    let Place { base, root, home } = place;
     permissions::gather(Sources {
         args,
         config,
         managed: Path::new(profile.managed_config),
         base,
         root,
+        project,
+        untrusted,
         home,
         mode_variable: permissions::mode_variable(),
         programs: permissions::programs(),
@@ -353,6 +384,7 @@ fn system_prompt(
     args: &LowArgs,
     config: &Config,
     base: Option<&Base>,
+    standing: &Standing,
     guidelines: &Instructions,
 ) -> Result<Option<Arc<str>>, Failure> {
     let own = match (&args.system_prompt, config.text("system_prompt_file")) {
@@ -366,8 +398,11 @@ fn system_prompt(
         }
         (None, _) => config.text("system_prompt").unwrap_or_default().to_owned(),
     };
-    let parts: Vec<&str> =
-        [own.trim(), guidelines.text.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    let projects = standing.text("system_prompt").unwrap_or_default();
+    let parts: Vec<&str> = [own.trim(), projects.trim(), guidelines.text.as_str()]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
     Ok((!parts.is_empty()).then(|| parts.join("\n\n").into()))
 }
 

@@ -14,6 +14,7 @@ use zori_core::compaction::Replaced;
 use zori_core::confine::Confine;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
+use zori_core::hook::Hooks;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
@@ -35,12 +36,14 @@ use zori_providers::quirks::{Quirks, ToolStyle};
 use zori_redact::Redactor;
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
+use zori_tools::hooks::{self, HookPrograms};
 use zori_tools::toolset::ToolSet;
 
 use crate::asking::Asking;
 use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
 use crate::auth::renewing::{self, Renewing};
+use crate::base::Base;
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
@@ -240,8 +243,8 @@ impl Session {
             .enable_time()
             .build()
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
-        let env = tool_env(settings, network, confinement);
-        let tools = Arc::new(ToolSet::new(Arc::new(env), cx.profile.dialect));
+        let env = Arc::new(tool_env(settings, network, confinement));
+        let tools = Arc::new(ToolSet::new(env.clone(), cx.profile.dialect));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
@@ -254,6 +257,7 @@ impl Session {
         let parts = Parts {
             provider,
             toolbox: tools.clone(),
+            hooks: hooks(settings, &tools, &saved, env),
             policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
@@ -290,7 +294,8 @@ impl Session {
     }
 
     /// Ends the session: the last bytes written, the last process gone.
-    pub fn finish(self, ui: &mut Ui) -> Exit {
+    pub fn finish(mut self, ui: &mut Ui) -> Exit {
+        self.runtime.block_on(self.engine.leave());
         let report = self.engine.finish().finish();
         self.tools.shutdown();
         // A blocking thread that still reads a slow disk must not keep the program from ending.
@@ -303,6 +308,22 @@ impl Session {
             None => Exit::Success,
         }
     }
+}
+
+/// Returns the session's hooks, if there are any. What confines commands confines them as well (SB-7).
+fn hooks(settings: &Settings, tools: &ToolSet, saved: &Saved, env: Arc<ToolEnv>) -> Option<Arc<dyn Hooks>> {
+    if settings.hooks.is_empty() {
+        return None;
+    }
+    let file = |base: &Base| base.sessions().join(format!("{}.jsonl", saved.id));
+    Some(Arc::new(HookPrograms::new(hooks::Parts {
+        hooks: settings.hooks.clone(),
+        confine: env.confine.clone(),
+        env,
+        processes: tools.processes(),
+        session: saved.id.clone(),
+        transcript: settings.base.as_ref().filter(|_| saved.log.is_some()).map(file),
+    })))
 }
 
 fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Failure> {

@@ -129,5 +129,6 @@ fn value(kind: Kind) -> String {
             format!("tables of {}", keys.join(", "))
         }
         Kind::List => "list of texts".to_owned(),
+        Kind::Hooks => "a table of hooks, by event".to_owned(),
     }
 }

@@ -88,7 +88,7 @@ impl Failure {
     pub fn confirmation_required(command: &str, danger: Danger, would_affect: Value) -> Self {
         Self::new(
             &error::CONFIRMATION_REQUIRED,
-            format!("`{command}` destroys something and was not confirmed"),
+            format!("`{command}` has to be confirmed, and nobody agreed"),
         )
         .field("would_affect", would_affect)
         .field("danger_level", danger)

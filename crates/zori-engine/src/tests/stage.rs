@@ -15,6 +15,7 @@ use zori_core::BoxFuture;
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{Event, EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::hook::Hooks;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::{Block, Message, Role};
@@ -294,6 +295,7 @@ pub(crate) struct Setup {
     pub(crate) spent_before: Option<Spent>,
     /// What every model takes.
     pub(crate) window: Option<u64>,
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
 }
 
 impl Stage {
@@ -337,6 +339,7 @@ impl Stage {
                 asker: setup.default_mode.unwrap_or(Asker::Absent),
                 agent: None,
             },
+            hooks: setup.hooks,
             clock: Arc::new(Still),
             ids: Arc::new(Still),
             pricing: Arc::new(move |model| match setup.prices {
@@ -437,6 +440,7 @@ fn show_event(kind: &EventKind) -> String {
         EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
         EventKind::TurnStarted { prompt, .. } => format!("turn {prompt:?}"),
         EventKind::Steered { text } => format!("steered {text:?}"),
+        EventKind::HookContext { event, text } => format!("{} says {text:?}", event.as_str()),
         EventKind::TurnFinished(s) => {
             let outcome = match &s.outcome {
                 zori_core::outcome::Outcome::Failed(f) => format!("Failed({f})"),

@@ -48,17 +48,20 @@ pub struct AuditEntry {
     args: Option<String>,
     exit_code: Option<i64>,
     duration_ms: Option<u64>,
+    state: Option<String>,
+    folder: Option<String>,
+    by: Option<String>,
 }
 
 impl AuditEntry {
     /// Returns the record as a line for people, harmless on a terminal.
     pub fn line(&self) -> String {
         let mut line = format!("{}  {:<8}", self.ts, self.event);
-        let words = [&self.verdict, &self.result, &self.tool, &self.class, &self.command];
+        let words = [&self.verdict, &self.result, &self.tool, &self.class, &self.command, &self.state];
         for word in words.into_iter().flatten() {
             let _ = write!(line, "  {word}");
         }
-        if let Some(asker) = &self.asker {
+        if let Some(asker) = self.asker.as_ref().or(self.by.as_ref()) {
             let _ = write!(line, "  by {asker}");
         }
         if let Some(code) = &self.outcome {
@@ -70,7 +73,9 @@ impl AuditEntry {
         if let Some(millis) = self.duration_ms {
             let _ = write!(line, "  {millis} ms");
         }
-        for text in [&self.summary, &self.args].into_iter().flatten().filter(|text| !text.is_empty()) {
+        for text in
+            [&self.summary, &self.args, &self.folder].into_iter().flatten().filter(|text| !text.is_empty())
+        {
             let _ = write!(line, "  {text}");
         }
         match (&self.reason, &self.rule) {

@@ -94,6 +94,16 @@ pub(crate) struct Ran<'a> {
     pub operator: &'a str,
 }
 
+/// A folder that somebody trusts, or not.
+#[derive(Serialize)]
+pub(crate) struct Trusted<'a> {
+    pub folder: &'a str,
+    pub state: &'a str,
+    pub by: &'a str,
+    /// The hashes of what it may run.
+    pub run: &'a [String],
+}
+
 /// Returns a record as a line without its newline. `since_epoch`: when it happened.
 pub(crate) fn line<B: Serialize>(
     since_epoch: Duration,

@@ -26,7 +26,7 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
     let ts = event.at.rfc3339();
     match &event.kind {
         EventKind::TurnStarted { prompt, images } => vec![user(prompt, images, &ts)],
-        EventKind::Steered { text } => vec![user(text, &[], &ts)],
+        EventKind::Steered { text } | EventKind::HookContext { text, .. } => vec![user(text, &[], &ts)],
         EventKind::MessageFinished(reply) => reply_lines(reply, &ts),
         EventKind::ToolFinished(done) => vec![tool_result(&done.call, &done.output, &ts)],
         EventKind::ApprovalResolved { call, decision, by } => approval(call, decision, *by, &ts),

@@ -1,4 +1,4 @@
-//! Starts a shell so that it can be ended completely: own session and group, no standard input, no descriptor beside
+//! Starts a shell so that it can be ended completely: own session and group, no terminal for input, no descriptor beside
 //! the three, and a death signal that follows ours (CH-1, CH-3).
 
 use std::ffi::OsString;
@@ -35,11 +35,11 @@ pub struct Confinement {
 
 impl Shell<'_> {
     /// Starts it. Call this on a thread that lives as long as the shell may: the death signal is bound to it.
-    pub fn spawn(&self, confinement: Confinement) -> io::Result<Child> {
+    pub fn spawn(&self, stdin: Stdio, confinement: Confinement) -> io::Result<Child> {
         let mut words = confinement.wrapper.into_iter().chain(["sh", "-c", self.command].map(OsString::from));
         let mut command = Command::new(words.next().expect("the shell is always there"));
         command.args(words).current_dir(self.cwd);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         for name in self.env_removed {
             command.env_remove(name);
         }

@@ -1,7 +1,7 @@
 //! Files for output that is too long for memory, in a private folder of the run.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -36,12 +36,22 @@ impl SpillFolder {
         made.files += 1;
         let path = folder.join(format!("{}-{name}.txt", made.files));
         let file = OpenOptions::new()
+            .read(true)
             .write(true)
             .create_new(true)
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path)?;
         Ok((path, file))
+    }
+
+    /// Returns these bytes as a file that has no name, to be read from its start.
+    pub fn unnamed(&self, bytes: &[u8]) -> io::Result<File> {
+        let (path, mut file) = self.create("input")?;
+        fs::remove_file(path)?;
+        file.write_all(bytes)?;
+        file.rewind()?;
+        Ok(file)
     }
 
     /// Removes the folder with all files.

@@ -10,6 +10,7 @@ use crate::testing::{Scratch, runtime, wait_for};
 fn job<'a>(scratch: &'a Path, command: &'a str) -> Job<'a> {
     Job {
         shell: Shell { command, cwd: scratch, env_removed: &[], env_set: &[] },
+        input: None,
         confine: None,
         consent: Consent::Rule,
         timeout: None,
@@ -179,7 +180,7 @@ fn the_guard_ends_groups_when_its_pipe_ends() {
     let command = "trap '' TERM; sleep 300 & echo $! > new; echo $$ >> new; mv new pids; wait; wait";
     let runtime = runtime();
     let _context = runtime.enter();
-    let mut child = job(&root, command).shell.spawn(Confinement::default()).unwrap();
+    let mut child = job(&root, command).shell.spawn(Stdio::null(), Confinement::default()).unwrap();
     wait_for("both to start", || numbers(&scratch, "pids", 2).is_some());
     let pids = numbers(&scratch, "pids", 2).unwrap();
 

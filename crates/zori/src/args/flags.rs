@@ -32,6 +32,7 @@ pub const PROMPT: &[Flag] = &[
     )
     .rare(),
     Flag::switch("replay-lenient", "Go on where a replay differs from its recording").rare(),
+    Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare(),
 ];
 
 /// `--policy`, for the commands about one.

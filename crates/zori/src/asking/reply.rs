@@ -10,7 +10,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::termios::{QueueSelector, tcflush};
 
 /// Forgets what was typed so far.
-pub(super) fn discard() {
+pub(crate) fn discard() {
     // What is no terminal any more has nothing that could be taken for an answer.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }

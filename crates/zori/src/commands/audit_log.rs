@@ -27,8 +27,8 @@ pub const COMMAND: Command<App> = Command {
             Flag::valued(
                 "event",
                 "NAME",
-                Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "run"]),
-                "Show only these: decision, approval, sandbox, mode, tool or run",
+                Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "trust", "run"]),
+                "Show only these: decision, approval, sandbox, mode, tool, trust or run",
             ),
             Flag::valued(
                 "limit",

@@ -28,6 +28,7 @@ use crate::prompt::{self, Sources};
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
+use crate::trust::Asks;
 use crate::wire_up::{self, Open, Session};
 
 /// The entry.
@@ -79,7 +80,7 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
     let signals = Signals::install(&cx.cancel)?;
-    let settings = Settings::resolve(cx, args);
+    let settings = Settings::resolve(cx, args, &Asks::Nobody);
     // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
     signals.check()?;
     let settings = settings?;

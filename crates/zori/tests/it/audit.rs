@@ -192,7 +192,7 @@ fn wrong_flags() {
     let world = world();
     insta::assert_snapshot!(world.run(&["audit-log", "--event", "nope"]), @"
     ------- stderr -------
-    Error: `--event` takes decision, approval, sandbox, mode, tool or run, not `nope`
+    Error: `--event` takes decision, approval, sandbox, mode, tool, trust or run, not `nope`
     Hint: did you mean `mode`?
     [exit status: 2]
     ");

@@ -208,6 +208,9 @@ fn init_writes_every_key_as_a_comment() {
     # Only the administrator's allow rules count; of use in that file.
     # security.managed_allow_only = false
 
+    # Programs that are told what happens and may object, as in Claude Code; also as [[hooks.PreToolUse]].
+    # hooks = { PreToolUse = [{ matcher = "Bash", hooks = [{ type = "command", command = "my-check", timeout = 60 }] }] }
+
     # What runs without a question.
     # permissions.allow = ["Bash(git diff:*)"]
 

@@ -1,6 +1,7 @@
 //! Behaviour tests: the real executable in a hermetic environment, whole output compared. One file per behaviour.
 
 mod asking;
+mod attacks;
 mod audit;
 mod auth;
 mod chat;
@@ -13,6 +14,7 @@ mod errors;
 mod exec;
 mod faults;
 mod guidelines;
+mod hooks;
 mod images;
 mod interrupt;
 mod limits;
@@ -33,4 +35,5 @@ mod system_prompt;
 mod timeout;
 mod tools;
 mod trouble;
+mod trust;
 mod world;

@@ -22,6 +22,7 @@ fn help() {
       auth         Log in, log out, and see where keys come from
       config       Find or create the config file
       policy       See what would happen to a call, and why
+      trust        Decide whether a folder's own settings count
       audit-log    Show what was decided and what ran, or check that nobody changed it
       manifest     Print all commands, flags and exit codes as JSON
       errors       What can go wrong
@@ -77,6 +78,7 @@ fn all_of_the_help() {
       auth         Log in, log out, and see where keys come from
       config       Find or create the config file
       policy       See what would happen to a call, and why
+      trust        Decide whether a folder's own settings count
       audit-log    Show what was decided and what ran, or check that nobody changed it
       manifest     Print all commands, flags and exit codes as JSON
       errors       What can go wrong

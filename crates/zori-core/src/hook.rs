@@ -1,0 +1,223 @@
+//! Hooks: programs of the user that are told what happens in a run, and may object; as a trait over values.
+//!
+//! What a hook is and how it is run is not known here. The engine tells a [`Moment`] and takes what comes back as a
+//! value, so that a decision stays a function of values.
+
+use serde_json::value::RawValue;
+
+use crate::BoxFuture;
+use crate::event::NoticeLevel;
+use crate::ids::CallId;
+use crate::permission::Verdict;
+use crate::tool::ToolKind;
+
+macro_rules! hook_events {
+    ($($name:ident $about:literal),* $(,)?) => {
+        /// When hooks run. The names are those of the format that Claude Code and Codex share.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum HookEvent { $(#[doc = $about] $name),* }
+
+        impl HookEvent {
+            /// Every event, in the order of the reference page.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns the name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name)),* }
+            }
+
+            /// Returns one line that says when that is.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$name => $about),* }
+            }
+        }
+    };
+}
+
+hook_events! {
+    SessionStart "Before the first prompt of a session.",
+    UserPromptSubmit "Before a prompt is sent.",
+    PreToolUse "Before a call is decided about.",
+    PostToolUse "After a call has run.",
+    PreCompact "Before the conversation is made shorter.",
+    Stop "When the model ends its turn.",
+    SessionEnd "When the session ends.",
+}
+
+impl HookEvent {
+    /// Returns the event of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|event| event.as_str() == name)
+    }
+}
+
+/// Something hooks are told.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment<'a> {
+    /// The first prompt of a session comes.
+    SessionStart {
+        /// Whether it goes on with an earlier one.
+        resumed: bool,
+        /// The model's id.
+        model: &'a str,
+    },
+    /// A prompt comes.
+    UserPromptSubmit {
+        /// What the user said.
+        prompt: &'a str,
+    },
+    /// A call is about to be decided about.
+    PreToolUse(ToolMoment<'a>),
+    /// A call has run.
+    PostToolUse {
+        /// The call.
+        call: ToolMoment<'a>,
+        /// Its result, as JSON.
+        result: &'a RawValue,
+    },
+    /// The conversation is about to be made shorter.
+    PreCompact {
+        /// Whether the user asked for it.
+        asked: bool,
+        /// What the summary is to be about.
+        focus: Option<&'a str>,
+    },
+    /// The model has ended its turn.
+    Stop {
+        /// Whether it goes on because of a hook already.
+        again: bool,
+        /// What it said last.
+        text: &'a str,
+    },
+    /// The session is over.
+    SessionEnd,
+}
+
+/// A call, as hooks are told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolMoment<'a> {
+    /// The call's id.
+    pub id: &'a CallId,
+    /// The tool's name as it was called.
+    pub name: &'a str,
+    /// Which tool it is; `None` for tools of others.
+    pub kind: Option<ToolKind>,
+    /// Its canonical arguments: exactly what would run.
+    pub args: &'a RawValue,
+}
+
+impl<'a> Moment<'a> {
+    /// Returns which event it is.
+    pub fn event(&self) -> HookEvent {
+        match self {
+            Self::SessionStart { .. } => HookEvent::SessionStart,
+            Self::UserPromptSubmit { .. } => HookEvent::UserPromptSubmit,
+            Self::PreToolUse(_) => HookEvent::PreToolUse,
+            Self::PostToolUse { .. } => HookEvent::PostToolUse,
+            Self::PreCompact { .. } => HookEvent::PreCompact,
+            Self::Stop { .. } => HookEvent::Stop,
+            Self::SessionEnd => HookEvent::SessionEnd,
+        }
+    }
+
+    /// Returns the call it is about.
+    pub fn call(&self) -> Option<&ToolMoment<'a>> {
+        match self {
+            Self::PreToolUse(call) | Self::PostToolUse { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+}
+
+/// What all hooks of a moment said together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The strictest of their verdicts. Only before a call it can be anything but a denial.
+    pub verdict: Option<HookVerdict>,
+    /// What the model is told on top.
+    pub context: Vec<String>,
+    /// Why the turn shall end here.
+    pub halt: Option<String>,
+    /// What the user is told.
+    pub remarks: Vec<Remark>,
+}
+
+/// What hooks say about what is about to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookVerdict {
+    /// Whether it shall.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// Something the user should read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// How bad it is.
+    pub level: NoticeLevel,
+    /// One sentence.
+    pub text: String,
+}
+
+impl Heard {
+    /// Adds a verdict; the strictest counts, and of equal ones the first.
+    pub fn judge(&mut self, verdict: Verdict, reason: String) {
+        if self.verdict.as_ref().is_none_or(|held| strictness(verdict) > strictness(held.verdict)) {
+            self.verdict = Some(HookVerdict { verdict, reason });
+        }
+    }
+
+    /// Returns why what is about to happen shall not.
+    pub fn blocked(&self) -> Option<&str> {
+        let denied = self.verdict.as_ref().filter(|held| held.verdict == Verdict::Deny);
+        self.halt.as_deref().or_else(|| denied.map(|held| held.reason.as_str()))
+    }
+}
+
+fn strictness(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Allow => 0,
+        Verdict::Ask => 1,
+        Verdict::Deny => 2,
+    }
+}
+
+/// The hooks of a session.
+pub trait Hooks: Send + Sync {
+    /// Returns whether anybody wants to be told. Cheap: it is asked at every moment, hooks or not.
+    fn listens(&self, moment: &Moment<'_>) -> bool;
+
+    /// Tells every hook that wants to know, and returns when all have answered or their time was over. It never fails:
+    /// a hook that does is a remark, and before a call a denial (TM-4). Dropping the future ends what still runs.
+    /// `mode` is the permission mode in force, in the Claude protocol's words.
+    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strictest_verdict_counts_and_of_equal_ones_the_first() {
+        let mut heard = Heard::default();
+        for (verdict, reason) in [
+            (Verdict::Allow, "a"),
+            (Verdict::Ask, "b"),
+            (Verdict::Allow, "c"),
+            (Verdict::Ask, "d"),
+            (Verdict::Deny, "e"),
+            (Verdict::Ask, "f"),
+        ] {
+            heard.judge(verdict, reason.to_owned());
+        }
+        assert_eq!(heard.verdict, Some(HookVerdict { verdict: Verdict::Deny, reason: "e".into() }));
+        assert_eq!(heard.blocked(), Some("e"));
+    }
+
+    #[test]
+    fn events_have_the_names_of_the_shared_format() {
+        assert!(HookEvent::ALL.iter().all(|event| HookEvent::by_name(event.as_str()) == Some(*event)));
+        assert_eq!(HookEvent::by_name("pretooluse"), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! What a hook's answer means: its exit status, and the JSON it may have printed.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use zori_core::hook::HookEvent;
+use zori_core::permission::Verdict;
+use zori_core::text::prefix;
+
+use crate::process::Finished;
+
+/// The exit status that blocks.
+const BLOCKS: i32 = 2;
+/// The longest reason or context that is passed on.
+const MAX_TEXT: usize = 16 << 10;
+
+/// What a hook says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) verdict: Option<(Verdict, Option<String>)>,
+    /// What the model is told.
+    pub(super) context: Option<String>,
+    /// Why the turn shall end.
+    pub(super) halt: Option<String>,
+    /// What the user is told.
+    pub(super) message: Option<String>,
+}
+
+/// The JSON of an answer; what is not known is left alone.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed {
+    r#continue: Option<bool>,
+    stop_reason: Option<String>,
+    system_message: Option<String>,
+    decision: Option<String>,
+    reason: Option<String>,
+    hook_specific_output: Option<Specific>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Specific {
+    permission_decision: Option<String>,
+    permission_decision_reason: Option<String>,
+    additional_context: Option<String>,
+    updated_input: Option<serde::de::IgnoredAny>,
+}
+
+/// Understands how a hook ended. An error says why it has not answered.
+pub(super) fn understand(event: HookEvent, ended: &Finished, limit: Duration) -> Result<Answer, String> {
+    let stdout = ended.stdout.text.trim();
+    if ended.end.timed_out {
+        return Err(format!("it did not answer within {} seconds", limit.as_secs_f32()));
+    }
+    match (ended.end.exit_code, ended.end.signal) {
+        (_, Some(signal)) => Err(format!("it was ended by signal {signal}")),
+        (BLOCKS, None) => {
+            let said = text(ended.stderr.text.trim());
+            Ok(Answer { verdict: Some((Verdict::Deny, said)), ..Answer::default() })
+        }
+        (0, None) if ended.stdout.cut.is_some() => Err("it printed too much".into()),
+        (0, None) if stdout.starts_with('{') => {
+            let printed = serde_json::from_str(stdout)
+                .map_err(|error| format!("what it printed is no answer: {error}"))?;
+            judge(event, printed)
+        }
+        // Plain text is for the model, where a prompt is on its way to it.
+        (0, None) => {
+            let told = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
+            Ok(Answer { context: text(stdout).filter(|_| told), ..Answer::default() })
+        }
+        (code, None) => {
+            let why = ended.stderr.text.trim().lines().next_back().unwrap_or_default();
+            let why = if why.is_empty() { String::new() } else { format!(" ({})", prefix(why, 200)) };
+            Err(format!("it ended with exit status {code}{why}, not with 0 or {BLOCKS}"))
+        }
+    }
+}
+
+fn judge(event: HookEvent, printed: Printed) -> Result<Answer, String> {
+    let mut answer =
+        Answer { message: printed.system_message.as_deref().and_then(text), ..Answer::default() };
+    let reason = printed.reason.as_deref().and_then(text);
+    if printed.r#continue == Some(false) {
+        let why = printed.stop_reason.as_deref().and_then(text).or_else(|| reason.clone());
+        answer.halt = Some(why.unwrap_or_else(|| "it gave no reason".into()));
+    }
+    let before_call = event == HookEvent::PreToolUse;
+    answer.verdict = match printed.decision.as_deref() {
+        None => None,
+        Some("block" | "deny") => Some((Verdict::Deny, reason)),
+        Some("approve" | "allow") if before_call => Some((Verdict::Allow, reason)),
+        Some("approve" | "allow") => None,
+        Some(other) => return Err(format!("it decides `{}`, which means nothing", prefix(other, 40))),
+    };
+    let Some(specific) = printed.hook_specific_output else { return Ok(answer) };
+    answer.context = specific.additional_context.as_deref().and_then(text);
+    if !before_call {
+        return Ok(answer);
+    }
+    let reason = specific.permission_decision_reason.as_deref().and_then(text);
+    match specific.permission_decision.as_deref() {
+        None | Some("defer") => {}
+        Some("allow") => answer.verdict = Some((Verdict::Allow, reason)),
+        Some("ask") => answer.verdict = Some((Verdict::Ask, reason)),
+        Some("deny") => answer.verdict = Some((Verdict::Deny, reason)),
+        Some(other) => return Err(format!("it decides `{}`, which means nothing", prefix(other, 40))),
+    }
+    if specific.updated_input.is_some() && !matches!(answer.verdict, Some((Verdict::Deny, _))) {
+        // To run the call as it was would be what the hook did not want.
+        return Err("it wants to change the call's input, which is not possible".into());
+    }
+    Ok(answer)
+}
+
+fn text(text: &str) -> Option<String> {
+    let text = prefix(text.trim(), MAX_TEXT);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::tool::ProcessEnd;
+
+    use super::*;
+    use crate::process::output::Captured;
+
+    fn ended(exit_code: i32, stdout: &str, stderr: &str) -> Finished {
+        let captured = |text: &str| Captured { text: text.to_owned(), cut: None };
+        Finished {
+            end: ProcessEnd { exit_code, signal: None, timed_out: false },
+            stdout: captured(stdout),
+            stderr: captured(stderr),
+            detached: false,
+        }
+    }
+
+    fn answer(event: HookEvent, exit_code: i32, stdout: &str, stderr: &str) -> String {
+        let understood = understand(event, &ended(exit_code, stdout, stderr), Duration::from_secs(1));
+        match understood {
+            Ok(Answer { verdict, context, halt, message }) => {
+                let verdict = verdict.map(|(verdict, why)| format!("{} {why:?}", verdict.as_str()));
+                let parts = [("", verdict), ("context ", context), ("halt ", halt), ("message ", message)];
+                let said = parts.into_iter().filter_map(|(what, text)| Some(format!("{what}{}", text?)));
+                said.collect::<Vec<_>>().join("; ")
+            }
+            Err(why) => format!("failed: {why}"),
+        }
+    }
+
+    #[test]
+    fn exit_statuses() {
+        let pre = |code, out, err| answer(HookEvent::PreToolUse, code, out, err);
+        assert_eq!(pre(0, "", ""), "");
+        assert_eq!(pre(0, "looks fine", ""), "");
+        assert_eq!(pre(2, "{\"ignored", " not here\n"), "deny Some(\"not here\")");
+        assert_eq!(pre(2, "", ""), "deny None");
+        assert_eq!(pre(1, "", "a\nb\n"), "failed: it ended with exit status 1 (b), not with 0 or 2");
+        assert_eq!(pre(127, "", ""), "failed: it ended with exit status 127, not with 0 or 2");
+        let prompt = |out: &str| answer(HookEvent::UserPromptSubmit, 0, out, "");
+        assert_eq!(prompt(" It is Monday.\n"), "context It is Monday.");
+        let timed_out =
+            Finished { end: ProcessEnd { exit_code: -1, signal: None, timed_out: true }, ..ended(0, "", "") };
+        let late = understand(HookEvent::Stop, &timed_out, Duration::from_millis(1500));
+        assert_eq!(late.unwrap_err(), "it did not answer within 1.5 seconds");
+    }
+
+    #[test]
+    fn json_before_a_call() {
+        let pre = |out: &str| answer(HookEvent::PreToolUse, 0, out, "");
+        let specific = |what: &str| pre(&format!("{{\"hookSpecificOutput\":{{{what}}}}}"));
+        assert_eq!(
+            specific(r#""permissionDecision":"deny","permissionDecisionReason":"no""#),
+            "deny Some(\"no\")"
+        );
+        assert_eq!(specific(r#""permissionDecision":"ask""#), "ask None");
+        assert_eq!(specific(r#""permissionDecision":"allow""#), "allow None");
+        assert_eq!(specific(r#""permissionDecision":"defer""#), "");
+        assert_eq!(
+            specific(r#""permissionDecision":"maybe""#),
+            "failed: it decides `maybe`, which means nothing"
+        );
+        assert_eq!(
+            specific(r#""permissionDecision":"allow","updatedInput":{}"#),
+            "failed: it wants to change the call's input, which is not possible"
+        );
+        assert_eq!(specific(r#""additionalContext":"c""#), "context c");
+        assert_eq!(pre(r#"{"decision":"approve","reason":"r"}"#), "allow Some(\"r\")");
+        assert_eq!(pre(r#"{"decision":"block","reason":"r"}"#), "deny Some(\"r\")");
+        assert_eq!(
+            pre(r#"{"continue":false,"stopReason":"enough","systemMessage":"hi"}"#),
+            "halt enough; message hi"
+        );
+        assert_eq!(pre(r#"{"suppressOutput":true,"new":1}"#), "");
+        assert!(pre("{nonsense").starts_with("failed: what it printed is no answer: "));
+    }
+
+    #[test]
+    fn json_elsewhere() {
+        let stop = |out: &str| answer(HookEvent::Stop, 0, out, "");
+        assert_eq!(stop(r#"{"decision":"block","reason":"run the tests"}"#), "deny Some(\"run the tests\")");
+        assert_eq!(stop(r#"{"hookSpecificOutput":{"permissionDecision":"deny"}}"#), "");
+        assert_eq!(stop(r#"{"decision":"approve"}"#), "");
+    }
+}

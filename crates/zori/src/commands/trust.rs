@@ -1,0 +1,287 @@
+//! `trust show|allow|deny|forget|list`: what the user says about a folder's own settings (`security.md` chapter 6).
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::exit::Danger;
+use zori_contract::failure::Failure;
+use zori_contract::flag::{Flag, Positional};
+use zori_contract::gate::Preview;
+use zori_contract::kind::Kind;
+use zori_contract::mode::Talk;
+use zori_contract::reply::{Effect, Reply};
+use zori_core::text::one_line;
+
+use super::{Context, example};
+use crate::args::LowArgs;
+use crate::audit;
+use crate::base::Base;
+use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
+use crate::program::App;
+use crate::settings::root;
+use crate::trust::project::Project;
+use crate::trust::store::{self, Decided, Entry, Store};
+use crate::trust::{self, Answer};
+use crate::ui::Ui;
+
+const FOLDER: &[Positional] = &[Positional::optional("DIR", Kind::Text, "The folder; this one unless given")];
+
+/// What is known of a folder after a decision.
+const DECIDED: &str = r#"{"type":"object","required":["effect","folder","state"],"properties":{
+    "folder":{"type":"string","pattern":"^/"},"state":{"enum":["undecided","trusted","untrusted"]},
+    "below":{"type":"boolean"},"effect":{"enum":["updated","deleted","noop"]}}}"#;
+
+/// The entry of `trust show`.
+pub const SHOW: Command<App> = Command {
+    args: FOLDER,
+    examples: &[
+        example("what this folder's settings would do", "zori trust show"),
+        example("of another folder", "zori trust show ../other"),
+    ],
+    output_schema: r#"{"type":"object","required":["folder","state","items"],"properties":{
+        "folder":{"type":"string","pattern":"^/"},"state":{"enum":["undecided","trusted","untrusted"]},
+        "items":{"type":"array","x-ordered":true,"items":{"type":"object","required":["what","counts"]}},
+        "remarks":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#,
+    ..Command::new(
+        &["trust", "show"],
+        "Show what a folder's own settings would do, and whether they count",
+        show,
+    )
+};
+
+/// The entry of `trust allow`. It destroys nothing, but lets programs of others run, so somebody has to agree.
+pub const ALLOW: Command<App> = Command {
+    args: FOLDER,
+    flags: const {
+        &[
+            Flag::switch("without-hooks", "Trust its settings, and run none of its hooks"),
+            Flag::switch("below", "Trust this folder and all below it"),
+        ]
+    },
+    danger: Danger::Destructive,
+    preview: Some(|cx, args| {
+        let (_, folder) = start(cx, args)?;
+        let mut items = vec![one_line(&folder.display().to_string()).into_owned()];
+        let project = trustable(&folder)?;
+        items.extend(trust::lines(&project.items()).iter().map(|line| line.trim().to_owned()));
+        Ok(Preview { verb: "trust", items, reversible: true })
+    }),
+    timeout_ms: Some(300_000),
+    examples: &[
+        example("after a question", "zori trust allow"),
+        example("its settings, but not its hooks", "zori trust allow --without-hooks --yes"),
+    ],
+    output_schema: DECIDED,
+    ..Command::new(&["trust", "allow"], "Trust a folder: its hooks run, its model and prompt count", allow)
+};
+
+/// The entry of `trust deny`.
+pub const DENY: Command<App> = Command {
+    args: FOLDER,
+    danger: Danger::Mutating,
+    preview: Some(|cx, args| preview(cx, args, "distrust")),
+    examples: &[
+        example("this folder", "zori trust deny"),
+        example("another one", "zori trust deny ../other"),
+    ],
+    output_schema: DECIDED,
+    ..Command::new(
+        &["trust", "deny"],
+        "Do not trust a folder, and ask about changes in it (mode default)",
+        deny,
+    )
+};
+
+/// The entry of `trust forget`.
+pub const FORGET: Command<App> = Command {
+    args: FOLDER,
+    danger: Danger::Mutating,
+    preview: Some(|cx, args| preview(cx, args, "forget")),
+    examples: &[
+        example("this folder", "zori trust forget"),
+        example("another one", "zori trust forget ../other"),
+    ],
+    output_schema: DECIDED,
+    ..Command::new(&["trust", "forget"], "Forget what was decided about a folder", forget)
+};
+
+/// The entry of `trust list`.
+pub const LIST: Command<App> = Command {
+    list: true,
+    examples: &[
+        example("every decision", "zori trust list"),
+        example("as a table", "zori trust list --output table"),
+    ],
+    output_schema: r#"{"type":"array","items":{"type":"object","required":["folder","state","below"]}}"#,
+    ..Command::new(&["trust", "list"], "List the folders that were decided about", list)
+};
+
+/// Shows what a folder says, and what was said about it.
+fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (base, folder) = start(cx, args)?;
+    let project = Project::look(&folder)?;
+    let store = load(&base)?;
+    let entry = store.holds(&folder);
+    let mut text = format!("{}: {}\n", one_line(&folder.display().to_string()), state(entry, &folder));
+    let mut items = Vec::new();
+    let trusted = entry.filter(|entry| entry.state == Decided::Trusted);
+    for hook in &project.hooks {
+        let (counts, fate) = match trusted {
+            Some(entry) if entry.run.contains(&hook.digest) => (true, "runs"),
+            Some(entry) if entry.skip.contains(&hook.digest) => (false, "does not run"),
+            Some(_) => (false, "new or changed; does not run"),
+            None => (false, "does not run"),
+        };
+        let line = &trust::lines(&[project.item(hook)])[0];
+        let _ = writeln!(text, "{line}: {fate}");
+        items.push(json!({"what": line.trim(), "counts": counts}));
+    }
+    for item in project.items().iter().filter(|item| item.kind != "hook") {
+        let line = &trust::lines(std::slice::from_ref(item))[0];
+        let _ = writeln!(text, "{line}");
+        items.push(json!({"what": line.trim(), "counts": trusted.is_some()}));
+    }
+    let trouble = project.trouble.iter().map(|trouble| format!("cannot be used: {trouble}"));
+    let foreign = project.foreign.iter().map(|why| format!("cannot be trusted: {why}"));
+    let remarks: Vec<String> =
+        trouble.chain(foreign).chain(project.remarks()).map(|line| one_line(&line).into_owned()).collect();
+    for remark in &remarks {
+        let _ = writeln!(text, "  {remark}");
+    }
+    let state = entry.map_or("undecided", |entry| entry.state.as_str());
+    let data =
+        json!({"folder": folder.display().to_string(), "state": state, "items": items, "remarks": remarks});
+    Ok(Reply::one(data).text(text))
+}
+
+/// Trusts a folder. Somebody has agreed before it is called.
+fn allow(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (base, folder) = start(cx, args)?;
+    let project = trustable(&folder)?;
+    load(&base)?;
+    let below = args.has("below");
+    let answer = match (args.has("without-hooks"), below) {
+        (true, _) => Answer::WithoutPrograms,
+        (false, true) => Answer::TrustBelow,
+        (false, false) => Answer::Trust,
+    };
+    let mut entry = trust::record(&base, &project, answer, &mut ui(cx))?;
+    if below && !entry.below {
+        store::change(&base, &folder, |old| old.map(|old| Entry { below: true, ..old }))?;
+        entry.below = true;
+    }
+    let more = if entry.below { ", and the folders below" } else { "" };
+    let text = format!("Trusted {}{more}", one_line(&folder.display().to_string()));
+    Ok(Reply::changed(Effect::Updated, decided(&folder, "trusted", entry.below)).text(text))
+}
+
+/// Marks a folder as one that is not trusted.
+fn deny(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (base, folder) = start(cx, args)?;
+    // Whatever is in there, it can be distrusted.
+    let Some(entry) = Entry::new(&folder, Decided::Untrusted) else {
+        let message = format!("{} cannot be remembered: its name is not text", folder.display());
+        return Err(Failure::new(&SETTING_INVALID, message));
+    };
+    store::change(&base, &folder, |_| Some(entry))?;
+    audit::trust(&base, &folder, Decided::Untrusted.as_str(), &[], "user", &mut ui(cx));
+    let shown = one_line(&folder.display().to_string()).into_owned();
+    let text = format!("{shown} is not trusted; the mode there is `default` unless you choose one");
+    Ok(Reply::changed(Effect::Updated, decided(&folder, "untrusted", false)).text(text))
+}
+
+/// Forgets what was said.
+fn forget(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (base, folder) = start(cx, args)?;
+    let shown = one_line(&folder.display().to_string()).into_owned();
+    let data = decided(&folder, "undecided", false);
+    if load(&base)?.of(&folder).is_none() {
+        return Ok(Reply::changed(Effect::Noop, data).text(format!("Nothing was decided about {shown}")));
+    }
+    store::change(&base, &folder, |_| None)?;
+    audit::trust(&base, &folder, "undecided", &[], "user", &mut ui(cx));
+    Ok(Reply::changed(Effect::Deleted, data).text(format!("Forgot what was decided about {shown}")))
+}
+
+/// Lists all decisions.
+fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let store = load(&Base::find(cx.app.profile)?)?;
+    let line = |entry: &Entry| {
+        let path = Path::new(&entry.path);
+        format!("{}: {}\n", one_line(&entry.path), state(Some(entry), path))
+    };
+    let text: String = store.entries().iter().map(line).collect();
+    let rows = store
+        .entries()
+        .iter()
+        .map(|entry| json!({"folder": entry.path, "state": entry.state.as_str(), "below": entry.below}));
+    let text = if text.is_empty() { "No folder was decided about.\n".to_owned() } else { text };
+    Ok(Reply::rows(rows).text(text))
+}
+
+fn decided(folder: &Path, state: &str, below: bool) -> Value {
+    json!({"folder": folder.display().to_string(), "state": state, "below": below})
+}
+
+fn preview(cx: &Context<'_>, args: &Args, verb: &'static str) -> Result<Preview, Failure> {
+    let (_, folder) = start(cx, args)?;
+    Ok(Preview { verb, items: vec![folder.display().to_string()], reversible: true })
+}
+
+fn ui(cx: &Context<'_>) -> Ui {
+    if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() }
+}
+
+/// Returns what a folder says, if somebody may trust it at all.
+fn trustable(folder: &Path) -> Result<Project, Failure> {
+    let project = Project::look(folder)?;
+    match &project.foreign {
+        None => Ok(project),
+        Some(why) => {
+            let message = format!("{} cannot be trusted: {why}", folder.display());
+            Err(Failure::new(&SETTING_INVALID, message)
+                .hint("others could change what runs; make the folder `.zori` and its files yours alone"))
+        }
+    }
+}
+
+/// Returns the base directory and the folder in question, canonical.
+fn start(cx: &Context<'_>, args: &Args) -> Result<(Base, PathBuf), Failure> {
+    let base = Base::find(cx.app.profile)?;
+    let folder = match args.text("DIR") {
+        Some(folder) => match Path::new(folder).canonicalize() {
+            Ok(path) if path.is_dir() => path,
+            found => {
+                let why = found.map_or_else(|error| error.to_string(), |_| "it is not a directory".into());
+                let message = format!("the folder `{folder}` cannot be used: {why}");
+                return Err(Failure::new(&SETTING_INVALID, message));
+            }
+        },
+        None => root(&LowArgs::new(args))?,
+    };
+    Ok((base, folder))
+}
+
+fn load(base: &Base) -> Result<Store, Failure> {
+    let store = Store::load(Some(base));
+    match &store.trouble {
+        None => Ok(store),
+        Some(trouble) => Err(Failure::new(&BASE_UNUSABLE, trouble.clone())
+            .hint("look at the file, and move it away if it is not yours")),
+    }
+}
+
+fn state(entry: Option<&Entry>, folder: &Path) -> String {
+    let Some(entry) = entry else { return "undecided".to_owned() };
+    let mut text = entry.state.as_str().to_owned();
+    if Path::new(&entry.path) != folder {
+        let _ = write!(text, ", because {} is", one_line(&entry.path));
+    }
+    if entry.below {
+        text += ", with the folders below";
+    }
+    text
+}
