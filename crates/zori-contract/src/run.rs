@@ -429,7 +429,10 @@ fn gated<A>(cx: &mut Cx<'_, A>, args: &Args, answers: Option<&Answers>) -> Resul
         }
         Gate::Ask => {
             let preview = preview(cx)?;
-            gate::confirm(command, &preview, &cx.mode, &cx.outlet, cx.stdin)?;
+            // Nothing that would go needs nobody's word.
+            if !preview.items.is_empty() {
+                gate::confirm(command, &preview, &cx.mode, &cx.outlet, cx.stdin)?;
+            }
             meta.push(("confirmed", json!(true)));
         }
         Gate::Open if command.danger == Danger::Destructive => meta.push(("confirmed", json!(true))),

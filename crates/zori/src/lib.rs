@@ -16,12 +16,14 @@ pub mod commands;
 pub mod config;
 mod demo;
 pub mod error;
+mod handoff;
 mod helper_program;
 mod instructions;
 mod model_choice;
 mod network;
 mod outcome;
 mod outside;
+mod page;
 mod permissions;
 pub mod profile;
 pub mod program;
@@ -37,6 +39,7 @@ mod wire_up;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::path::AbsPath;
@@ -74,13 +77,18 @@ fn start(
     if command.danger != Danger::Safe {
         audit::begin(profile, command.name(), begin.args, argv);
     }
-    let mut started = Started::plain(App { profile });
     if !commands::hears_signals(command) {
         signals::hear(begin.cancel)?;
     }
+    Ok(started(profile, command))
+}
+
+/// Returns what a command runs on, and what every answer says about it.
+fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
+    let mut started = Started::plain(App { profile });
     if command.owns_streams() {
         // Its parts look for themselves, once.
-        return Ok(started);
+        return started;
     }
     started.secrets = secrets::known();
     if let Ok(base) = Base::find(profile) {
@@ -92,5 +100,5 @@ fn start(
         started.state = AbsPath::new(base.dir());
         started.audit_log = AbsPath::new(&base.audit()).filter(|_| command.danger != Danger::Safe);
     }
-    Ok(started)
+    started
 }

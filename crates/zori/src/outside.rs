@@ -80,7 +80,7 @@ fn end_folded(code: u8) {
 }
 
 /// The machine's clocks.
-struct Clocks(Instant);
+pub struct Clocks(pub Instant);
 
 impl Clock for Clocks {
     fn unix_ms(&self) -> u64 {

@@ -313,12 +313,15 @@ fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Fail
         stderr_terminal: terminal.stderr,
         colour: terminal.colour && terminal.stderr,
     };
-    let out = handle(std::io::stdout().as_fd())?;
+    let out: Box<dyn Write + Send> = match terminal.collected {
+        true => Box::new(std::io::sink()),
+        false => Box::new(handle(std::io::stdout().as_fd())?),
+    };
     let err: Box<dyn Write + Send> = match terminal.quiet {
         true => Box::new(std::io::sink()),
         false => Box::new(handle(std::io::stderr().as_fd())?),
     };
-    Ok(TextRenderer::new(Box::new(out), err, style, redactor))
+    Ok(TextRenderer::new(out, err, style, redactor))
 }
 
 fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {

@@ -25,6 +25,7 @@ mod providers;
 mod recording;
 mod resume;
 mod sessions;
+mod surface;
 mod system_prompt;
 mod timeout;
 mod tools;

@@ -14,19 +14,27 @@ fn help() {
     Usage: zori [OPTIONS] [COMMAND]
 
     Commands:
-      exec         Run one prompt and print the answer
-      chat         Chat with the model at a terminal
-      demo         Watch a scripted model edit and test a small program; needs no key
-      sessions     List, show and resume saved sessions
-      models       List and show the models there are
-      auth         Log in, log out, and see where keys come from
-      config       Find or create the config file
-      policy       See what would happen to a call, and why
-      audit-log    Show what was decided and what ran, or check that nobody changed it
-      manifest     Print all commands, flags and exit codes as JSON
-      errors       What can go wrong
-      completions  Print completions for a shell
-      man          Print the manual page
+      exec               Run one prompt and print the answer
+      chat               Chat with the model at a terminal
+      demo               Watch a scripted model edit and test a small program; needs no key
+      sessions           List, show, search, export, fork, remove and resume saved sessions
+      handoff            Print what another session needs to go on
+      models             List and show the models there are
+      auth               Log in, log out, and see where keys come from
+      config             Find or create the config file
+      policy             See what would happen to a call, and why
+      doctor             Check that everything is there, and say what mends what is not
+      status             Show what is kept where
+      cleanup            Remove what runs that are gone left behind
+      audit-log          Show what was decided and what ran, or check that nobody changed it
+      changelog          Show what changed, version by version
+      check-permissions  Show which scopes commands need
+      batch              Run many commands, a JSON object a line
+      generate-skills    Write files that tell another agent how to use this program
+      manifest           Print all commands, flags and exit codes as JSON
+      errors             What can go wrong
+      completions        Print completions for a shell
+      man                Print the manual page
 
     Options:
       -h, --help             Print help; `--help --all` shows every option
@@ -69,19 +77,27 @@ fn all_of_the_help() {
     Usage: zori [OPTIONS] [COMMAND]
 
     Commands:
-      exec         Run one prompt and print the answer
-      chat         Chat with the model at a terminal
-      demo         Watch a scripted model edit and test a small program; needs no key
-      sessions     List, show and resume saved sessions
-      models       List and show the models there are
-      auth         Log in, log out, and see where keys come from
-      config       Find or create the config file
-      policy       See what would happen to a call, and why
-      audit-log    Show what was decided and what ran, or check that nobody changed it
-      manifest     Print all commands, flags and exit codes as JSON
-      errors       What can go wrong
-      completions  Print completions for a shell
-      man          Print the manual page
+      exec               Run one prompt and print the answer
+      chat               Chat with the model at a terminal
+      demo               Watch a scripted model edit and test a small program; needs no key
+      sessions           List, show, search, export, fork, remove and resume saved sessions
+      handoff            Print what another session needs to go on
+      models             List and show the models there are
+      auth               Log in, log out, and see where keys come from
+      config             Find or create the config file
+      policy             See what would happen to a call, and why
+      doctor             Check that everything is there, and say what mends what is not
+      status             Show what is kept where
+      cleanup            Remove what runs that are gone left behind
+      audit-log          Show what was decided and what ran, or check that nobody changed it
+      changelog          Show what changed, version by version
+      check-permissions  Show which scopes commands need
+      batch              Run many commands, a JSON object a line
+      generate-skills    Write files that tell another agent how to use this program
+      manifest           Print all commands, flags and exit codes as JSON
+      errors             What can go wrong
+      completions        Print completions for a shell
+      man                Print the manual page
 
     Options:
       -h, --help                     Print help; `--help --all` shows every option
@@ -181,7 +197,7 @@ fn help_of_a_command() {
     [exit status: 0]
     "#);
     insta::assert_snapshot!(world.run(&["sessions", "--help"]), @"
-    List, show and resume saved sessions
+    List, show, search, export, fork, remove and resume saved sessions
 
     Usage: zori sessions [OPTIONS] [COMMAND]
 
@@ -189,6 +205,10 @@ fn help_of_a_command() {
       list    List saved sessions, newest first
       show    Print the transcript of a session
       resume  Go on with a session: chat, or with -p one turn
+      search  Find where something was said, in the newest session first
+      export  Print a session as one document: Markdown, JSON or a page
+      fork    Copy a session, to go on in another direction
+      rm      Remove sessions for good
 
     Options:
       -h, --help             Print help; `--help --all` shows every option
