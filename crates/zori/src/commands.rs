@@ -27,6 +27,7 @@ use serde_json::Value;
 use zori_contract::args::Args;
 use zori_contract::builtin;
 use zori_contract::cancel::Cancel;
+use zori_contract::child::{self, Purpose};
 use zori_contract::command::{Command, Example};
 use zori_contract::error::CANCELLED;
 use zori_contract::exit::Exit;
@@ -35,6 +36,7 @@ use zori_contract::mode::{Format, Talk};
 use zori_contract::reply::Reply;
 
 use crate::args::LowArgs;
+use crate::heartbeat::Heartbeat;
 use crate::outcome::Report;
 use crate::profile::Profile;
 use crate::program::App;
@@ -54,6 +56,8 @@ pub struct Cx<'a> {
     pub cancel: Cancel,
     /// The way out for words.
     pub ui: &'a mut Ui,
+    /// What children find in their environment, so that none of them pages, colours, asks or opens an editor.
+    pub child_env: Vec<(String, String)>,
     /// What the last turn came to, for those who asked for an envelope.
     pub report: Option<Report>,
 }
@@ -153,9 +157,12 @@ fn own_streams(
         terminal: Terminal::of(cx, args.has("non-interactive")),
         cancel: cx.cancel.clone(),
         ui: &mut ui,
+        child_env: child::environment(&cx.mode, Purpose::Foreign, &cx.inputs.vars, cx.program.prefix),
         report: None,
     };
+    let heart = Heartbeat::start(args.int("heartbeat-interval"), own.terminal.quiet)?;
     let ended = run(&mut own, &LowArgs::new(args));
+    drop(heart);
     let report = own.report.take();
     match ended {
         Ok(exit) if cx.mode.format.structured() => match report {

@@ -17,6 +17,7 @@ pub mod config;
 mod demo;
 pub mod error;
 mod handoff;
+mod heartbeat;
 mod helper_program;
 mod instructions;
 mod model_choice;
@@ -74,6 +75,7 @@ fn start(
     begin: &Begin<'_, App>,
 ) -> Result<Started<App>, Failure> {
     let command = begin.command;
+    base::choose_config(begin.args)?;
     if command.danger != Danger::Safe {
         audit::begin(profile, command.name(), begin.args, argv);
     }
@@ -93,7 +95,8 @@ fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
     started.secrets = secrets::known();
     if let Ok(base) = Base::find(profile) {
         let config = base.config();
-        if let Ok(text) = std::fs::read_to_string(&config) {
+        // One that says nothing, as `--no-config` is, has configured nothing.
+        if let Some(text) = std::fs::read_to_string(&config).ok().filter(|text| !text.is_empty()) {
             started.config_sources.extend(AbsPath::new(&config));
             started.effective_config = text;
         }

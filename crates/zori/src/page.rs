@@ -97,7 +97,7 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
                 code = Some(String::new());
             }
             (true, Some(block)) => {
-                let _ = write!(out, "<pre><code>{}</code></pre>\n", escape(block));
+                let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(block));
                 code = None;
             }
             (false, Some(block)) => {
@@ -112,7 +112,7 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
     }
     flush(&mut out, &mut prose);
     if let Some(block) = code {
-        let _ = write!(out, "<pre><code>{}</code></pre>\n", escape(&block));
+        let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(&block));
     }
     out.push_str("</article>\n");
     out
@@ -120,7 +120,7 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
 
 fn flush(out: &mut String, prose: &mut String) {
     for paragraph in prose.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
-        let _ = write!(out, "<p>{}</p>\n", escape(paragraph));
+        let _ = writeln!(out, "<p>{}</p>", escape(paragraph));
     }
     prose.clear();
 }

@@ -172,7 +172,7 @@ impl Settings {
                 _ => Delivery::Streamed,
             },
             retry: retry(args, &config),
-            http_limits: http_limits(&config),
+            http_limits: http_limits(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -370,7 +370,7 @@ fn retry(args: &LowArgs, config: &Config) -> Retry {
     }
 }
 
-fn http_limits(config: &Config) -> transport::Limits {
+fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
     let limit = |key, default| match config.count(key) {
         Some(0) => None,
         Some(ms) => Some(Duration::from_millis(ms)),
@@ -378,7 +378,7 @@ fn http_limits(config: &Config) -> transport::Limits {
     };
     let default = transport::Limits::DEFAULT;
     transport::Limits {
-        connect: limit("connect_timeout_ms", default.connect),
+        connect: args.connect_timeout.unwrap_or_else(|| limit("connect_timeout_ms", default.connect)),
         first_byte: limit("first_byte_timeout_ms", default.first_byte),
         idle: limit("idle_timeout_ms", default.idle),
     }

@@ -331,7 +331,6 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
         let name = name.as_encoded_bytes();
         name.starts_with(prefix.as_bytes()) || name.starts_with(b"ZORI_")
     });
-    let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     ToolEnv {
         root: settings.root.clone(),
         home: settings.home.clone(),
@@ -339,14 +338,7 @@ fn tool_env(cx: &Cx<'_>, settings: &Settings, network: &Network) -> ToolEnv {
         bash_max_output: settings.bash_max_output,
         temp_parent: std::env::temp_dir(),
         child_env_removed: keys.chain(own).collect(),
-        // Nobody is there to page, to be coloured for, or to be asked.
-        child_env_set: vec![
-            set("PAGER", "cat"),
-            set("GIT_PAGER", "cat"),
-            set("MANPAGER", "cat"),
-            set("NO_COLOR", "1"),
-            set("GIT_TERMINAL_PROMPT", "0"),
-        ],
+        child_env_set: cx.child_env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         confine: None,
         transport: network.transport.clone(),
     }

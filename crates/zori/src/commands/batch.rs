@@ -94,7 +94,7 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str) -> Value {
         clock: Arc::new(Clocks(Instant::now())),
         random: random(),
         temp: cx.place.cwd.join(std::env::temp_dir()),
-        output: Box::new(|| None),
+        output: Box::new(|_| None),
         cancel: Cancel::default(),
         end: |_| {},
     };

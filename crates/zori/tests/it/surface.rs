@@ -6,8 +6,10 @@ mod schemas;
 use serde_json::{Value, json};
 use zori_contract::invariants;
 use zori_contract::mode::Class;
+use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
+use zori_testkit::reply::Reply;
 
 use crate::sessions::put_session;
 
@@ -210,4 +212,84 @@ fn help_on_a_pipe_is_for_programs_too() {
     let names: Vec<_> =
         bare["data"]["commands"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
     assert_eq!(names.len(), zori::commands::COMMANDS.len());
+}
+
+/// O-016, O-024.
+#[test]
+fn settings_from_elsewhere_or_none() {
+    let world = bare();
+    let own = world.write(world.base().join("config.toml"), "output = \"plain\"\n");
+    let other = world.write("other.toml", "output = \"tsv\"\n");
+    assert_eq!(world.run(&["config", "path"]).stdout(), "$BASE/config.toml\n");
+    assert_eq!(world.run(&["config", "path", "--config", "other.toml"]).stdout(), "path\n$WORK/other.toml\n");
+    let sources = |args: &[&str]| envelope(&world.run(args).success())["meta"]["config_sources"].clone();
+    assert_eq!(sources(&["sessions", "list", "-o", "json"]), json!([own]));
+    assert_eq!(sources(&["sessions", "list", "-o", "json", "--config", "other.toml"]), json!([other]));
+    assert_eq!(sources(&["sessions", "list", "--no-config"]), json!([]));
+    let refused = |args: &[&str]| {
+        let output = world.run(args);
+        (output.code(), output.stderr())
+    };
+    assert_eq!(
+        refused(&["sessions", "list", "--config", "missing.toml"]),
+        (Some(2), "Error: `--config` takes a file, and `missing.toml` is none\n".to_owned())
+    );
+    assert_eq!(
+        refused(&["sessions", "list", "--config", "other.toml", "--no-config"]),
+        (Some(2), "Error: `--config` and `--no-config` do not go together\n".to_owned())
+    );
+}
+
+/// O-012: on standard error, and only when asked for.
+#[test]
+fn a_heart_that_beats() {
+    let (world, _model) = crate::world::with_model([Reply::stall(), Reply::stall()]);
+    let run =
+        |more: &[&str]| world.run(&[&["exec", "--timeout", "2500ms", "-p", "hi"], more].concat()).stderr();
+    let said = run(&["--heartbeat-interval", "1"]);
+    assert!(said.starts_with("[1s] still at work\n"), "{said}");
+    assert_eq!(run(&[]), "Error: The time for this command is over (`--timeout`)\n");
+}
+
+/// O-008: `--quiet` leaves nothing on standard error, of an agent command neither.
+#[test]
+fn quiet_is_quiet() {
+    let (world, _model) =
+        crate::world::with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
+    let output = world.run(&["exec", "-q", "-p", "hi"]);
+    assert_eq!((output.stderr().as_str(), output.code()), ("", Some(1)));
+    assert_eq!(world.run(&["sessions", "show", "nobody", "-q"]).to_string(), "[exit status: 5]");
+}
+
+/// O-027: only folders of runs that are gone, and only old ones.
+#[test]
+fn what_dead_runs_left_is_removed() {
+    let world = bare();
+    let left = |name: &str| world.write(world.tmp().join(name).join("f"), "12345");
+    // No process has that number: the kernel's largest is 4194304.
+    let (dead, _other) = (left("zori-99999999-0"), left("other-99999999-0"));
+    let _alive = left(&format!("zori-{}-0", std::process::id()));
+    let dry = envelope(&world.run(&["cleanup", "--min-age", "0", "--dry-run"]).success());
+    assert_eq!(dry["data"]["would_delete"], json!([dead.parent()]));
+    assert_eq!(
+        envelope(&world.run(&["cleanup", "--yes"]).success())["data"]["effect"],
+        "noop",
+        "it is not an hour old"
+    );
+    let done = envelope(&world.run(&["cleanup", "--min-age", "0", "--yes"]).success())["data"].clone();
+    assert_eq!(done["cleaned"], json!([{"path": dead.parent(), "type": "temp", "bytes_freed": 5}]));
+    assert_eq!(std::fs::read_dir(world.tmp()).unwrap().count(), 2);
+}
+
+/// F-010, F-046, F-050, F-025: what a model's commands find in their environment.
+#[test]
+fn children_page_colour_and_edit_nothing() {
+    let script = "echo $PAGER $GIT_PAGER $MANPAGER $NO_COLOR $GIT_TERMINAL_PROMPT $EDITOR $NO_UPDATE_NOTIFIER $TOOL_TRACE_ID > env";
+    let (mut world, _model) = crate::world::with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": script})),
+        anthropic::text("Done."),
+    ]);
+    world.set_var("ZORI_TRACE_ID", "trace-1");
+    world.run(&["exec", "-p", "go"]).success();
+    assert_eq!(world.read("env"), "cat cat cat 1 0 true 1 trace-1\n");
 }

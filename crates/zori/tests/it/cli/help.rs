@@ -100,47 +100,50 @@ fn all_of_the_help() {
       man                Print the manual page
 
     Options:
-      -h, --help                     Print help; `--help --all` shows every option
-      -V, --version                  Print the version
-      -o, --output <FORMAT>          What to print: json, jsonl, tsv, plain, table or id
-          --format <FORMAT>          What to print: text (plain) or json
-          --json                     Print JSON: the same as `--format json`
-          --stream                   Print JSON line by line: the same as `--output jsonl`
-          --no-stream                Print one JSON envelope: the same as `--output json`
-          --fields <NAMES>           Print only these fields, separated by commas
-          --timeout <DURATION>       End the command after 500ms, 30s, 5m, 1h; 0: never
-          --non-interactive          Ask nothing; fail where a question would be asked
-          --verbose                  Say more on standard error
-          --debug                    Say everything on standard error
-          --no-color                 Print without colour
-          --validate-only            Check the arguments and do nothing
-          --stable-output            Leave out what differs from run to run
-          --max-output <BYTES>       Cut the answer to this size
-          --unmask                   Show values that look like secrets
-          --no-injection-protection  Leave out the marks on text that others wrote
-          --warnings-as-errors       Exit with 1 where there are warnings
-          --no-update-check          Accepted; there is nothing to switch off
-          --schema                   Print what the command takes and returns, as JSON
-          --output-schema            Print the JSON Schema of the command's data
-          --root <DIR>               Working directory of the tools [default: .]
-          --model <MODEL>            The model, or `provider:model`
-          --provider <NAME>          Who serves the model
-          --session <ID>             Go on with this session, or start one of this name
-          --no-save                  Save no session
-          --system-prompt <TEXT>     Replace the configured system prompt; empty clears it
-          --permission-mode <MODE>   What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
-          --allow <RULES>            Let these calls run, such as `Bash(git diff:*)`
-          --ask <RULES>              Ask about these calls in every mode
-          --deny <RULES>             Never let these calls run
-      -y, --yes                      Answer every question with yes; what is denied stays denied
-      -q, --quiet                    Print nothing on standard error
-          --retries <N>              How often a failed request is tried again
-          --retry-delay <MS>         The first wait before that, in milliseconds
-          --thinking <LEVEL>         How much the model thinks: off, low, medium, high, max
-          --max-turns <N>            Ask the model at most N times for one prompt
-          --max-budget-usd <USD>     Stop when the run has cost that much
-          --max-tokens-total <N>     Stop when the run has used that many tokens, read and written
-          --as <NAME>                Behave as the program of this name: zori, zdx
+      -h, --help                        Print help; `--help --all` shows every option
+      -V, --version                     Print the version
+      -o, --output <FORMAT>             What to print: json, jsonl, tsv, plain, table or id
+          --format <FORMAT>             What to print: text (plain) or json
+          --json                        Print JSON: the same as `--format json`
+          --stream                      Print JSON line by line: the same as `--output jsonl`
+          --no-stream                   Print one JSON envelope: the same as `--output json`
+          --fields <NAMES>              Print only these fields, separated by commas
+          --timeout <DURATION>          End the command after 500ms, 30s, 5m, 1h; 0: never
+          --non-interactive             Ask nothing; fail where a question would be asked
+          --verbose                     Say more on standard error
+          --debug                       Say everything on standard error
+          --no-color                    Print without colour
+          --validate-only               Check the arguments and do nothing
+          --stable-output               Leave out what differs from run to run
+          --max-output <BYTES>          Cut the answer to this size
+          --unmask                      Show values that look like secrets
+          --no-injection-protection     Leave out the marks on text that others wrote
+          --warnings-as-errors          Exit with 1 where there are warnings
+          --no-update-check             Accepted; there is nothing to switch off
+          --schema                      Print what the command takes and returns, as JSON
+          --output-schema               Print the JSON Schema of the command's data
+          --root <DIR>                  Working directory of the tools [default: .]
+          --model <MODEL>               The model, or `provider:model`
+          --provider <NAME>             Who serves the model
+          --session <ID>                Go on with this session, or start one of this name
+          --no-save                     Save no session
+          --system-prompt <TEXT>        Replace the configured system prompt; empty clears it
+          --permission-mode <MODE>      What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+          --allow <RULES>               Let these calls run, such as `Bash(git diff:*)`
+          --ask <RULES>                 Ask about these calls in every mode
+          --deny <RULES>                Never let these calls run
+      -y, --yes                         Answer every question with yes; what is denied stays denied
+          --config <FILE>               Read the settings from this file
+          --no-config                   Read no settings; what the administrator and the project forbid holds
+      -q, --quiet                       Print nothing on standard error
+          --retries <N>                 How often a failed request is tried again
+          --retry-delay <MS>            The first wait before that, in milliseconds
+          --connect-timeout <DURATION>  How long a connection may take; 0: for ever
+          --thinking <LEVEL>            How much the model thinks: off, low, medium, high, max
+          --max-turns <N>               Ask the model at most N times for one prompt
+          --max-budget-usd <USD>        Stop when the run has cost that much
+          --max-tokens-total <N>        Stop when the run has used that many tokens, read and written
+          --as <NAME>                   Behave as the program of this name: zori, zdx
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.

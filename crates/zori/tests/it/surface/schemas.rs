@@ -215,3 +215,21 @@ fn a_turn_in_an_envelope() {
     assert_eq!(failed["error"]["code"], "PROVIDER_FAILED");
     assert_eq!(failed["data"]["session_id"], failed["error"]["resume_token"]);
 }
+
+/// C-011, C-018, C-019, C-024, C-025, C-029.
+#[test]
+fn what_commands_declare() {
+    let declared = |path: &[&str], name: &str| {
+        check(&bare(), &["manifest"], 0)["data"]["commands"][path.join(".")]["output_schema"]["x-cli"][name]
+            .clone()
+    };
+    assert_eq!(declared(&["exec"], "subprocess")["binary"], "bash");
+    assert_eq!(declared(&["exec"], "filesystem_side_effects")[0]["path"], "$ZORI_HOME/sessions");
+    assert_eq!(declared(&["config", "init"], "config_write_scope"), "global");
+    assert_eq!(declared(&["auth", "login"], "headless_behavior"), "emit_in_output");
+    assert_eq!(declared(&["doctor"], "required_tools"), json!({"bash": "*"}));
+    for command in zori::commands::COMMANDS {
+        let schema = manifest::schema(&zori::program::ZORI, command);
+        assert_eq!(schema["required_scopes"], json!([]), "{}", command.name());
+    }
+}
