@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
-use zori_contract::failure::Failure;
+use zori_contract::failure::{AuthMethod, Failure};
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::input::Prompt;
@@ -242,8 +242,27 @@ impl Settings {
             true => format!("or log in, in a browser: `{login}`"),
             false => format!("or store it: `{login} --with-token`"),
         };
+        let facts = self.choice.facts;
+        let methods = [
+            AuthMethod {
+                r#type: "env",
+                name: facts.key_var.to_owned(),
+                hint: format!("set {}", facts.key_var),
+                description: format!("the key of {}", facts.display),
+            },
+            AuthMethod {
+                r#type: "command",
+                name: login.clone(),
+                hint: kept.clone(),
+                description: "a key or a login in the credential store".to_owned(),
+            },
+        ];
         Some(
             Failure::new(&AUTH_REQUIRED, why)
+                .field("reason", "UNAUTHENTICATED")
+                .field("auth_methods", methods)
+                .field("reauth_command", &login)
+                .field("reauth_env_var", facts.key_var)
                 .hint(self.choice.advice(name))
                 .hint(kept)
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
