@@ -206,7 +206,7 @@ fn wrong_flags() {
 /// O-030.
 #[test]
 fn filters() {
-    let world = crate::world::world();
+    let world = world();
     world.run(&["config", "init"]).success();
     assert_eq!(world.run(&["config", "init"]).code(), Some(6));
     let shown = |args: &[&str]| {
