@@ -126,7 +126,7 @@ pub fn run<A>(
         parsed.command = bare.and_then(|bare| program.find(bare.command));
     }
     // Help and the like look at no file.
-    let output = move || if asks { None } else { output() };
+    let output = move |args: &Args| if asks { None } else { output(args) };
     let mut outside = Outside { inputs, stdin, clock, temp_parent: temp, end, cancel, outlet };
     let request_id = time::ulid(outside.clock.unix_ms(), random);
     let (ready, issues) = prepare(program, &mut parsed, &mut outside, cwd, request_id, output);
@@ -172,14 +172,14 @@ fn prepare<A>(
     outside: &mut Outside,
     cwd: AbsPath,
     request_id: String,
-    configured: impl FnOnce() -> Option<String>,
+    configured: impl FnOnce(&Args) -> Option<String>,
 ) -> (Ready, Vec<Issue>) {
     let mut issues = std::mem::take(&mut parsed.issues);
     let (command, vars) = (parsed.command, &outside.inputs.vars);
     let class = command.map_or(Class::Utility, |command| command.class);
     let list = command.is_some_and(|command| command.list);
     let known = command.map_or(Format::of(class), |command| command.formats());
-    let configured = || if command.is_some() { configured() } else { None };
+    let configured = || if command.is_some() { configured(&parsed.args) } else { None };
     let mut asked =
         asked::read(&parsed.args, (class, known), list, (vars, program.prefix), configured, &mut issues);
     asked.format = asked.format.or(program.plain.then_some(Format::Plain));
@@ -429,7 +429,10 @@ fn gated<A>(cx: &mut Cx<'_, A>, args: &Args, answers: Option<&Answers>) -> Resul
         }
         Gate::Ask => {
             let preview = preview(cx)?;
-            gate::confirm(command, &preview, &cx.mode, &cx.outlet, cx.stdin)?;
+            // Nothing that would go needs nobody's word.
+            if !preview.items.is_empty() {
+                gate::confirm(command, &preview, &cx.mode, &cx.outlet, cx.stdin)?;
+            }
             meta.push(("confirmed", json!(true)));
         }
         Gate::Open if command.danger == Danger::Destructive => meta.push(("confirmed", json!(true))),

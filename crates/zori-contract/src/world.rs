@@ -32,12 +32,15 @@ pub struct World {
     pub temp: AbsPath,
     /// Looks up the configured output format, if the program has such a setting. It is called at most once, and only
     /// where a command is to run and nothing nearer says it.
-    pub output: Box<dyn FnOnce() -> Option<String>>,
+    pub output: Box<ConfiguredOutput>,
     /// Signals arrive here: the binary's handler calls [`Cancel::cancel`].
     pub cancel: Cancel,
     /// Ends the process with a code, for a command that does not end by itself.
     pub end: fn(u8),
 }
+
+/// Looks up the configured output format; it gets the arguments, which may say where the config is.
+pub type ConfiguredOutput = dyn FnOnce(&Args) -> Option<String>;
 
 /// The clocks of a run.
 pub trait Clock: Send + Sync {

@@ -6,6 +6,7 @@ pub mod flags;
 pub mod rewrite;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use zori_contract::args::Args;
 use zori_core::cost::MicroUsd;
@@ -40,6 +41,8 @@ pub struct LowArgs {
     pub retries: Option<u32>,
     /// `--retry-delay`, in milliseconds.
     pub retry_delay_ms: Option<u64>,
+    /// `--connect-timeout`: `Some(None)` is 0, which means for ever.
+    pub connect_timeout: Option<Option<Duration>>,
     /// `--thinking`.
     pub thinking: Option<Effort>,
     /// `--max-turns`.
@@ -92,6 +95,9 @@ impl LowArgs {
             images: args.all("image").to_vec(),
             retries: small("retries"),
             retry_delay_ms: count("retry-delay"),
+            connect_timeout: args
+                .duration("connect-timeout")
+                .map(|time| Some(time).filter(|time| !time.is_zero())),
             thinking: args.text("thinking").and_then(Effort::by_name),
             max_turns: small("max-turns"),
             max_budget: args.text("max-budget-usd").and_then(flags::dollars),

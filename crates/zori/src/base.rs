@@ -2,11 +2,35 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use zori_contract::args::Args;
+use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 
 use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
 use crate::profile::Profile;
+
+/// Where the settings are, decided once for the process by [`choose_config`].
+static CONFIG: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+/// A file that is always there and says nothing.
+const NOTHING: &str = "/dev/null";
+
+/// Follows `--config FILE` and `--no-config`.
+pub fn choose_config(args: &Args) -> Result<(), Failure> {
+    let chosen = match (args.text("config"), args.has("no-config")) {
+        (Some(_), true) => {
+            return Err(Failure::new(&VALIDATION_ERROR, "`--config` and `--no-config` do not go together"));
+        }
+        (Some(file), false) => Some(std::path::absolute(file).unwrap_or_else(|_| file.into())),
+        (None, true) => Some(NOTHING.into()),
+        (None, false) => None,
+    };
+    // Whoever comes first has said it; the lines of a batch are of one process.
+    let _ = CONFIG.set(chosen);
+    Ok(())
+}
 
 /// The base directory. Nothing in it is created by asking for it.
 #[derive(Clone, Debug)]
@@ -52,9 +76,9 @@ impl Base {
         &self.dir
     }
 
-    /// Returns the config file.
+    /// Returns the config file: the one that was named, else the one in the base directory.
     pub fn config(&self) -> PathBuf {
-        self.dir.join("config.toml")
+        CONFIG.get().cloned().flatten().unwrap_or_else(|| self.dir.join("config.toml"))
     }
 
     /// Returns the user's hooks, where they are not in the config file.

@@ -3,22 +3,32 @@
 
 mod audit_log;
 mod auth;
+mod batch;
+mod changelog;
 mod chat;
+mod check_permissions;
+mod cleanup;
 mod config;
 mod demo;
+mod doctor;
 mod exec;
+mod handoff;
 mod models;
 mod policy;
 mod sessions;
+mod skills;
+mod status;
 mod trust;
 
 pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::turn as exec_turn;
 pub(crate) use sessions::latest as latest_session;
 
+use serde_json::Value;
 use zori_contract::args::Args;
 use zori_contract::builtin;
 use zori_contract::cancel::Cancel;
+use zori_contract::child::{self, Purpose};
 use zori_contract::command::{Command, Example};
 use zori_contract::error::CANCELLED;
 use zori_contract::exit::Exit;
@@ -27,6 +37,8 @@ use zori_contract::mode::{Format, Talk};
 use zori_contract::reply::Reply;
 
 use crate::args::LowArgs;
+use crate::heartbeat::Heartbeat;
+use crate::outcome::Report;
 use crate::profile::Profile;
 use crate::program::App;
 use crate::terminal::Terminal;
@@ -45,11 +57,15 @@ pub struct Cx<'a> {
     pub cancel: Cancel,
     /// The way out for words.
     pub ui: &'a mut Ui,
+    /// What children find in their environment, so that none of them pages, colours, asks or opens an editor.
+    pub child_env: Vec<(String, String)>,
+    /// What the last turn came to, for those who asked for an envelope.
+    pub report: Option<Report>,
 }
 
 /// The groups of two-word commands.
 pub const GROUPS: &[(&str, &str)] = &[
-    ("sessions", "List, show and resume saved sessions"),
+    ("sessions", "List, show, search, export, fork, remove and resume saved sessions"),
     ("models", "List and show the models there are"),
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find or create the config file"),
@@ -66,6 +82,11 @@ pub const COMMANDS: &[Command<App>] = &[
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,
+    sessions::search::COMMAND,
+    sessions::export::COMMAND,
+    sessions::fork::COMMAND,
+    sessions::remove::COMMAND,
+    handoff::COMMAND,
     models::LIST,
     models::SHOW,
     auth::LOGIN,
@@ -81,7 +102,14 @@ pub const COMMANDS: &[Command<App>] = &[
     trust::DENY,
     trust::FORGET,
     trust::LIST,
+    doctor::COMMAND,
+    status::COMMAND,
+    cleanup::COMMAND,
     audit_log::COMMAND,
+    changelog::COMMAND,
+    check_permissions::COMMAND,
+    batch::COMMAND,
+    skills::COMMAND,
     builtin::manifest_command(&[
         example("everything this program can do", "zori manifest"),
         example("only if it changed", "zori manifest --etag sha256:0"),
@@ -113,7 +141,7 @@ const AGENT_EXITS: &[Exit] = &[
 ];
 
 /// What an agent command can print so far (DECISIONS 20).
-const AGENT_FORMATS: &[(&str, Format)] = &[("plain", Format::Plain)];
+const AGENT_FORMATS: &[(&str, Format)] = &[("plain", Format::Plain), ("json", Format::Json)];
 
 const fn example(about: &'static str, command: &'static str) -> Example {
     Example { about, command }
@@ -136,10 +164,22 @@ fn own_streams(
         terminal: Terminal::of(cx, args.has("non-interactive")),
         cancel: cx.cancel.clone(),
         ui: &mut ui,
+        child_env: child::environment(&cx.mode, Purpose::Foreign, &cx.inputs.vars, cx.program.prefix),
+        report: None,
     };
-    match run(&mut own, &LowArgs::new(args)) {
+    let heart = Heartbeat::start(args.int("heartbeat-interval"), own.terminal.quiet)?;
+    let ended = run(&mut own, &LowArgs::new(args));
+    drop(heart);
+    let report = own.report.take();
+    match ended {
+        Ok(exit) if cx.mode.format.structured() => match report {
+            Some(report) => report.reply(exit),
+            None => Ok(Reply::one(Value::Null)),
+        },
         // The same words as in the middle of a turn (OUT-8).
-        Err(failure) if failure.kind == &CANCELLED => Ok(Reply::ended(ui.report(&failure))),
+        Err(failure) if failure.kind == &CANCELLED && !cx.mode.format.structured() => {
+            Ok(Reply::ended(ui.report(&failure)))
+        }
         ended => ended.map(Reply::ended),
     }
 }

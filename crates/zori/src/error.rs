@@ -28,6 +28,8 @@ kinds! {
     BASE_UNUSABLE Precondition "The base directory cannot be used." .fix("Make it usable, or name another one with `ZORI_HOME`.") .by_command("doctor");
     BASE_WRITABLE_BY_OTHERS Precondition "Others can change what the base directory holds." .fix("Take the right to write from others.") .by_command("doctor");
     CREDENTIAL_STORE_UNAVAILABLE Precondition "There is no credential store, or it cannot be used." .fix("Set the provider's variable, or configure `credential_helper`.") .by_command("auth status");
+    DISPATCH_PARSE_ERROR Usage "A line of a batch is not a call." .fix("Send a JSON object with `_cmd`.");
+    DISPATCH_REFUSED Usage "A line of a batch names a command that needs the streams for itself." .fix("Call it by itself.");
     AUDIT_UNUSABLE Precondition "The audit log is required and cannot be written." .fix("Make the log's folder writable, or do not require it.") .by_command("doctor");
     SANDBOX_UNAVAILABLE Precondition "A sandbox is required, and this machine has no complete one." .fix("Install bubblewrap, or choose `--sandbox off`.") .by_command("doctor");
     SESSION_NOT_FOUND NotFound "There is no such session." .fix("Name a session that exists.") .by_command("sessions list");
@@ -35,6 +37,9 @@ kinds! {
     LOGIN_FAILED AuthRequired "The login was refused." .fix("Log in again.") .by_command("auth status");
     LOGIN_UNAVAILABLE Unavailable "The server of the login cannot be reached, or fails.";
     LOGIN_UNREADABLE General "The server of the login gave an answer that cannot be understood.";
+    CHECKS_FAILED General "`doctor` found something that has to be mended.";
     AUDIT_BROKEN General "The audit log is not as it was written.";
+    PAYMENT_REQUIRED PaymentRequired "The provider's credit is used up." .fix("Pay the provider, or choose another one.");
+    PROVIDER_FAILED General "The provider failed in a way that nothing more precise can be said of.";
     POLICY_UNEXPECTED General "A policy decides otherwise than it is expected to.";
 }

@@ -17,6 +17,8 @@ pub mod commands;
 pub mod config;
 mod demo;
 pub mod error;
+mod handoff;
+mod heartbeat;
 mod helper_program;
 mod hooks;
 mod instructions;
@@ -24,6 +26,7 @@ mod model_choice;
 mod network;
 mod outcome;
 mod outside;
+mod page;
 mod permissions;
 pub mod profile;
 pub mod program;
@@ -41,6 +44,7 @@ mod wire_up;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::path::AbsPath;
@@ -75,26 +79,33 @@ fn start(
     begin: &Begin<'_, App>,
 ) -> Result<Started<App>, Failure> {
     let command = begin.command;
+    base::choose_config(begin.args)?;
     if command.danger != Danger::Safe {
         audit::begin(profile, command.name(), begin.args, argv);
     }
-    let mut started = Started::plain(App { profile });
     if !commands::hears_signals(command) {
         signals::hear(begin.cancel)?;
     }
+    Ok(started(profile, command))
+}
+
+/// Returns what a command runs on, and what every answer says about it.
+fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
+    let mut started = Started::plain(App { profile });
     if command.owns_streams() {
         // Its parts look for themselves, once.
-        return Ok(started);
+        return started;
     }
     started.secrets = secrets::known();
     if let Ok(base) = Base::find(profile) {
         let config = base.config();
-        if let Ok(text) = std::fs::read_to_string(&config) {
+        // One that says nothing, as `--no-config` is, has configured nothing.
+        if let Some(text) = std::fs::read_to_string(&config).ok().filter(|text| !text.is_empty()) {
             started.config_sources.extend(AbsPath::new(&config));
             started.effective_config = text;
         }
         started.state = AbsPath::new(base.dir());
         started.audit_log = AbsPath::new(&base.audit()).filter(|_| command.danger != Danger::Safe);
     }
-    Ok(started)
+    started
 }

@@ -1,8 +1,24 @@
-//! From the end of a turn to the exit code (DECISIONS 8 and 24).
+//! From the end of a turn to the exit code (DECISIONS 8 and 24), and to the envelope for those who asked for one.
 
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zori_contract::error::{
+    AUTH_REQUIRED, CANCELLED, ErrorKind, INTERNAL_ERROR, PARTIAL_FAILURE, PERMISSION_DENIED, RATE_LIMITED,
+    TERMINATED, TIMEOUT, UNAVAILABLE,
+};
 use zori_contract::exit::Exit;
+use zori_contract::external::External;
+use zori_contract::failure::Failure;
+use zori_contract::reply::Reply;
+use zori_core::cost::Spent;
+use zori_core::event::TurnSummary;
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::ids::SessionId;
+use zori_core::message::{Block, Message};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
+
+use crate::error::{PAYMENT_REQUIRED, PROVIDER_FAILED};
 
 /// Returns the code for a turn's end. `effects`: a tool that changes something has run.
 pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
@@ -36,6 +52,100 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
         (Some(_), _) => Exit::General,
         (None, FailureKind::Timeout | FailureKind::Transport) => Exit::Unavailable,
         (None, _) => Exit::General,
+    }
+}
+
+/// What came of a run, for programs.
+pub struct Report {
+    session: String,
+    result: String,
+    effects: bool,
+    spent: Spent,
+    turns: u32,
+    steps: Vec<String>,
+    why: Option<String>,
+}
+
+impl Report {
+    /// Begins with nothing.
+    pub fn new(session: &SessionId) -> Self {
+        let session = session.as_str().to_owned();
+        Self {
+            session,
+            result: String::new(),
+            effects: false,
+            spent: Spent::NOTHING,
+            turns: 0,
+            steps: Vec::new(),
+            why: None,
+        }
+    }
+
+    /// Takes a turn down, with the messages it added.
+    pub fn turn(&mut self, summary: &TurnSummary, added: &[Arc<Message>]) {
+        for block in added.iter().flat_map(|message| &message.blocks) {
+            if let Block::ToolCall(call) = block {
+                self.steps.push(call.name.clone());
+            }
+        }
+        self.result = summary.text.to_string();
+        self.effects |= summary.effects;
+        self.spent += Spent { usage: summary.usage, cost: summary.cost };
+        self.turns += summary.requests;
+        self.why = match &summary.outcome {
+            Outcome::Failed(failure) => Some(failure.message.clone()),
+            Outcome::NotSaved(why) => Some(why.clone()),
+            Outcome::Limit(kind) => Some(format!("a limit was reached: {kind:?}").to_lowercase()),
+            Outcome::Completed(_) | Outcome::Cancelled(_) | Outcome::OutputClosed => None,
+        };
+    }
+
+    /// Returns the answer to a run that ended so.
+    pub fn reply(self, exit: Exit) -> Result<Reply, Failure> {
+        if exit == Exit::Success {
+            return Ok(Reply::one(self.data()));
+        }
+        let kind = kind(exit);
+        let message =
+            self.why.clone().unwrap_or_else(|| kind.about.to_lowercase().trim_end_matches('.').to_owned());
+        let data = serde_json::to_value(self.data()).unwrap_or(Value::Null);
+        Err(Failure::new(kind, message).field("resume_token", &self.session).with_data(data))
+    }
+
+    fn data(&self) -> External<Value> {
+        let usage = self.spent.usage;
+        External(json!({
+            "session_id": self.session,
+            "result": self.result,
+            "effect": if self.effects { "updated" } else { "noop" },
+            "usage": {"input_tokens": usage.input, "output_tokens": usage.output,
+                      "cache_read_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
+            "cost_usd": self.spent.cost.map(|cost| cost.0 as f64 / 1_000_000.0),
+            "num_turns": self.turns,
+            "completed_steps": self.steps,
+        }))
+    }
+}
+
+/// Returns what kind of failure an exit code of a run stands for.
+fn kind(exit: Exit) -> &'static ErrorKind {
+    match exit {
+        Exit::Partial => &PARTIAL_FAILURE,
+        Exit::PermissionDenied => &PERMISSION_DENIED,
+        Exit::AuthRequired => &AUTH_REQUIRED,
+        Exit::PaymentRequired => &PAYMENT_REQUIRED,
+        Exit::Timeout => &TIMEOUT,
+        Exit::RateLimited => &RATE_LIMITED,
+        Exit::Unavailable => &UNAVAILABLE,
+        Exit::Interrupted => &CANCELLED,
+        Exit::Terminated => &TERMINATED,
+        Exit::General => &PROVIDER_FAILED,
+        Exit::Success
+        | Exit::Usage
+        | Exit::Precondition
+        | Exit::NotFound
+        | Exit::Conflict
+        | Exit::Redirected => &INTERNAL_ERROR,
     }
 }
 

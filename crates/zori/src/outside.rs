@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use zori_contract::args::Args;
 use zori_contract::cancel::Cancel;
 use zori_contract::mode::{Inputs, Vars};
 use zori_contract::path::AbsPath;
@@ -13,7 +14,7 @@ use zori_contract::world::{Clock, World};
 use zori_providers::catalog::PROVIDERS;
 
 use crate::audit;
-use crate::base::Base;
+use crate::base::{self, Base};
 use crate::clock::random;
 use crate::config::Config;
 use crate::profile::{Exits, Profile};
@@ -40,7 +41,7 @@ pub fn world(profile: &'static Profile, argv: Vec<OsString>) -> World {
         clock: Arc::new(Clocks(Instant::now())),
         random: random(),
         temp,
-        output: Box::new(|| configured_output(profile)),
+        output: Box::new(|args| configured_output(profile, args)),
         cancel: Cancel::default(),
         end: match profile.exits {
             Exits::Fine => end,
@@ -61,7 +62,8 @@ fn vars(profile: &Profile) -> Vars {
 }
 
 /// Returns `output` of the config file. A file that is wrong is told by whoever needs the rest of it.
-fn configured_output(profile: &Profile) -> Option<String> {
+fn configured_output(profile: &Profile, args: &Args) -> Option<String> {
+    base::choose_config(args).ok()?;
     let path = Base::find(profile).ok()?.config();
     // Most files do not say it, and then there is no need to understand them twice.
     let said = |line: &str| line.trim_start().starts_with("output");
@@ -80,7 +82,7 @@ fn end_folded(code: u8) {
 }
 
 /// The machine's clocks.
-struct Clocks(Instant);
+pub struct Clocks(pub Instant);
 
 impl Clock for Clocks {
     fn unix_ms(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
-use zori_contract::failure::Failure;
+use zori_contract::failure::{AuthMethod, Failure};
 use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::input::Prompt;
@@ -200,7 +200,7 @@ impl Settings {
                 _ => Delivery::Streamed,
             },
             retry: retry(args, &config),
-            http_limits: http_limits(&config),
+            http_limits: http_limits(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -275,8 +275,27 @@ impl Settings {
             true => format!("or log in, in a browser: `{login}`"),
             false => format!("or store it: `{login} --with-token`"),
         };
+        let facts = self.choice.facts;
+        let methods = [
+            AuthMethod {
+                r#type: "env",
+                name: facts.key_var.to_owned(),
+                hint: format!("set {}", facts.key_var),
+                description: format!("the key of {}", facts.display),
+            },
+            AuthMethod {
+                r#type: "command",
+                name: login.clone(),
+                hint: kept.clone(),
+                description: "a key or a login in the credential store".to_owned(),
+            },
+        ];
         Some(
             Failure::new(&AUTH_REQUIRED, why)
+                .field("reason", "UNAUTHENTICATED")
+                .field("auth_methods", methods)
+                .field("reauth_command", &login)
+                .field("reauth_env_var", facts.key_var)
                 .hint(self.choice.advice(name))
                 .hint(kept)
                 .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
@@ -420,7 +439,7 @@ fn retry(args: &LowArgs, config: &Config) -> Retry {
     }
 }
 
-fn http_limits(config: &Config) -> transport::Limits {
+fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
     let limit = |key, default| match config.count(key) {
         Some(0) => None,
         Some(ms) => Some(Duration::from_millis(ms)),
@@ -428,7 +447,7 @@ fn http_limits(config: &Config) -> transport::Limits {
     };
     let default = transport::Limits::DEFAULT;
     transport::Limits {
-        connect: limit("connect_timeout_ms", default.connect),
+        connect: args.connect_timeout.unwrap_or_else(|| limit("connect_timeout_ms", default.connect)),
         first_byte: limit("first_byte_timeout_ms", default.first_byte),
         idle: limit("idle_timeout_ms", default.idle),
     }

@@ -19,6 +19,8 @@ pub struct Terminal {
     pub colour: bool,
     /// Nothing is said on standard error: `--quiet`.
     pub quiet: bool,
+    /// The answer is for an envelope, not for standard output.
+    pub collected: bool,
 }
 
 impl Terminal {
@@ -31,6 +33,7 @@ impl Terminal {
             attended: cx.inputs.attended(cx.program.prefix) && !non_interactive,
             colour: cx.mode.colour_err,
             quiet: cx.mode.talk == Talk::Silent,
+            collected: cx.mode.format.structured(),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Puts a run together: the one place that knows all crates.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -243,7 +242,7 @@ impl Session {
             .enable_time()
             .build()
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
-        let env = Arc::new(tool_env(settings, network, confinement));
+        let env = Arc::new(tool_env(cx, settings, network, confinement));
         let tools = Arc::new(ToolSet::new(env.clone(), cx.profile.dialect));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
@@ -338,17 +337,24 @@ fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Fail
         stderr_terminal: terminal.stderr,
         colour: terminal.colour && terminal.stderr,
     };
-    let out = handle(std::io::stdout().as_fd())?;
+    let out: Box<dyn Write + Send> = match terminal.collected {
+        true => Box::new(std::io::sink()),
+        false => Box::new(handle(std::io::stdout().as_fd())?),
+    };
     let err: Box<dyn Write + Send> = match terminal.quiet {
         true => Box::new(std::io::sink()),
         false => Box::new(handle(std::io::stderr().as_fd())?),
     };
-    Ok(TextRenderer::new(Box::new(out), err, style, redactor))
+    Ok(TextRenderer::new(out, err, style, redactor))
 }
 
-fn tool_env(settings: &Settings, network: &Network, confinement: Option<Arc<Confinement>>) -> ToolEnv {
+fn tool_env(
+    cx: &Cx<'_>,
+    settings: &Settings,
+    network: &Network,
+    confinement: Option<Arc<Confinement>>,
+) -> ToolEnv {
     let child_env = settings.child_env.clone();
-    let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     ToolEnv {
         root: settings.root.clone(),
         home: settings.home.clone(),
@@ -359,14 +365,7 @@ fn tool_env(settings: &Settings, network: &Network, confinement: Option<Arc<Conf
             .as_ref()
             .map_or_else(std::env::temp_dir, |confinement| confinement.temp().to_owned()),
         child_env_removed: Box::new(move || child_env.removed()),
-        // Nobody is there to page, to be coloured for, or to be asked.
-        child_env_set: vec![
-            set("PAGER", "cat"),
-            set("GIT_PAGER", "cat"),
-            set("MANPAGER", "cat"),
-            set("NO_COLOR", "1"),
-            set("GIT_TERMINAL_PROMPT", "0"),
-        ],
+        child_env_set: cx.child_env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         confine: confinement.map(|confinement| confinement as Arc<dyn Confine>),
         transport: network.transport.clone(),
     }

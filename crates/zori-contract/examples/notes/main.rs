@@ -76,7 +76,7 @@ fn world() -> io::Result<World> {
         clock: Arc::new(SystemClock(Instant::now())),
         random,
         temp,
-        output: Box::new(|| None),
+        output: Box::new(|_| None),
         cancel,
         end: |code| std::process::exit(i32::from(code)),
     })

@@ -162,3 +162,27 @@ fn what_needs_a_person_fails_at_once() {
         (Some(4), json!("REPL_MODE_PROHIBITED"))
     );
 }
+
+/// An option that another command has is not made up: its owner is named.
+#[test]
+fn an_option_of_another_command() {
+    let error = run(&world(), &["list", "--title", "x"])["error"].clone();
+    assert_eq!(error["message"], "`--title` is no option of this command.");
+    assert_eq!(error["suggestion"], "it goes with `notes add`");
+}
+
+/// clap keeps only the nearest of two values, but two outputs contradict each other wherever they stand.
+#[test]
+fn outputs_on_both_sides_of_the_command() {
+    let env = world();
+    for args in [
+        &["--output", "json", "list", "-o", "tsv"][..],
+        &["-ojson", "list", "--output=tsv"],
+        &["--format", "json", "list", "--format", "text"],
+    ] {
+        let output = env.run(args);
+        assert_eq!(output.code(), Some(2), "{args:?}: {output}");
+        assert!(output.stderr().contains("is there 2 times with different values"), "{output}");
+    }
+    assert_eq!(env.run(&["--output", "tsv", "list", "-o", "tsv"]).stdout(), "id\ttitle\n");
+}

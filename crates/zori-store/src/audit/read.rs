@@ -44,7 +44,8 @@ pub struct AuditEntry {
     summary: Option<String>,
     result: Option<String>,
     outcome: Option<String>,
-    command: Option<String>,
+    /// The command, of a run.
+    pub command: Option<String>,
     args: Option<String>,
     exit_code: Option<i64>,
     duration_ms: Option<u64>,

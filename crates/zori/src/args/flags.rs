@@ -33,6 +33,13 @@ pub const PROMPT: &[Flag] = &[
     .rare(),
     Flag::switch("replay-lenient", "Go on where a replay differs from its recording").rare(),
     Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare(),
+    Flag::valued(
+        "heartbeat-interval",
+        "SECONDS",
+        Kind::Int { min: 0, max: 86_400 },
+        "Say on standard error every so often that it is still at work; 0: never",
+    )
+    .rare(),
 ];
 
 /// `--policy`, for the commands about one.
@@ -85,6 +92,13 @@ pub const GLOBAL: &[Flag] = &[
         .short('y')
         .aliases(&["auto"])
         .rare(),
+    Flag::valued("config", "FILE", Kind::Text, "Read the settings from this file")
+        .check(|value| match std::path::Path::new(value).is_file() {
+            true => Ok(()),
+            false => Err(format!("`--config` takes a file, and `{value}` is none")),
+        })
+        .rare(),
+    Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare(),
     Flag::switch("quiet", "Print nothing on standard error").short('q').rare(),
     Flag::valued("retries", "N", Kind::Int { min: 0, max: 20 }, "How often a failed request is tried again")
         .rare(),
@@ -93,6 +107,13 @@ pub const GLOBAL: &[Flag] = &[
         "MS",
         Kind::Int { min: 0, max: 60_000 },
         "The first wait before that, in milliseconds",
+    )
+    .rare(),
+    Flag::valued(
+        "connect-timeout",
+        "DURATION",
+        Kind::Duration,
+        "How long a connection may take; 0: for ever",
     )
     .rare(),
     Flag::valued(

@@ -31,6 +31,24 @@ pub const COMMAND: Command<App> = Command {
                 "Show only these: decision, approval, sandbox, mode, tool, trust or run",
             ),
             Flag::valued(
+                "since",
+                "TIME",
+                Kind::Text,
+                "Show only what happened since, such as 2026-01-31T12:00",
+            )
+            .check(|value| {
+                match value.starts_with(|c: char| c.is_ascii_digit()) && value.contains('-') {
+                    true => Ok(()),
+                    false => Err(format!("`--since` takes a time such as 2026-01-31T12:00, not `{value}`")),
+                }
+            }),
+            Flag::valued(
+                "command",
+                "NAME",
+                Kind::Text,
+                "Show only runs of this command, such as `sessions rm`",
+            ),
+            Flag::valued(
                 "limit",
                 "N",
                 Kind::Int { min: 1, max: i64::MAX },
@@ -45,6 +63,8 @@ pub const COMMAND: Command<App> = Command {
         Rule::Excludes { flag: "verify", other: "session" },
         Rule::Excludes { flag: "verify", other: "event" },
         Rule::Excludes { flag: "verify", other: "limit" },
+        Rule::Excludes { flag: "verify", other: "since" },
+        Rule::Excludes { flag: "verify", other: "command" },
     ],
     examples: &[
         example("what was decided lately in this project", "zori audit-log --event decision --limit 20"),
@@ -68,6 +88,8 @@ fn show(args: &Args, base: &Base) -> Result<Reply, Failure> {
     let limit = args.int("limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
     let wanted = |entry: &AuditEntry| {
         args.text("event").is_none_or(|event| *event == entry.event)
+            && args.text("since").is_none_or(|since| *since <= *entry.ts)
+            && args.text("command").is_none_or(|name| entry.command.as_deref() == Some(name))
             && session.as_ref().is_none_or(|id| entry.session.as_deref() == Some(id.as_str()))
     };
     let mut shown = Vec::new();

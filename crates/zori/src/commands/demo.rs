@@ -4,10 +4,10 @@ use zori_contract::command::Command;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
-use zori_contract::mode::Class;
+use zori_contract::mode::{Class, Format};
 use zori_core::cost::Spent;
 
-use super::{AGENT_FORMATS, Cx, example, exec, own_streams};
+use super::{Cx, example, exec, own_streams};
 use crate::args::LowArgs;
 use crate::demo::Demo;
 use crate::network::Network;
@@ -20,7 +20,7 @@ use crate::wire_up::{Saved, Session};
 pub const COMMAND: Command<App> = Command {
     flags: const { &[Flag::switch("keep", "Keep the scratch folder and say where it is")] },
     class: Class::Agent,
-    formats: AGENT_FORMATS,
+    formats: &[("plain", Format::Plain)],
     exits: &[Exit::Partial],
     timeout_ms: None,
     examples: &[example("watch it", "zori demo"), example("and look at what it wrote", "zori demo --keep")],

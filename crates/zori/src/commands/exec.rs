@@ -11,6 +11,7 @@ use zori_contract::flag::Positional;
 use zori_contract::kind::Kind;
 use zori_contract::mode::Class;
 use zori_core::cost::Spent;
+use zori_core::event::TurnSummary;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::input::Prompt;
 use zori_core::outcome::Outcome;
@@ -22,7 +23,7 @@ use crate::args::flags;
 use crate::asking;
 use crate::attachment::{self, Viewer};
 use crate::network::Network;
-use crate::outcome;
+use crate::outcome::{self, Report};
 use crate::program::App;
 use crate::prompt::{self, Sources};
 use crate::sandbox::confinement::Confinement;
@@ -47,12 +48,21 @@ pub const COMMAND: Command<App> = Command {
         example("a longer one", "zori exec < prompt.md"),
         example("with a picture", "zori exec --image screen.png -p \"What is wrong here?\""),
     ],
+    output_schema: OUTPUT_SCHEMA,
     declares: DECLARES,
     validate: only_a_dash,
     ..Command::new(&["exec"], "Run one prompt and print the answer", |cx, args| {
         own_streams(cx, args, |cx, args| one_turn(cx, args, Open::ByFlags))
     })
 };
+
+/// What a run of a model says of itself, with `--output json`.
+pub(super) const OUTPUT_SCHEMA: &str = r#"{"type":"object",
+    "required":["session_id","result","effect","usage","cost_usd","num_turns","completed_steps","_source","_trusted"],
+    "properties":{"session_id":{"type":"string"},"result":{"type":"string"},"effect":{"enum":["updated","noop"]},
+    "usage":{"type":"object","required":["input_tokens","output_tokens","cache_read_tokens","cache_write_tokens"]},
+    "cost_usd":{"type":["number","null"]},"num_turns":{"type":"integer"},
+    "completed_steps":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#;
 
 /// What a run of a model declares.
 pub(super) const DECLARES: &str = r#"{
@@ -108,6 +118,7 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     }
     let confinement = Confinement::start(&settings)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
+    let id = saved.id.clone();
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
     let mut session =
@@ -115,9 +126,13 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {
         network.prompt(&prompt);
+        let before = session.engine.messages().len();
         let ended = turn(&mut session, prompt, &signals);
         exit = if ended.exit == Exit::Success { exit } else { ended.exit };
         refused |= ended.refused;
+        cx.report
+            .get_or_insert_with(|| Report::new(&id))
+            .turn(&ended.summary, session.engine.messages().get(before..).unwrap_or_default());
         unasked |= ended.unasked;
         let on_track = network.turn_over(cx.ui);
         if !on_track && other_images {
@@ -166,6 +181,8 @@ pub struct Ended {
     pub refused: bool,
     /// Whether a call was denied because nobody could be asked about it.
     pub unasked: bool,
+    /// All that is known of it.
+    pub summary: TurnSummary,
 }
 
 /// Runs a turn that signals can cancel.
@@ -188,5 +205,6 @@ pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Ended {
         exit: outcome::exit(&summary.outcome, summary.effects),
         unasked: asking.take_unasked(),
         refused: matches!(&summary.outcome, Outcome::Failed(failure) if refused(failure)),
+        summary,
     }
 }

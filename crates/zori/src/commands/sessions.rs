@@ -1,4 +1,9 @@
-//! `sessions list`, `sessions show` and `sessions resume` (`core-cli.md` chapter 9).
+//! `sessions list`, `sessions show` and `sessions resume` (`core-cli.md` chapter 9); the others have a file each.
+
+pub mod export;
+pub mod fork;
+pub mod remove;
+pub mod search;
 
 use serde_json::{Value, json};
 use zori_contract::args::Args;
@@ -13,7 +18,7 @@ use zori_contract::mode::Class;
 use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
 use zori_core::ids::SessionId;
-use zori_store::{SessionDir, StoreError, transcript_block};
+use zori_store::{Record, SessionDir, StoreError, transcript_block};
 
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, Context, Cx, example, exec, own_streams};
@@ -73,6 +78,7 @@ pub const RESUME: Command<App> = Command {
         example("go on with the latest", "zori sessions resume"),
         example("one more turn", "zori sessions resume -p \"And now the tests\""),
     ],
+    output_schema: exec::OUTPUT_SCHEMA,
     declares: exec::DECLARES,
     ..Command::new(&["sessions", "resume"], "Go on with a session: chat, or with -p one turn", |cx, args| {
         own_streams(cx, args, resume)
@@ -124,6 +130,39 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         reply = reply.warn(Warning::new("SESSION_DAMAGED", message));
     }
     Ok(reply)
+}
+
+/// A session, read.
+pub(super) struct Read {
+    /// Its records.
+    pub records: Vec<Record>,
+    warning: Option<String>,
+}
+
+impl Read {
+    /// Says in the answer what could not be read.
+    pub fn warn(self, reply: Reply) -> Reply {
+        match self.warning {
+            Some(message) => reply.warn(Warning::new("SESSION_DAMAGED", message)),
+            None => reply,
+        }
+    }
+}
+
+/// Reads a session; one that has nothing in it is none.
+pub(super) fn load(profile: &Profile, sessions: &SessionDir, id: &SessionId) -> Result<Read, Failure> {
+    let (mut records, mut warning) = (Vec::new(), None);
+    if let Some(mut found) = sessions.records(id).map_err(unreadable)? {
+        for record in found.by_ref() {
+            records.push(record.map_err(unreadable)?);
+        }
+        warning = wire_up::damage(id, found.damage());
+    }
+    if records.is_empty() {
+        let missing = format!("Session '{id}' is empty or not found.");
+        return Err(no_session(profile, &missing).field("id", id.as_str()));
+    }
+    Ok(Read { records, warning })
 }
 
 /// Returns the lines of a session's file as they are, without those that are none.

@@ -111,6 +111,8 @@ pub const FORGET: Command<App> = Command {
 /// The entry of `trust list`.
 pub const LIST: Command<App> = Command {
     list: true,
+    id_field: Some("folder"),
+    columns: &["folder", "state", "below"],
     examples: &[
         example("every decision", "zori trust list"),
         example("as a table", "zori trust list --output table"),

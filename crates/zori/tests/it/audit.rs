@@ -203,3 +203,20 @@ fn wrong_flags() {
     ");
     assert_eq!(world.run(&["audit-log", "--limit", "0"]).code(), Some(2));
 }
+
+/// O-030.
+#[test]
+fn filters() {
+    let world = world();
+    world.run(&["config", "init"]).success();
+    assert_eq!(world.run(&["config", "init"]).code(), Some(6));
+    let shown = |args: &[&str]| {
+        let text = world.run(&[&["audit-log"], args].concat()).success().stdout();
+        text.lines().filter(|line| line.contains("config init")).count()
+    };
+    assert_eq!(shown(&[]), 2);
+    assert_eq!(shown(&["--command", "config init", "--since", "2020-01-01"]), 2);
+    assert_eq!(shown(&["--command", "sessions rm"]), 0);
+    assert_eq!(shown(&["--since", "2999-01-01"]), 0);
+    assert_eq!(world.run(&["audit-log", "--since", "yesterday"]).code(), Some(2));
+}

@@ -74,7 +74,7 @@ fn half_a_command() {
     insta::assert_snapshot!(world.run(&["sessions"]), @"
     ------- stderr -------
     Error: `zori sessions` needs a command
-    Hint: one of `zori sessions list`, `zori sessions show`, `zori sessions resume`
+    Hint: one of `zori sessions list`, `zori sessions show`, `zori sessions resume`, `zori sessions search`, `zori sessions export`, `zori sessions fork`, `zori sessions rm`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["sessions", "lst"]), @"

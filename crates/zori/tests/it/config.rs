@@ -468,7 +468,7 @@ fn an_output_that_is_not_known() {
     world.set_var("ZORI_OUTPUT", "xml");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
     ------- stderr -------
-    Error: `ZORI_OUTPUT` can be plain here, not `xml`
+    Error: `ZORI_OUTPUT` can be plain, json here, not `xml`
     [exit status: 2]
     ");
     assert_eq!(model.count(), 0);

@@ -31,6 +31,7 @@ mod recording;
 mod resume;
 mod sandbox;
 mod sessions;
+mod surface;
 mod system_prompt;
 mod timeout;
 mod tools;

@@ -163,7 +163,5 @@ fn a_child_does_not_see_keys() {
     }
     world.set_var("MINE", "1").set_var("GITHUB_TOKEN", "kept under yolo");
     world.run(&["exec", "-p", "go"]).success();
-    insta::assert_snapshot!(result(&model), @r#"
-    user: tool_result t1 {"ok":true,"data":{"stdout":"ANTHROPIC_BASE_URL GITHUB_TOKEN GIT_PAGER GIT_TERMINAL_PROMPT HOME LANG MANPAGER MINE NO_COLOR PAGER PATH TERM TMPDIR ","stderr":"","exit_code":0,"timed_out":false}}
-    "#);
+    insta::assert_snapshot!(result(&model), @r#"user: tool_result t1 {"ok":true,"data":{"stdout":"ANTHROPIC_BASE_URL EDITOR GITHUB_TOKEN GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT HOME HOMEBREW_NO_AUTO_UPDATE LANG LESS MANPAGER MINE MORE NO_COLOR NO_UPDATE_NOTIFIER PAGER PATH PIP_DISABLE_PIP_VERSION_CHECK TERM TMPDIR VISUAL ","stderr":"","exit_code":0,"timed_out":false}}"#);
 }

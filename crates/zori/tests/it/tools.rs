@@ -251,17 +251,25 @@ fn what_a_child_process_may_see() {
         names,
         [
             "ANTHROPIC_BASE_URL",
+            "EDITOR",
+            "GIT_EDITOR",
             "GIT_PAGER",
             "GIT_TERMINAL_PROMPT",
             "HOME",
+            "HOMEBREW_NO_AUTO_UPDATE",
             "LANG",
+            "LESS",
             "MANPAGER",
             "MINE",
+            "MORE",
             "NO_COLOR",
+            "NO_UPDATE_NOTIFIER",
             "PAGER",
             "PATH",
+            "PIP_DISABLE_PIP_VERSION_CHECK",
             "TERM",
             "TMPDIR",
+            "VISUAL",
         ]
     );
 }

@@ -14,20 +14,28 @@ fn help() {
     Usage: zori [OPTIONS] [COMMAND]
 
     Commands:
-      exec         Run one prompt and print the answer
-      chat         Chat with the model at a terminal
-      demo         Watch a scripted model edit and test a small program; needs no key
-      sessions     List, show and resume saved sessions
-      models       List and show the models there are
-      auth         Log in, log out, and see where keys come from
-      config       Find or create the config file
-      policy       See what would happen to a call, and why
-      trust        Decide whether a folder's own settings count
-      audit-log    Show what was decided and what ran, or check that nobody changed it
-      manifest     Print all commands, flags and exit codes as JSON
-      errors       What can go wrong
-      completions  Print completions for a shell
-      man          Print the manual page
+      exec               Run one prompt and print the answer
+      chat               Chat with the model at a terminal
+      demo               Watch a scripted model edit and test a small program; needs no key
+      sessions           List, show, search, export, fork, remove and resume saved sessions
+      handoff            Print what another session needs to go on
+      models             List and show the models there are
+      auth               Log in, log out, and see where keys come from
+      config             Find or create the config file
+      policy             See what would happen to a call, and why
+      trust              Decide whether a folder's own settings count
+      doctor             Check that everything is there, and say what mends what is not
+      status             Show what is kept where
+      cleanup            Remove what runs that are gone left behind
+      audit-log          Show what was decided and what ran, or check that nobody changed it
+      changelog          Show what changed, version by version
+      check-permissions  Show which scopes commands need
+      batch              Run many commands, a JSON object a line
+      generate-skills    Write files that tell another agent how to use this program
+      manifest           Print all commands, flags and exit codes as JSON
+      errors             What can go wrong
+      completions        Print completions for a shell
+      man                Print the manual page
 
     Options:
       -h, --help             Print help; `--help --all` shows every option
@@ -70,64 +78,75 @@ fn all_of_the_help() {
     Usage: zori [OPTIONS] [COMMAND]
 
     Commands:
-      exec         Run one prompt and print the answer
-      chat         Chat with the model at a terminal
-      demo         Watch a scripted model edit and test a small program; needs no key
-      sessions     List, show and resume saved sessions
-      models       List and show the models there are
-      auth         Log in, log out, and see where keys come from
-      config       Find or create the config file
-      policy       See what would happen to a call, and why
-      trust        Decide whether a folder's own settings count
-      audit-log    Show what was decided and what ran, or check that nobody changed it
-      manifest     Print all commands, flags and exit codes as JSON
-      errors       What can go wrong
-      completions  Print completions for a shell
-      man          Print the manual page
+      exec               Run one prompt and print the answer
+      chat               Chat with the model at a terminal
+      demo               Watch a scripted model edit and test a small program; needs no key
+      sessions           List, show, search, export, fork, remove and resume saved sessions
+      handoff            Print what another session needs to go on
+      models             List and show the models there are
+      auth               Log in, log out, and see where keys come from
+      config             Find or create the config file
+      policy             See what would happen to a call, and why
+      trust              Decide whether a folder's own settings count
+      doctor             Check that everything is there, and say what mends what is not
+      status             Show what is kept where
+      cleanup            Remove what runs that are gone left behind
+      audit-log          Show what was decided and what ran, or check that nobody changed it
+      changelog          Show what changed, version by version
+      check-permissions  Show which scopes commands need
+      batch              Run many commands, a JSON object a line
+      generate-skills    Write files that tell another agent how to use this program
+      manifest           Print all commands, flags and exit codes as JSON
+      errors             What can go wrong
+      completions        Print completions for a shell
+      man                Print the manual page
 
     Options:
-      -h, --help                     Print help; `--help --all` shows every option
-      -V, --version                  Print the version
-      -o, --output <FORMAT>          What to print: json, jsonl, tsv, plain, table or id
-          --format <FORMAT>          What to print: text (plain) or json
-          --json                     Print JSON: the same as `--format json`
-          --stream                   Print JSON line by line: the same as `--output jsonl`
-          --no-stream                Print one JSON envelope: the same as `--output json`
-          --fields <NAMES>           Print only these fields, separated by commas
-          --timeout <DURATION>       End the command after 500ms, 30s, 5m, 1h; 0: never
-          --non-interactive          Ask nothing; fail where a question would be asked
-          --verbose                  Say more on standard error
-          --debug                    Say everything on standard error
-          --no-color                 Print without colour
-          --validate-only            Check the arguments and do nothing
-          --stable-output            Leave out what differs from run to run
-          --max-output <BYTES>       Cut the answer to this size
-          --unmask                   Show values that look like secrets
-          --no-injection-protection  Leave out the marks on text that others wrote
-          --warnings-as-errors       Exit with 1 where there are warnings
-          --no-update-check          Accepted; there is nothing to switch off
-          --schema                   Print what the command takes and returns, as JSON
-          --output-schema            Print the JSON Schema of the command's data
-          --root <DIR>               Working directory of the tools [default: .]
-          --model <MODEL>            The model, or `provider:model`
-          --provider <NAME>          Who serves the model
-          --session <ID>             Go on with this session, or start one of this name
-          --no-save                  Save no session
-          --system-prompt <TEXT>     Replace the configured system prompt; empty clears it
-          --permission-mode <MODE>   What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
-          --sandbox <LEVEL>          What commands may write, held by a sandbox: workspace, read-only; off: no sandbox
-          --allow <RULES>            Let these calls run, such as `Bash(git diff:*)`
-          --ask <RULES>              Ask about these calls in every mode
-          --deny <RULES>             Never let these calls run
-      -y, --yes                      Answer every question with yes; what is denied stays denied
-      -q, --quiet                    Print nothing on standard error
-          --retries <N>              How often a failed request is tried again
-          --retry-delay <MS>         The first wait before that, in milliseconds
-          --thinking <LEVEL>         How much the model thinks: off, low, medium, high, max
-          --max-turns <N>            Ask the model at most N times for one prompt
-          --max-budget-usd <USD>     Stop when the run has cost that much
-          --max-tokens-total <N>     Stop when the run has used that many tokens, read and written
-          --as <NAME>                Behave as the program of this name: zori, zdx
+      -h, --help                        Print help; `--help --all` shows every option
+      -V, --version                     Print the version
+      -o, --output <FORMAT>             What to print: json, jsonl, tsv, plain, table or id
+          --format <FORMAT>             What to print: text (plain) or json
+          --json                        Print JSON: the same as `--format json`
+          --stream                      Print JSON line by line: the same as `--output jsonl`
+          --no-stream                   Print one JSON envelope: the same as `--output json`
+          --fields <NAMES>              Print only these fields, separated by commas
+          --timeout <DURATION>          End the command after 500ms, 30s, 5m, 1h; 0: never
+          --non-interactive             Ask nothing; fail where a question would be asked
+          --verbose                     Say more on standard error
+          --debug                       Say everything on standard error
+          --no-color                    Print without colour
+          --validate-only               Check the arguments and do nothing
+          --stable-output               Leave out what differs from run to run
+          --max-output <BYTES>          Cut the answer to this size
+          --unmask                      Show values that look like secrets
+          --no-injection-protection     Leave out the marks on text that others wrote
+          --warnings-as-errors          Exit with 1 where there are warnings
+          --no-update-check             Accepted; there is nothing to switch off
+          --schema                      Print what the command takes and returns, as JSON
+          --output-schema               Print the JSON Schema of the command's data
+          --root <DIR>                  Working directory of the tools [default: .]
+          --model <MODEL>               The model, or `provider:model`
+          --provider <NAME>             Who serves the model
+          --session <ID>                Go on with this session, or start one of this name
+          --no-save                     Save no session
+          --system-prompt <TEXT>        Replace the configured system prompt; empty clears it
+          --permission-mode <MODE>      What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+          --sandbox <LEVEL>             What commands may write, held by a sandbox: workspace, read-only; off: no sandbox
+          --allow <RULES>               Let these calls run, such as `Bash(git diff:*)`
+          --ask <RULES>                 Ask about these calls in every mode
+          --deny <RULES>                Never let these calls run
+      -y, --yes                         Answer every question with yes; what is denied stays denied
+          --config <FILE>               Read the settings from this file
+          --no-config                   Read no settings; what the administrator and the project forbid holds
+      -q, --quiet                       Print nothing on standard error
+          --retries <N>                 How often a failed request is tried again
+          --retry-delay <MS>            The first wait before that, in milliseconds
+          --connect-timeout <DURATION>  How long a connection may take; 0: for ever
+          --thinking <LEVEL>            How much the model thinks: off, low, medium, high, max
+          --max-turns <N>               Ask the model at most N times for one prompt
+          --max-budget-usd <USD>        Stop when the run has cost that much
+          --max-tokens-total <N>        Stop when the run has used that many tokens, read and written
+          --as <NAME>                   Behave as the program of this name: zori, zdx
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.
@@ -184,7 +203,7 @@ fn help_of_a_command() {
     [exit status: 0]
     "#);
     insta::assert_snapshot!(world.run(&["sessions", "--help"]), @"
-    List, show and resume saved sessions
+    List, show, search, export, fork, remove and resume saved sessions
 
     Usage: zori sessions [OPTIONS] [COMMAND]
 
@@ -192,6 +211,10 @@ fn help_of_a_command() {
       list    List saved sessions, newest first
       show    Print the transcript of a session
       resume  Go on with a session: chat, or with -p one turn
+      search  Find where something was said, in the newest session first
+      export  Print a session as one document: Markdown, JSON or a page
+      fork    Copy a session, to go on in another direction
+      rm      Remove sessions for good
 
     Options:
       -h, --help             Print help; `--help --all` shows every option

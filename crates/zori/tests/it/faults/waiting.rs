@@ -63,8 +63,12 @@ fn a_connection_has_its_limit() {
     each(&cases, |api| {
         let mut world = world();
         api.at(&mut world, &format!("http://{address}"));
-        world.write(world.base().join("config.toml"), "connect_timeout_ms = 200\n");
-        let output = world.run(&[&["exec", "-p", "hi", "--no-save", "--retries", "0"], api.flags].concat());
+        // The flag is nearer.
+        world.write(world.base().join("config.toml"), "connect_timeout_ms = 60000\n");
+        let output = world.run(
+            &[&["exec", "-p", "hi", "--no-save", "--retries", "0", "--connect-timeout", "200ms"], api.flags]
+                .concat(),
+        );
         assert_eq!(
             output.to_string(),
             "------- stderr -------\nError [timeout]: Request timed out: 127.0.0.1:$PORT: no connection within 0.2 s\n[exit status: 12]"

@@ -1,0 +1,273 @@
+//! `doctor`: whether everything is there that a run needs, each check with what mends it.
+
+use std::path::PathBuf;
+use std::process::{Command as Process, Stdio};
+
+use serde::Serialize;
+use serde_json::json;
+use zori_contract::args::Args;
+use zori_contract::child::{self, Purpose};
+use zori_contract::command::Command;
+use zori_contract::failure::Failure;
+use zori_contract::reply::Reply;
+use zori_contract::warning::Warning;
+use zori_providers::catalog::PROVIDERS;
+use zori_sandbox::{Backend, Machine};
+
+use super::{Context, example};
+use crate::args::LowArgs;
+use crate::base::Base;
+use crate::config::Config;
+use crate::error::CHECKS_FAILED;
+use crate::model_choice;
+use crate::program::App;
+use crate::ui::Ui;
+
+/// The entry.
+pub const COMMAND: Command<App> = Command {
+    examples: &[
+        example("what is missing", "zori doctor"),
+        example("for one provider", "zori doctor --provider openai"),
+    ],
+    output_schema: r#"{"type":"object","required":["checks","dependencies"],"properties":{
+        "checks":{"type":"array","x-ordered":true,"items":{"type":"object","additionalProperties":false,
+            "required":["name","ok","required","version","found","error","fix"],
+            "properties":{"name":{"type":"string"},"ok":{"type":"boolean"},"required":{"type":"boolean"},
+            "version":{"type":["string","null"]},"found":{"type":["string","null"]},
+            "error":{"type":["string","null"]},"fix":{"type":["string","null"]}}}},
+        "dependencies":{"type":"array","x-ordered":true,"items":{"type":"object","required":["name","check_command",
+            "version_regex","min_version","found_version","ok","fix_command"]}}}}"#,
+    declares: r#"{"has_network_io":true,"subprocess":{"binary":"git","user_controlled_args":false,"hardcoded_args":["--version"]},
+        "required_tools":{"bash":"*"},"platform":["linux","macos"]}"#,
+    ..Command::new(&["doctor"], "Check that everything is there, and say what mends what is not", run)
+};
+
+/// One check.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    /// Without it nothing goes; otherwise it is good to have.
+    required: bool,
+    version: Option<String>,
+    found: Option<String>,
+    error: Option<String>,
+    fix: Option<String>,
+}
+
+impl Check {
+    fn fine(name: &'static str, found: impl Into<String>) -> Self {
+        let found = Some(found.into());
+        Self { name, ok: true, required: true, version: None, found, error: None, fix: None }
+    }
+
+    fn bad(name: &'static str, error: impl Into<String>, fix: impl Into<String>) -> Self {
+        let (error, fix) = (Some(error.into()), Some(fix.into()));
+        Self { name, ok: false, required: true, version: None, found: None, error, fix }
+    }
+
+    fn failed(name: &'static str, failure: &Failure, otherwise: &str) -> Self {
+        let fix = failure.facts.hints.first().cloned().unwrap_or_else(|| otherwise.to_owned());
+        Self::bad(name, &failure.message, fix)
+    }
+
+    fn optional(self) -> Self {
+        Self { required: false, ..self }
+    }
+
+    /// Returns the line for people, and the way out below it.
+    fn line(&self) -> String {
+        let state = match (self.ok, self.required) {
+            (true, _) => "ok     ",
+            (false, true) => "FAILED ",
+            (false, false) => "missing",
+        };
+        let what = self.error.as_ref().or(self.found.as_ref()).map_or("", String::as_str);
+        let mut line = format!("{state}  {:<12} {what}\n", self.name);
+        if let Some(fix) = &self.fix {
+            line.push_str(&format!("{:23}fix: {fix}\n", ""));
+        }
+        line
+    }
+}
+
+fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let mut checks = vec![system(), base(cx)];
+    let config = match config(cx) {
+        Ok((config, check)) => {
+            checks.push(check);
+            config
+        }
+        Err(check) => {
+            checks.push(check);
+            Config::default()
+        }
+    };
+    checks.extend(provider(cx, args, &config));
+    let (bash, git) = (program(cx, "bash"), program(cx, "git"));
+    checks.extend([
+        sandbox(cx),
+        tool("bash", bash.as_deref()),
+        tool("git", git.as_deref()).optional(),
+        terminal(cx),
+    ]);
+    let text: String = checks.iter().map(Check::line).collect();
+    let data = json!({"checks": checks, "dependencies": [dependency("bash", bash), dependency("git", git)]});
+    let failed: Vec<_> =
+        checks.iter().filter(|check| check.required && !check.ok).map(|check| check.name).collect();
+    if failed.is_empty() {
+        let missing = checks.iter().filter(|check| !check.ok);
+        let warning = |check: &Check| {
+            Warning::new(
+                "OPTIONAL_MISSING",
+                format!("{}: {}", check.name, check.error.as_deref().unwrap_or("")),
+            )
+        };
+        let mut reply = Reply::one(data).text(text);
+        // A person has it in the list.
+        if cx.mode.format.structured() {
+            reply.warnings.extend(missing.map(warning));
+        }
+        return Ok(reply);
+    }
+    let message = match failed.as_slice() {
+        [one] => format!("one check failed: {one}"),
+        many => format!("{} checks failed: {}", many.len(), many.join(", ")),
+    };
+    Err(Failure::new(&CHECKS_FAILED, message).with_data(data).text(text))
+}
+
+fn system() -> Check {
+    let name = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    match std::env::consts::OS {
+        "linux" | "macos" => Check::fine("system", name),
+        _ => Check::bad("system", format!("{name} is not promised to work"), "use Linux or macOS").optional(),
+    }
+}
+
+fn base(cx: &Context<'_>) -> Check {
+    match Base::find(cx.app.profile) {
+        Ok(base) if !base.dir().exists() => {
+            Check::fine("base", format!("{} (made when something is saved)", base.dir().display()))
+        }
+        Ok(base) => match rustix::fs::access(base.dir(), rustix::fs::Access::WRITE_OK) {
+            Ok(()) => Check::fine("base", base.dir().display().to_string()),
+            Err(error) => Check::bad(
+                "base",
+                format!("{} cannot be written to: {error}", base.dir().display()),
+                format!("make it yours, or set {} to another folder", cx.app.profile.home_var),
+            ),
+        },
+        Err(failure) => Check::failed("base", &failure, "set HOME"),
+    }
+}
+
+fn config(cx: &Context<'_>) -> Result<(Config, Check), Check> {
+    let Ok(base) = Base::find(cx.app.profile) else {
+        return Ok((Config::default(), Check::fine("config", "none: there is no base directory")));
+    };
+    let path = base.config();
+    match Config::load(&path, PROVIDERS[0].key_var) {
+        Ok(config) if !path.exists() => {
+            let fine = Check::fine("config", format!("none; `{} config init` writes one", cx.program.name));
+            Ok((config, fine))
+        }
+        Ok(config) if !config.warnings.is_empty() => {
+            let check = Check::bad("config", config.warnings.join("; "), format!("edit {}", path.display()));
+            Ok((config, check.optional()))
+        }
+        Ok(config) => Ok((config, Check::fine("config", path.display().to_string()))),
+        Err(failure) => Err(Check::failed("config", &failure, &format!("edit {}", path.display()))),
+    }
+}
+
+/// Who would answer, and whether there is a key for it.
+fn provider(cx: &Context<'_>, args: &Args, config: &Config) -> Vec<Check> {
+    let choice = match model_choice::choose(&LowArgs::new(args), config, &mut Ui::silent()) {
+        Ok(choice) => choice,
+        Err(failure) => return vec![Check::failed("provider", &failure, "choose another with `--provider`")],
+    };
+    let chosen =
+        Check::fine("provider", format!("{}:{} at {}", choice.facts.name, choice.model, choice.base_url));
+    let name = cx.program.name;
+    let credentials = match &choice.key {
+        Ok(Some(_)) => Check::fine("credentials", format!("a key of {}", choice.facts.display)),
+        Ok(None) => Check::fine("credentials", "none needed"),
+        Err(why) => Check::bad(
+            "credentials",
+            why,
+            format!("set {}, or `{name} auth login --provider {}`", choice.facts.key_var, choice.facts.name),
+        ),
+    };
+    vec![chosen, credentials]
+}
+
+fn sandbox(cx: &Context<'_>) -> Check {
+    let machine = Machine::look(&[PathBuf::from(cx.place.cwd.as_path())]);
+    let told = machine.explain().join("; ");
+    match machine.backend {
+        Backend::Bubblewrap(_) | Backend::Landlock(_) => Check::fine("sandbox", told).optional(),
+        Backend::None => Check::bad("sandbox", told, "install the package `bubblewrap`").optional(),
+    }
+}
+
+fn terminal(cx: &Context<'_>) -> Check {
+    let size = match cx.inputs.stdin_terminal && cx.inputs.stdout_terminal {
+        true => "here",
+        false => "not here, as on a pipe; only a chat needs one",
+    };
+    let term = cx.inputs.vars.get("TERM").unwrap_or("not set");
+    Check::fine("terminal", format!("{size}; TERM {term}")).optional()
+}
+
+/// Returns the first line of `NAME --version`, if there is such a program.
+fn program(cx: &Context<'_>, name: &str) -> Option<String> {
+    let env = child::environment(&cx.mode, Purpose::Internal, &cx.inputs.vars, cx.program.prefix);
+    let output = Process::new(name).arg("--version").envs(env).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| text.lines().next().unwrap_or_default().to_owned())
+}
+
+fn tool(name: &'static str, found: Option<&str>) -> Check {
+    match found {
+        Some(line) => Check { version: version(line), ..Check::fine(name, line) },
+        None => Check::bad(name, format!("`{name}` is not there"), format!("install the package `{name}`")),
+    }
+}
+
+fn dependency(name: &str, found: Option<String>) -> serde_json::Value {
+    let found = found.as_deref().and_then(version);
+    json!({
+        "name": name,
+        "check_command": format!("{name} --version"),
+        "version_regex": "[0-9]+(\\.[0-9]+)+",
+        "min_version": null,
+        "found_version": found,
+        "ok": found.is_some(),
+        "fix_command": null,
+    })
+}
+
+/// Finds the version in a line: the first word that begins with a digit and has a dot.
+fn version(line: &str) -> Option<String> {
+    let numbers = |word: &str| word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+    line.split_whitespace()
+        .map(|word| word[..numbers(word)].trim_end_matches('.').to_owned())
+        .find(|word| word.contains('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_in_what_programs_say() {
+        for (line, wanted) in [
+            ("git version 2.47.1", Some("2.47.1")),
+            ("GNU bash, version 5.2.37(1)-release (x86_64)", Some("5.2.37")),
+            ("no number", None),
+        ] {
+            assert_eq!(version(line).as_deref(), wanted);
+        }
+    }
+}

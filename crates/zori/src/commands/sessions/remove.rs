@@ -1,0 +1,106 @@
+//! `sessions rm`: removes sessions for good.
+
+use std::io::ErrorKind;
+
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::error::PARTIAL_FAILURE;
+use zori_contract::exit::{Danger, Exit};
+use zori_contract::failure::Failure;
+use zori_contract::flag::Positional;
+use zori_contract::gate::Preview;
+use zori_contract::reply::{Effect, Reply};
+use zori_core::ids::SessionId;
+use zori_store::{SessionDir, StoreError};
+
+use super::{ID, directory};
+use crate::commands::{Context, example};
+use crate::program::App;
+use crate::settings::parse_session;
+
+/// The entry.
+pub const COMMAND: Command<App> = Command {
+    args: const { &[Positional::required("ID", ID, "The sessions").many()] },
+    examples: &[
+        example("what would go", "zori sessions rm parser --dry-run"),
+        example("let it go", "zori sessions rm parser refactoring --yes"),
+    ],
+    danger: Danger::Destructive,
+    preview: Some(|cx, args| {
+        let sessions = directory(cx.app.profile)?;
+        let mut items = Vec::new();
+        for text in args.all("ID") {
+            let path = sessions.file(&parse_session(text)?);
+            items.extend(path.exists().then(|| text.clone()));
+        }
+        Ok(Preview { verb: "delete", items, reversible: false })
+    }),
+    exits: &[Exit::Partial],
+    output_schema: r#"{"type":"object","required":["effect"],"properties":{"effect":{"enum":["deleted","noop"]},
+        "summary":{"type":"object","required":["total","succeeded","failed"]},
+        "results":{"type":"array","x-ordered":true,"items":{"type":"object","required":["id","ok","effect","status"]}},
+        "audit":{"type":"object","required":["timestamp","operator","target","reversible"]}}}"#,
+    ..Command::new(&["sessions", "rm"], "Remove sessions for good", run)
+};
+
+fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let sessions = directory(cx.app.profile)?;
+    let (mut results, mut removed, mut failed) = (Vec::new(), 0, Vec::new());
+    for text in args.all("ID") {
+        cx.cancel.check()?;
+        let id = parse_session(text)?;
+        let result = match remove(&sessions, &id) {
+            Ok(true) => {
+                removed += 1;
+                json!({"id": text, "ok": true, "effect": "deleted", "status": "removed"})
+            }
+            Ok(false) => json!({"id": text, "ok": true, "effect": "noop", "status": "not_found"}),
+            Err(error) => {
+                let locked = matches!(error, StoreError::Locked { .. });
+                let (code, status) = if locked { ("LOCK_HELD", "locked") } else { ("IO_ERROR", "failed") };
+                failed.push(error.to_string());
+                json!({"id": text, "ok": false, "effect": "noop", "status": status,
+                       "error": {"code": code, "message": error.to_string()}})
+            }
+        };
+        results.push(result);
+        cx.steps.done(text);
+    }
+    let total = results.len();
+    let mut data: Value = json!({
+        "summary": {"total": total, "succeeded": total - failed.len(), "failed": failed.len()},
+        "results": results,
+        "audit": {
+            "timestamp": zori_contract::time::rfc3339((cx.clock.unix_ms() / 1_000) as i64),
+            "operator": format!("uid:{}", rustix::process::getuid().as_raw()),
+            "target": args.all("ID"),
+            "reversible": false,
+        },
+    });
+    let effect = if removed > 0 { Effect::Deleted } else { Effect::Noop };
+    if !failed.is_empty() {
+        data["effect"] = json!(effect);
+        data["partial"] = json!(true);
+        let message =
+            format!("{} of {total} sessions could not be removed: {}", failed.len(), failed.join("; "));
+        return Err(Failure::new(&PARTIAL_FAILURE, message).with_data(data));
+    }
+    Ok(Reply::changed(effect, data).text(format!("Removed {removed} of {total}")))
+}
+
+/// Removes a session that nobody uses; returns whether there was one.
+fn remove(sessions: &SessionDir, id: &SessionId) -> Result<bool, StoreError> {
+    let path = sessions.file(id);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let lock = sessions.lock(id)?;
+    let removed = match std::fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(StoreError::Io { path, source }),
+    };
+    drop(lock);
+    removed
+}

@@ -1,0 +1,95 @@
+//! `status`: what this program keeps and where, and whether somebody is logged in. It always works.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::failure::Failure;
+use zori_contract::reply::Reply;
+use zori_providers::catalog::PROVIDERS;
+
+use super::{Context, example};
+use crate::base::Base;
+use crate::model_choice::variable;
+use crate::program::App;
+
+/// The entry.
+pub const COMMAND: Command<App> = Command {
+    examples: &[
+        example("what is kept where", "zori status"),
+        example("only the files", "zori status --fields state_files"),
+    ],
+    output_schema: r#"{"type":"object","required":["logged_in","user","current_context","token_expires","state_files",
+        "side_effects"],"properties":{"logged_in":{"type":"boolean"},
+        "state_files":{"type":"array","x-ordered":true,"items":{"type":"object","required":["path","purpose","exists"]}},
+        "side_effects":{"type":"array","x-ordered":true,"items":{"type":"object","required":["path","type","size_bytes"]}}}}"#,
+    ..Command::new(&["status"], "Show what is kept where", run)
+};
+
+fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let keyed: Vec<_> = PROVIDERS.iter().filter(|facts| variable(facts).is_some()).collect();
+    let mut text = match keyed.as_slice() {
+        [] => "Keys:      none in the environment\n".to_owned(),
+        keyed => {
+            let names: Vec<_> = keyed.iter().map(|facts| facts.key_var).collect();
+            format!("Keys:      {}\n", names.join(", "))
+        }
+    };
+    let (mut files, mut effects) = (Vec::new(), Vec::new());
+    match Base::find(cx.app.profile) {
+        Ok(base) => {
+            for (path, purpose, kind) in kept(&base) {
+                let size = size(&path);
+                let shown = path.display().to_string();
+                files.push(json!({"path": shown, "purpose": purpose, "exists": size.is_some()}));
+                if let Some(bytes) = size {
+                    text.push_str(&format!(
+                        "{:<10} {shown} ({bytes} bytes)\n",
+                        format!("{}:", capital(purpose))
+                    ));
+                    effects.push(json!({"path": shown, "type": kind, "size_bytes": bytes}));
+                }
+            }
+            if effects.is_empty() {
+                text.push_str(&format!("Base:      {} (nothing is kept yet)\n", base.dir().display()));
+            }
+        }
+        Err(failure) => text.push_str(&format!("Base:      {}\n", failure.message)),
+    }
+    let data = json!({
+        "logged_in": !keyed.is_empty(),
+        "user": Value::Null,
+        "current_context": Value::Null,
+        "token_expires": Value::Null,
+        "state_files": files,
+        "side_effects": effects,
+    });
+    Ok(Reply::one(data).text(text))
+}
+
+/// Returns everything below the base directory that has a meaning: path, purpose, type.
+fn kept(base: &Base) -> [(PathBuf, &'static str, &'static str); 5] {
+    [
+        (base.config(), "settings", "config"),
+        (base.sessions(), "sessions", "log"),
+        (base.audit(), "audit log", "log"),
+        (base.guidelines(), "guidelines", "config"),
+        (base.chat_history(), "history", "cache"),
+    ]
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Returns how many bytes a file has, or the files of a folder; `None` where there is nothing.
+fn size(path: &Path) -> Option<u64> {
+    let facts = std::fs::symlink_metadata(path).ok()?;
+    if !facts.is_dir() {
+        return Some(facts.len());
+    }
+    let entries = std::fs::read_dir(path).ok()?;
+    Some(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|facts| facts.len()).sum())
+}

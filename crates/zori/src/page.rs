@@ -1,0 +1,191 @@
+//! A session as one HTML page that needs nothing else: no script, no font, no picture from anywhere. Every text of the
+//! session is escaped, so that nothing in it can be more than text.
+
+use std::fmt::Write as _;
+
+use zori_core::message::{Role, ToolInput};
+use zori_core::text;
+use zori_core::usage::Usage;
+use zori_store::{Record, RecordKind};
+
+const STYLE: &str = include_str!("page/style.css");
+
+/// Returns the page.
+pub fn html(id: &str, records: &[Record]) -> String {
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n{facts}</header>\n",
+        title = escape(id),
+        facts = facts(records),
+    );
+    records.iter().for_each(|record| page.push_str(&article(record)));
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+/// Returns what is known of the whole: where, when, which model, how many tokens.
+fn facts(records: &[Record]) -> String {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for record in records {
+        if let RecordKind::Meta(meta) = &record.kind {
+            rows.extend(meta.root.as_ref().map(|root| ("folder", root.display().to_string())));
+            rows.extend(meta.parent.clone().map(|parent| ("forked from", parent)));
+        }
+    }
+    let stamp = |record: Option<&Record>| record.map(|record| record.ts.clone()).filter(|ts| !ts.is_empty());
+    rows.extend(stamp(records.first()).map(|ts| ("begun", ts)));
+    rows.extend(stamp(records.last()).map(|ts| ("last change", ts)));
+    let ends = records.iter().filter_map(|record| record.reply_end.as_ref());
+    let (mut models, mut used) = (Vec::new(), Usage::default());
+    for end in ends {
+        models.extend(end.model.clone().filter(|model| !models.contains(model)));
+        used += end.usage;
+    }
+    if !models.is_empty() {
+        rows.push(("model", models.join(", ")));
+        rows.push(("tokens", format!("{} read, {} written", used.input, used.output)));
+    }
+    let rows: String =
+        rows.iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(value))).collect();
+    format!("<dl>\n{rows}</dl>\n")
+}
+
+fn article(record: &Record) -> String {
+    match &record.kind {
+        RecordKind::Meta(_) => String::new(),
+        RecordKind::Message { role: Role::User, text, images, .. } => {
+            let shown: String = images.iter().map(|image| format!("{image}\n")).collect();
+            said("user", "You", &record.ts, &(shown + text))
+        }
+        RecordKind::Message { role: Role::Assistant, text, .. } => {
+            said("assistant", "Assistant", &record.ts, text)
+        }
+        RecordKind::Reasoning(thinking) if thinking.text.is_empty() => String::new(),
+        RecordKind::Reasoning(thinking) => folded("reasoning", "Reasoning", "", &thinking.text),
+        RecordKind::ToolUse(call) => {
+            let input = match &call.input {
+                ToolInput::Json(raw) => pretty(raw.get()),
+                ToolInput::Malformed(text) => text.clone(),
+            };
+            folded("call", &call.name, &gist(&input), &input)
+        }
+        RecordKind::ToolResult { output, ok, .. } => {
+            let (class, title) = if *ok { ("result", "Result") } else { ("result failed", "Failed") };
+            let output = pretty(output.get());
+            folded(class, title, &gist(&output), &output)
+        }
+        RecordKind::Interrupted => note("Interrupted"),
+        RecordKind::Approval { decision, by, reason, .. } => note(&format!("{decision} by {by}: {reason}")),
+        RecordKind::Compacted { how, before, after, .. } => {
+            note(&format!("Context {how}: about {before} to {after} tokens"))
+        }
+        RecordKind::Notice { text, .. } => note(text),
+    }
+}
+
+fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
+    let when = if ts.is_empty() { String::new() } else { format!(" <time>{}</time>", escape(ts)) };
+    let mut out = format!("<article class=\"{class}\">\n<h2>{who}{when}</h2>\n");
+    // Fenced code keeps its look; everything else is paragraphs as they were written.
+    let mut code: Option<String> = None;
+    let mut prose = String::new();
+    for line in text.lines() {
+        match (line.trim_start().starts_with("```"), &mut code) {
+            (true, None) => {
+                flush(&mut out, &mut prose);
+                code = Some(String::new());
+            }
+            (true, Some(block)) => {
+                let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(block));
+                code = None;
+            }
+            (false, Some(block)) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            (false, None) => {
+                prose.push_str(line);
+                prose.push('\n');
+            }
+        }
+    }
+    flush(&mut out, &mut prose);
+    if let Some(block) = code {
+        let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(&block));
+    }
+    out.push_str("</article>\n");
+    out
+}
+
+fn flush(out: &mut String, prose: &mut String) {
+    for paragraph in prose.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
+        let _ = writeln!(out, "<p>{}</p>", escape(paragraph));
+    }
+    prose.clear();
+}
+
+fn folded(class: &str, title: &str, gist: &str, body: &str) -> String {
+    let gist = if gist.is_empty() { String::new() } else { format!(" <code>{}</code>", escape(gist)) };
+    format!(
+        "<details class=\"{class}\">\n<summary><b>{}</b>{gist}</summary>\n<pre><code>{}</code></pre>\n</details>\n",
+        escape(title),
+        escape(body)
+    )
+}
+
+fn note(text: &str) -> String {
+    format!("<p class=\"note\">{}</p>\n", escape(text))
+}
+
+/// Returns JSON with line breaks, or the text as it is.
+fn pretty(json: &str) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_str(json).ok();
+    value.and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| json.to_owned())
+}
+
+/// Returns one line of a value, for a summary.
+fn gist(json: &str) -> String {
+    let line = json.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(90) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line,
+    }
+}
+
+/// Escapes a text for HTML, inside and outside of attributes; control characters are made visible.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text::neutral(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(escape("<a href='x'>&\"\u{1b}"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\\x1b");
+        assert_eq!(
+            said("user", "You", "", "Look:\n```html\n<b>\n```\n\nand <i>"),
+            "<article class=\"user\">\n<h2>You</h2>\n<p>Look:</p>\n<pre><code>&lt;b&gt;\n</code></pre>\n<p>and &lt;i&gt;</p>\n</article>\n"
+        );
+    }
+
+    #[test]
+    fn a_fence_that_is_never_closed() {
+        assert!(
+            said("user", "You", "", "```\nrest").ends_with("<pre><code>rest\n</code></pre>\n</article>\n")
+        );
+    }
+}
