@@ -67,7 +67,7 @@ pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show, search, export, fork, remove and resume saved sessions"),
     ("models", "List and show the models there are"),
     ("auth", "Log in, log out, and see where keys come from"),
-    ("config", "Find or create the config file"),
+    ("config", "Find, show or create the config file"),
     ("policy", "See what would happen to a call, and why"),
     ("errors", "What can go wrong"),
 ];
@@ -91,6 +91,7 @@ pub const COMMANDS: &[Command<App>] = &[
     auth::LOGOUT,
     auth::STATUS,
     config::PATH,
+    config::SHOW,
     config::INIT,
     policy::CHECK,
     policy::EXPLAIN,
