@@ -392,6 +392,11 @@ impl Config {
         self.values.get(key)?.as_str()
     }
 
+    /// Returns a value as the file has it, for programs.
+    pub fn json(&self, key: &str) -> Option<serde_json::Value> {
+        serde_json::to_value(self.values.get(key)?).ok()
+    }
+
     /// Returns a whole number.
     pub fn count(&self, key: &str) -> Option<u64> {
         self.values.get(key)?.as_integer().map(i64::unsigned_abs)

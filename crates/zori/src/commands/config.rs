@@ -1,21 +1,23 @@
-//! `config path` and `config init` (CFG-6, CFG-7).
+//! `config path`, `config show` and `config init` (CFG-6, CFG-7).
 
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::gate::Preview;
 use zori_contract::reply::{Effect, Reply};
+use zori_providers::catalog::PROVIDERS;
 
 use super::{Context, example};
 use crate::base::Base;
-use crate::config::template;
+use crate::config::{Config, KEYS, template};
 use crate::error::BASE_UNUSABLE;
+use crate::permissions;
 use crate::program::App;
 
 /// The entry of `config path`.
@@ -27,6 +29,18 @@ pub const PATH: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["path"],"additionalProperties":false,
         "properties":{"path":{"type":"string","pattern":"^/"}}}"#,
     ..Command::new(&["config", "path"], "Print where the config file is, or would be", path)
+};
+
+/// The entry of `config show`.
+pub const SHOW: Command<App> = Command {
+    examples: &[
+        example("what is set, and where", "zori config show"),
+        example("as a program sees it", "zori config show --output json"),
+    ],
+    output_schema: r#"{"type":"object","required":["effective_config","sources","precedence_order"],"properties":{
+        "effective_config":{"type":"object"},"sources":{"type":"object","additionalProperties":{"type":"string"}},
+        "precedence_order":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#,
+    ..Command::new(&["config", "show"], "Show each setting that is set, and where it comes from", show)
 };
 
 /// The entry of `config init`.
@@ -53,6 +67,60 @@ pub const INIT: Command<App> = Command {
 fn path(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let path = Base::find(cx.app.profile)?.config().display().to_string();
     Ok(Reply::one(json!({"path": path})).text(path))
+}
+
+/// Settings that a flag of another name sets, too.
+const FLAGS: &[(&str, &str)] = &[
+    ("provider", "provider"),
+    ("model", "model"),
+    ("thinking", "thinking"),
+    ("system_prompt", "system-prompt"),
+    ("output", "output"),
+    ("retries", "retries"),
+    ("retry_delay_ms", "retry-delay"),
+    ("connect_timeout_ms", "connect-timeout"),
+    ("max_turns", "max-turns"),
+    ("max_budget_usd", "max-budget-usd"),
+    ("max_tokens_total", "max-tokens-total"),
+    ("security.mode", "permission-mode"),
+];
+
+/// Prints every setting, with where its value comes from. What nobody set is `null`, and the default of the reference.
+fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let path = Base::find(cx.app.profile)?.config();
+    let config = Config::load(&path, PROVIDERS[0].key_var)?;
+    let variable = |key: &str| {
+        let base_url = PROVIDERS.iter().find(|facts| key == format!("{}_base_url", facts.name));
+        match key {
+            "output" => Some(format!("{}_OUTPUT", cx.program.prefix)),
+            "security.mode" => permissions::mode_variable().map(|(name, _)| name.to_owned()),
+            _ => base_url.map(|facts| facts.base_url_var.to_owned()),
+        }
+    };
+    let (mut values, mut sources, mut text) = (Map::new(), Map::new(), String::new());
+    for key in KEYS {
+        let flag = FLAGS.iter().find(|(name, _)| *name == key.name).and_then(|(_, flag)| args.text(flag));
+        let from_env = variable(key.name).and_then(|name| {
+            Some((cx.inputs.vars.get(&name).filter(|value| !value.is_empty())?.to_owned(), name))
+        });
+        let (value, source) = match (flag, from_env, config.json(key.name)) {
+            (Some(value), _, _) => (json!(value), "flag".to_owned()),
+            (None, Some((value, name)), _) => (json!(value), format!("env:{name}")),
+            (None, None, Some(value)) => (value, format!("file:{}", path.display())),
+            (None, None, None) => (Value::Null, "default".to_owned()),
+        };
+        if source != "default" {
+            text.push_str(&format!("{} = {value}  ({source})\n", key.name));
+        }
+        values.insert(key.name.to_owned(), value);
+        sources.insert(key.name.to_owned(), json!(source));
+    }
+    if text.is_empty() {
+        text = "Nothing is set: every setting has its default.".to_owned();
+    }
+    let order = ["flag", "env", "file", "default"];
+    let data = json!({"effective_config": values, "sources": sources, "precedence_order": order});
+    Ok(Reply::one(data).text(text))
 }
 
 /// Writes the commented file. An existing one is left alone.

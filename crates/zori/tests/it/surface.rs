@@ -294,3 +294,17 @@ fn children_page_colour_and_edit_nothing() {
     world.run(&["exec", "-p", "go"]).success();
     assert_eq!(world.read("env"), "cat cat cat 1 0 true 1 trace-1\n");
 }
+
+/// O-015: flag over environment over file over default.
+#[test]
+fn settings_and_where_they_come_from() {
+    let mut world = bare();
+    let file = world.write(world.base().join("config.toml"), "model = \"a\"\nretries = 2\n");
+    world.set_var("OPENAI_BASE_URL", "http://127.0.0.1:1");
+    let data = envelope(&world.run(&["config", "show", "--model", "b"]).success())["data"].clone();
+    let of = |key: &str| (data["effective_config"][key].clone(), data["sources"][key].clone());
+    assert_eq!(of("model"), (json!("b"), json!("flag")));
+    assert_eq!(of("retries"), (json!(2), json!(format!("file:{}", file.display()))));
+    assert_eq!(of("openai_base_url"), (json!("http://127.0.0.1:1"), json!("env:OPENAI_BASE_URL")));
+    assert_eq!(of("provider"), (Value::Null, json!("default")));
+}

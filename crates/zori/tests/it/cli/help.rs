@@ -21,7 +21,7 @@ fn help() {
       handoff            Print what another session needs to go on
       models             List and show the models there are
       auth               Log in, log out, and see where keys come from
-      config             Find or create the config file
+      config             Find, show or create the config file
       policy             See what would happen to a call, and why
       trust              Decide whether a folder's own settings count
       doctor             Check that everything is there, and say what mends what is not
@@ -85,7 +85,7 @@ fn all_of_the_help() {
       handoff            Print what another session needs to go on
       models             List and show the models there are
       auth               Log in, log out, and see where keys come from
-      config             Find or create the config file
+      config             Find, show or create the config file
       policy             See what would happen to a call, and why
       trust              Decide whether a folder's own settings count
       doctor             Check that everything is there, and say what mends what is not

@@ -81,6 +81,7 @@ fn what_works() {
         &["models", "show", "claude-haiku-4-5"],
         &["auth", "status"],
         &["config", "path"],
+        &["config", "show"],
         &["config", "init"],
         &["policy", "explain", "ls"],
         &["audit-log"],
