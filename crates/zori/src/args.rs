@@ -62,6 +62,8 @@ pub struct LowArgs {
     pub deny: Vec<String>,
     /// `--yes`.
     pub yes: bool,
+    /// `--bare`.
+    pub bare: bool,
     /// `--keep`.
     pub keep: bool,
 }
@@ -98,6 +100,7 @@ impl LowArgs {
             ask: rules("ask"),
             deny: rules("deny"),
             yes: args.has("yes"),
+            bare: args.has("bare"),
             keep: args.has("keep"),
         }
     }

@@ -6,7 +6,10 @@
 mod complete;
 mod editor;
 mod lines;
+mod serve;
 pub mod slash;
+
+pub use serve::serve;
 
 use std::sync::Arc;
 
@@ -25,7 +28,7 @@ use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines};
 use crate::chat::slash::Next;
 use crate::commands::Cx;
-use crate::commands::exec_turn;
+use crate::commands::{Ended, exec_turn};
 use crate::network::Network;
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -93,7 +96,9 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
 
 fn greet(cx: &mut Cx<'_>, settings: &Settings, saved: &wire_up::Saved) {
     let name = cx.profile.name;
-    cx.ui.say(&format!("{name} chat (type :q to quit)"));
+    if cx.front.events().is_none() {
+        cx.ui.say(&format!("{name} chat (type :q to quit)"));
+    }
     cx.ui.say(&format!("Model: {}", settings.choice.model));
     if saved.log.is_some() {
         cx.ui.say(&format!("Session: {}", saved.id));
@@ -126,8 +131,8 @@ impl Chat<'_, '_> {
                     return Ok(Exit::Success);
                 }
                 line => match slash::run(self, line)? {
-                    Next::Prompt => self.turn(line.to_owned()),
-                    Next::Ask(text) => self.turn(text),
+                    Next::Prompt => drop(self.turn(line.to_owned())),
+                    Next::Ask(text) => drop(self.turn(text)),
                     Next::Done => {}
                     Next::Quit => {
                         self.cx.ui.say("Goodbye!");
@@ -142,7 +147,7 @@ impl Chat<'_, '_> {
     }
 
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
-    fn turn(&mut self, text: String) {
+    fn turn(&mut self, text: String) -> Ended {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached) };
         self.network.prompt(&prompt);
         let ended = exec_turn(&mut self.session, prompt, &self.signals);
@@ -155,6 +160,7 @@ impl Chat<'_, '_> {
             let advice = self.settings.choice.advice(self.cx.profile.name);
             self.cx.ui.say(&format!("Hint: {advice}"));
         }
+        ended
     }
 
     /// Leaves the running session and goes on with another.
@@ -164,8 +170,9 @@ impl Chat<'_, '_> {
         let (saving, messages) = (saved.log.is_some(), saved.history.len());
         self.settings.choice.model = self.session.engine.model().into();
         let spent = self.session.engine.spent();
-        let next =
+        let mut next =
             Session::start(self.cx, &self.settings, &self.network, self.provider.clone(), saved, spent)?;
+        next.asking.attend(self.session.asking.client().take());
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);
         if saving {
             self.cx.ui.say(&format!("Session: {}", self.id));

@@ -12,23 +12,25 @@ mod policy;
 mod sessions;
 
 pub(crate) use exec::compact as exec_compact;
-pub(crate) use exec::turn as exec_turn;
+pub(crate) use exec::{Ended, turn as exec_turn};
 pub(crate) use sessions::latest as latest_session;
 
 use zori_contract::args::Args;
 use zori_contract::builtin;
 use zori_contract::cancel::Cancel;
 use zori_contract::command::{Command, Example};
-use zori_contract::error::CANCELLED;
+use zori_contract::error::{CANCELLED, ErrorKind, INTERNAL_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_contract::mode::{Format, Talk};
 use zori_contract::reply::Reply;
+use zori_frontends::jsonl::{self, Code, Events};
 
 use crate::args::LowArgs;
 use crate::profile::Profile;
 use crate::program::App;
-use crate::terminal::Terminal;
+use crate::secrets;
+use crate::terminal::{self, Terminal};
 use crate::ui::Ui;
 
 /// What a command of the table runs in.
@@ -44,6 +46,26 @@ pub struct Cx<'a> {
     pub cancel: Cancel,
     /// The way out for words.
     pub ui: &'a mut Ui,
+    /// What stdout is for.
+    pub front: Front,
+}
+
+/// What an agent command writes to stdout.
+pub enum Front {
+    /// The assistant's text.
+    Text,
+    /// Events for a program.
+    Events(Events),
+}
+
+impl Front {
+    /// Returns where events go, if that is what is wanted.
+    pub fn events(&self) -> Option<&Events> {
+        match self {
+            Self::Text => None,
+            Self::Events(events) => Some(events),
+        }
+    }
 }
 
 /// The groups of two-word commands.
@@ -106,7 +128,21 @@ const AGENT_EXITS: &[Exit] = &[
 ];
 
 /// What an agent command can print so far (DECISIONS 20).
-const AGENT_FORMATS: &[(&str, Format)] = &[("plain", Format::Plain)];
+const AGENT_FORMATS: &[(&str, Format)] = &[("plain", Format::Plain), ("jsonl", Format::Jsonl)];
+
+/// A failure as an event, for agent commands that print those.
+fn failure_event(kind: &'static ErrorKind, message: &str) -> String {
+    let code = match kind.exit {
+        _ if *kind == INTERNAL_ERROR => Code::Internal,
+        Exit::AuthRequired => Code::AuthError,
+        Exit::RateLimited => Code::RateLimited,
+        Exit::Timeout => Code::Timeout,
+        Exit::Unavailable => Code::ProviderError,
+        Exit::Interrupted | Exit::Terminated => Code::Interrupted,
+        _ => Code::AgentError,
+    };
+    jsonl::failure_line(code, &secrets::redactor().redact(message))
+}
 
 const fn example(about: &'static str, command: &'static str) -> Example {
     Example { about, command }
@@ -124,15 +160,23 @@ fn own_streams(
     run: impl FnOnce(&mut Cx<'_>, &LowArgs) -> Result<Exit, Failure>,
 ) -> Result<Reply, Failure> {
     let mut ui = if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() };
+    let front = match cx.mode.format {
+        Format::Jsonl => Front::Events(Events::new(Box::new(terminal::stdout()?))),
+        _ => Front::Text,
+    };
     let mut own = Cx {
         profile: cx.app.profile,
         terminal: Terminal::of(cx, args.has("non-interactive")),
         cancel: cx.cancel.clone(),
         ui: &mut ui,
+        front,
     };
-    match run(&mut own, &LowArgs::new(args)) {
+    let ended = run(&mut own, &LowArgs::new(args));
+    match ended {
         // The same words as in the middle of a turn (OUT-8).
-        Err(failure) if failure.kind == &CANCELLED => Ok(Reply::ended(ui.report(&failure))),
+        Err(failure) if failure.kind == &CANCELLED && own.front.events().is_none() => {
+            Ok(Reply::ended(ui.report(&failure)))
+        }
         ended => ended.map(Reply::ended),
     }
 }

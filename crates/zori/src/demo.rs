@@ -115,6 +115,7 @@ impl Demo {
             prompts: Vec::new(),
             policy: permissions::of_demo(self.folder()),
             answers: Answers::Nobody,
+            bare: args.bare,
             session: None,
             save: false,
             durability: Durability::Process,

@@ -11,6 +11,7 @@ mod audit;
 mod auth;
 mod base;
 pub mod chat;
+mod client;
 mod clock;
 pub mod commands;
 pub mod config;
@@ -33,6 +34,7 @@ mod signals;
 mod terminal;
 mod ui;
 mod wire_up;
+pub mod workers;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -84,6 +84,8 @@ pub struct Settings {
     pub policy: Policy,
     /// Who answers questions about calls.
     pub answers: Answers,
+    /// Nothing is started in the background, and with `--json` standard input is a stream of commands.
+    pub bare: bool,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -181,7 +183,11 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             policy,
-            answers: if args.yes { Answers::Yes } else { Answers::Nobody },
+            answers: match args.yes || config.flag("cli.auto").unwrap_or(false) {
+                true => Answers::Yes,
+                false => Answers::Nobody,
+            },
+            bare: args.bare || config.flag("cli.bare").unwrap_or(false),
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,

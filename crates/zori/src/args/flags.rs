@@ -77,6 +77,7 @@ pub const GLOBAL: &[Flag] = &[
         .short('y')
         .aliases(&["auto"])
         .rare(),
+    Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare(),
     Flag::switch("quiet", "Print nothing on standard error").short('q').rare(),
     Flag::valued("retries", "N", Kind::Int { min: 0, max: 20 }, "How often a failed request is tried again")
         .rare(),

@@ -2,9 +2,9 @@
 
 use zori_contract::command::{Command, Rule};
 use zori_contract::exit::Danger;
-use zori_contract::mode::Class;
+use zori_contract::mode::{Class, Format};
 
-use super::{AGENT_EXITS, AGENT_FORMATS, example, own_streams};
+use super::{AGENT_EXITS, example, own_streams};
 use crate::args::flags;
 use crate::chat;
 use crate::program::App;
@@ -15,7 +15,7 @@ pub const COMMAND: Command<App> = Command {
     rules: RECORDING,
     danger: Danger::Mutating,
     class: Class::Interactive,
-    formats: AGENT_FORMATS,
+    formats: &[("plain", Format::Plain)],
     exits: AGENT_EXITS,
     timeout_ms: None,
     examples: &[

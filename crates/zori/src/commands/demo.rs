@@ -7,7 +7,7 @@ use zori_contract::flag::Flag;
 use zori_contract::mode::Class;
 use zori_core::cost::Spent;
 
-use super::{AGENT_FORMATS, Cx, example, exec, own_streams};
+use super::{AGENT_FORMATS, Cx, example, exec, failure_event, own_streams};
 use crate::args::LowArgs;
 use crate::demo::Demo;
 use crate::network::Network;
@@ -22,6 +22,7 @@ pub const COMMAND: Command<App> = Command {
     formats: AGENT_FORMATS,
     exits: &[Exit::Partial],
     timeout_ms: None,
+    failure_line: Some(failure_event),
     examples: &[example("watch it", "zori demo"), example("and look at what it wrote", "zori demo --keep")],
     ..Command::new(
         &["demo"],

@@ -166,6 +166,15 @@ fn init_writes_every_key_as_a_comment() {
     # How many tokens a run may use, read and written; unset: any number.
     # max_tokens_total = 1000000
 
+    # Print events where there is a model to ask, as `--json` does.
+    # cli.json = false
+
+    # Start nothing in the background, as `--bare` does.
+    # cli.bare = false
+
+    # Answer every question about a call with yes, as `-y` does.
+    # cli.auto = false
+
     # The permission mode; unset: yolo, which asks nothing.
     # security.mode = "default"
 
@@ -444,7 +453,7 @@ fn an_output_that_is_not_known() {
     world.set_var("ZORI_OUTPUT", "xml");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
     ------- stderr -------
-    Error: `ZORI_OUTPUT` can be plain here, not `xml`
+    Error: `ZORI_OUTPUT` can be plain, jsonl here, not `xml`
     [exit status: 2]
     ");
     assert_eq!(model.count(), 0);

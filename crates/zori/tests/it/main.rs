@@ -14,6 +14,7 @@ mod faults;
 mod guidelines;
 mod images;
 mod interrupt;
+mod jsonl;
 mod limits;
 mod output;
 mod own_models;

@@ -117,6 +117,7 @@ fn all_of_the_help() {
           --ask <RULES>              Ask about these calls in every mode
           --deny <RULES>             Never let these calls run
       -y, --yes                      Answer every question with yes; what is denied stays denied
+          --bare                     Start nothing in the background; with `--json`, standard input is commands
       -q, --quiet                    Print nothing on standard error
           --retries <N>              How often a failed request is tried again
           --retry-delay <MS>         The first wait before that, in milliseconds
@@ -176,6 +177,8 @@ fn help_of_a_command() {
           with what another program says
       zori exec < prompt.md
           a longer one
+      zori exec --json -p "What does main.rs do?"
+          events for a program
       zori exec --image screen.png -p "What is wrong here?"
           with a picture
     [exit status: 0]
