@@ -7,6 +7,7 @@
 mod area;
 mod count;
 mod decode;
+mod events;
 mod figure;
 mod long_answer;
 mod permissions;
@@ -40,6 +41,7 @@ const AREAS: &[Area] = &[
     Area { name: "tools", measure: area::tools },
     Area { name: "stream", measure: area::stream },
     Area { name: "decode", measure: decode::decode },
+    Area { name: "events", measure: events::events },
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },

@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::failure::Issue;
 use crate::mode::{Asked, Class, Format, Talk, Vars};
 
-/// Reads the flags, then the variable, then the configured default. Everything that is wrong is noted.
+/// Reads the flags, then the variable, then the configured default: a format, or `--json` for what that means. Everything that is wrong is noted.
 pub fn read(
     args: &Args,
     (class, known): (Class, &[(&str, Format)]),
@@ -30,6 +30,7 @@ pub fn read(
     let asked = spelled.first().copied().or(from_vars);
     // Only asked where nothing nearer says it.
     let configured = if asked.is_none() { configured() } else { None };
+    let configured = configured.map(|name| if name == "--json" { json(class).to_owned() } else { name });
     // A setting is for all commands, and some cannot print that.
     let configured = configured.filter(|name| known.iter().any(|(known, _)| known == name));
     let asked = asked.or(configured.as_deref().map(|value| ("output", value)));
@@ -53,10 +54,14 @@ pub fn read(
     }
 }
 
+/// Returns what `--json` means: to a command that streams, JSON is its stream.
+fn json(class: Class) -> &'static str {
+    if class == Class::Agent { "jsonl" } else { "json" }
+}
+
 /// Returns each spelling that was used, with the format it means.
 fn spelled(args: &Args, class: Class) -> Vec<(&'static str, &str)> {
-    // To a command that streams, JSON is its stream.
-    let json = if class == Class::Agent { "jsonl" } else { "json" };
+    let json = json(class);
     let mut found = Vec::new();
     found.extend(args.text("output").map(|name| ("--output", name)));
     found.extend(args.text("format").map(|name| match name {

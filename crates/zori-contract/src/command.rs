@@ -1,6 +1,7 @@
 //! A command as a value: all that can be said about it before it runs. Help, manifest, checks and gates follow from it.
 
 use crate::args::Args;
+use crate::error::ErrorKind;
 use crate::exit::{Danger, Exit};
 use crate::failure::{Failure, Issue};
 use crate::flag::{Flag, Positional};
@@ -66,6 +67,8 @@ pub struct Command<A: 'static> {
     pub declares: &'static str,
     /// The version that has it first.
     pub introduced_in: &'static str,
+    /// How a failure looks in its stream of lines, where that is no envelope: the kind, and the message without secrets.
+    pub failure_line: Option<fn(&'static ErrorKind, &str) -> String>,
     /// Looks at the arguments beyond what their kinds say. It must not touch anything, and has nothing to do so with.
     pub validate: fn(&Args, &Place) -> Vec<Issue>,
     /// Does it.
@@ -156,6 +159,7 @@ impl<A> Command<A> {
             output_schema: r#"{"type":"object"}"#,
             declares: "{}",
             introduced_in: "0.1.0",
+            failure_line: None,
             validate: |_, _| Vec::new(),
             run,
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::cap;
 use crate::clean::{self, Found};
 use crate::envelope::{Envelope, Facts};
-use crate::error;
+use crate::error::{self, ErrorKind};
 use crate::exit::{Danger, Exit};
 use crate::external;
 use crate::failure::Failure;
@@ -41,6 +41,8 @@ pub struct Printer {
     pub unmark: bool,
     /// `--warnings-as-errors`.
     pub strict: bool,
+    /// How a failure looks in the command's stream of lines, if it has one of its own.
+    pub failure_line: Option<fn(&'static ErrorKind, &str) -> String>,
 }
 
 /// What goes out.
@@ -141,8 +143,14 @@ impl Printer {
         self.mask.value(&mut error);
         let mut said = if self.mode.structured_errors { Vec::new() } else { said(&out.warnings) };
         said.push(format!("Error: {}", failure.message.replace('\n', " ")));
-        if self.mode.format == Format::Plain && !self.mode.structured_errors {
+        let own_line = self.failure_line.filter(|_| self.mode.format == Format::Jsonl);
+        if own_line.is_some() || (self.mode.format == Format::Plain && !self.mode.structured_errors) {
             said.extend(failure.facts.hints.iter().map(|hint| format!("Hint: {hint}")));
+        }
+        if let Some(line) = own_line {
+            let hidden = self.mask.line(&failure.message);
+            let stdout = line(failure.kind, hidden.as_deref().unwrap_or(&failure.message));
+            return Printed { stdout, said, exit };
         }
         let stdout = match self.mode.structured_errors {
             true => self.envelope(exit, error, &out, duration_ms),

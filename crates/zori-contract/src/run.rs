@@ -243,6 +243,7 @@ fn prepare<A>(
         page,
         unmark: args.has("no-injection-protection"),
         strict: args.has("warnings-as-errors"),
+        failure_line: command.and_then(|command| command.failure_line),
     };
     outside.outlet.set_talk(mode.talk);
     (Ready { printer, place, timeout, request_id }, issues)

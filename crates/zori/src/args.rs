@@ -71,6 +71,8 @@ pub struct LowArgs {
     pub yes: bool,
     /// `--trust-workspace`.
     pub trust_workspace: bool,
+    /// `--bare`.
+    pub bare: bool,
     /// `--keep`.
     pub keep: bool,
 }
@@ -112,6 +114,7 @@ impl LowArgs {
             deny: rules("deny"),
             yes: args.has("yes"),
             trust_workspace: args.has("trust-workspace"),
+            bare: args.has("bare"),
             keep: args.has("keep"),
         }
     }

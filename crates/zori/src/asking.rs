@@ -1,4 +1,5 @@
-//! Questions about calls, and who answers them: a person at the terminal, `-y`, or nobody (DEC-2 to DEC-4, TERM-2).
+//! Questions about calls, and who answers them: a person at the terminal, a program, `-y`, or nobody (DEC-2 to DEC-4,
+//! TERM-2).
 //!
 //! The engine asks by an event; [`Questions`] takes it off the stream and [`Asking::answer`] answers with an input,
 //! beside the turn and on the same thread. What a question looks like is `zori_frontends::question`; how a line is
@@ -25,6 +26,7 @@ use zori_policy::Asker;
 use zori_redact::Redactor;
 
 pub(crate) use crate::asking::reply::discard;
+use crate::client::Client;
 use crate::config::added_rule;
 use crate::ui::Ui;
 
@@ -41,6 +43,8 @@ pub enum Answers {
     Yes,
     /// Somebody at the terminal.
     Person,
+    /// The program that reads the events (`--json`).
+    Client,
 }
 
 impl Answers {
@@ -48,7 +52,7 @@ impl Answers {
     pub fn asker(self) -> Asker {
         match self {
             Self::Nobody => Asker::Absent,
-            Self::Yes | Self::Person => Asker::Present,
+            Self::Yes | Self::Person | Self::Client => Asker::Present,
         }
     }
 }
@@ -90,22 +94,48 @@ pub struct Asking {
     /// The user's config file, for rules that hold later too; `None` where such rules do not count.
     rules: Option<PathBuf>,
     unasked: bool,
+    /// The program on standard input, where one speaks there.
+    client: Option<Client>,
 }
 
 impl Asking {
     /// Returns who answers, and what hears the questions.
     pub fn new(answers: Answers, redactor: Redactor, rules: Option<PathBuf>) -> (Self, Questions) {
         let (sender, asked) = mpsc::unbounded_channel();
-        (Self { answers, asked, redactor, rules, unasked: false }, Questions(sender))
+        (Self { answers, asked, redactor, rules, unasked: false, client: None }, Questions(sender))
+    }
+
+    /// Listens to a program.
+    pub fn attend(&mut self, client: Option<Client>) {
+        self.client = client;
+    }
+
+    /// Returns the program, which may go on with another session.
+    pub fn client(&mut self) -> &mut Option<Client> {
+        &mut self.client
     }
 
     /// Answers one question after another, until it is dropped with the turn.
     pub async fn answer(&mut self, inputs: &mpsc::Sender<Input>) -> Infallible {
         loop {
-            let input = match self.asked.recv().await {
+            let asked = tokio::select! {
+                // A question comes before its answer.
+                biased;
+                asked = self.asked.recv() => asked,
+                () = interrupted(&mut self.client) => {
+                    // The turn holds the other end for as long as this is polled.
+                    let _ = inputs.send(Input::Cancel(CancelCause::User)).await;
+                    continue;
+                }
+            };
+            let input = match asked {
                 Some(Asked::Question { call, decision, question }) => match self.answers {
                     Answers::Yes => Input::Approve { call, answer: Approval::Allow },
                     Answers::Person => match self.ask(&decision, &question).await {
+                        Some(answer) => Input::Approve { call, answer },
+                        None => Input::Cancel(CancelCause::User),
+                    },
+                    Answers::Client => match ask_client(&mut self.client).await {
                         Some(answer) => Input::Approve { call, answer },
                         None => Input::Cancel(CancelCause::User),
                     },
@@ -117,7 +147,6 @@ impl Asking {
                 }
                 None => std::future::pending().await,
             };
-            // The turn holds the other end for as long as this is polled.
             let _ = inputs.send(input).await;
         }
     }
@@ -170,6 +199,22 @@ impl Asking {
                 ui.warn(&format!("{file_name} was not changed: {why}; the rule holds in this session"))
             }
         }
+    }
+}
+
+/// Waits until the program wants the turn to end.
+async fn interrupted(client: &mut Option<Client>) {
+    match client {
+        Some(client) => client.interrupted().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the program's answer; without one it is no.
+async fn ask_client(client: &mut Option<Client>) -> Option<Approval> {
+    match client {
+        Some(client) => client.answer().await,
+        None => Some(Approval::Reject { reason: None }),
     }
 }
 

@@ -7,7 +7,10 @@ mod complete;
 mod editor;
 mod lines;
 mod permissions;
+mod serve;
 pub mod slash;
+
+pub use serve::serve;
 
 use std::sync::Arc;
 
@@ -26,7 +29,7 @@ use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines};
 use crate::chat::slash::Next;
 use crate::commands::Cx;
-use crate::commands::exec_turn;
+use crate::commands::{Ended, exec_turn};
 use crate::network::Network;
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
@@ -105,7 +108,9 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
 
 fn greet(cx: &mut Cx<'_>, settings: &Settings, confinement: Option<&Confinement>, saved: &wire_up::Saved) {
     let name = cx.profile.name;
-    cx.ui.say(&format!("{name} chat (type :q to quit)"));
+    if cx.front.events().is_none() {
+        cx.ui.say(&format!("{name} chat (type :q to quit)"));
+    }
     cx.ui.say(&format!("Model: {}", settings.choice.model));
     if saved.log.is_some() {
         cx.ui.say(&format!("Session: {}", saved.id));
@@ -122,10 +127,9 @@ fn greet(cx: &mut Cx<'_>, settings: &Settings, confinement: Option<&Confinement>
     if !saved.history.is_empty() {
         cx.ui.say(&format!("Loaded {} previous messages", saved.history.len()));
     }
-    if cx.terminal.interactive()
-        && confinement.is_none()
-        && permissions::as_root_without_questions(&settings.policy)
-    {
+    // Said to people, and nowhere else (MODE-3).
+    let people = cx.terminal.interactive() && cx.front.events().is_none();
+    if people && confinement.is_none() && permissions::as_root_without_questions(&settings.policy) {
         cx.ui.warn(permissions::AS_ROOT);
     }
     if let Some(error) = settings.missing_key(name) {
@@ -147,8 +151,8 @@ impl Chat<'_, '_> {
                     return Ok(Exit::Success);
                 }
                 line => match slash::run(self, line)? {
-                    Next::Prompt => self.turn(line.to_owned()),
-                    Next::Ask(text) => self.turn(text),
+                    Next::Prompt => drop(self.turn(line.to_owned())),
+                    Next::Ask(text) => drop(self.turn(text)),
                     Next::Done => {}
                     Next::Quit => {
                         self.cx.ui.say("Goodbye!");
@@ -163,7 +167,7 @@ impl Chat<'_, '_> {
     }
 
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
-    fn turn(&mut self, text: String) {
+    fn turn(&mut self, text: String) -> Ended {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached) };
         self.network.prompt(&prompt);
         let ended = exec_turn(&mut self.session, prompt, &self.signals);
@@ -176,6 +180,7 @@ impl Chat<'_, '_> {
             let advice = self.settings.choice.advice(self.cx.profile.name);
             self.cx.ui.say(&format!("Hint: {advice}"));
         }
+        ended
     }
 
     /// Leaves the running session and goes on with another.
@@ -186,7 +191,8 @@ impl Chat<'_, '_> {
         self.settings.choice.model = self.session.engine.model().into();
         let spent = self.session.engine.spent();
         let (answers, inside) = (self.provider.clone(), self.confinement.clone());
-        let next = Session::start(self.cx, &self.settings, &self.network, answers, inside, saved, spent)?;
+        let mut next = Session::start(self.cx, &self.settings, &self.network, answers, inside, saved, spent)?;
+        next.asking.attend(self.session.asking.client().take());
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);
         if saving {
             self.cx.ui.say(&format!("Session: {}", self.id));

@@ -21,7 +21,7 @@ mod status;
 mod trust;
 
 pub(crate) use exec::compact as exec_compact;
-pub(crate) use exec::turn as exec_turn;
+pub(crate) use exec::{Ended, turn as exec_turn};
 pub(crate) use sessions::latest as latest_session;
 
 use serde_json::Value;
@@ -30,18 +30,20 @@ use zori_contract::builtin;
 use zori_contract::cancel::Cancel;
 use zori_contract::child::{self, Purpose};
 use zori_contract::command::{Command, Example};
-use zori_contract::error::CANCELLED;
+use zori_contract::error::{CANCELLED, ErrorKind, INTERNAL_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_contract::mode::{Format, Talk};
 use zori_contract::reply::Reply;
+use zori_frontends::jsonl::{self, Code, Events};
 
 use crate::args::LowArgs;
 use crate::heartbeat::Heartbeat;
 use crate::outcome::Report;
 use crate::profile::Profile;
 use crate::program::App;
-use crate::terminal::Terminal;
+use crate::secrets;
+use crate::terminal::{self, Terminal};
 use crate::ui::Ui;
 
 /// What a command of the table runs in.
@@ -61,6 +63,26 @@ pub struct Cx<'a> {
     pub child_env: Vec<(String, String)>,
     /// What the last turn came to, for those who asked for an envelope.
     pub report: Option<Report>,
+    /// What stdout is for.
+    pub front: Front,
+}
+
+/// What an agent command writes to stdout.
+pub enum Front {
+    /// The assistant's text.
+    Text,
+    /// Events for a program.
+    Events(Events),
+}
+
+impl Front {
+    /// Returns where events go, if that is what is wanted.
+    pub fn events(&self) -> Option<&Events> {
+        match self {
+            Self::Text => None,
+            Self::Events(events) => Some(events),
+        }
+    }
 }
 
 /// The groups of two-word commands.
@@ -142,7 +164,22 @@ const AGENT_EXITS: &[Exit] = &[
 ];
 
 /// What an agent command can print so far (DECISIONS 20).
-const AGENT_FORMATS: &[(&str, Format)] = &[("plain", Format::Plain), ("json", Format::Json)];
+const AGENT_FORMATS: &[(&str, Format)] =
+    &[("plain", Format::Plain), ("json", Format::Json), ("jsonl", Format::Jsonl)];
+
+/// A failure as an event, for agent commands that print those.
+fn failure_event(kind: &'static ErrorKind, message: &str) -> String {
+    let code = match kind.exit {
+        _ if *kind == INTERNAL_ERROR => Code::Internal,
+        Exit::AuthRequired => Code::AuthError,
+        Exit::RateLimited => Code::RateLimited,
+        Exit::Timeout => Code::Timeout,
+        Exit::Unavailable => Code::ProviderError,
+        Exit::Interrupted | Exit::Terminated => Code::Interrupted,
+        _ => Code::AgentError,
+    };
+    jsonl::failure_line(code, &secrets::redactor().redact(message))
+}
 
 const fn example(about: &'static str, command: &'static str) -> Example {
     Example { about, command }
@@ -160,6 +197,10 @@ fn own_streams(
     run: impl FnOnce(&mut Cx<'_>, &LowArgs) -> Result<Exit, Failure>,
 ) -> Result<Reply, Failure> {
     let mut ui = if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() };
+    let front = match cx.mode.format {
+        Format::Jsonl => Front::Events(Events::new(Box::new(terminal::stdout()?))),
+        _ => Front::Text,
+    };
     let mut own = Cx {
         profile: cx.app.profile,
         terminal: Terminal::of(cx, args.has("non-interactive")),
@@ -167,13 +208,14 @@ fn own_streams(
         ui: &mut ui,
         child_env: child::environment(&cx.mode, Purpose::Foreign, &cx.inputs.vars, cx.program.prefix),
         report: None,
+        front,
     };
     let heart = Heartbeat::start(args.int("heartbeat-interval"), own.terminal.quiet)?;
     let ended = run(&mut own, &LowArgs::new(args));
     drop(heart);
     let report = own.report.take();
     match ended {
-        Ok(exit) if cx.mode.format.structured() => match report {
+        Ok(exit) if cx.mode.format == Format::Json => match report {
             Some(report) => report.reply(exit),
             None => Ok(Reply::one(Value::Null)),
         },

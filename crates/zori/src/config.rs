@@ -242,6 +242,9 @@ pub const KEYS: &[Key] = &[
         "[\"~/.cargo/registry\"]",
         "Folders outside the workspace that they may write, too",
     ),
+    key("cli.json", Kind::Flag, "false", "Print events where there is a model to ask, as `--json` does"),
+    key("cli.bare", Kind::Flag, "false", "Start nothing in the background, as `--bare` does"),
+    key("cli.auto", Kind::Flag, "false", "Answer every question about a call with yes, as `-y` does"),
     key("security.mode", Kind::Text, "\"default\"", "The permission mode; unset: yolo, which asks nothing"),
     key("security.allow_shell", Kind::Flag, "true", "Whether the model may run shell commands at all"),
     key(
@@ -304,7 +307,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// The tables keys are in.
-const TABLES: &[&str] = &["security", "permissions"];
+const TABLES: &[&str] = &["cli", "security", "permissions"];
 
 /// What a file says. A value that is not there was not set.
 #[derive(Debug, Default)]

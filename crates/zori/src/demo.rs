@@ -128,6 +128,7 @@ impl Demo {
             hooks: Vec::new(),
             answers: Answers::Nobody,
             sandbox: sandbox::Setting::of_flag(args.sandbox),
+            bare: args.bare,
             session: None,
             save: false,
             durability: Durability::Process,

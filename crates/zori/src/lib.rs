@@ -12,6 +12,7 @@ mod auth;
 mod base;
 pub mod chat;
 mod child_env;
+mod client;
 mod clock;
 pub mod commands;
 pub mod config;
@@ -40,6 +41,7 @@ mod terminal;
 mod trust;
 mod ui;
 mod wire_up;
+pub mod workers;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -61,15 +61,18 @@ fn vars(profile: &Profile) -> Vars {
     vars
 }
 
-/// Returns `output` of the config file. A file that is wrong is told by whoever needs the rest of it.
+/// Returns `output` of the config file, or `--json` where it says `cli.json`. A file that is wrong is told by whoever needs the rest of it.
 fn configured_output(profile: &Profile, args: &Args) -> Option<String> {
     base::choose_config(args).ok()?;
     let path = Base::find(profile).ok()?.config();
     // Most files do not say it, and then there is no need to understand them twice.
-    let said = |line: &str| line.trim_start().starts_with("output");
+    let said = |line: &str| {
+        ["output", "json", "cli"].iter().any(|key| line.trim_start().trim_start_matches('[').starts_with(key))
+    };
     std::fs::read_to_string(&path).ok().filter(|text| text.lines().any(said))?;
     let config = Config::load(&path, PROVIDERS[0].key_var).ok()?;
-    config.text("output").map(str::to_owned)
+    let json = config.flag("cli.json").unwrap_or(false).then_some("--json");
+    config.text("output").or(json).map(str::to_owned)
 }
 
 fn end(code: u8) {

@@ -58,6 +58,7 @@ const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p
 const VARIABLES: &[(&str, &str)] = &[
     ("_HOME", "the base directory; else `$XDG_CONFIG_HOME/zori`, else `~/.config/zori`"),
     ("_PERMISSION_MODE", "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`"),
+    ("_TRACE", "a file that is told which background workers run, for tests"),
     ("HOME", "the home directory"),
     ("XDG_CONFIG_HOME", "where base directories are"),
     ("PATH", "where programs are"),

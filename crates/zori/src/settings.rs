@@ -100,6 +100,8 @@ pub struct Settings {
     pub answers: Answers,
     /// What confines the commands that may.
     pub sandbox: sandbox::Setting,
+    /// Nothing is started in the background, and with `--json` standard input is a stream of commands.
+    pub bare: bool,
     /// The session that was named.
     pub session: Option<SessionId>,
     /// Whether the session is saved.
@@ -213,8 +215,12 @@ impl Settings {
             policy,
             modes,
             hooks,
-            answers: if args.yes { Answers::Yes } else { Answers::Nobody },
             sandbox,
+            answers: match args.yes || config.flag("cli.auto").unwrap_or(false) {
+                true => Answers::Yes,
+                false => Answers::Nobody,
+            },
+            bare: args.bare || config.flag("cli.bare").unwrap_or(false),
             session,
             durability: match config.text("durability") {
                 Some("full") => Durability::Full,

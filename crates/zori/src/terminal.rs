@@ -1,8 +1,29 @@
 //! What kind of place an agent command runs in, as far as its parts want to know.
 
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
 use zori_contract::mode::Talk;
 
 use crate::commands::Context;
+
+/// Returns stdout, without the standard library's line buffer between us and the reader.
+pub fn stdout() -> Result<File, Failure> {
+    own(std::io::stdout().as_fd())
+}
+
+/// Returns stderr, likewise.
+pub fn stderr() -> Result<File, Failure> {
+    own(std::io::stderr().as_fd())
+}
+
+fn own(fd: BorrowedFd<'_>) -> Result<File, Failure> {
+    fd.try_clone_to_owned()
+        .map(File::from)
+        .map_err(|error| Failure::new(&IO_ERROR, format!("cannot use the standard streams: {error}")))
+}
 
 /// Where the three streams go, and what that allows.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,6 @@
 //! Puts a run together: the one place that knows all crates.
 
-use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
@@ -23,6 +21,7 @@ use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
+use zori_frontends::jsonl::{JsonlRenderer, Questions, Remarks};
 use zori_frontends::{Fanout, TextRenderer, TextStyle};
 use zori_policy::Policy;
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
@@ -38,7 +37,7 @@ use zori_tools::env::ToolEnv;
 use zori_tools::hooks::{self, HookPrograms};
 use zori_tools::toolset::ToolSet;
 
-use crate::asking::Asking;
+use crate::asking::{Answers, Asking};
 use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
 use crate::auth::renewing::{self, Renewing};
@@ -50,7 +49,7 @@ use crate::model_choice::{Choice, Key};
 use crate::network::Network;
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
-use crate::terminal::Terminal;
+use crate::terminal;
 use crate::ui::Ui;
 
 /// Which session a run goes on with.
@@ -281,10 +280,10 @@ impl Session {
             },
         };
         let redactor = Redactor::new(settings.choice.secrets.clone());
-        let renderer = renderer(cx.terminal, redactor.clone())?;
+        let mut renderers = renderers(cx, settings.answers, redactor.clone())?;
         let (asking, questions) = Asking::new(settings.answers, redactor, settings.rules_file.clone());
         // What was said so far stands above the question, so the text goes first.
-        let renderers: Vec<Box<dyn Renderer + Send>> = vec![Box::new(renderer), Box::new(questions)];
+        renderers.push(Box::new(questions));
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
@@ -325,27 +324,33 @@ fn hooks(settings: &Settings, tools: &ToolSet, saved: &Saved, env: Arc<ToolEnv>)
     })))
 }
 
-fn renderer(terminal: Terminal, redactor: Redactor) -> Result<TextRenderer, Failure> {
-    let handle = |fd: std::os::fd::BorrowedFd<'_>| {
-        // A descriptor of our own, without the standard library's line buffer between us and the reader.
-        fd.try_clone_to_owned()
-            .map(File::from)
-            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot use the standard streams: {error}")))
-    };
+/// Returns what shows the events: text on both streams, or lines for a program and remarks for people.
+fn renderers(
+    cx: &Cx<'_>,
+    answers: Answers,
+    redactor: Redactor,
+) -> Result<Vec<Box<dyn Renderer + Send>>, Failure> {
+    let terminal = cx.terminal;
     let style = TextStyle {
         stdout_terminal: terminal.stdout,
         stderr_terminal: terminal.stderr,
         colour: terminal.colour && terminal.stderr,
     };
-    let out: Box<dyn Write + Send> = match terminal.collected {
-        true => Box::new(std::io::sink()),
-        false => Box::new(handle(std::io::stdout().as_fd())?),
-    };
     let err: Box<dyn Write + Send> = match terminal.quiet {
         true => Box::new(std::io::sink()),
-        false => Box::new(handle(std::io::stderr().as_fd())?),
+        false => Box::new(terminal::stderr()?),
     };
-    Ok(TextRenderer::new(out, err, style, redactor))
+    let Some(events) = cx.front.events() else {
+        // An envelope comes when the turn is over.
+        let out: Box<dyn Write + Send> = match terminal.collected {
+            true => Box::new(std::io::sink()),
+            false => Box::new(terminal::stdout()?),
+        };
+        return Ok(vec![Box::new(TextRenderer::new(out, err, style, redactor))]);
+    };
+    let questions = if answers == Answers::Client { Questions::ToClient } else { Questions::Settled };
+    let lines = JsonlRenderer::new(events.clone(), redactor.clone(), questions);
+    Ok(vec![Box::new(lines), Box::new(Remarks::new(err, style, redactor))])
 }
 
 fn tool_env(

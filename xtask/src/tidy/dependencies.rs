@@ -141,7 +141,7 @@ const RULES: &[Rule] = &[
         ours: &["zori-core", "zori-policy", "zori-providers"],
         others: &["libfuzzer-sys", "tokio"],
     },
-    // The chores compare our search with the libraries beneath it, hence their crates, and play a server's answer
+    // They also time the event renderer by itself, which redacts. They compare our search with the libraries beneath it, hence their crates, and play a server's answer
     // without a network, hence `bytes` and `futures-core`; `anyhow` is theirs alone.
     Rule {
         name: "xtask",
@@ -149,8 +149,10 @@ const RULES: &[Rule] = &[
             "zori",
             "zori-contract",
             "zori-core",
+            "zori-frontends",
             "zori-policy",
             "zori-providers",
+            "zori-redact",
             "zori-sandbox",
             "zori-testkit",
             "zori-tools",

@@ -99,6 +99,7 @@ pub const GLOBAL: &[Flag] = &[
         })
         .rare(),
     Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare(),
+    Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare(),
     Flag::switch("quiet", "Print nothing on standard error").short('q').rare(),
     Flag::valued("retries", "N", Kind::Int { min: 0, max: 20 }, "How often a failed request is tried again")
         .rare(),

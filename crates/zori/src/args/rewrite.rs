@@ -1,7 +1,7 @@
 //! `zori -p TEXT` is `zori exec -p TEXT` (DECISIONS 6), and what goes with a prompt may stand before the command, too.
 //!
 //! The words are moved before anybody reads them: `-p` and its kin go behind the command; where there is none, a prompt or
-//! a lone `-` means `exec`, and anything else of the kind the chat.
+//! a lone `-` or `--json` means `exec`, and anything else of the kind the chat.
 
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
@@ -46,13 +46,26 @@ pub fn words(words: &mut Vec<String>) {
     }
     let prompt = moved.iter().any(|word| find(word, &PROMPT[..1]).is_some());
     match command {
-        None if prompt || dash => kept.insert(0, "exec".to_owned()),
+        None if prompt || dash || wants_events(&kept) => kept.insert(0, "exec".to_owned()),
         None if !moved.is_empty() => kept.insert(0, "chat".to_owned()),
         _ => {}
     }
     kept.append(&mut moved);
     kept.extend(rest);
     *words = kept;
+}
+
+/// Returns whether the words ask for events, and not for something about the program: `zori --json` is a session for a
+/// program.
+fn wants_events(words: &[String]) -> bool {
+    let about = ["--help", "-h", "--version", "-V", "--schema", "--print-schema", "--output-schema"];
+    let mut pairs =
+        words.iter().map(String::as_str).zip(words.iter().skip(1).map(String::as_str).chain([""]));
+    let asks = |(word, next)| {
+        matches!(word, "--json" | "--stream" | "--format=json" | "--output=jsonl" | "-ojsonl" | "-o=jsonl")
+            || matches!((word, next), ("--format", "json") | ("--output" | "-o", "jsonl"))
+    };
+    pairs.any(asks) && !words.iter().any(|word| about.contains(&word.as_str()))
 }
 
 /// Finds the flag that a word names.
@@ -109,6 +122,10 @@ mod tests {
         check("--image a.png", "chat --image a.png");
         check("--model m", "--model m");
         check("--help", "--help");
+        check("--json", "exec --json");
+        check("--bare --output jsonl --model m", "exec --bare --output jsonl --model m");
+        check("--json --help", "--json --help");
+        check("--output json", "--output json");
         check("", "");
     }
 

@@ -37,7 +37,7 @@ pub struct Slash {
     pub args: &'static str,
     /// What it does.
     pub about: &'static str,
-    run: fn(&mut Chat<'_, '_>, &str) -> Result<Next, Failure>,
+    pub(super) run: fn(&mut Chat<'_, '_>, &str) -> Result<Next, Failure>,
 }
 
 /// Every command, in the order `/help` lists them.
@@ -89,21 +89,45 @@ pub const COMMANDS: &[Slash] = &[
 
 /// Runs a line if it is a command. A mistyped one is not sent to the model.
 pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, Failure> {
-    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if !is_command_word(word) {
-        return Ok(Next::Prompt);
-    }
-    let Some(command) = COMMANDS.iter().find(|command| command.names.contains(&word)) else {
-        let near = nearest(word).map_or_else(String::new, |name| format!("; did you mean {name}?"));
-        chat.cx.ui.say(&format!("Unknown command {word}{near} (/help shows them all)"));
-        return Ok(Next::Done);
+    let (command, rest) = match find(line) {
+        Found::Command(command, rest) => (command, rest),
+        Found::Nothing => return Ok(Next::Prompt),
+        Found::Unknown(why) => {
+            chat.cx.ui.say(&why);
+            return Ok(Next::Done);
+        }
     };
-    match (command.run)(chat, rest.trim()) {
+    match (command.run)(chat, rest) {
         Ok(next) => Ok(next),
         // What cannot be done does not end the chat.
         Err(error) => {
             chat.cx.ui.report(&error);
             Ok(Next::Done)
+        }
+    }
+}
+
+/// What a line is.
+pub(super) enum Found<'l> {
+    /// No command.
+    Nothing,
+    /// One that does not exist, and what to say about it.
+    Unknown(String),
+    /// A command, and what is behind it.
+    Command(&'static Slash, &'l str),
+}
+
+/// Looks for a command in a line.
+pub(super) fn find(line: &str) -> Found<'_> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if !is_command_word(word) {
+        return Found::Nothing;
+    }
+    match COMMANDS.iter().find(|command| command.names.contains(&word)) {
+        Some(command) => Found::Command(command, rest.trim()),
+        None => {
+            let near = nearest(word).map_or_else(String::new, |name| format!("; did you mean {name}?"));
+            Found::Unknown(format!("Unknown command {word}{near} (/help shows them all)"))
         }
     }
 }
@@ -140,7 +164,7 @@ fn new(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
 }
 
 fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    if chat.cx.terminal.stderr {
+    if chat.cx.terminal.stderr && chat.cx.front.events().is_none() {
         chat.cx.ui.raw("\x1b[2J\x1b[3J\x1b[H");
     }
     new(chat, "")

@@ -7,7 +7,7 @@ use zori_contract::flag::Flag;
 use zori_contract::mode::{Class, Format};
 use zori_core::cost::Spent;
 
-use super::{Cx, example, exec, own_streams};
+use super::{Cx, example, exec, failure_event, own_streams};
 use crate::args::LowArgs;
 use crate::demo::Demo;
 use crate::network::Network;
@@ -20,9 +20,10 @@ use crate::wire_up::{Saved, Session};
 pub const COMMAND: Command<App> = Command {
     flags: const { &[Flag::switch("keep", "Keep the scratch folder and say where it is")] },
     class: Class::Agent,
-    formats: &[("plain", Format::Plain)],
+    formats: &[("plain", Format::Plain), ("jsonl", Format::Jsonl)],
     exits: &[Exit::Partial],
     timeout_ms: None,
+    failure_line: Some(failure_event),
     examples: &[example("watch it", "zori demo"), example("and look at what it wrote", "zori demo --keep")],
     ..Command::new(
         &["demo"],

@@ -17,11 +17,13 @@ use zori_core::input::Prompt;
 use zori_core::outcome::Outcome;
 
 use super::chat::RECORDING;
-use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, own_streams};
+use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, failure_event, own_streams};
 use crate::args::LowArgs;
 use crate::args::flags;
-use crate::asking;
+use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
+use crate::chat;
+use crate::client::Client;
 use crate::network::Network;
 use crate::outcome::{self, Report};
 use crate::program::App;
@@ -31,6 +33,7 @@ use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::trust::Asks;
 use crate::wire_up::{self, Open, Session};
+use crate::workers::Workers;
 
 /// The entry.
 pub const COMMAND: Command<App> = Command {
@@ -45,11 +48,12 @@ pub const COMMAND: Command<App> = Command {
     examples: &[
         example("a question", "zori exec -p \"What does main.rs do?\""),
         example("with what another program says", "git diff | zori exec -p \"Review this change\""),
-        example("a longer one", "zori exec < prompt.md"),
+        example("events for a program", "zori exec --json -p \"What does main.rs do?\""),
         example("with a picture", "zori exec --image screen.png -p \"What is wrong here?\""),
     ],
     output_schema: OUTPUT_SCHEMA,
     declares: DECLARES,
+    failure_line: Some(failure_event),
     validate: only_a_dash,
     ..Command::new(&["exec"], "Run one prompt and print the answer", |cx, args| {
         own_streams(cx, args, |cx, args| one_turn(cx, args, Open::ByFlags))
@@ -89,17 +93,20 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+    let asked = args.prompt.is_some() || args.dash;
+    if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.replay.is_none()) {
+        return chat::serve(cx, args, open, events);
+    }
     let signals = Signals::install(&cx.cancel)?;
     let settings = Settings::resolve(cx, args, &Asks::Nobody);
     // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
     signals.check()?;
-    let settings = settings?;
+    let mut settings = settings?;
     if let Some(error) = settings.missing_key(cx.profile.name) {
         return Err(error);
     }
     let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
     let images = attachment::load_all(&args.images, viewer)?;
-    let asked = args.prompt.is_some() || args.dash;
     let other_images = asked && settings.prompts.first().is_some_and(|recorded| recorded.images != images);
     let prompts = match &settings.prompts[..] {
         [_, ..] if !asked && !images.is_empty() => {
@@ -116,6 +123,7 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
         let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
     }
+    let client = attended(cx, args, &mut settings);
     let confinement = Confinement::start(&settings)?;
     let saved = wire_up::open(&settings, open, cx.ui)?;
     let id = saved.id.clone();
@@ -123,6 +131,7 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     let provider = wire_up::provider(&settings, &network);
     let mut session =
         Session::start(cx, &settings, &network, provider, confinement.clone(), saved, Spent::NOTHING)?;
+    session.asking.attend(client);
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {
         network.prompt(&prompt);
@@ -159,9 +168,21 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     Ok([exit, closed, replayed].into_iter().find(|exit| *exit != Exit::Success).unwrap_or(Exit::Success))
 }
 
+/// Lets the program that reads the events answer questions, where it can.
+fn attended(cx: &mut Cx<'_>, args: &LowArgs, settings: &mut Settings) -> Option<Client> {
+    let events = cx.front.events()?.clone();
+    let from_stdin = args.dash || args.prompt.as_deref() == Some("-");
+    if settings.bare || from_stdin || settings.answers != Answers::Nobody {
+        return None;
+    }
+    settings.answers = Answers::Client;
+    Some(Client::new(events, Workers::new(settings.bare, cx.ui), settings.bare, cx.terminal.stdin))
+}
+
 fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, Failure> {
-    let sources =
-        Sources { flag: args.prompt.as_deref(), dash: args.dash, stdin_terminal: cx.terminal.stdin };
+    // Behind `--json` standard input has the answers to questions, unless the prompt is to come from there (D-3).
+    let silent = cx.terminal.stdin || cx.front.events().is_some();
+    let sources = Sources { flag: args.prompt.as_deref(), dash: args.dash, stdin_terminal: silent };
     prompt::gather(sources, signals, cx.ui)
 }
 

@@ -21,7 +21,7 @@ use zori_core::ids::SessionId;
 use zori_store::{Record, SessionDir, StoreError, transcript_block};
 
 use super::chat::RECORDING;
-use super::{AGENT_EXITS, AGENT_FORMATS, Context, Cx, example, exec, own_streams};
+use super::{AGENT_EXITS, AGENT_FORMATS, Context, Cx, example, exec, failure_event, own_streams};
 use crate::args::{LowArgs, flags};
 use crate::base::Base;
 use crate::chat;
@@ -80,6 +80,7 @@ pub const RESUME: Command<App> = Command {
     ],
     output_schema: exec::OUTPUT_SCHEMA,
     declares: exec::DECLARES,
+    failure_line: Some(failure_event),
     ..Command::new(&["sessions", "resume"], "Go on with a session: chat, or with -p one turn", |cx, args| {
         own_streams(cx, args, resume)
     })
@@ -193,6 +194,7 @@ fn resume(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     };
     match args.prompt {
         Some(_) => exec::one_turn(cx, args, Open::Existing(id)),
+        None if cx.front.events().is_some() => exec::one_turn(cx, args, Open::Existing(id)),
         None => chat::resume(cx, args, id),
     }
 }

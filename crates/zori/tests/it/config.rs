@@ -178,6 +178,15 @@ fn init_writes_every_key_as_a_comment() {
     # Folders outside the workspace that they may write, too.
     # sandbox_caches = ["~/.cargo/registry"]
 
+    # Print events where there is a model to ask, as `--json` does.
+    # cli.json = false
+
+    # Start nothing in the background, as `--bare` does.
+    # cli.bare = false
+
+    # Answer every question about a call with yes, as `-y` does.
+    # cli.auto = false
+
     # The permission mode; unset: yolo, which asks nothing.
     # security.mode = "default"
 
@@ -468,7 +477,7 @@ fn an_output_that_is_not_known() {
     world.set_var("ZORI_OUTPUT", "xml");
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
     ------- stderr -------
-    Error: `ZORI_OUTPUT` can be plain, json here, not `xml`
+    Error: `ZORI_OUTPUT` can be plain, json, jsonl here, not `xml`
     [exit status: 2]
     ");
     assert_eq!(model.count(), 0);

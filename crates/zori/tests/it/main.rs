@@ -17,6 +17,7 @@ mod guidelines;
 mod hooks;
 mod images;
 mod interrupt;
+mod jsonl;
 mod limits;
 mod output;
 mod own_models;

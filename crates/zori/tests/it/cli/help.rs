@@ -138,6 +138,7 @@ fn all_of_the_help() {
       -y, --yes                         Answer every question with yes; what is denied stays denied
           --config <FILE>               Read the settings from this file
           --no-config                   Read no settings; what the administrator and the project forbid holds
+          --bare                        Start nothing in the background; with `--json`, standard input is commands
       -q, --quiet                       Print nothing on standard error
           --retries <N>                 How often a failed request is tried again
           --retry-delay <MS>            The first wait before that, in milliseconds
@@ -196,8 +197,8 @@ fn help_of_a_command() {
           a question
       git diff | zori exec -p "Review this change"
           with what another program says
-      zori exec < prompt.md
-          a longer one
+      zori exec --json -p "What does main.rs do?"
+          events for a program
       zori exec --image screen.png -p "What is wrong here?"
           with a picture
     [exit status: 0]
