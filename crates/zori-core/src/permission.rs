@@ -2,6 +2,7 @@
 //! `zori-policy`'s `decide`.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -200,18 +201,41 @@ impl PathFacts {
 }
 
 /// What the file system said about the paths of a call when it was judged. What the call opens is exactly that (P-3).
-#[derive(Clone, Debug, Default)]
-pub struct Judged(Arc<HashMap<PathBuf, PathFacts>>);
+#[derive(Clone, Default)]
+pub struct Judged {
+    facts: Arc<HashMap<PathBuf, PathFacts>>,
+    withheld: Option<Arc<Withheld>>,
+}
+
+/// Says of a file whether it is kept back.
+type Withheld = dyn Fn(&Path) -> bool + Send + Sync;
 
 impl Judged {
     /// Keeps what was found.
     pub fn new(facts: HashMap<PathBuf, PathFacts>) -> Self {
-        Self(Arc::new(facts))
+        Self { facts: Arc::new(facts), withheld: None }
+    }
+
+    /// Keeps from a search of a folder the files that `withheld` holds of.
+    pub fn withholding(mut self, withheld: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        self.withheld = Some(Arc::new(withheld));
+        self
     }
 
     /// Returns what a path stood for; `None` if nobody asked about it.
     pub fn of(&self, path: &Path) -> Option<&PathFacts> {
-        self.0.get(path)
+        self.facts.get(path)
+    }
+
+    /// Returns whether the contents of a file in a folder that may be read are kept back.
+    pub fn withholds(&self, path: &Path) -> bool {
+        self.withheld.as_ref().is_some_and(|withheld| withheld(path))
+    }
+}
+
+impl fmt::Debug for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Judged").field(&self.facts).finish()
     }
 }
 

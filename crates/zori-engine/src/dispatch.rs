@@ -30,6 +30,7 @@ use zori_policy::always::always;
 use zori_policy::call::{Binding, HookAnswer};
 use zori_policy::decide::Explanation;
 use zori_policy::mode::Protocol;
+use zori_policy::withheld::withheld;
 use zori_policy::{Call, Policy, explain};
 
 use crate::catch::Caught;
@@ -329,12 +330,20 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                 if job.output.is_some() || job.started.is_some() || !free {
                     continue;
                 }
+                let judged = match job.kind {
+                    // It opens files that nobody has named.
+                    Some(ToolKind::Grep) => {
+                        let approved = job.consent == Consent::Person;
+                        job.judged.clone().withholding(withheld(self.policy, approved))
+                    }
+                    _ => job.judged.clone(),
+                };
                 let cx = ToolCx {
                     call: job.call.id.clone(),
                     cancel: Cancel::new(),
                     consent: job.consent,
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
-                    judged: job.judged.clone(),
+                    judged,
                 };
                 let name = job.call.name.as_str().into();
                 let call = job.call.id.clone();

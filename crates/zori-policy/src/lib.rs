@@ -22,6 +22,7 @@ mod subject;
 pub mod table;
 #[cfg(test)]
 mod testing;
+pub mod withheld;
 
 pub use call::Call;
 pub use decide::{decide, explain};

@@ -27,6 +27,7 @@ use crate::env::ToolEnv;
 use crate::grep::collect::{Collector, Cutoff};
 use crate::grep::query::{GrepArgs, Query};
 use crate::grep::search::{Search, Trouble};
+use crate::grep::wire::Left;
 use crate::target::changed;
 use crate::walk::filter::start_len;
 use crate::walk::place::{Place, cancelled, look, shown, target};
@@ -111,7 +112,7 @@ fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Res
     let start = target(judged, &args.start(env))?;
     let place = look(&start)?;
     let collector = Collector::new(&query.page, query.mode);
-    let unsearched = AtomicUsize::new(0);
+    let (unsearched, withheld) = (AtomicUsize::new(0), AtomicUsize::new(0));
     match place {
         Place::File => match Search::new(&query, cancel).file(&start.place) {
             Ok(Some(found)) => collector.add(start.place.as_os_str().as_bytes(), found),
@@ -133,12 +134,15 @@ fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Res
                 collector: &collector,
                 cutoff: Cutoff::default(),
                 unsearched: &unsearched,
+                judged,
+                withheld: &withheld,
             };
             walk.run(cancel, make).map_err(|_| cancelled())?;
         }
     }
     let found = collector.finish();
-    Ok(ToolOutput::success(&wire::data(&env.root, &start, &query, &found, unsearched.into_inner())))
+    let left = Left { unsearched: unsearched.into_inner(), withheld: withheld.into_inner() };
+    Ok(ToolOutput::success(&wire::data(&env.root, &start, &query, &found, left)))
 }
 
 /// A file that was named has to be searchable; one that a walk comes across is only counted.
@@ -162,6 +166,8 @@ struct Grepper<'a> {
     collector: &'a Collector,
     cutoff: Cutoff,
     unsearched: &'a AtomicUsize,
+    judged: &'a Judged,
+    withheld: &'a AtomicUsize,
 }
 
 impl Visitor for Grepper<'_> {
@@ -193,6 +199,10 @@ impl Visitor for Grepper<'_> {
 impl Grepper<'_> {
     fn take(&mut self, path: &Path) -> WalkState {
         match self.search.file(path) {
+            // Asked only where something was found, since a tree may have many files.
+            Ok(Some(_)) if self.judged.withholds(path) => {
+                self.withheld.fetch_add(1, Ordering::Relaxed);
+            }
             Ok(Some(found)) => self.collector.add(path.as_os_str().as_bytes(), found),
             Ok(None) | Err(Trouble::Binary) => {}
             Err(Trouble::TooLong | Trouble::Changed | Trouble::Io(_)) => self.failed(),

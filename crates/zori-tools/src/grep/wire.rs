@@ -59,10 +59,22 @@ struct End {
     /// how far the threads got.
     #[serde(skip_serializing_if = "Option::is_none")]
     unsearched: Option<usize>,
+    /// How many files have something that is kept back by permissions; left out like the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withheld: Option<usize>,
+}
+
+/// How many files are not in the result.
+#[derive(Clone, Copy)]
+pub struct Left {
+    /// Because they could not be searched.
+    pub unsearched: usize,
+    /// Because permissions keep them back.
+    pub withheld: usize,
 }
 
 /// Returns the page of what was found that the query asks for, as JSON.
-pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, unsearched: usize) -> String {
+pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, left: Left) -> String {
     let mut page =
         Paging { skip: query.page.offset, left: query.page.limit, bytes: MAX_BYTES, more: found.overflow };
     let files = found.files.iter().map(|(path, found)| {
@@ -75,18 +87,18 @@ pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, unsea
     let data = match query.mode {
         Mode::Content => {
             let matches = content(&mut page, files);
-            Data::Content { matches, end: page.end(unsearched) }
+            Data::Content { matches, end: page.end(left) }
         }
         Mode::Files => {
             let files = files.map(|(path, _)| path).filter(|path| page.takes(path.len())).collect();
-            Data::Files { files, end: page.end(unsearched) }
+            Data::Files { files, end: page.end(left) }
         }
         Mode::Count => {
             let counts = files
                 .filter(|(path, _)| page.takes(path.len()))
                 .map(|(path, found)| Count { path, count: found.count })
                 .collect();
-            Data::Count { counts, end: page.end(unsearched) }
+            Data::Count { counts, end: page.end(left) }
         }
     };
     serde_json::to_string(&data).expect("strings and numbers are JSON")
@@ -149,8 +161,9 @@ impl Paging {
         true
     }
 
-    fn end(&self, unsearched: usize) -> End {
-        End { truncated: self.more, unsearched: (!self.more && unsearched > 0).then_some(unsearched) }
+    fn end(&self, left: Left) -> End {
+        let told = |count: usize| (!self.more && count > 0).then_some(count);
+        End { truncated: self.more, unsearched: told(left.unsearched), withheld: told(left.withheld) }
     }
 }
 

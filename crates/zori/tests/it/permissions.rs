@@ -133,3 +133,27 @@ fn root_is_warned() {
         assert_eq!(drawn.contains(AS_ROOT), expected, "{mode}: {drawn}");
     }
 }
+
+/// RULE-1, 4.4: a search of a folder shows nothing of files that `read` would be denied, or asked about.
+#[test]
+fn a_search_keeps_back_what_could_not_be_read() {
+    for (flags, kept) in [
+        (["--permission-mode", "yolo", "--deny", "Read(notes.txt)"].as_slice(), "notes.txt"),
+        (["--permission-mode", "default"].as_slice(), "key.pem"),
+    ] {
+        let (world, server) = with_model([
+            anthropic::tool_use("t1", "grep", json!({"pattern": "needle"})),
+            anthropic::text("Done."),
+        ]);
+        for name in ["a.txt", "notes.txt", "key.pem"] {
+            world.write(name, "a needle\n");
+        }
+        world.run(&[&["exec", "-p", "go"], flags].concat()).success();
+        let request = server.request(1);
+        let messages = request.messages();
+        let result = messages.last().expect("a request has messages")["content"][0]["content"].to_string();
+        let shown = ["a.txt", "notes.txt", "key.pem"].map(|name| result.contains(name));
+        assert_eq!(shown, ["a.txt", "notes.txt", "key.pem"].map(|name| name != kept), "{result}");
+        assert!(result.contains(r#"\"withheld\":1"#), "{result}");
+    }
+}
