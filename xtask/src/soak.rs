@@ -73,33 +73,37 @@ fn parse(args: &[String]) -> Result<(Vec<&'static str>, Option<f64>)> {
 }
 
 fn streams(workspace: &Workspace, time: &Time) -> Result<()> {
-    let mut rounds = 0;
-    while time.another(rounds) {
+    rounds(time, || {
         let decoders = tests(workspace, &["--package", "zori-providers", "--test", "it"])?;
         let program = tests(workspace, &["--package", "zori", "--test", "it", "faults::"])?;
         println!("streams: {decoders} cases of decoders, {program} of the executable");
-        rounds += 1;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn shell(workspace: &Workspace, time: &Time) -> Result<()> {
-    let mut rounds = 0;
-    while time.another(rounds) {
+    rounds(time, || {
         let found = tests(workspace, &["--package", "zori-shell", "--test", "it"])?;
         let judged = tests(workspace, &["--package", "zori-policy", "--test", "it"])?;
         println!("shell: {found} cases of the analysis, {judged} of the decision");
-        rounds += 1;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn paths(workspace: &Workspace, time: &Time) -> Result<()> {
-    let mut rounds = 0;
-    while time.another(rounds) {
+    rounds(time, || {
         let cases = tests(workspace, &["--package", "zori", "--test", "it", "paths::"])?;
         println!("paths: {cases} cases");
-        rounds += 1;
+        Ok(())
+    })
+}
+
+/// Runs an area again and again, for as long as there is time.
+fn rounds(time: &Time, mut round: impl FnMut() -> Result<()>) -> Result<()> {
+    let mut done = 0;
+    while time.another(done) {
+        round()?;
+        done += 1;
     }
     Ok(())
 }

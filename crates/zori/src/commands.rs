@@ -190,13 +190,18 @@ pub fn hears_signals(command: &Command<App>) -> bool {
     command.owns_streams() || command.path == ["auth", "login"]
 }
 
+/// Returns the way out for words of a command, which `--quiet` closes.
+fn ui(cx: &Context<'_>) -> Ui {
+    if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() }
+}
+
 /// Runs a command that owns its streams: what it has to say is said when it returns.
 fn own_streams(
     cx: &mut Context<'_>,
     args: &Args,
     run: impl FnOnce(&mut Cx<'_>, &LowArgs) -> Result<Exit, Failure>,
 ) -> Result<Reply, Failure> {
-    let mut ui = if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() };
+    let mut ui = ui(cx);
     let front = match cx.mode.format {
         Format::Jsonl => Front::Events(Events::new(Box::new(terminal::stdout()?))),
         _ => Front::Text,

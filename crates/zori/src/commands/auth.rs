@@ -21,7 +21,7 @@ use zori_core::time::Clock;
 use zori_providers::catalog::{self, PROVIDERS, ProviderFacts};
 use zori_providers::quirks::KeyNeed;
 
-use super::{Context, example};
+use super::{Context, example, ui};
 use crate::auth::browser::{self, Flow};
 use crate::auth::grant::{Grant, Kind};
 use crate::auth::store::{self, CredentialStore, StoreFailure};
@@ -104,7 +104,7 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             Failure::new(&SETTING_INVALID, message).hint(format!("if yours does, set {}", facts.key_var))
         );
     }
-    let mut ui = if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() };
+    let mut ui = ui(cx);
     let signals = Signals::install(&cx.cancel)?;
     let stored = if args.has("with-token") {
         needed(&config, facts).and_then(|store| {

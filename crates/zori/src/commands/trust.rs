@@ -11,11 +11,10 @@ use zori_contract::failure::Failure;
 use zori_contract::flag::{Flag, Positional};
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
-use zori_contract::mode::Talk;
 use zori_contract::reply::{Effect, Reply};
 use zori_core::text::one_line;
 
-use super::{Context, example};
+use super::{Context, example, ui};
 use crate::args::LowArgs;
 use crate::audit;
 use crate::base::Base;
@@ -25,7 +24,6 @@ use crate::settings::root;
 use crate::trust::project::Project;
 use crate::trust::store::{self, Decided, Entry, Store};
 use crate::trust::{self, Answer};
-use crate::ui::Ui;
 
 const FOLDER: &[Positional] = &[Positional::optional("DIR", Kind::Text, "The folder; this one unless given")];
 
@@ -231,10 +229,6 @@ fn decided(folder: &Path, state: &str, below: bool) -> Value {
 fn preview(cx: &Context<'_>, args: &Args, verb: &'static str) -> Result<Preview, Failure> {
     let (_, folder) = start(cx, args)?;
     Ok(Preview { verb, items: vec![folder.display().to_string()], reversible: true })
-}
-
-fn ui(cx: &Context<'_>) -> Ui {
-    if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() }
 }
 
 /// Returns what a folder says, if somebody may trust it at all.
