@@ -55,13 +55,19 @@ pub fn read<A>(program: &'static Program<A>, argv: &[OsString]) -> Parsed<A> {
     if all {
         words.retain(|word| word != "--all");
     }
-    let mut tree = tree::parsing(program, &words);
+    let mut tree = tree::meant(program, &words);
+    let mut whole = false;
     // Left over when the flag before it turned out to be unknown: probably its value.
     let mut orphan: Option<String> = None;
     let matches = loop {
         let argv = std::iter::once(program.name).chain(words.iter().map(String::as_str));
         let error = match tree.try_get_matches_from_mut(argv) {
             Ok(matches) => break Some(matches),
+            Err(_) if !whole => {
+                whole = true;
+                tree = tree::parsing(program);
+                continue;
+            }
             Err(error) => error,
         };
         let Some((at, issue)) = complaint(program, &error, &words) else {

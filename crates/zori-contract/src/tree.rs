@@ -20,30 +20,36 @@ enum Use {
 
 /// Builds clap's commands for help, completions and the manual page.
 pub fn showing<A>(program: &Program<A>, shown: Shown) -> Clap {
-    build(program, Use::Showing(shown), |_| true)
+    build(program, Use::Showing(shown), program.commands.iter())
 }
 
-/// Builds clap's commands for reading these words. A command that none of them can mean stays bare, which saves most of
-/// the work.
-pub fn parsing<A>(program: &Program<A>, words: &[String]) -> Clap {
-    let meant = |name: &str| words.iter().any(|word| word == name);
-    build(program, Use::Parsing, |command| {
-        command.path.first().is_some_and(|name| meant(name)) || command.aliases.iter().any(|name| meant(name))
-    })
+/// Builds all of clap's commands for reading argv.
+pub fn parsing<A>(program: &Program<A>) -> Clap {
+    build(program, Use::Parsing, program.commands.iter())
 }
 
-fn build<A>(program: &Program<A>, shown: Use, wanted: impl Fn(&Command<A>) -> bool) -> Clap {
+/// Builds only the commands that these words can mean, which saves most of the work at every start. What it can read, the
+/// whole tree reads alike; what it cannot, only the whole tree can explain.
+pub fn meant<A>(program: &Program<A>, words: &[String]) -> Clap {
+    let said = |name: &&str| words.iter().any(|word| word == name);
+    let wanted = |command: &&Command<A>| {
+        command.path.iter().all(said) || command.aliases.iter().any(|name| said(&name))
+    };
+    build(program, Use::Parsing, program.commands.iter().filter(wanted))
+}
+
+fn build<'a, A: 'static>(
+    program: &Program<A>,
+    shown: Use,
+    commands: impl Iterator<Item = &'a Command<A>>,
+) -> Clap {
     let mut root = bare(program.name).version(program.version).about(program.about);
     for (n, flag) in program.global_flags().iter().enumerate() {
         // Below a command's own flags, in the order of the table.
         root = root.arg(flag_arg(flag, shown).global(true).display_order(1_000 + n));
     }
-    for command in program.commands {
-        let leaf = match wanted(command) {
-            true => leaf(program, command, shown),
-            false => bare(command.path.last().expect("a command has a name: the registry's invariants")),
-        };
-        root = attach(program, root, command, leaf);
+    for command in commands {
+        root = attach(program, root, command, leaf(program, command, shown));
     }
     root
 }
@@ -99,6 +105,9 @@ fn flag_arg(flag: &Flag, shown: Use) -> Arg {
             arg.value_hint(hint(kind))
         }
     };
+    if shown == Use::Parsing {
+        return arg;
+    }
     let about = match flag.default {
         Some(default) => format!("{} [default: {default}]", flag.about),
         None => flag.about.to_owned(),

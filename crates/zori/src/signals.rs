@@ -3,6 +3,7 @@
 //! One thread waits for signals and turns them into `Input::Cancel` for the turn that runs. Nothing but flags is
 //! touched inside a handler.
 
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -247,7 +248,10 @@ pub fn hear(cancel: &Cancel) -> Result<(), Failure> {
 
 /// Returns the signals our parent had us ignore, as a mask; none where the system does not tell.
 fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // One read has it all; a file of unknown size would be read in small steps.
+    let mut status = [0; 8192];
+    let read = std::fs::File::open("/proc/self/status").and_then(|mut file| file.read(&mut status));
+    let status = String::from_utf8_lossy(&status[..read.unwrap_or(0)]);
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
