@@ -18,6 +18,7 @@ mod run;
 mod sandbox;
 mod search;
 mod server;
+mod utilities;
 
 use std::process::{Command, ExitCode};
 
@@ -45,6 +46,7 @@ const AREAS: &[Area] = &[
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },
+    Area { name: "utilities", measure: utilities::utilities },
     Area { name: "permissions", measure: permissions::permissions },
     #[cfg(target_os = "linux")]
     Area { name: "sandbox", measure: sandbox::sandbox },

@@ -1,6 +1,6 @@
 //! Commands every program can have: put them into its table.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::Args;
 use crate::command::{Command, Example};
@@ -58,11 +58,10 @@ pub const fn man_command<A>(examples: &'static [Example]) -> Command<A> {
 
 fn run_manifest<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure> {
     let manifest = manifest::manifest(cx.program);
-    if args.text("etag").is_some_and(|etag| manifest["etag"] == json!(etag)) {
+    if args.text("etag").is_some_and(|etag| manifest.etag == etag) {
         return Ok(Reply::one(Value::Null).text("The manifest is unchanged.").meta("not_modified", true));
     }
-    let text = serde_json::to_string_pretty(&manifest).expect("JSON values can be written");
-    Ok(Reply::one(manifest).text(text))
+    Ok(Reply::table(manifest.json))
 }
 
 fn run_errors<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {

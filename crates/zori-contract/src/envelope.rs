@@ -4,6 +4,7 @@
 //! The size of the line is the business of `cap.rs`, harmless strings that of `clean.rs` and `mask.rs`.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
@@ -15,11 +16,11 @@ pub const SCHEMA_VERSION: &str = "1.0";
 
 /// The envelope, in the order of its keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Envelope {
+pub struct Envelope<D = Value> {
     /// Follows from the exit code; a command cannot set it.
     pub ok: bool,
     /// An object, an array or null.
-    pub data: Value,
+    pub data: D,
     /// Null if and only if `ok`.
     pub error: Value,
     /// `CODE: text`.
@@ -52,6 +53,14 @@ impl Envelope {
         }
     }
 
+    /// Returns the line with other data, which is JSON already.
+    pub fn around(self, data: &RawValue) -> String {
+        let Self { ok, error, warnings, meta, .. } = self;
+        Envelope { ok, data, error, warnings, meta }.line()
+    }
+}
+
+impl<D: Serialize> Envelope<D> {
     /// Returns the line, with its newline.
     pub fn line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("JSON values can be written");

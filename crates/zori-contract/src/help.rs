@@ -11,14 +11,15 @@ use crate::tree;
 
 /// Returns the help of a command, a group or the program.
 pub fn text<A>(program: &Program<A>, path: &[String], shown: Shown) -> String {
-    let mut clap = tree::showing(program, shown);
+    let mut known: Vec<&str> = path.iter().map(String::as_str).collect();
+    while !program.commands.iter().any(|command| command.path.starts_with(&known)) {
+        known.pop();
+    }
+    let mut clap = tree::place(program, &known, shown);
     clap.build();
     let mut deepest = &mut clap;
-    for name in path {
-        if deepest.find_subcommand(name).is_none() {
-            break;
-        }
-        deepest = deepest.find_subcommand_mut(name).expect("looked at above");
+    for name in known {
+        deepest = deepest.find_subcommand_mut(name).expect("the tree was built for it");
     }
     let mut text = deepest.render_help().to_string();
     if path.is_empty() {

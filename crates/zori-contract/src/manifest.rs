@@ -1,10 +1,16 @@
 //! The program, described for programs: the manifest, which keeps to the published schema, and the extended form of
 //! `--schema` with everything else there is to say. Both are made from the same tables.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::command::{Command, Rule};
+use crate::command::{Command, Example, Rule};
+use crate::exit::Exit;
 use crate::flag::{Flag, Positional};
 use crate::help;
 use crate::kind::Kind;
@@ -13,18 +19,42 @@ use crate::program::Program;
 /// The version of the manifest's form.
 const SCHEMA_VERSION: &str = "1.0";
 
+/// The manifest, as text: it is large, and each call makes it anew.
+pub struct Manifest {
+    /// What changes when it does.
+    pub etag: String,
+    /// All of it.
+    pub json: Box<RawValue>,
+}
+
 /// Returns the manifest. What its closed schema has no place for is below `output_schema["x-cli"]` of each command.
-pub fn manifest<A>(program: &Program<A>) -> Value {
-    let commands: Map<_, _> =
-        program.commands.iter().map(|command| (key(command), entry(program, command))).collect();
-    document(program, Value::Object(commands))
+pub fn manifest<A>(program: &Program<A>) -> Manifest {
+    // Every command has these, so they are written once.
+    let global: Vec<_> = program.global_flags().iter().map(described_flag).collect();
+    let commands: BTreeMap<_, _> =
+        program.commands.iter().map(|command| (key(command), entry(program, command, &global))).collect();
+    let commands = raw(&commands);
+    let etag = etag(commands.get());
+    let document = Document {
+        commands: &commands,
+        etag: &etag,
+        framework_version: program.version,
+        schema_version: SCHEMA_VERSION,
+    };
+    Manifest { json: raw(&document), etag }
 }
 
 /// Returns the extended form: the same commands, with every declaration on the entry itself.
 pub fn extended<A>(program: &Program<A>) -> Value {
     let commands: Map<_, _> =
         program.commands.iter().map(|command| (key(command), schema(program, command))).collect();
-    let mut document = document(program, Value::Object(commands));
+    let commands = Value::Object(commands);
+    let mut document = json!({
+        "schema_version": SCHEMA_VERSION,
+        "framework_version": program.version,
+        "etag": etag(&commands.to_string()),
+        "commands": commands,
+    });
     let variables = program.all_variables();
     document["environment"] = variables
         .iter()
@@ -37,7 +67,8 @@ pub fn extended<A>(program: &Program<A>) -> Value {
 
 /// Returns the extended entry of one command, with its parameters and the schema of its data.
 pub fn schema<A>(program: &Program<A>, command: &Command<A>) -> Value {
-    let mut all = entry(program, command);
+    let global: Vec<_> = program.global_flags().iter().map(described_flag).collect();
+    let mut all = json!(entry(program, command, &global));
     let declared = declared(program, command);
     all["output_schema"] = output_schema(command);
     let object = all.as_object_mut().expect("an entry is an object");
@@ -78,50 +109,69 @@ pub fn errors<A>(program: &Program<A>) -> Value {
         .collect()
 }
 
-fn document<A>(program: &Program<A>, commands: Value) -> Value {
-    // No map here has an order of its own, so the same tables always give the same text.
-    let hash: String =
-        Sha256::digest(commands.to_string()).iter().map(|byte| format!("{byte:02x}")).collect();
-    json!({
-        "schema_version": SCHEMA_VERSION,
-        "framework_version": program.version,
-        "etag": format!("sha256:{hash}"),
-        "commands": commands,
-    })
+/// The manifest's fields, in the order of the alphabet as everywhere in it.
+#[derive(Serialize)]
+struct Document<'a> {
+    commands: &'a RawValue,
+    etag: &'a str,
+    framework_version: &'a str,
+    schema_version: &'a str,
+}
+
+/// No map here has an order of its own, so the same tables always give the same text.
+fn etag(commands: &str) -> String {
+    let hash: String = Sha256::digest(commands).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hash}")
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("tables are plain values")
 }
 
 fn key<A>(command: &Command<A>) -> String {
     command.path.join(".")
 }
 
-fn entry<A>(program: &Program<A>, command: &Command<A>) -> Value {
-    let flags = help::flags(program, command);
-    let mut described: Map<_, _> =
-        flags.iter().map(|flag| (flag.long.to_owned(), flag_entry(flag))).collect();
-    described.extend(command.args.iter().map(|arg| (arg.name.to_owned(), positional_entry(arg))));
-    let exits: Map<_, _> = command
-        .exit_map()
-        .iter()
-        .map(|exit| (exit.code().to_string(), json!(exit.entry(command.danger))))
-        .collect();
-    let mut output = output_schema(command);
-    output["x-cli"] = declared(program, command);
-    let formats: Vec<_> = command.formats().iter().map(|(name, _)| *name).collect();
-    let examples: Vec<_> = command
-        .examples
-        .iter()
-        .map(|example| json!({"description": example.about, "command": example.command}))
-        .collect();
-    json!({
-        "description": command.about,
-        "aliases": command.aliases,
-        "danger_level": command.danger.as_str(),
-        "flags": described,
-        "exit_codes": exits,
-        "output_schema": output,
-        "output_formats": formats,
-        "examples": examples,
-    })
+/// What the manifest says of a command.
+#[derive(Serialize)]
+struct Entry<'a> {
+    aliases: &'a [&'a str],
+    danger_level: &'a str,
+    description: &'a str,
+    examples: Vec<Value>,
+    exit_codes: Map<String, Value>,
+    flags: BTreeMap<&'a str, Cow<'a, RawValue>>,
+    output_formats: Vec<&'a str>,
+    output_schema: Value,
+}
+fn entry<'a, A>(
+    program: &Program<A>,
+    command: &'a Command<A>,
+    global: &'a [(&'static str, Box<RawValue>)],
+) -> Entry<'a> {
+    let mut flags: BTreeMap<_, _> =
+        global.iter().map(|(name, json)| (*name, Cow::Borrowed(&**json))).collect();
+    let own = program.own_flags(command);
+    flags.extend(own.iter().map(described_flag).map(|(name, json)| (name, Cow::Owned(json))));
+    flags.extend(command.args.iter().map(|arg| (arg.name, Cow::Owned(raw(&positional_entry(arg))))));
+    let mut output_schema = output_schema(command);
+    output_schema["x-cli"] = declared(program, command);
+    let example = |example: &Example| json!({"description": example.about, "command": example.command});
+    let exit = |exit: &Exit| (exit.code().to_string(), json!(exit.entry(command.danger)));
+    Entry {
+        aliases: command.aliases,
+        danger_level: command.danger.as_str(),
+        description: command.about,
+        examples: command.examples.iter().map(example).collect(),
+        exit_codes: command.exit_map().iter().map(exit).collect(),
+        flags,
+        output_formats: command.formats().iter().map(|(name, _)| *name).collect(),
+        output_schema,
+    }
+}
+
+fn described_flag(flag: &Flag) -> (&'static str, Box<RawValue>) {
+    (flag.long, raw(&flag_entry(flag)))
 }
 
 fn flag_entry(flag: &Flag) -> Value {

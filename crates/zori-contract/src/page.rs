@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::reply::Rows;
+
 /// How many rows a list has when nobody says how many.
 pub const DEFAULT_LIMIT: usize = 20;
 
@@ -79,15 +81,17 @@ pub struct Paged {
 
 impl Paged {
     /// Cuts the page out. `id` is the field by which a row is found again when others came or went before it.
-    pub fn cut(all: Vec<Value>, page: &Page, id: Option<&'static str>) -> Self {
-        let total = all.len();
+    pub fn cut(all: &Rows, page: &Page, id: Option<&'static str>) -> Self {
+        let total = all.len;
         let before = page.cursor.as_ref().map_or(0, |cursor| {
-            let is_last = |row: &Value| id_of(row, id).is_some_and(|key| Some(key) == cursor.k);
+            let is_last = |at: &usize| id_of(&all.row(*at), id).is_some_and(|key| Some(key) == cursor.k);
+            // Where it was is where it is, as a rule.
+            let was = cursor.o.checked_sub(1).filter(|at| *at < total && is_last(at));
             // The row may be gone: then the place it had is the best there is.
-            all.iter().position(is_last).map_or(cursor.o, |at| at + 1).min(total)
+            was.or_else(|| (0..total).find(is_last)).map_or(cursor.o, |at| at + 1).min(total)
         });
         let page_size = page.limit.unwrap_or(total);
-        let rows = all.into_iter().skip(before).take(page_size).collect();
+        let rows = (before..total).take(page_size).map(|at| all.row(at)).collect();
         Self { rows, total, before, page_size, filter: page.filter.clone(), id }
     }
 
@@ -133,9 +137,17 @@ fn id_of(row: &Value, id: Option<&'static str>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reply::{Body, Reply};
 
     fn rows(ids: &[u32]) -> Vec<Value> {
         ids.iter().map(|id| json!({"id": id.to_string()})).collect()
+    }
+
+    fn list(ids: &[u32]) -> Rows {
+        match Reply::rows(rows(ids)).body {
+            Body::Rows(rows) => rows,
+            other => panic!("{other:?} is no list"),
+        }
     }
 
     fn page(limit: Option<usize>, cursor: Option<&str>) -> Page {
@@ -147,7 +159,7 @@ mod tests {
     fn walk(all: &[u32], limit: usize) -> Vec<Vec<Value>> {
         let (mut pages, mut cursor) = (Vec::new(), None::<String>);
         loop {
-            let paged = Paged::cut(rows(all), &page(Some(limit), cursor.as_deref()), Some("id"));
+            let paged = Paged::cut(&list(all), &page(Some(limit), cursor.as_deref()), Some("id"));
             let mut meta = Map::new();
             paged.describe(&mut meta);
             pages.push(paged.rows);
@@ -169,16 +181,16 @@ mod tests {
 
     #[test]
     fn rows_that_come_or_go_do_not_shift_the_page() {
-        let first = Paged::cut(rows(&[1, 2, 3, 4]), &page(Some(2), None), Some("id"));
+        let first = Paged::cut(&list(&[1, 2, 3, 4]), &page(Some(2), None), Some("id"));
         let cursor = first.next().unwrap().to_string();
-        let next = |all: &[u32]| Paged::cut(rows(all), &page(Some(2), Some(&cursor)), Some("id")).rows;
+        let next = |all: &[u32]| Paged::cut(&list(all), &page(Some(2), Some(&cursor)), Some("id")).rows;
         assert_eq!(next(&[0, 1, 2, 3, 4]), rows(&[3, 4]), "one came before");
         assert_eq!(next(&[1, 3, 4]), rows(&[4]), "the last one seen is gone: by place");
     }
 
     #[test]
     fn the_facts() {
-        let mut paged = Paged::cut(rows(&[1, 2, 3]), &page(None, None), Some("id"));
+        let mut paged = Paged::cut(&list(&[1, 2, 3]), &page(None, None), Some("id"));
         let facts = |paged: &Paged| {
             let mut meta = Map::new();
             paged.describe(&mut meta);

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::mask::Mask;
 use crate::mode::{Format, Mode};
 use crate::page::{Page, Paged};
-use crate::reply::{Body, Reply};
+use crate::reply::{Body, Reply, Text};
 use crate::shape::{self, Columns};
 use crate::warning::Warning;
 
@@ -59,19 +59,30 @@ pub struct Printed {
 impl Printer {
     /// Prints a result.
     pub fn reply(&self, reply: Reply, duration_ms: u64) -> Printed {
-        let Reply { body, text, warnings, meta } = reply;
+        let Reply { body, mut text, warnings, meta } = reply;
         let structured = self.mode.format.structured();
         let mut cut_short = false;
         let (mut data, paged) = match body {
             Body::One(data) => (data, None),
+            Body::Table(json) if structured && self.fields.is_none() && warnings.is_empty() => {
+                let mut facts = self.facts.meta(Exit::Success, duration_ms);
+                facts.extend(meta);
+                let stdout = Envelope::new(Exit::Success, Value::Null, Value::Null, &[], facts).around(&json);
+                return Printed { stdout, said: Vec::new(), exit: Exit::Success };
+            }
+            Body::Table(json) => {
+                let data: Value = serde_json::from_str(json.get()).expect("it is JSON");
+                let words = serde_json::to_string_pretty(&data).expect("JSON values can be written");
+                text = text.or(Reply::one(Value::Null).text(words).text);
+                (data, None)
+            }
             Body::Rows(rows) => match &self.page {
                 Some(page) => {
-                    let all = rows.len();
-                    let mut paged = Paged::cut(rows, page, self.columns.id);
-                    cut_short = paged.rows.len() < all;
+                    let mut paged = Paged::cut(&rows, page, self.columns.id);
+                    cut_short = paged.rows.len() < rows.len;
                     (Value::Array(std::mem::take(&mut paged.rows)), Some(paged))
                 }
-                None => (Value::Array(rows), None),
+                None => ((0..rows.len).map(|at| rows.row(at)).collect(), None),
             },
             Body::Document(text) if structured => (json!({"content": text}), None),
             Body::Document(text) => return self.document(&text, &warnings),
@@ -110,7 +121,7 @@ impl Printer {
             }
             Format::Jsonl => self.envelope(Exit::Success, Value::Null, &out, duration_ms),
             Format::Plain if text.is_some() && self.fields.is_none() && !cut_short => {
-                self.text(&text.unwrap_or_default())
+                self.text(&text.map(Text::make).unwrap_or_default())
             }
             format => match &out.data {
                 Value::Array(rows) => shape::print(format, rows, self.columns),

@@ -1,18 +1,21 @@
 //! What a command that worked hands back. The framework turns it into an envelope, rows, a table or text.
 
+use std::fmt;
+
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
 use crate::warning::Warning;
 
 /// A result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Reply {
     /// What it is.
     pub body: Body,
     /// The words for people; without any, they are made from the data.
-    pub text: Option<String>,
+    pub text: Option<Text>,
     /// What a caller should know all the same.
     pub warnings: Vec<Warning>,
     /// Further facts for `meta`.
@@ -20,17 +23,55 @@ pub struct Reply {
 }
 
 /// The kinds of results.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub enum Body {
     /// An object or null.
     One(Value),
+    /// An object that was made from the program's own tables alone: there is nothing in it to hide or to clean.
+    Table(Box<RawValue>),
     /// Everything a list has; the framework cuts it into pages.
-    Rows(Vec<Value>),
+    Rows(Rows),
     /// A document, printed as it is.
     Document(String),
     /// Already printed, through [`crate::outlet::Outlet::stream`] or by a command that owns its streams, and this is
     /// how it ended.
     Streamed(Exit),
+}
+
+/// A list of which only what is printed is made.
+pub struct Rows {
+    /// How many there are.
+    pub len: usize,
+    make: Box<dyn Fn(usize) -> Value>,
+}
+
+impl Rows {
+    /// Makes one row.
+    pub fn row(&self, at: usize) -> Value {
+        (self.make)(at)
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries((0..self.len).map(|at| self.row(at))).finish()
+    }
+}
+
+/// Words that are made when somebody reads them.
+pub struct Text(Box<dyn FnOnce() -> String>);
+
+impl Text {
+    /// Makes them.
+    pub fn make(self) -> String {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Text(..)")
+    }
 }
 
 /// What a change came to.
@@ -72,10 +113,21 @@ impl Reply {
         reply
     }
 
+    /// An object that was made from the program's own tables alone.
+    pub fn table(json: Box<RawValue>) -> Self {
+        Self::of(Body::Table(json))
+    }
+
     /// Everything a list has, in its order.
     pub fn rows(rows: impl IntoIterator<Item = impl Serialize>) -> Self {
         let value = |row| serde_json::to_value(row).expect("rows are plain values");
-        Self::of(Body::Rows(rows.into_iter().map(value).collect()))
+        let rows: Vec<Value> = rows.into_iter().map(value).collect();
+        Self::long(rows.len(), move |at| rows[at].clone())
+    }
+
+    /// A long list: how many rows it has, and how each is made. Only those of the page are.
+    pub fn long(len: usize, row: impl Fn(usize) -> Value + 'static) -> Self {
+        Self::of(Body::Rows(Rows { len, make: Box::new(row) }))
     }
 
     /// A document.
@@ -94,8 +146,14 @@ impl Reply {
     }
 
     /// Adds the words for people; a newline at the end is added.
-    pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.text = Some(text.into());
+    pub fn text(self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.text_with(move || text)
+    }
+
+    /// Adds words that are long, and are made when somebody reads them.
+    pub fn text_with(mut self, text: impl FnOnce() -> String + 'static) -> Self {
+        self.text = Some(Text(Box::new(text)));
         self
     }
 

@@ -18,9 +18,30 @@ enum Use {
     Showing(Shown),
 }
 
-/// Builds clap's commands for help, completions and the manual page.
+/// Builds clap's commands for completions and the manual page.
 pub fn showing<A>(program: &Program<A>, shown: Shown) -> Clap {
     build(program, Use::Showing(shown), program.commands.iter())
+}
+
+/// Builds what the help of one place shows: the program, a group or a command with its options, and by name what is right
+/// below it.
+pub fn place<A>(program: &Program<A>, path: &[&str], shown: Shown) -> Clap {
+    let shown = Use::Showing(shown);
+    let mut root = bare(program.name).version(program.version).about(program.about);
+    for command in program.commands.iter().filter(|command| command.path.starts_with(path)) {
+        let inner = match command.path == path {
+            true => leaf(program, command, shown),
+            false => named(command),
+        };
+        root = attach(program, root, command, inner);
+    }
+    let mut options = Some(global_args(program, shown));
+    let mut add = |place: Clap| place.args(options.take().into_iter().flatten());
+    match path {
+        [] => add(root),
+        [name] => root.mut_subcommand(name, add),
+        [group, name, ..] => root.mut_subcommand(group, |group| group.mut_subcommand(name, add)),
+    }
 }
 
 /// Builds all of clap's commands for reading argv.
@@ -33,7 +54,7 @@ pub fn parsing<A>(program: &Program<A>) -> Clap {
 pub fn meant<A>(program: &Program<A>, words: &[String]) -> Clap {
     let said = |name: &&str| words.iter().any(|word| word == name);
     let wanted = |command: &&Command<A>| {
-        command.path.iter().all(said) || command.aliases.iter().any(|name| said(&name))
+        command.path.iter().all(said) || command.aliases.iter().any(said)
     };
     build(program, Use::Parsing, program.commands.iter().filter(wanted))
 }
@@ -44,14 +65,18 @@ fn build<'a, A: 'static>(
     commands: impl Iterator<Item = &'a Command<A>>,
 ) -> Clap {
     let mut root = bare(program.name).version(program.version).about(program.about);
-    for (n, flag) in program.global_flags().iter().enumerate() {
-        // Below a command's own flags, in the order of the table.
-        root = root.arg(flag_arg(flag, shown).global(true).display_order(1_000 + n));
-    }
+    root = root.args(global_args(program, shown).into_iter().map(|arg| arg.global(true)));
     for command in commands {
         root = attach(program, root, command, leaf(program, command, shown));
     }
     root
+}
+
+/// Below a command's own flags, in the order of the table.
+fn global_args<A>(program: &Program<A>, shown: Use) -> Vec<Arg> {
+    let flags = program.global_flags();
+    let arg = |(n, flag): (usize, &Flag)| flag_arg(flag, shown).display_order(1_000 + n);
+    flags.iter().enumerate().map(arg).collect()
 }
 
 fn bare(name: &'static str) -> Clap {
@@ -72,9 +97,13 @@ fn attach<A>(program: &Program<A>, root: Clap, command: &Command<A>, inner: Clap
     }
 }
 
-fn leaf<A>(program: &Program<A>, command: &Command<A>, shown: Use) -> Clap {
+fn named<A>(command: &Command<A>) -> Clap {
     let name = command.path.last().expect("a command has a name: the registry's invariants");
-    let mut leaf = bare(name).about(command.about).visible_aliases(command.aliases.iter().copied());
+    bare(name).about(command.about).visible_aliases(command.aliases.iter().copied())
+}
+
+fn leaf<A>(program: &Program<A>, command: &Command<A>, shown: Use) -> Clap {
+    let mut leaf = named(command);
     if shown != Use::Parsing && !command.examples.is_empty() {
         let lines: String = command
             .examples

@@ -32,7 +32,11 @@ pub(crate) fn list(dir: &Path) -> Result<Vec<Entry>, StoreError> {
         let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else { continue };
         let Ok(id) = SessionId::parse(stem) else { continue };
         // A file that vanishes while we look is simply not in the list.
-        let Ok(facts) = fs::metadata(entry.path()) else { continue };
+        let Ok(mut facts) = entry.metadata() else { continue };
+        if facts.is_symlink() {
+            let Ok(behind) = fs::metadata(entry.path()) else { continue };
+            facts = behind;
+        }
         if facts.is_file() {
             found.push((facts.modified().unwrap_or(UNIX_EPOCH), id));
         }

@@ -60,6 +60,23 @@ impl Bench {
         self.temp.path().join("work")
     }
 
+    /// Returns the home directory of the programs.
+    pub fn home(&self) -> PathBuf {
+        self.temp.path().join("home")
+    }
+
+    /// Returns a call of zori.
+    pub fn zori(&self, args: &[&str]) -> Command {
+        let mut command = run::command(&self.programs.zori, &self.home(), &self.work());
+        command.args(args);
+        command
+    }
+
+    /// Returns a call of the program that does nothing.
+    pub fn nothing(&self) -> Command {
+        run::command(&self.programs.nothing, &self.home(), &self.work())
+    }
+
     /// Returns the program that notes the peak memory of another.
     pub fn launcher(&self) -> &Path {
         &self.programs.launch
@@ -71,12 +88,11 @@ impl Bench {
     }
 
     fn command(&self, who: Who) -> Command {
-        let home = self.temp.path().join("home");
         let program = match who {
             Who::Zori => &self.programs.zori,
             Who::Floor => &self.programs.floor,
         };
-        let mut command = run::command(program, &home, &self.work());
+        let mut command = run::command(program, &self.home(), &self.work());
         match who {
             Who::Zori => {
                 let url = format!("http://{}", self.server.address);
@@ -143,8 +159,7 @@ pub fn start(bench: &Bench) -> Result<Vec<Figure>> {
     let [(zori, floor)] = bench.medians(&script, |run, seen| Ok([ms_between(run.started, seen[0].began)]))?;
     let mut nothing = Vec::new();
     for _ in 0..RUNS {
-        let home = bench.temp.path().join("home");
-        let run = run::run(run::command(&bench.programs.nothing, &home, &bench.work()))?;
+        let run = run::run(bench.nothing())?;
         nothing.push(ms_between(run.started, run.ended));
     }
     Ok(vec![

@@ -5,6 +5,8 @@ pub mod fork;
 pub mod remove;
 pub mod search;
 
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
@@ -18,7 +20,7 @@ use zori_contract::mode::Class;
 use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
 use zori_core::ids::SessionId;
-use zori_store::{Record, SessionDir, StoreError, transcript_block};
+use zori_store::{Entry, Record, SessionDir, StoreError, transcript_block};
 
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, Context, Cx, example, exec, failure_event, own_streams};
@@ -88,15 +90,18 @@ pub const RESUME: Command<App> = Command {
 
 /// Prints one line a session, newest first.
 fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let sessions = directory(cx.app.profile)?.list().map_err(unreadable)?;
-    let mut text: String =
-        sessions.iter().map(|entry| format!("{}  {}\n", entry.id, entry.modified.minutes())).collect();
-    if text.is_empty() {
-        text = "No sessions found.".into();
-    }
-    let row =
-        |entry: &zori_store::Entry| json!({"id": entry.id.as_str(), "modified": entry.modified.rfc3339()});
-    Ok(Reply::rows(sessions.iter().map(row)).text(text))
+    let sessions = Rc::new(directory(cx.app.profile)?.list().map_err(unreadable)?);
+    let listed = sessions.clone();
+    let row = move |at: usize| {
+        let entry: &Entry = &listed[at];
+        json!({"id": entry.id.as_str(), "modified": entry.modified.rfc3339()})
+    };
+    Ok(Reply::long(sessions.len(), row).text_with(move || match sessions.is_empty() {
+        true => "No sessions found.".into(),
+        false => {
+            sessions.iter().map(|entry| format!("{}  {}\n", entry.id, entry.modified.minutes())).collect()
+        }
+    }))
 }
 
 /// Prints a transcript.
