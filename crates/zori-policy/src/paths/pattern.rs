@@ -335,6 +335,8 @@ fn fold_tokens(tokens: &[Token]) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
         match token {
+            // Nearly all of them, and there is nothing to fold.
+            Token::Char(c) if c.is_ascii() && !c.is_ascii_uppercase() => out.push(Token::Char(*c)),
             Token::Char(c) => out.extend(fold_char(*c).into_iter().map(Token::Char)),
             other => out.push(other.clone()),
         }
@@ -346,11 +348,7 @@ fn fold_tokens(tokens: &[Token]) -> Vec<Token> {
 }
 
 fn fold_char(c: char) -> Vec<char> {
-    match c {
-        // Alone they would be trimmed as the end of a name.
-        '.' | ' ' => vec![c],
-        c => fold(c.encode_utf8(&mut [0; 4])).chars().collect(),
-    }
+    fold(c.encode_utf8(&mut [0; 4])).chars().collect()
 }
 
 #[cfg(test)]
