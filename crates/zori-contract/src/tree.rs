@@ -53,9 +53,7 @@ pub fn parsing<A>(program: &Program<A>) -> Clap {
 /// whole tree reads alike; what it cannot, only the whole tree can explain.
 pub fn meant<A>(program: &Program<A>, words: &[String]) -> Clap {
     let said = |name: &&str| words.iter().any(|word| word == name);
-    let wanted = |command: &&Command<A>| {
-        command.path.iter().all(said) || command.aliases.iter().any(said)
-    };
+    let wanted = |command: &&Command<A>| command.path.iter().all(said) || command.aliases.iter().any(said);
     build(program, Use::Parsing, program.commands.iter().filter(wanted))
 }
 

@@ -68,11 +68,11 @@ fn article(record: &Record) -> String {
                 ToolInput::Json(raw) => pretty(raw.get()),
                 ToolInput::Malformed(text) => text.clone(),
             };
-            folded("call", &call.name, &gist(&input), &input)
+            folded("call", &call.name, &gist(telling(&input).as_deref().unwrap_or(&input)), &input)
         }
         RecordKind::ToolResult { output, ok, .. } => {
             let (class, title) = if *ok { ("result", "Result") } else { ("result failed", "Failed") };
-            let output = pretty(output.get());
+            let output = printed(output.get()).unwrap_or_else(|| pretty(output.get()));
             folded(class, title, &gist(&output), &output)
         }
         RecordKind::Interrupted => note("Interrupted"),
@@ -120,7 +120,7 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
 
 fn flush(out: &mut String, prose: &mut String) {
     for paragraph in prose.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
-        let _ = writeln!(out, "<p>{}</p>", escape(paragraph));
+        let _ = writeln!(out, "<p>{}</p>", inline(paragraph));
     }
     prose.clear();
 }
@@ -142,6 +142,43 @@ fn note(text: &str) -> String {
 fn pretty(json: &str) -> String {
     let value: Option<serde_json::Value> = serde_json::from_str(json).ok();
     value.and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| json.to_owned())
+}
+
+/// Returns what a call is about, if one of its arguments says it.
+fn telling(input: &str) -> Option<String> {
+    let input: serde_json::Value = serde_json::from_str(input).ok()?;
+    ["command", "path", "file_path", "pattern", "url", "description"]
+        .iter()
+        .find_map(|name| Some(input.get(name)?.as_str()?.to_owned()))
+}
+
+/// Returns what a tool printed or read, as it was printed, if its result is such a text and nothing else that matters.
+fn printed(output: &str) -> Option<String> {
+    let output: serde_json::Value = serde_json::from_str(output).ok()?;
+    let data = output.get("data")?;
+    let text = |name: &str| data.get(name)?.as_str().filter(|text| !text.is_empty());
+    let said = match text("stdout").or(text("stderr")) {
+        Some(_) => [text("stdout"), text("stderr")].into_iter().flatten().collect::<Vec<_>>().join("\n"),
+        None => text("content")?.to_owned(),
+    };
+    let code = data.get("exit_code").and_then(serde_json::Value::as_i64).filter(|code| *code != 0);
+    Some(code.map_or(said.clone(), |code| format!("exit code {code}\n{said}")))
+}
+
+/// Returns prose with its code and its emphasis marked; both end where the paragraph does.
+fn inline(text: &str) -> String {
+    let between = |text: &str, mark: &str, tag: &str, other: &dyn Fn(&str) -> String| -> String {
+        let parts: Vec<_> = text.split(mark).collect();
+        let last = parts.len() - 1;
+        let part = |(n, part): (usize, &&str)| match n % 2 {
+            0 => other(part),
+            // One that is never closed is a character like any other.
+            _ if n == last => format!("{mark}{}", other(part)),
+            _ => format!("<{tag}>{}</{tag}>", escape(part)),
+        };
+        parts.iter().enumerate().map(part).collect()
+    };
+    between(text, "`", "code", &|prose| between(prose, "**", "strong", &escape))
 }
 
 /// Returns one line of a value, for a summary.
@@ -180,6 +217,27 @@ mod tests {
             said("user", "You", "", "Look:\n```html\n<b>\n```\n\nand <i>"),
             "<article class=\"user\">\n<h2>You</h2>\n<p>Look:</p>\n<pre><code>&lt;b&gt;\n</code></pre>\n<p>and &lt;i&gt;</p>\n</article>\n"
         );
+    }
+
+    #[test]
+    fn code_and_emphasis_within_a_line() {
+        for (text, html) in [
+            ("run `a<b` **now**", "run <code>a&lt;b</code> <strong>now</strong>"),
+            ("`**` is no emphasis", "<code>**</code> is no emphasis"),
+            ("an open ` and **one", "an open ` and **one"),
+            ("2 ** 3 ** 4", "2 <strong> 3 </strong> 4"),
+        ] {
+            assert_eq!(inline(text), html);
+        }
+    }
+
+    #[test]
+    fn results_read_as_they_were_printed() {
+        let failed = r#"{"ok":false,"data":{"exit_code":3,"stdout":"a\nb\n","stderr":"bad"}}"#;
+        assert_eq!(printed(failed).as_deref(), Some("exit code 3\na\nb\n\nbad"));
+        assert_eq!(printed(r#"{"ok":true,"data":{"content":"x"}}"#).as_deref(), Some("x"));
+        assert_eq!(printed(r#"{"ok":true,"data":{"paths":[]}}"#), None);
+        assert_eq!(telling(r#"{"command":"ls -l","timeout":3}"#).as_deref(), Some("ls -l"));
     }
 
     #[test]
