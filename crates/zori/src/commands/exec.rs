@@ -26,13 +26,14 @@ use crate::chat;
 use crate::client::Client;
 use crate::network::Network;
 use crate::outcome::{self, Report};
+use crate::outlet::Outlet;
 use crate::program::App;
 use crate::prompt::{self, Sources};
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::trust::Asks;
-use crate::wire_up::{self, Open, Session};
+use crate::wire_up::{self, Open, Run, Session};
 use crate::workers::Workers;
 
 /// The entry.
@@ -129,8 +130,15 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     let id = saved.id.clone();
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
-    let mut session =
-        Session::start(cx, &settings, &network, provider, confinement.clone(), saved, Spent::NOTHING)?;
+    let outlet = Outlet::plain(cx, &settings)?;
+    let run = Run {
+        settings: &settings,
+        network: &network,
+        provider,
+        confinement: confinement.clone(),
+        spent_before: Spent::NOTHING,
+    };
+    let mut session = Session::start(cx, run, saved, outlet)?;
     session.asking.attend(client);
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {
