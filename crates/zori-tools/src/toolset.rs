@@ -134,9 +134,8 @@ impl ToolSet {
             return Ok(entry);
         }
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
-        let known = dialect::ALL
-            .iter()
-            .any(|dialect| dialect.unbuilt.contains(&name) || dialect.find(name).is_some());
+        let unbuilt = dialect::ALL.iter().any(|dialect| dialect.unbuilt.contains(&name));
+        let known = unbuilt || self.dialect.find(name).is_some();
         let what = if known { "is not available here" } else { "is not a tool" };
         let there = if names.is_empty() {
             "there are no tools".to_owned()

@@ -190,8 +190,8 @@ fn an_approval_that_changes_the_input() {
     let deny = PermissionUpdate::AddRule { verdict: Verdict::Deny, rule: "Edit(//ws/z)".into() };
     insta::assert_snapshot!(answered(one, Some(r#"{"write":"/ws/z"}"#), vec![deny]), @r#"
     changed c0 to {"write":"/ws/z"}, [Write("/ws/z")]
-    c0 is Deny by Policy: denied by the rule `Edit(//ws/z)` (session, approved in this session)
-    finished c0 {"ok":false,"error":{"code":"permission_denied","message":"denied by the rule `Edit(//ws/z)` (session, approved in this session)"}}
+    c0 is Deny by Policy: the rule `Edit(//ws/z)` (approved in this session) denies /ws/z
+    finished c0 {"ok":false,"error":{"code":"permission_denied","message":"the rule `Edit(//ws/z)` (approved in this session) denies /ws/z"}}
     "#);
     assert!(answered(one, Some("{"), vec![]).contains("c0 is Deny by Policy: the changed input is no JSON"));
 }

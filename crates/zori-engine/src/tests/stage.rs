@@ -146,7 +146,7 @@ struct Actor {
 
 impl Tool for Actor {
     fn kind(&self) -> Option<ToolKind> {
-        Some(ToolKind::Bash)
+        Some(ToolKind::Edit)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
