@@ -54,6 +54,8 @@ pub enum Open {
     ByFlags,
     /// A new one, whatever the flags say.
     New,
+    /// A new one of this name.
+    Named(SessionId),
     /// One that exists.
     Existing(SessionId),
 }
@@ -79,12 +81,15 @@ impl Saved {
 
 /// Opens the session: takes its lock, reads its history, prepares to append.
 pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failure> {
-    let named = match open {
-        Open::ByFlags => settings.session.clone(),
-        Open::New => None,
-        Open::Existing(id) => Some(id),
+    let (named, new) = match open {
+        Open::ByFlags => (settings.session.clone(), None),
+        Open::New => (None, None),
+        Open::Named(id) => (None, Some(id)),
+        Open::Existing(id) => (Some(id), None),
     };
-    let Some(base) = &settings.base else { return Ok(Saved::nowhere()) };
+    let Some(base) = &settings.base else {
+        return Ok(Saved { id: new.unwrap_or_else(|| SystemIds.session()), ..Saved::nowhere() });
+    };
     let sessions = SessionDir::new(base.sessions());
     let log = |id: &SessionId, lock| {
         let new = NewSession { root: settings.root.as_path().into(), parent: None };
@@ -92,7 +97,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
         boxed(writer.without_secrets(settings.choice.secrets.clone()))
     };
     let Some(id) = named else {
-        let id = SystemIds.session();
+        let id = new.unwrap_or_else(|| SystemIds.session());
         let log = settings.save.then(|| log(&id, None));
         return Ok(Saved { id, history: Vec::new(), replaced: Vec::new(), log });
     };
@@ -210,6 +215,15 @@ impl Access {
     }
 }
 
+/// Makes what futures run on: one thread.
+pub fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))
+}
+
 /// What a session runs on, whatever the front end.
 pub struct Run<'a> {
     /// What was asked for.
@@ -240,11 +254,7 @@ impl Session {
     pub fn start(cx: &Cx<'_>, run: Run<'_>, saved: Saved, outlet: Outlet) -> Result<Self, Failure> {
         let Run { settings, network, provider, confinement, spent_before } = run;
         let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes } = outlet;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
+        let runtime = runtime()?;
         let env = Arc::new(tool_env(cx, settings, network, confinement));
         let tools = Arc::new(ToolSet::with(env.clone(), dialect, &offered, others));
         let provider_facts = settings.choice.facts;

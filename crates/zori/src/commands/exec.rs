@@ -19,7 +19,7 @@ use zori_core::outcome::Outcome;
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, failure_event, own_streams};
 use crate::args::LowArgs;
-use crate::args::flags;
+use crate::args::claude;
 use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
 use crate::chat;
@@ -32,13 +32,14 @@ use crate::prompt::{self, Sources};
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
+use crate::stream_json;
 use crate::trust::Asks;
 use crate::wire_up::{self, Open, Run, Session};
 use crate::workers::Workers;
 
 /// The entry.
 pub const COMMAND: Command<App> = Command {
-    flags: flags::PROMPT,
+    flags: claude::EXEC,
     args: const { &[Positional::optional("-", Kind::Text, "Wait for standard input, however long it takes")] },
     rules: RECORDING,
     danger: Danger::Mutating,
@@ -83,7 +84,9 @@ pub(super) const DECLARES: &str = r#"{
 }"#;
 
 fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
-    let other = args.text("-").filter(|text| *text != "-");
+    // Claude Code takes the prompt as an argument.
+    let speaks = args.has("output-format") || args.has("input-format");
+    let other = args.text("-").filter(|text| *text != "-" && !speaks);
     let issue = |text| {
         Issue::new("-", "UNEXPECTED_ARGUMENT", format!("`{text}` is one argument too many"))
             .value(text)
@@ -94,6 +97,9 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+    if args.claude.speaks() {
+        return stream_json::serve(cx, args);
+    }
     let asked = args.prompt.is_some() || args.dash;
     if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.replay.is_none()) {
         return chat::serve(cx, args, open, events);
