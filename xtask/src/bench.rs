@@ -12,6 +12,7 @@ mod figure;
 mod long_answer;
 mod permissions;
 mod programs;
+mod protocols;
 mod replies;
 mod run;
 #[cfg(target_os = "linux")]
@@ -43,6 +44,7 @@ const AREAS: &[Area] = &[
     Area { name: "stream", measure: area::stream },
     Area { name: "decode", measure: decode::decode },
     Area { name: "events", measure: events::events },
+    Area { name: "protocols", measure: protocols::protocols },
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },

@@ -220,6 +220,7 @@ mod tests {
         bare: None,
         plain: false,
         note: "",
+        examples: &[],
         unknown: None,
         rewrite: |_| {},
     };

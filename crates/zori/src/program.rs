@@ -1,5 +1,6 @@
 //! The program as a value, once for each name it goes by: the tables of `commands.rs` and `args/flags.rs` put together.
 
+use zori_contract::command::Example;
 use zori_contract::program::{Bare, Program};
 
 use crate::args::{flags, rewrite};
@@ -28,6 +29,7 @@ pub static ZORI: Program<App> = Program {
     bare: Some(Bare { command: &["chat"], anywhere: false }),
     plain: false,
     note: NOTE,
+    examples: EXAMPLES,
     unknown: Some("for a prompt: `zori -p TEXT`"),
     rewrite: rewrite::words,
 };
@@ -47,12 +49,25 @@ pub static ZDX: Program<App> = Program {
     bare: Some(Bare { command: &["chat"], anywhere: true }),
     plain: true,
     note: NOTE,
+    examples: EXAMPLES,
     unknown: Some("for a prompt: `zdx -p TEXT`"),
     rewrite: rewrite::words,
 };
 
 const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\
                     `--help --all` shows every option.";
+
+const EXAMPLES: &[Example] = &[
+    Example { about: "watch it work; needs no key", command: "zori demo" },
+    Example {
+        about: "one question, one answer",
+        command: "zori -p \"Why does the test in src/parse.rs fail?\"",
+    },
+    Example { about: "about what a pipe brings", command: "git diff | zori -p \"Review this change\"" },
+    Example { about: "from a script: JSON lines as it goes", command: "zori --json -p \"Fix the build\"" },
+    Example { about: "how another program reads a list", command: "zori sessions list --output json" },
+    Example { about: "what a command takes and gives", command: "zori exec --schema" },
+];
 
 /// The variables it reads beside the framework's; a name that begins with `_` is the program's own.
 const VARIABLES: &[(&str, &str)] = &[

@@ -65,6 +65,11 @@ impl Bench {
         self.temp.path().join("home")
     }
 
+    /// Returns the model's server.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
     /// Returns a call of zori.
     pub fn zori(&self, args: &[&str]) -> Command {
         let mut command = run::command(&self.programs.zori, &self.home(), &self.work());

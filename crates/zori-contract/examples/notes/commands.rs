@@ -175,6 +175,7 @@ pub static PROGRAM: Program<Store> = Program {
     bare: None,
     plain: false,
     note: "",
+    examples: &[],
     unknown: None,
     rewrite: |_| {},
 };

@@ -8,7 +8,7 @@ use super::{bare_world, untouched};
 #[test]
 fn help() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["--help"]), @"
+    insta::assert_snapshot!(world.run(&["--help"]), @r#"
     A terminal coding agent: one engine, every front end
 
     Usage: zori [OPTIONS] [COMMAND]
@@ -51,9 +51,18 @@ fn help() {
     `--help --all` shows every option.
 
     Examples:
-      zori sessions list
+      zori demo
+          watch it work; needs no key
+      zori -p "Why does the test in src/parse.rs fail?"
+          one question, one answer
+      git diff | zori -p "Review this change"
+          about what a pipe brings
+      zori --json -p "Fix the build"
+          from a script: JSON lines as it goes
       zori sessions list --output json
-      zori sessions list --schema
+          how another program reads a list
+      zori exec --schema
+          what a command takes and gives
 
     On a pipe every result is one line of JSON; `--output plain` or
     `ZORI_OUTPUT=plain` gives text.
@@ -63,7 +72,7 @@ fn help() {
       4 something must be there first; 5 not found; 6 exists already; 7 denied;
       8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else
     [exit status: 0]
-    ");
+    "#);
     assert_eq!(world.run(&["-h"]).to_string(), world.run(&["--help"]).to_string());
     untouched(&world);
 }
@@ -72,7 +81,7 @@ fn help() {
 fn all_of_the_help() {
     let world = bare_world();
     let all = world.run(&["--help", "--all"]);
-    insta::assert_snapshot!(all, @"
+    insta::assert_snapshot!(all, @r#"
     A terminal coding agent: one engine, every front end
 
     Usage: zori [OPTIONS] [COMMAND]
@@ -153,9 +162,18 @@ fn all_of_the_help() {
     `--help --all` shows every option.
 
     Examples:
-      zori sessions list
+      zori demo
+          watch it work; needs no key
+      zori -p "Why does the test in src/parse.rs fail?"
+          one question, one answer
+      git diff | zori -p "Review this change"
+          about what a pipe brings
+      zori --json -p "Fix the build"
+          from a script: JSON lines as it goes
       zori sessions list --output json
-      zori sessions list --schema
+          how another program reads a list
+      zori exec --schema
+          what a command takes and gives
 
     On a pipe every result is one line of JSON; `--output plain` or
     `ZORI_OUTPUT=plain` gives text.
@@ -165,7 +183,7 @@ fn all_of_the_help() {
       4 something must be there first; 5 not found; 6 exists already; 7 denied;
       8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else
     [exit status: 0]
-    ");
+    "#);
     assert_eq!(world.run(&["--all", "--help"]).to_string(), all.to_string());
 }
 
