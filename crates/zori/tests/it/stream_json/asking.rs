@@ -47,7 +47,7 @@ fn allowed_changed_and_denied() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     init
     calls Write {"content":"model","file_path":"a.txt"}
-    result "Created [WORK]/a.txt (6 bytes)"
+    result "Created $WORK/a.txt (6 bytes)"
     calls Bash {"command":"touch b"}
     result failed "no shell"
     says "ok"
@@ -236,11 +236,11 @@ fn nobody_to_ask() {
 fn signals() {
     for (terminate, code) in [(false, 130), (true, 143)] {
         let gate = Gate::new();
-        let (world, model) = with_model([anthropic::text("one two").reply().wait(&gate)]);
-        let mut run = start(&world, &[]);
+        let (world, model) = with_model([anthropic::text("one two").reply().wait_after(3, &gate)]);
+        let mut run = start(&world, &["--include-partial-messages"]);
         run.write_stdin(&user("go"));
         model.wait_for_requests(1);
-        run.wait_for_stdout("\"init\"");
+        run.wait_for_stdout("text_delta");
         if terminate {
             run.terminate()
         } else {
