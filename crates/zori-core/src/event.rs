@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agent::AgentFacts;
 use crate::compaction::Compaction;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
@@ -64,6 +65,9 @@ pub enum EventKind {
         /// How many turns there were.
         turns: u32,
     },
+
+    /// A sub-agent begins: its first event. Its one turn follows, and `TurnFinished` is its last.
+    AgentStarted(AgentFacts),
 
     // Turn.
     /// A prompt was taken.

@@ -5,11 +5,14 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
+
+use crate::crew::Crew;
 
 /// The listening side of a turn.
 pub(crate) struct Control<'a> {
@@ -20,11 +23,13 @@ pub(crate) struct Control<'a> {
     /// What the user added to this turn and the model has not seen yet.
     pub(crate) steers: Vec<String>,
     answers: Vec<(CallId, Approval)>,
+    /// The sub-agents that are told what concerns them; only the agent the user talks to tells them.
+    crew: Option<Arc<Crew>>,
 }
 
 impl<'a> Control<'a> {
-    pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>) -> Self {
-        Self { inputs, open: true, later: VecDeque::new(), steers: Vec::new(), answers: Vec::new() }
+    pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>, crew: Option<Arc<Crew>>) -> Self {
+        Self { inputs, open: true, later: VecDeque::new(), steers: Vec::new(), answers: Vec::new(), crew }
     }
 
     /// Waits for `future` or for a cancel, whichever comes first. On a cancel the future is dropped.
@@ -53,7 +58,28 @@ impl<'a> Control<'a> {
         }
     }
 
+    /// Returns what is for nobody but this agent; sub-agents hear the rest.
+    fn mine(&self, input: Input) -> Option<Input> {
+        let Some(crew) = &self.crew else { return Some(input) };
+        match &input {
+            Input::Cancel(_) => crew.tell_all(&input),
+            Input::Approve { call, .. } => {
+                let call = call.clone();
+                return crew.pass_on(&call, input);
+            }
+            _ => {}
+        }
+        Some(input)
+    }
+
     fn take(&mut self, input: Option<Input>) -> Result<(), CancelCause> {
+        let input = match input {
+            Some(input) => match self.mine(input) {
+                Some(input) => Some(input),
+                None => return Ok(()),
+            },
+            None => None,
+        };
         match input {
             None => self.open = false,
             Some(Input::Cancel(cause)) => return Err(cause),

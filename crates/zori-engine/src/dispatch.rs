@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,16 +16,14 @@ use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
 use zori_core::hook::{HookEvent, HookVerdict, Hooks, Moment, ToolMoment};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
-use zori_core::input::Approval;
+use zori_core::input::{Approval, Input};
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::{Decision, Judged, Verdict};
 use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
-use zori_core::tool::{
-    Effect, LiveOutput, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox,
-};
+use zori_core::tool::{Effect, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
 use zori_policy::always::always;
 use zori_policy::call::{Binding, HookAnswer};
 use zori_policy::decide::Explanation;
@@ -35,9 +33,12 @@ use zori_policy::{Call, Policy, explain};
 
 use crate::catch::Caught;
 use crate::control::Control;
+use crate::crew::Crew;
 use crate::emitter::Emitter;
 use crate::hooks::{self, Said};
+use crate::live::LiveQueue;
 use crate::sight;
+use crate::subagent::Nest;
 
 /// What running calls needs of the engine.
 pub(crate) struct Dispatch<'a, 'i, S> {
@@ -51,9 +52,15 @@ pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
     /// Whether the model sees an image.
-    pub(crate) sees: &'a dyn Fn(&Image) -> Sight,
+    pub(crate) sees: &'a (dyn Fn(&Image) -> Sight + Sync),
     /// Whether output is told while a tool runs.
     pub(crate) live: bool,
+    /// All agents of the session; only one of them asks at a time.
+    pub(crate) crew: &'a Crew,
+    /// What starts sub-agents.
+    pub(crate) nest: Arc<Nest<S>>,
+    /// The rules somebody gave for the rest of the session.
+    pub(crate) granted: &'a mut Vec<String>,
 }
 
 /// What became of the calls.
@@ -97,7 +104,7 @@ struct Approved {
     preview: Preview,
 }
 
-impl<S: Sink> Dispatch<'_, '_, S> {
+impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Runs all calls of one reply.
     pub(crate) async fn run(&mut self, calls: &[ToolCall]) -> Dispatched {
         let mut jobs = self.request(calls);
@@ -274,6 +281,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         decision: Decision,
         question: Arc<Question>,
     ) -> Result<Result<Decision, String>, CancelCause> {
+        let floor = self.crew.floor(self.emitter.agent(), &call.id);
+        let _floor = self.control.until(floor).await?;
         self.emitter.emit(EventKind::ApprovalRequested {
             call: call.id.clone(),
             decision: decision.clone(),
@@ -288,6 +297,7 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             Some(answer @ (Approval::Allow | Approval::Always)) => {
                 if let (Approval::Always, Some(rule)) = (answer, &question.always) {
                     self.policy.allow_for_session(rule);
+                    self.granted.push(rule.clone());
                 }
                 (Verdict::Allow, DecidedBy::User, None)
             }
@@ -343,6 +353,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                     cancel: Cancel::new(),
                     consent: job.consent,
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
+                    agents: (job.kind == Some(ToolKind::Task))
+                        .then(|| self.nest.agents(&job.call.id, self.policy)),
                     judged,
                 };
                 let name = job.call.name.as_str().into();
@@ -358,9 +370,18 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             self.emitter.idle();
             if self.emitter.stop().is_some() {
                 // Nobody reads the results; the caller sees the same and ends the turn.
+                self.crew.tell_all(&Input::Cancel(CancelCause::User));
+                self.see_off(jobs, running).await;
                 return Ok(());
             }
-            match self.control.until(next(&mut running, live.as_deref())).await? {
+            let step = match self.control.until(next(&mut running, live.as_deref())).await {
+                Ok(step) => step,
+                Err(cause) => {
+                    self.see_off(jobs, running).await;
+                    return Err(cause);
+                }
+            };
+            match step {
                 Step::Done(index, output) => {
                     let output = sight::shown(output, self.sees);
                     self.settle(&mut jobs[index], output);
@@ -370,6 +391,16 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                         self.emitter.emit(EventKind::ToolOutputDelta { call, stream, text });
                     }
                 }
+            }
+        }
+    }
+
+    /// Drops what still runs, but for sub-agents: they were told to end, and get to say what became of their calls.
+    async fn see_off(&mut self, jobs: &mut [Job<'_>], mut running: Vec<(usize, Caught<'_>)>) {
+        running.retain(|(index, _)| jobs[*index].kind == Some(ToolKind::Task));
+        while !running.is_empty() {
+            if let Step::Done(index, output) = next(&mut running, None).await {
+                self.settle(&mut jobs[index], output);
             }
         }
     }
@@ -475,34 +506,4 @@ async fn next(running: &mut Vec<(usize, Caught<'_>)>, live: Option<&LiveQueue>) 
         }
     })
     .await
-}
-
-/// Output of running tools that was not told yet. Tools push while they are polled, so it is emptied right
-/// after each poll and stays small.
-#[derive(Default)]
-struct LiveQueue(Arc<Mutex<Vec<(CallId, OutputStream, String)>>>);
-
-struct LiveCall {
-    call: CallId,
-    queue: Arc<Mutex<Vec<(CallId, OutputStream, String)>>>,
-}
-
-impl LiveQueue {
-    fn of(&self, call: &CallId) -> Arc<dyn LiveOutput> {
-        Arc::new(LiveCall { call: call.clone(), queue: self.0.clone() })
-    }
-
-    fn take(&self) -> Vec<(CallId, OutputStream, String)> {
-        std::mem::take(&mut *self.0.lock().expect("pushing text does not panic"))
-    }
-}
-
-impl LiveOutput for LiveCall {
-    fn push(&self, stream: OutputStream, text: &str) {
-        let mut queue = self.queue.lock().expect("pushing text does not panic");
-        match queue.last_mut() {
-            Some((call, last, pending)) if *call == self.call && *last == stream => pending.push_str(text),
-            _ => queue.push((self.call.clone(), stream, text.to_owned())),
-        }
-    }
 }

@@ -10,14 +10,17 @@ mod catch;
 pub mod compact;
 pub mod context;
 mod control;
+mod crew;
 mod dispatch;
 mod emitter;
 pub mod engine;
 mod history;
 mod hooks;
 pub mod limits;
+mod live;
 pub mod retry;
 pub mod sight;
+pub mod subagent;
 mod turn;
 
 #[cfg(test)]

@@ -192,3 +192,24 @@ fn a_compaction_that_is_blocked() {
         assert_eq!(stage.events().last().unwrap(), "notice hook");
     });
 }
+
+/// A sub-agent has been prompted by no user, and its end is not the turn's.
+#[test]
+fn a_sub_agents_end() {
+    play(async {
+        let says_nothing = [HookEvent::UserPromptSubmit, HookEvent::SubagentStop, HookEvent::Stop]
+            .map(|event| (event, Heard::default()));
+        let task = calls(&[("task", r#"{"prompt":"look"}"#)]);
+        let scripts = vec![task, says("found"), says("ok")];
+        let (mut stage, hooks) = stage(None, says_nothing.into(), scripts);
+        stage.turn("go").await;
+        assert_eq!(
+            *hooks.hears.lock().unwrap(),
+            [
+                r#"UserPromptSubmit { prompt: "go" }"#,
+                r#"SubagentStop { kind: "general-purpose", again: false, text: "found" }"#,
+                r#"Stop { again: false, text: "ok" }"#,
+            ]
+        );
+    });
+}

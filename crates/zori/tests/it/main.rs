@@ -34,6 +34,7 @@ mod sandbox;
 mod sessions;
 mod surface;
 mod system_prompt;
+mod task;
 mod timeout;
 mod tools;
 mod trouble;
