@@ -9,7 +9,7 @@ use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::hook::Hooks;
 use zori_core::ids::{AgentId, CallId, IdSource, SessionId};
-use zori_core::input::{Input, Prompt};
+use zori_core::input::{Input, PermissionUpdate, Prompt};
 use zori_core::message::Message;
 use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
@@ -38,6 +38,10 @@ pub type Pricing = Arc<dyn Fn(&str) -> Option<Prices> + Send + Sync>;
 /// Returns what a model takes; `None` where that is not known.
 pub type Windows = Arc<dyn Fn(&str) -> Option<Window> + Send + Sync>;
 
+/// Returns the mode a name means, with what it brings for the shell; an error says why it may not hold. It is asked when
+/// the mode is about to change, so that whatever else depends on it may change with it.
+pub type Modes = Arc<dyn Fn(&str) -> Result<(Choice, ShellPolicy), String> + Send + Sync>;
+
 /// What an engine is made of.
 pub struct Parts {
     /// The model.
@@ -46,6 +50,8 @@ pub struct Parts {
     pub toolbox: Arc<dyn Toolbox>,
     /// The rules.
     pub policy: Policy,
+    /// Which other modes may come to hold.
+    pub modes: Modes,
     /// Who is told what happens, and may object.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// The clocks.
@@ -102,6 +108,7 @@ pub struct Engine<S> {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) toolbox: Arc<dyn Toolbox>,
     pub(crate) policy: Policy,
+    pub(crate) modes: Modes,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// Whether hooks know that the session has started, and what they said to it and nobody has heard yet.
     pub(crate) begun: bool,
@@ -129,8 +136,8 @@ pub struct Engine<S> {
     pub(crate) agents: AgentLimits,
     /// Which kind of sub-agent this is; `None` for the one the user talks to.
     pub(crate) kind: Option<&'static str>,
-    /// The rules somebody gave for the rest of the session, in order.
-    pub(crate) granted: Vec<String>,
+    /// What somebody let hold for the rest of the session, in order.
+    pub(crate) granted: Vec<PermissionUpdate>,
     done: Arc<Mutex<Done>>,
     totals: Totals,
 }
@@ -139,6 +146,7 @@ pub struct Engine<S> {
 pub(crate) struct Shared<S> {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) toolbox: Arc<dyn Toolbox>,
+    pub(crate) modes: Modes,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
@@ -157,6 +165,7 @@ impl<S> Shared<S> {
         Self {
             provider: self.provider.clone(),
             toolbox: self.toolbox.clone(),
+            modes: self.modes.clone(),
             hooks: self.hooks.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
@@ -191,6 +200,7 @@ impl<S: Sink + 'static> Engine<S> {
         let shared = Shared {
             provider: parts.provider,
             toolbox: parts.toolbox,
+            modes: parts.modes,
             hooks: parts.hooks,
             clock: parts.clock,
             ids: parts.ids,
@@ -216,6 +226,7 @@ impl<S: Sink + 'static> Engine<S> {
             provider: shared.provider,
             toolbox: shared.toolbox,
             policy,
+            modes: shared.modes,
             hooks: shared.hooks,
             begun: false,
             opening: Vec::new(),
@@ -247,6 +258,7 @@ impl<S: Sink + 'static> Engine<S> {
         let shared = Shared {
             provider: self.provider.clone(),
             toolbox: self.toolbox.clone(),
+            modes: self.modes.clone(),
             hooks: self.hooks.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
@@ -285,8 +297,14 @@ impl<S: Sink + 'static> Engine<S> {
         self.totals.spent += Spent { usage: summary.usage, cost: summary.cost };
         self.totals.last_turn = summary.usage;
         self.totals.turns += 1;
+        (summary, self.rest_of(control))
+    }
+
+    /// Does what was said for the next request, and returns what is for later.
+    fn rest_of(&mut self, mut control: Control<'_>) -> VecDeque<Input> {
+        self.heed(&mut control);
         let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
-        (summary, unseen.chain(control.later).collect())
+        unseen.chain(control.later).collect()
     }
 
     /// Takes inputs until they end or say so. `on_turn` sees each turn's end and says whether to go on.
@@ -304,8 +322,8 @@ impl<S: Sink + 'static> Engine<S> {
             let prompt = match input {
                 Some(Input::Prompt(prompt)) => prompt,
                 Some(Input::Steer(text)) => text.into(),
-                Some(Input::SetModel(model)) => {
-                    self.set_model(&model);
+                Some(wish @ (Input::SetModel { .. } | Input::SetMode(_) | Input::SetEffort(_))) => {
+                    self.wish(wish);
                     continue;
                 }
                 Some(Input::Compact { focus }) => {
@@ -348,9 +366,9 @@ impl<S: Sink + 'static> Engine<S> {
             // A failure was told when it happened, and an outlet that is gone cannot be told anything.
             Ok(Made::Room | Made::Failed) | Err(Cut::Failed(_) | Cut::Limit(_) | Cut::Stopped(_)) => {}
         }
+        let rest = self.rest_of(control);
         self.emitter.idle();
-        let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
-        unseen.chain(control.later).collect()
+        rest
     }
 
     /// Takes the last compaction back: the conversation is sent as it was before, with what was said since.

@@ -17,11 +17,11 @@ pub mod engine;
 mod history;
 mod hooks;
 pub mod limits;
-mod live;
 pub mod retry;
 pub mod sight;
 pub mod subagent;
 mod turn;
+mod wishes;
 
 #[cfg(test)]
 mod tests;

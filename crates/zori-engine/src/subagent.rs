@@ -13,7 +13,8 @@ use zori_core::agent::{AgentFacts, Agents, Task};
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, TurnSummary};
 use zori_core::ids::CallId;
-use zori_core::outcome::{LimitKind, Outcome};
+use zori_core::input::PermissionUpdate;
+use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::permission::PathFacts;
 use zori_core::provider::StopReason;
 use zori_core::render::Sink;
@@ -60,8 +61,10 @@ pub(crate) struct Done {
     pub(crate) spent: Option<Spent>,
     pub(crate) requests: u32,
     pub(crate) effects: bool,
-    /// The rules somebody gave them for the rest of the session.
-    pub(crate) granted: Vec<String>,
+    /// What somebody let hold for the rest of the session.
+    pub(crate) granted: Vec<PermissionUpdate>,
+    /// Set when one was cancelled.
+    pub(crate) cancelled: Option<CancelCause>,
 }
 
 /// Makes sub-agents for the calls of one reply.
@@ -136,6 +139,9 @@ impl<S: Sink + 'static> Handle<S> {
         done.requests += summary.requests;
         done.effects |= summary.effects;
         done.granted.append(&mut engine.granted);
+        if let Outcome::Cancelled(cause) = summary.outcome {
+            done.cancelled = Some(cause);
+        }
         Ok(report(&summary))
     }
 }
@@ -219,7 +225,7 @@ impl WithoutTask {
         let is_task = |spec: &ToolSpec| {
             let args = RawValue::from_string(r#"{"description":"","prompt":""}"#.to_owned());
             let args = args.expect("it is JSON");
-            toolbox.resolve(&spec.name, &args).is_ok_and(|call| call.tool.kind() == ToolKind::Task)
+            toolbox.resolve(&spec.name, &args).is_ok_and(|call| call.tool.kind() == Some(ToolKind::Task))
         };
         let specs = toolbox.specs().iter().filter(|spec| !is_task(spec)).cloned().collect();
         Self { toolbox, specs }
@@ -233,11 +239,16 @@ impl Toolbox for WithoutTask {
 
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
         let call = self.toolbox.resolve(name, args)?;
-        if call.tool.kind() != ToolKind::Task {
+        if call.tool.kind() != Some(ToolKind::Task) {
             return Ok(call);
         }
         let message = format!("`{name}` is not available here: no further sub-agent may be started");
-        Err(BadCall { code: ToolCode::UnknownTool, text: None, message })
+        let text = self.toolbox.refuse(ToolCode::UnknownTool, message.clone()).text;
+        Err(BadCall { code: ToolCode::UnknownTool, text, message })
+    }
+
+    fn refuse(&self, code: ToolCode, message: String) -> ToolOutput {
+        self.toolbox.refuse(code, message)
     }
 
     fn look(&self, path: &Path) -> PathFacts {

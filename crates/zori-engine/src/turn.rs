@@ -124,6 +124,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
 
     async fn converse(&mut self) -> Result<StopReason, Cut> {
         loop {
+            self.engine.heed(&mut self.control);
             self.check_limits()?;
             if self.engine.is_nearly_full() {
                 self.make_room(CompactCause::NearlyFull).await?;
@@ -317,9 +318,11 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         let mut dispatch = Dispatch {
             toolbox: &*engine.toolbox,
             policy: &mut engine.policy,
+            modes: &engine.modes,
             hooks: engine.hooks.as_deref(),
             said: Vec::new(),
             halt: None,
+            interrupted: false,
             clock: &*engine.clock,
             emitter: &mut engine.emitter,
             control: &mut self.control,
@@ -332,7 +335,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         let Dispatched { results, effects, denied, said, halt, cancelled } = dispatch.run(calls).await;
         drop(dispatch);
         self.effects |= effects;
-        self.add_up();
+        let cancelled = cancelled.or(self.add_up());
         let mut blocks: Vec<_> = results.into_iter().map(Block::ToolResult).collect();
         blocks.extend(self.say(said));
         for text in std::mem::take(&mut self.control.steers) {
@@ -360,16 +363,15 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         self.insisting(calls, &denied)
     }
 
-    /// Counts what sub-agents did as this turn's own. What they used of the limits was counted as they used it.
-    fn add_up(&mut self) {
+    /// Counts what sub-agents did as this turn's own. What they used of the limits was counted as they used it. Returns
+    /// why this turn ends, too, if whoever was asked wanted that.
+    fn add_up(&mut self) -> Option<CancelCause> {
         let done = self.engine.take_done();
         self.spent += done.spent.unwrap_or(Spent::NOTHING);
         self.requests += done.requests;
         self.effects |= done.effects;
-        for rule in done.granted {
-            self.engine.policy.allow_for_session(&rule);
-            self.engine.granted.push(rule);
-        }
+        self.engine.update(done.granted);
+        done.cancelled
     }
 
     /// Ends a turn in which the model asks for the same thing however often it is denied (DEC-3).

@@ -171,6 +171,7 @@ impl Renderer for JsonlRenderer {
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalRequested { .. }
             | EventKind::ApprovalResolved { .. }
+            | EventKind::ToolChanged { .. }
             | EventKind::ToolStarted { .. }
             | EventKind::ToolOutputDelta { .. }
             | EventKind::TodosChanged { .. }

@@ -170,6 +170,14 @@ impl AuditLog {
         self.calls.insert((agent, request.call.id.clone()), seen);
     }
 
+    /// Another input makes another call of it: what is written from now on is about that one.
+    fn changed(&mut self, agent: AgentId, call: &CallId, input: &str, effects: &[Effect]) {
+        let summary = clean(&self.facts.redactor, &summary(effects));
+        if let Some(seen) = self.calls.get_mut(&(agent, call.clone())) {
+            (seen.summary, seen.input_digest) = (summary, hash(input.as_bytes()));
+        }
+    }
+
     /// Writes a verdict about a call. `asker`: who answered, if that is what it is.
     fn decided(
         &mut self,
@@ -270,6 +278,9 @@ impl Log for AuditLog {
         match &event.kind {
             EventKind::TurnStarted { .. } if event.agent == AgentId::MAIN => self.turn += 1,
             EventKind::ToolRequested(request) => self.requested(event.agent, request),
+            EventKind::ToolChanged { call, input, effects } => {
+                self.changed(event.agent, call, input.get(), effects);
+            }
             EventKind::ApprovalRequested { call, decision, .. } => {
                 if let Some(seen) = self.calls.get_mut(&(event.agent, call.clone())) {
                     seen.asked = true;

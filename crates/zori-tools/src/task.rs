@@ -61,8 +61,8 @@ struct TaskArgs {
 }
 
 impl Tool for Task {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Task
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Task)
     }
 
     fn effects(&self, _: &RawValue) -> Vec<Effect> {

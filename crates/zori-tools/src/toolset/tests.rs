@@ -123,7 +123,7 @@ fn calls_that_cannot_be_run() {
             &claude,
             "apply_patch",
             r#"{"patch":"x"}"#,
-            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite".into(),
+            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task".into(),
         ),
     ];
     for (set, name, args, message) in cases {

@@ -1,4 +1,4 @@
-//! Output of running tools on its way to the events.
+//! Output of running tools on its way to whoever watches.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use zori_core::tool::{LiveOutput, OutputStream};
 /// Output of running tools that was not told yet. Tools push while they are polled, so it is emptied right
 /// after each poll and stays small.
 #[derive(Default)]
-pub(crate) struct LiveQueue(Arc<Mutex<Vec<(CallId, OutputStream, String)>>>);
+pub(super) struct LiveQueue(Arc<Mutex<Vec<(CallId, OutputStream, String)>>>);
 
 struct LiveCall {
     call: CallId,
@@ -16,11 +16,11 @@ struct LiveCall {
 }
 
 impl LiveQueue {
-    pub(crate) fn of(&self, call: &CallId) -> Arc<dyn LiveOutput> {
+    pub(super) fn of(&self, call: &CallId) -> Arc<dyn LiveOutput> {
         Arc::new(LiveCall { call: call.clone(), queue: self.0.clone() })
     }
 
-    pub(crate) fn take(&self) -> Vec<(CallId, OutputStream, String)> {
+    pub(super) fn take(&self) -> Vec<(CallId, OutputStream, String)> {
         std::mem::take(&mut *self.0.lock().expect("pushing text does not panic"))
     }
 }
