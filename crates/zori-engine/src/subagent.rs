@@ -44,6 +44,14 @@ const KINDS: &[Kind] = &[Kind {
              without asking back. Your last message is your report; put everything into it that was asked for.",
 }];
 
+/// Returns the names of all kinds.
+pub fn kinds() -> Vec<String> {
+    KINDS.iter().map(|kind| kind.name.to_owned()).collect()
+}
+
+/// Returns the upper bound for a model's replies; `None` where the provider knows it.
+pub type ReplyLimits = Arc<dyn Fn(&str) -> Option<u32> + Send + Sync>;
+
 /// How far sub-agents may go.
 #[derive(Clone)]
 pub struct AgentLimits {
@@ -52,7 +60,7 @@ pub struct AgentLimits {
     /// How many one prompt may start.
     pub max: u32,
     /// Returns the upper bound for a reply of a model.
-    pub reply: Arc<dyn Fn(&str) -> Option<u32> + Send + Sync>,
+    pub reply: ReplyLimits,
 }
 
 /// What sub-agents did, for the turn that started them.
