@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::command::Command;
+use crate::command::{Command, Example};
 use crate::flag::{Flag, Shown};
 use crate::program::Program;
 use crate::tree;
@@ -32,6 +32,15 @@ fn topics<A>(program: &Program<A>) -> String {
     if !program.note.is_empty() {
         let _ = write!(text, "\n{}\n", program.note);
     }
+    if !program.examples.is_empty() {
+        let width = program.examples.iter().map(|example| example.command.len()).max().unwrap_or(0);
+        text.push_str("\nExamples:\n");
+        for Example { about, command } in program.examples {
+            let _ = writeln!(text, "  {command:width$}  {about}");
+        }
+        text.push_str(&outside(program));
+        return text;
+    }
     let safe = program.commands.iter().find(|command| command.list).or(program.commands.first());
     if let Some(command) = safe {
         let (name, call) = (program.name, command.name());
@@ -40,15 +49,19 @@ fn topics<A>(program: &Program<A>) -> String {
             "\nExamples:\n  {name} {call}\n  {name} {call} --output json\n  {name} {call} --schema\n"
         );
     }
-    let _ = write!(
-        text,
+    text.push_str(&outside(program));
+    text
+}
+
+/// What programs should know.
+fn outside<A>(program: &Program<A>) -> String {
+    format!(
         "\nOn a pipe every result is one line of JSON; `--output plain` or\n`{}_OUTPUT=plain` gives text.\n\n\
          Exit codes:\n  0 done; 2 rejected before anything was done; 3 failed after a change;\n  \
          4 something must be there first; 5 not found; 6 exists already; 7 denied;\n  \
          8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else\n",
         program.prefix
-    );
-    text
+    )
 }
 
 /// Returns the commands, for a call without one on a pipe.

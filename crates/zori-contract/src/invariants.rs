@@ -219,6 +219,7 @@ mod tests {
         renamed: &[("old", "nothing")],
         bare: None,
         plain: false,
+        examples: &[],
         note: "",
         unknown: None,
         rewrite: |_| {},

@@ -1,6 +1,6 @@
 //! A program as a value: its commands, flags, errors and variables.
 
-use crate::command::Command;
+use crate::command::{Command, Example};
 use crate::error::{self, ErrorKind};
 use crate::flag::{Flag, framework};
 
@@ -32,6 +32,8 @@ pub struct Program<A: 'static> {
     pub plain: bool,
     /// What help says below the options of the program, a line or two.
     pub note: &'static str,
+    /// What a newcomer tries first; where there is nothing, help shows a command that is safe.
+    pub examples: &'static [Example],
     /// What else may be meant by a word that is no command, for the hint.
     pub unknown: Option<&'static str>,
     /// Rewrites the words of a call before they are looked at, for shortcuts.

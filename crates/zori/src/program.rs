@@ -1,9 +1,10 @@
 //! The program as a value, once for each name it goes by: the tables of `commands.rs` and `args/flags.rs` put together.
 
+use zori_contract::command::Example;
 use zori_contract::program::{Bare, Program};
 
 use crate::args::{flags, rewrite};
-use crate::commands::{COMMANDS, GROUPS};
+use crate::commands::{COMMANDS, GROUPS, example};
 use crate::error;
 use crate::profile::Profile;
 
@@ -28,6 +29,7 @@ pub static ZORI: Program<App> = Program {
     bare: Some(Bare { command: &["chat"], anywhere: false }),
     plain: false,
     note: NOTE,
+    examples: EXAMPLES,
     unknown: Some("for a prompt: `zori -p TEXT`"),
     rewrite: rewrite::words,
 };
@@ -47,12 +49,22 @@ pub static ZDX: Program<App> = Program {
     bare: Some(Bare { command: &["chat"], anywhere: true }),
     plain: true,
     note: NOTE,
+    examples: &[],
     unknown: Some("for a prompt: `zdx -p TEXT`"),
     rewrite: rewrite::words,
 };
 
 const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\
                     `--help --all` shows every option.";
+
+const EXAMPLES: &[Example] = &[
+    example("watch it work, without a key", "zori demo"),
+    example("ask; the answer is on stdout", "zori -p \"What does this project do?\""),
+    example("a pipe goes with the prompt", "git diff | zori -p \"Review this change\""),
+    example("chat; `:q` leaves", "zori chat"),
+    example("go on with the latest session", "zori sessions resume"),
+    example("what is missing here", "zori doctor"),
+];
 
 /// The variables it reads beside the framework's; a name that begins with `_` is the program's own.
 const VARIABLES: &[(&str, &str)] = &[

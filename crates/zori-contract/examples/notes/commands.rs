@@ -174,6 +174,7 @@ pub static PROGRAM: Program<Store> = Program {
     renamed: &[("ls", "list")],
     bare: None,
     plain: false,
+    examples: &[],
     note: "",
     unknown: None,
     rewrite: |_| {},

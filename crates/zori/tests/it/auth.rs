@@ -3,7 +3,7 @@
 //! The store of these tests is a credential helper: a script that keeps entries in files below the home directory, and
 //! takes down how it was called. The system's own store is never touched: no test has a session bus.
 
-mod browser;
+pub mod browser;
 mod renewal;
 mod secrets;
 
@@ -30,7 +30,7 @@ esac
 "#;
 
 /// A world with a credential helper, and this in the config file.
-fn vault(config: &str) -> TestEnv {
+pub fn vault(config: &str) -> TestEnv {
     helped_by(HELPER, config)
 }
 

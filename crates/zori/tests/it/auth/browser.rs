@@ -12,7 +12,7 @@ use super::{entry, vault};
 const ISSUE: Issue = Issue { expires_in: 3600, rotate: false };
 
 /// A login under way, and the address it has printed.
-fn start(world: &TestEnv, args: &[&str]) -> (Running, String) {
+pub fn start(world: &TestEnv, args: &[&str]) -> (Running, String) {
     let command = world.cmd(&[&["auth", "login"], args].concat());
     let mut login = world.start(command, Stdin::Null, Stdout::Captured);
     login.wait_for_stderr("\n\n  http");

@@ -8,7 +8,7 @@ use super::{bare_world, untouched};
 #[test]
 fn help() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["--help"]), @"
+    insta::assert_snapshot!(world.run(&["--help"]), @r#"
     A terminal coding agent: one engine, every front end
 
     Usage: zori [OPTIONS] [COMMAND]
@@ -51,9 +51,12 @@ fn help() {
     `--help --all` shows every option.
 
     Examples:
-      zori sessions list
-      zori sessions list --output json
-      zori sessions list --schema
+      zori demo                                watch it work, without a key
+      zori -p "What does this project do?"     ask; the answer is on stdout
+      git diff | zori -p "Review this change"  a pipe goes with the prompt
+      zori chat                                chat; `:q` leaves
+      zori sessions resume                     go on with the latest session
+      zori doctor                              what is missing here
 
     On a pipe every result is one line of JSON; `--output plain` or
     `ZORI_OUTPUT=plain` gives text.
@@ -63,7 +66,7 @@ fn help() {
       4 something must be there first; 5 not found; 6 exists already; 7 denied;
       8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else
     [exit status: 0]
-    ");
+    "#);
     assert_eq!(world.run(&["-h"]).to_string(), world.run(&["--help"]).to_string());
     untouched(&world);
 }
@@ -72,7 +75,7 @@ fn help() {
 fn all_of_the_help() {
     let world = bare_world();
     let all = world.run(&["--help", "--all"]);
-    insta::assert_snapshot!(all, @"
+    insta::assert_snapshot!(all, @r#"
     A terminal coding agent: one engine, every front end
 
     Usage: zori [OPTIONS] [COMMAND]
@@ -153,9 +156,12 @@ fn all_of_the_help() {
     `--help --all` shows every option.
 
     Examples:
-      zori sessions list
-      zori sessions list --output json
-      zori sessions list --schema
+      zori demo                                watch it work, without a key
+      zori -p "What does this project do?"     ask; the answer is on stdout
+      git diff | zori -p "Review this change"  a pipe goes with the prompt
+      zori chat                                chat; `:q` leaves
+      zori sessions resume                     go on with the latest session
+      zori doctor                              what is missing here
 
     On a pipe every result is one line of JSON; `--output plain` or
     `ZORI_OUTPUT=plain` gives text.
@@ -165,7 +171,7 @@ fn all_of_the_help() {
       4 something must be there first; 5 not found; 6 exists already; 7 denied;
       8 credential; 10 time over; 11 wait; 12 unavailable; 1 anything else
     [exit status: 0]
-    ");
+    "#);
     assert_eq!(world.run(&["--all", "--help"]).to_string(), all.to_string());
 }
 

@@ -50,7 +50,12 @@ fn completions_load_in_their_shells() {
         let there = Command::new(shell).arg("--version").stdin(std::process::Stdio::null()).output().is_ok();
         if matches!(shell, "bash" | "zsh" | "fish") && there {
             world.write("script", script);
-            let command = in_shell(&world, &format!("{shell} script"), &[]);
+            let line = match shell {
+                // Its completions need the system they hook into, which a person's start-up file loads.
+                "zsh" => "zsh -fc 'autoload -U compinit && compinit -D && . ./script'".to_owned(),
+                _ => format!("{shell} script"),
+            };
+            let command = in_shell(&world, &line, &[]);
             assert_eq!(
                 world.start(command, Stdin::Null, Stdout::Captured).finish().to_string(),
                 "[exit status: 0]",
