@@ -34,11 +34,13 @@ fn topics<A>(program: &Program<A>) -> String {
         let _ = write!(text, "\n{}\n", program.note);
     }
     if !program.examples.is_empty() {
+        let width = program.examples.iter().map(|example| example.command.len()).max().unwrap_or(0);
         text.push_str("\nExamples:\n");
         for Example { about, command } in program.examples {
-            let _ = writeln!(text, "  {command}\n      {about}");
+            let _ = writeln!(text, "  {command:width$}  {about}");
         }
-        return text + &ends(program);
+        text.push_str(&outside(program));
+        return text;
     }
     let safe = program.commands.iter().find(|command| command.list).or(program.commands.first());
     if let Some(command) = safe {
@@ -48,10 +50,12 @@ fn topics<A>(program: &Program<A>) -> String {
             "\nExamples:\n  {name} {call}\n  {name} {call} --output json\n  {name} {call} --schema\n"
         );
     }
-    text + &ends(program)
+    text.push_str(&outside(program));
+    text
 }
 
-fn ends<A>(program: &Program<A>) -> String {
+/// What programs should know.
+fn outside<A>(program: &Program<A>) -> String {
     format!(
         "\nOn a pipe every result is one line of JSON; `--output plain` or\n`{}_OUTPUT=plain` gives text.\n\n\
          Exit codes:\n  0 done; 2 rejected before anything was done; 3 failed after a change;\n  \

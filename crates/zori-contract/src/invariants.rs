@@ -219,8 +219,8 @@ mod tests {
         renamed: &[("old", "nothing")],
         bare: None,
         plain: false,
-        note: "",
         examples: &[],
+        note: "",
         unknown: None,
         rewrite: |_| {},
     };

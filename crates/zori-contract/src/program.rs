@@ -32,7 +32,7 @@ pub struct Program<A: 'static> {
     pub plain: bool,
     /// What help says below the options of the program, a line or two.
     pub note: &'static str,
-    /// The calls a newcomer needs first. Without any, help shows a command that changes nothing.
+    /// What a newcomer tries first; where there is nothing, help shows a command that is safe.
     pub examples: &'static [Example],
     /// What else may be meant by a word that is no command, for the hint.
     pub unknown: Option<&'static str>,

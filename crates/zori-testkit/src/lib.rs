@@ -25,6 +25,7 @@ pub mod random;
 pub mod reply;
 pub mod rewrite;
 pub mod running;
+pub mod schema;
 pub mod server;
 pub mod shell;
 pub mod wait;

@@ -155,6 +155,17 @@ pub const COMMANDS: &[Command<App>] = &[
 /// How a run of a model may end, beyond what every command may.
 const AGENT_EXITS: &[Exit] = &[
     Exit::Partial,
+    Exit::Conflict,
+    Exit::PermissionDenied,
+    Exit::AuthRequired,
+    Exit::PaymentRequired,
+    Exit::RateLimited,
+    Exit::Unavailable,
+];
+
+/// How going on with a session may end: there may be none.
+const RESUME_EXITS: &[Exit] = &[
+    Exit::Partial,
     Exit::NotFound,
     Exit::Conflict,
     Exit::PermissionDenied,
@@ -182,7 +193,7 @@ fn failure_event(kind: &'static ErrorKind, message: &str) -> String {
     jsonl::failure_line(code, &secrets::redactor().redact(message))
 }
 
-const fn example(about: &'static str, command: &'static str) -> Example {
+pub(crate) const fn example(about: &'static str, command: &'static str) -> Example {
     Example { about, command }
 }
 

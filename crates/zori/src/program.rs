@@ -4,7 +4,7 @@ use zori_contract::command::Example;
 use zori_contract::program::{Bare, Program};
 
 use crate::args::{flags, rewrite};
-use crate::commands::{COMMANDS, GROUPS};
+use crate::commands::{COMMANDS, GROUPS, example};
 use crate::error;
 use crate::profile::Profile;
 
@@ -49,7 +49,7 @@ pub static ZDX: Program<App> = Program {
     bare: Some(Bare { command: &["chat"], anywhere: true }),
     plain: true,
     note: NOTE,
-    examples: EXAMPLES,
+    examples: &[],
     unknown: Some("for a prompt: `zdx -p TEXT`"),
     rewrite: rewrite::words,
 };
@@ -58,15 +58,12 @@ const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p
                     `--help --all` shows every option.";
 
 const EXAMPLES: &[Example] = &[
-    Example { about: "watch it work; needs no key", command: "zori demo" },
-    Example {
-        about: "one question, one answer",
-        command: "zori -p \"Why does the test in src/parse.rs fail?\"",
-    },
-    Example { about: "about what a pipe brings", command: "git diff | zori -p \"Review this change\"" },
-    Example { about: "from a script: JSON lines as it goes", command: "zori --json -p \"Fix the build\"" },
-    Example { about: "how another program reads a list", command: "zori sessions list --output json" },
-    Example { about: "what a command takes and gives", command: "zori exec --schema" },
+    example("watch it work, without a key", "zori demo"),
+    example("ask; the answer is on stdout", "zori -p \"What does this project do?\""),
+    example("a pipe goes with the prompt", "git diff | zori -p \"Review this change\""),
+    example("chat; `:q` leaves", "zori chat"),
+    example("go on with the latest session", "zori sessions resume"),
+    example("what is missing here", "zori doctor"),
 ];
 
 /// The variables it reads beside the framework's; a name that begins with `_` is the program's own.

@@ -82,8 +82,7 @@ const RULES: &[Rule] = &[
     },
     Rule { name: "zori-frontends", ours: &["zori-core", "zori-redact"], others: &["serde", "serde_json"] },
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
-    // What any command line needs, and nothing of agents. The validator, and the signals of the example, are for its
-    // tests.
+    // What any command line needs, and nothing of agents. The signals of the example are for its tests.
     Rule {
         name: "zori-contract",
         ours: &[],
@@ -92,7 +91,6 @@ const RULES: &[Rule] = &[
             "clap",
             "clap_complete",
             "clap_mangen",
-            "jsonschema",
             "serde",
             "serde_json",
             "sha2",
@@ -133,7 +131,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori-testkit",
         ours: &["zori-core"],
-        others: &["rustix", "serde_json", "sha2", "tempfile"],
+        others: &["jsonschema", "rustix", "serde_json", "sha2", "tempfile"],
     },
     // Built by cargo-fuzz alone, in a workspace of its own; libFuzzer is what it is for.
     Rule {

@@ -174,8 +174,8 @@ pub static PROGRAM: Program<Store> = Program {
     renamed: &[("ls", "list")],
     bare: None,
     plain: false,
-    note: "",
     examples: &[],
+    note: "",
     unknown: None,
     rewrite: |_| {},
 };

@@ -6,7 +6,8 @@ use zori_contract::invariants;
 use zori_testkit::pty::Size;
 
 use crate::commands::PROGRAM;
-use crate::notes::{assert_valid, exact_envelope, published, run, with_notes, world};
+use crate::notes::{exact_envelope, run, with_notes, world};
+use zori_testkit::schema::{assert_valid, published};
 
 #[test]
 fn the_tables_hold_together() {

@@ -1,13 +1,13 @@
 //! The example in a world of its own, and its answers held against the schemas: ours, and the published ones where they are.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 use zori_contract::envelope;
 use zori_contract::path::AbsPath;
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
+use zori_testkit::schema::{assert_valid, published};
 
 use crate::store::Store;
 
@@ -64,39 +64,4 @@ pub fn exact_envelope(output: &CommandOutput) -> Value {
 #[track_caller]
 pub fn run(env: &TestEnv, args: &[&str]) -> Value {
     envelope_of(&env.run(args))
-}
-
-/// Panics if the value does not fit the schema.
-#[track_caller]
-pub fn assert_valid(schema: &Value, value: &Value) {
-    let validator: Validator = jsonschema::validator_for(schema).expect("a schema is valid");
-    let errors: Vec<_> =
-        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{}\n{value:#}", errors.join("\n"));
-}
-
-/// Returns a published schema if the specifications lie beside the project, with what it refers to in place.
-pub fn published(name: &str) -> Option<Value> {
-    let folder = specifications()?.join("schemas");
-    let load = |name: &str| -> Value {
-        let bytes = std::fs::read(folder.join(name)).expect("the folder has all schemas");
-        let mut schema: serde_json::Map<String, Value> =
-            serde_json::from_slice(&bytes).expect("a schema is an object");
-        schema.remove("$id");
-        Value::Object(schema)
-    };
-    let mut schema = load(name);
-    let entry = load("exit-code-entry.json");
-    if let Some(place) =
-        schema.pointer_mut("/definitions/CommandEntry/properties/exit_codes/additionalProperties")
-    {
-        *place = entry;
-    }
-    Some(schema)
-}
-
-/// Returns the folder of the specifications, if it lies beside the project or beside a folder around it.
-fn specifications() -> Option<PathBuf> {
-    let ancestors = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    ancestors.map(|folder| folder.join("shared/specs")).find(|folder| folder.join("schemas").is_dir())
 }

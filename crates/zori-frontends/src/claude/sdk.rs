@@ -5,6 +5,7 @@
 
 mod message;
 mod partial;
+mod tasks;
 mod tool_result;
 
 use std::io;
@@ -28,6 +29,7 @@ use zori_redact::Redactor;
 
 use self::message::{Assistant, Scope};
 use self::partial::Partial;
+use self::tasks::Tasks;
 use super::wire::{CallUsage, Init, McpServer};
 use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
 
@@ -103,6 +105,7 @@ pub struct SdkRenderer {
     again: bool,
     judge: Option<Judge>,
     last: LastTurn,
+    tasks: Tasks,
     /// What the turns have used that were tried again.
     carried: (Usage, Duration),
 }
@@ -128,6 +131,7 @@ impl SdkRenderer {
             again: false,
             judge,
             last: LastTurn::default(),
+            tasks: Tasks::default(),
             carried: (Usage::NOTHING, Duration::ZERO),
         }
     }
@@ -401,7 +405,8 @@ impl Renderer for SdkRenderer {
                 }
                 self.say(event, "user", fields)
             }
-            EventKind::ModeChanged { to, .. } => {
+            // Sub-agents follow the agent that started them.
+            EventKind::ModeChanged { to, .. } if main => {
                 self.facts.mode = mode_word(to).to_owned();
                 let fields = json!({"status": null, "permissionMode": self.facts.mode});
                 self.system(event, "status", fields)
@@ -417,6 +422,14 @@ impl Renderer for SdkRenderer {
             }
             EventKind::Interrupted if main => self.note(event),
             EventKind::TurnFinished(summary) if main => self.turn_over(event, summary),
+            EventKind::AgentStarted(facts) => {
+                let fields = self.tasks.started(event, facts);
+                self.system(event, "task_started", fields)
+            }
+            EventKind::TurnFinished(summary) => match self.tasks.over(event, summary) {
+                Some(fields) => self.system(event, "task_notification", fields),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! A key from standard input: one line, not echoed at a terminal, and checked before it is stored (AUTH-2).
+//! A key from standard input, one line, not echoed at a terminal, or from a variable; checked before it is stored (AUTH-2).
 
 use std::io::{BufRead, Read, Write, stdin};
 
@@ -13,6 +13,9 @@ use crate::ui::Ui;
 
 /// More than any key has.
 const MAX_LEN: u64 = 16 * 1024;
+
+const STDIN: &str = "standard input";
+const WITH_TOKEN: &str = "standard input has to be the key and nothing else: `... --with-token < key.txt`";
 
 /// Reads the key. `whose` is what the user knows the provider by.
 pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Result<Secret, Failure> {
@@ -31,29 +34,41 @@ pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Resu
     };
     let key = Secret::from(text);
     match read {
-        Ok(_) => check(&key),
+        Ok(_) => check(&key, STDIN, WITH_TOKEN),
         Err(error) => Err(Failure::new(&TOKEN_INVALID, format!("no key can be read: {error}"))),
     }
 }
 
+/// Takes the key from a variable of the environment.
+pub fn in_variable(name: &str) -> Result<Secret, Failure> {
+    let place = format!("the variable `{name}`");
+    match std::env::var(name) {
+        Ok(text) => check(&text.into(), &place, "put the key there and nothing else"),
+        Err(_) => Err(Failure::new(&TOKEN_INVALID, format!("{place} is not set, or is no text"))
+            .hint("put the key there, or give it to `--with-token` on standard input")),
+    }
+}
+
 /// Checks what was read, without ever repeating it.
-fn check(read: &Secret) -> Result<Secret, Failure> {
-    let wrong = |why: &str| {
-        Err(Failure::new(&TOKEN_INVALID, why)
-            .hint("standard input has to be the key and nothing else: `... --with-token < key.txt`"))
-    };
+fn check(read: &Secret, place: &str, hint: &str) -> Result<Secret, Failure> {
+    let wrong = |why: &str| Err(Failure::new(&TOKEN_INVALID, why).hint(hint));
     let key = read.reveal().trim();
     if read.reveal().len() as u64 > MAX_LEN {
-        wrong("standard input is longer than any key")
+        wrong(&format!("{place} is longer than any key"))
     } else if key.is_empty() {
-        wrong("there is no key on standard input")
+        wrong(&format!("there is no key {}", on(place)))
     } else if key.lines().count() > 1 {
-        wrong("there is more than one line on standard input")
+        wrong(&format!("there is more than one line {}", on(place)))
     } else if !fits(key) {
         wrong("the key has blanks, control bytes or other characters that no key has")
     } else {
         Ok(key.into())
     }
+}
+
+fn on(place: &str) -> String {
+    let word = if place == STDIN { "on" } else { "in" };
+    format!("{word} {place}")
 }
 
 fn hide_typing() {
@@ -84,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_for_a_key() {
-        let checked = |text: &str| match check(&text.into()) {
+        let checked = |text: &str| match check(&text.into(), STDIN, WITH_TOKEN) {
             Ok(key) => format!("key {}", key.reveal()),
             Err(error) => error.message,
         };

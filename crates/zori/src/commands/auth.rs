@@ -6,12 +6,13 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use zori_contract::args::Args;
-use zori_contract::command::Command;
+use zori_contract::command::{Command, Rule};
 use zori_contract::error::{CANCELLED, IO_ERROR, TERMINATED, TIMEOUT};
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
 use zori_contract::gate::Preview;
+use zori_contract::kind;
 use zori_contract::mode::Talk;
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
@@ -39,10 +40,33 @@ use crate::ui::Ui;
 
 /// The entry of `auth login`. It waits for a person, and is given five minutes.
 pub const LOGIN: Command<App> = Command {
-    flags: const { &[Flag::switch("with-token", "Read a key from standard input instead of opening a browser")] },
+    flags: const {
+        &[
+            Flag::switch("with-token", "Read a key from standard input instead of opening a browser"),
+            Flag::valued(
+                "token-env-var",
+                "VAR",
+                kind::Kind::SecretVar,
+                "Take the key from this variable of the environment",
+            ),
+            Flag::switch(
+                "headless",
+                "Open no browser, only print the address; so it is where no person sits",
+            ),
+        ]
+    },
+    rules: &[
+        Rule::Excludes { flag: "token-env-var", other: "with-token" },
+        Rule::Excludes { flag: "token-env-var", other: "headless" },
+        Rule::Excludes { flag: "with-token", other: "headless" },
+    ],
     examples: &[
         example("in a browser", "zori auth login --provider openrouter"),
         example("with a key", "zori auth login --provider anthropic --with-token < key.txt"),
+        example(
+            "with a key of the environment",
+            "zori auth login --provider anthropic --token-env-var CI_KEY",
+        ),
     ],
     danger: Danger::Mutating,
     preview: Some(|cx, args| {
@@ -106,7 +130,9 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     }
     let mut ui = ui(cx);
     let signals = Signals::install(&cx.cancel)?;
-    let stored = if args.has("with-token") {
+    let stored = if let Some(name) = args.text("token-env-var") {
+        needed(&config, facts).and_then(|store| Ok((store, Grant::api_key(token_input::in_variable(name)?))))
+    } else if args.has("with-token") {
         needed(&config, facts).and_then(|store| {
             let key = token_input::read(facts.display, cx.inputs.stdin_terminal, &signals, &mut ui)?;
             Ok((store, Grant::api_key(key)))
@@ -114,7 +140,7 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     } else {
         // The way comes first: without one it does not matter where the way would have led.
         let flow = Flow::of(facts, &config, &address, cx.program.name)?;
-        let person = Terminal::of(cx, args.has("non-interactive")).interactive();
+        let person = Terminal::of(cx, args.has("non-interactive")).interactive() && !args.has("headless");
         needed(&config, facts)
             .and_then(|store| Ok((store, in_browser(&mut ui, person, facts, &flow, &signals)?)))
     };

@@ -1,10 +1,10 @@
 //! `chat`: the conversation itself is in `chat.rs`.
 
 use zori_contract::command::{Command, Rule};
-use zori_contract::exit::Danger;
+use zori_contract::exit::{Danger, Exit};
 use zori_contract::mode::{Class, Format};
 
-use super::{AGENT_EXITS, example, own_streams};
+use super::{example, own_streams};
 use crate::args::flags;
 use crate::chat;
 use crate::program::App;
@@ -16,7 +16,7 @@ pub const COMMAND: Command<App> = Command {
     danger: Danger::Mutating,
     class: Class::Interactive,
     formats: &[("plain", Format::Plain)],
-    exits: AGENT_EXITS,
+    exits: &[Exit::Conflict],
     timeout_ms: None,
     examples: &[
         example("talk about the project in this folder", "zori chat"),

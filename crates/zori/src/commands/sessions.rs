@@ -23,7 +23,7 @@ use zori_core::ids::SessionId;
 use zori_store::{Entry, Record, SessionDir, StoreError, transcript_block};
 
 use super::chat::RECORDING;
-use super::{AGENT_EXITS, AGENT_FORMATS, Context, Cx, example, exec, failure_event, own_streams};
+use super::{AGENT_FORMATS, Context, Cx, RESUME_EXITS, example, exec, failure_event, own_streams};
 use crate::args::{LowArgs, flags};
 use crate::base::Base;
 use crate::chat;
@@ -74,7 +74,7 @@ pub const RESUME: Command<App> = Command {
     danger: Danger::Mutating,
     class: Class::Agent,
     formats: AGENT_FORMATS,
-    exits: AGENT_EXITS,
+    exits: RESUME_EXITS,
     timeout_ms: None,
     examples: &[
         example("go on with the latest", "zori sessions resume"),

@@ -11,6 +11,7 @@ use zori_core::hook::Hooks;
 use zori_core::input::Input;
 use zori_core::provider::Effort;
 use zori_engine::engine::CutAnswer;
+use zori_engine::subagent;
 use zori_frontends::claude::control::Initialize;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::{LastTurn, SdkFacts, SdkRenderer};
@@ -312,7 +313,7 @@ pub fn outlet(
             Ok(Some(Key::Program(_) | Key::Stored(_))) => "login".to_owned(),
             Ok(None) | Err(_) => "none".to_owned(),
         },
-        agents: Vec::new(),
+        agents: if start.settings.subagents.depth > 0 { subagent::kinds() } else { Vec::new() },
         version: env!("CARGO_PKG_VERSION"),
         partial: args.claude.partial,
         state: std::env::var_os("CLAUDE_CODE_SDK_READS_SESSION_STATE").is_some_and(|value| value == "1"),

@@ -3,7 +3,7 @@
 //! The store of these tests is a credential helper: a script that keeps entries in files below the home directory, and
 //! takes down how it was called. The system's own store is never touched: no test has a session bus.
 
-mod browser;
+pub mod browser;
 mod renewal;
 mod secrets;
 
@@ -30,7 +30,7 @@ esac
 "#;
 
 /// A world with a credential helper, and this in the config file.
-fn vault(config: &str) -> TestEnv {
+pub fn vault(config: &str) -> TestEnv {
     helped_by(HELPER, config)
 }
 
@@ -128,6 +128,37 @@ fn what_is_no_key_is_refused() {
     assert_eq!(login(b"\xff\xfe"), "Error: no key can be read: stream did not contain valid UTF-8");
     assert_eq!(login(&[b'k'; 20_000]), "Error: standard input is longer than any key");
     assert!(!entry(&world, "openai").exists());
+}
+
+/// O-033: a key that a machine has in its environment.
+#[test]
+fn a_key_in_a_variable() {
+    let mut world = vault("");
+    let login = ["auth", "login", "--provider", "openai", "--token-env-var", "MY_KEY"];
+    insta::assert_snapshot!(world.run(&login), @"
+    ------- stderr -------
+    Error: the variable `MY_KEY` is not set, or is no text
+    Hint: put the key there, or give it to `--with-token` on standard input
+    [exit status: 2]
+    ");
+    world.set_var("MY_KEY", "two words");
+    insta::assert_snapshot!(world.run(&login), @"
+    ------- stderr -------
+    Error: the key has blanks, control bytes or other characters that no key has
+    Hint: put the key there and nothing else
+    [exit status: 2]
+    ");
+    world.set_var("MY_KEY", "sk-0123456789");
+    insta::assert_snapshot!(world.run(&login), @"
+    Stored the key of OpenAI
+    [exit status: 0]
+    ");
+    assert_eq!(
+        world.read(entry(&world, "openai")),
+        "{\"access_token\":\"sk-0123456789\",\"kind\":\"api_key\"}\n"
+    );
+    let both = world.run(&[&login[..], &["--headless"]].concat());
+    assert_eq!(both.code(), Some(2), "{both}");
 }
 
 /// AUTH-2: what is typed is not shown, and the terminal shows typing again afterwards.

@@ -36,6 +36,7 @@ mod slow_reader;
 mod stream_json;
 mod surface;
 mod system_prompt;
+mod task;
 mod timeout;
 mod tools;
 mod trouble;

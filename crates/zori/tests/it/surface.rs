@@ -2,6 +2,7 @@
 
 mod callers;
 mod documents;
+mod failures;
 mod schemas;
 
 use serde_json::{Value, json};

@@ -199,3 +199,28 @@ fn trouble() {
     {"message":{"content":[{"text":"[Request interrupted by user for tool use]","type":"text"}],"role":"user"},"parent_tool_use_id":null,"type":"user"}
     "#);
 }
+
+/// Its lines name the call that started it, and an end follows the beginning.
+#[test]
+fn a_sub_agent() {
+    let sub = |event: Event| Event { agent: AgentId(1), parent: Some(CallId::new("1")), ..event };
+    let facts = zori_core::agent::AgentFacts {
+        description: "count".into(),
+        kind: "general-purpose",
+        model: "m".into(),
+        prompt: "go".into(),
+    };
+    let events = [
+        sub(event(EventKind::AgentStarted(facts))),
+        sub(prompt()),
+        sub(reply(vec![text("three")], Some(StopReason::EndTurn))),
+        sub(turn_over()),
+        sub(turn_over()),
+    ];
+    insta::assert_snapshot!(lines(false, &events), @r#"
+    {"description":"count","prompt":"go","subagent_type":"general-purpose","subtype":"task_started","task_id":"agent-1","task_type":"local_agent","tool_use_id":"1","type":"system"}
+    {"message":{"content":[{"text":"p","type":"text"}],"role":"user"},"parent_tool_use_id":"1","type":"user"}
+    assistant [{"text":"three","type":"text"}] null
+    {"output_file":"","status":"completed","subtype":"task_notification","summary":"count","task_id":"agent-1","tool_use_id":"1","type":"system"}
+    "#);
+}

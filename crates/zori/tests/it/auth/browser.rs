@@ -12,7 +12,7 @@ use super::{entry, vault};
 const ISSUE: Issue = Issue { expires_in: 3600, rotate: false };
 
 /// A login under way, and the address it has printed.
-fn start(world: &TestEnv, args: &[&str]) -> (Running, String) {
+pub fn start(world: &TestEnv, args: &[&str]) -> (Running, String) {
     let command = world.cmd(&[&["auth", "login"], args].concat());
     let mut login = world.start(command, Stdin::Null, Stdout::Captured);
     login.wait_for_stderr("\n\n  http");
@@ -220,4 +220,35 @@ fn a_server_that_does_not_answer_in_time() {
     server.wait_for_asked(1);
     assert_eq!(login.finish().code(), Some(10));
     assert!(!entry(&world, "openai").exists());
+}
+
+/// O-033: only the address, even where a person sits at a terminal with a browser.
+#[test]
+fn a_login_without_a_browser() {
+    let (mut world, server) = openai(Trouble::None);
+    let port = server.url().rsplit(':').next().expect("an address has a port").to_owned();
+    let bin = world.home().join("bin");
+    let opened = world.home().join("opened");
+    let program = world.write(bin.join("xdg-open"), format!("#!/bin/sh\n: > {}\n", opened.display()));
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("it is ours");
+    world.set_var("PATH", format!("{}:/usr/bin:/bin", bin.display())).set_var("DISPLAY", ":0");
+    let login = |flags: &[&str]| {
+        let args = [&["auth", "login", "--provider", "openai"], flags].concat();
+        let mut pty = world.pty(&args, zori_testkit::pty::Size { rows: 24, cols: 400 });
+        let url = zori_testkit::wait::poll(zori_testkit::wait::BOUND, || {
+            let drawn = pty.drawn().replace('\r', "");
+            drawn
+                .lines()
+                .map(str::trim)
+                .find(|line| line.starts_with("http"))
+                .map(|url| url.replace("$PORT", &port))
+        });
+        assert_eq!(browser::visit(&url.expect("an address is printed")).status, 200);
+        pty.wait_for("Stored the login of OpenAI");
+    };
+    login(&["--headless"]);
+    assert!(!opened.exists());
+    login(&[]);
+    zori_testkit::wait::until("the browser", || opened.exists());
 }

@@ -51,18 +51,12 @@ fn help() {
     `--help --all` shows every option.
 
     Examples:
-      zori demo
-          watch it work; needs no key
-      zori -p "Why does the test in src/parse.rs fail?"
-          one question, one answer
-      git diff | zori -p "Review this change"
-          about what a pipe brings
-      zori --json -p "Fix the build"
-          from a script: JSON lines as it goes
-      zori sessions list --output json
-          how another program reads a list
-      zori exec --schema
-          what a command takes and gives
+      zori demo                                watch it work, without a key
+      zori -p "What does this project do?"     ask; the answer is on stdout
+      git diff | zori -p "Review this change"  a pipe goes with the prompt
+      zori chat                                chat; `:q` leaves
+      zori sessions resume                     go on with the latest session
+      zori doctor                              what is missing here
 
     On a pipe every result is one line of JSON; `--output plain` or
     `ZORI_OUTPUT=plain` gives text.
@@ -162,18 +156,12 @@ fn all_of_the_help() {
     `--help --all` shows every option.
 
     Examples:
-      zori demo
-          watch it work; needs no key
-      zori -p "Why does the test in src/parse.rs fail?"
-          one question, one answer
-      git diff | zori -p "Review this change"
-          about what a pipe brings
-      zori --json -p "Fix the build"
-          from a script: JSON lines as it goes
-      zori sessions list --output json
-          how another program reads a list
-      zori exec --schema
-          what a command takes and gives
+      zori demo                                watch it work, without a key
+      zori -p "What does this project do?"     ask; the answer is on stdout
+      git diff | zori -p "Review this change"  a pipe goes with the prompt
+      zori chat                                chat; `:q` leaves
+      zori sessions resume                     go on with the latest session
+      zori doctor                              what is missing here
 
     On a pipe every result is one line of JSON; `--output plain` or
     `ZORI_OUTPUT=plain` gives text.

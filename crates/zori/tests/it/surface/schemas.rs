@@ -1,44 +1,15 @@
 //! Every command's real answer, for success and for each failure it declares as its own, against the schema it declares.
 //! The validator is not ours. Where the published schemas lie beside the project they are held, too.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use zori_contract::envelope;
 use zori_contract::manifest;
 use zori_contract::mode::Class;
 use zori_testkit::env::TestEnv;
+use zori_testkit::output::CommandOutput;
+use zori_testkit::schema::{assert_valid, published};
 
 use super::{bare, envelope as read, with_session};
-
-/// Returns a published schema if the specifications lie beside the project, with what it refers to in place.
-fn published(name: &str) -> Option<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|folder| folder.join("shared/specs/schemas"))
-        .find(|folder| folder.is_dir())?;
-    let load = |name: &str| -> Value {
-        let bytes = std::fs::read(folder.join(name)).expect("the folder has all schemas");
-        let mut schema: serde_json::Map<String, Value> =
-            serde_json::from_slice(&bytes).expect("a schema is an object");
-        schema.remove("$id");
-        Value::Object(schema)
-    };
-    let mut schema = load(name);
-    let entries = "/definitions/CommandEntry/properties/exit_codes/additionalProperties";
-    if let Some(place) = schema.pointer_mut(entries) {
-        *place = load("exit-code-entry.json");
-    }
-    Some(schema)
-}
-
-#[track_caller]
-fn assert_valid(schema: &Value, value: &Value) {
-    let validator = jsonschema::validator_for(schema).expect("a schema is valid");
-    let errors: Vec<_> =
-        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{}\n{value:#}", errors.join("\n"));
-}
 
 /// Runs a command and holds what it prints against all that is promised.
 #[track_caller]
@@ -53,13 +24,20 @@ fn check(world: &TestEnv, args: &[&str], code: i32) -> Value {
     };
     let output = world.run(&args);
     assert_eq!(output.code(), Some(code), "{args:?}:\n{output}");
-    let answer = read(&output);
+    let answer = valid(&output);
+    if code == 0 && !answer["data"].is_null() {
+        assert_valid(&manifest::output_schema(command), &answer["data"]);
+    }
+    answer
+}
+
+/// Returns the envelope a run printed, which keeps to our schema and to the published one.
+#[track_caller]
+pub fn valid(output: &CommandOutput) -> Value {
+    let answer = read(output);
     assert_valid(&envelope::schema(&json!(true)), &answer);
     if let Some(schema) = published("response-envelope.json") {
         assert_valid(&schema, &answer);
-    }
-    if code == 0 && !answer["data"].is_null() {
-        assert_valid(&manifest::output_schema(command), &answer["data"]);
     }
     answer
 }
