@@ -8,11 +8,12 @@ mod drive;
 mod install;
 mod stage;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use self::install::{Installed, Language};
 use self::stage::Stage;
@@ -46,18 +47,15 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let request = read(args)?;
     let began = Instant::now();
     let folder = target_folder(workspace).join("conformance");
-    let bin = match &request.bin {
-        Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display()))?,
-        None => build(workspace)?,
-    };
+    let (bin, languages) = prepare(workspace, &folder, &request)?;
     let mut failed = 0;
     for client in request.clients {
-        let installed = install::install(workspace, &folder, client.language)?;
+        let installed = &languages[&client.language];
         println!("\n{}: {}", client.name, installed.versions);
         let world = tempfile::tempdir().context("cannot make a temporary folder")?;
         let stage = Stage::start();
         let log = folder.join(format!("{}.log", client.name));
-        let command = driver(client, &installed, &bin, world.path(), &stage, &request.only);
+        let command = driver(client, installed, &bin, world.path(), &stage, &request.only);
         let tally = drive::drive(command, &log)?;
         println!("{}: {} cases, {} failed", client.name, tally.cases, tally.failed);
         if tally.failed > 0 {
@@ -90,6 +88,31 @@ fn read(args: &[String]) -> Result<Request> {
 
 fn names() -> Vec<&'static str> {
     CLIENTS.iter().map(|client| client.name).collect()
+}
+
+/// Builds zori and installs what the clients need, side by side: most of it is waiting for a registry.
+fn prepare(
+    workspace: &Workspace,
+    folder: &Path,
+    request: &Request,
+) -> Result<(PathBuf, BTreeMap<Language, Installed>)> {
+    let wanted: BTreeSet<_> = request.clients.iter().map(|client| client.language).collect();
+    std::thread::scope(|scope| {
+        let installing: Vec<_> = wanted
+            .into_iter()
+            .map(|language| (language, scope.spawn(move || install::install(workspace, folder, language))))
+            .collect();
+        let bin = match &request.bin {
+            Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display())),
+            None => build(workspace),
+        };
+        let mut languages = BTreeMap::new();
+        for (language, thread) in installing {
+            let installed = thread.join().map_err(|_| anyhow!("installing for {language:?} panicked"))?;
+            languages.insert(language, installed?);
+        }
+        Ok((bin?, languages))
+    })
 }
 
 /// Builds zori without optimisation, as the tests do, and returns where it is.

@@ -4,9 +4,9 @@ from claude_agent_sdk import (
     ClaudeSDKClient,
     PermissionResultAllow,
     PermissionResultDeny,
-    PermissionRuleValue,
     PermissionUpdate,
 )
+from claude_agent_sdk.types import PermissionRuleValue
 
 from conform import call, case, equal, holds, text, tool_results, tool_use
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::workspace::Workspace;
 
 /// What a client library is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Language {
     Python,
     TypeScript,
@@ -55,8 +55,9 @@ fn python(workspace: &Workspace, folder: &Path) -> Result<Installed> {
         run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
         for list in &lists {
             let mut pip = Command::new(&program);
-            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
-            pip.args(["--no-build-isolation", "--no-binary", "claude-agent-sdk", "--requirement"]).arg(list);
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
+            pip.args(["--require-hashes", "--no-build-isolation", "--no-binary", "claude-agent-sdk"]);
+            pip.arg("--requirement").arg(list);
             run(&mut pip)?;
         }
         Ok(())
@@ -98,7 +99,11 @@ fn typescript(workspace: &Workspace, folder: &Path) -> Result<Installed> {
         .filter(|(name, _)| name.starts_with('@'))
         .map(|(name, version)| format!("{name}@{}", version.as_str().unwrap_or_default()))
         .collect();
-    Ok(Installed { program: "node".into(), args: vec![drivers.join("drive.mjs")], versions: versions.join(", ") })
+    Ok(Installed {
+        program: "node".into(),
+        args: vec![drivers.join("drive.mjs")],
+        versions: versions.join(", "),
+    })
 }
 
 /// Installs into a fresh folder unless that was done from the same lists.
