@@ -64,6 +64,28 @@ async def until(condition):
         await asyncio.sleep(0.02)
 
 
+class Alive:
+    """A command that runs for a minute, and a pipe that tells whether any process of it is left."""
+
+    def __init__(self, folder):
+        os.mkfifo(folder / "alive")
+        self.pipe = os.open(folder / "alive", os.O_RDONLY | os.O_NONBLOCK)
+        self.command = "exec 3> alive; echo started >&3; sleep 60"
+
+    def read(self):
+        """Returns what was written, nothing when nobody is there to write, and None when somebody may."""
+        try:
+            return os.read(self.pipe, 100)
+        except BlockingIOError:
+            return None
+
+    async def started(self):
+        await until(lambda: self.read() == b"started\n")
+
+    async def ended(self):
+        await until(lambda: self.read() == b"")
+
+
 def text(words, **more):
     """A reply that is a text."""
     return {"content": [{"type": "text", "text": words}], **more}

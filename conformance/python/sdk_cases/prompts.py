@@ -140,35 +140,44 @@ async def an_image_in_the_prompt(world):
     equal([block["source"]["data"] for block in sent if block["type"] == "image"], [PIXEL])
 
 
+PRESET = {"type": "preset", "preset": "claude_code"}
+
+
+async def system_prompt(world, chosen):
+    """The system prompt the model gets; zori's own, which the preset stands for, is "Be the house agent."."""
+    world.base.mkdir()
+    (world.base / "config.toml").write_text('system_prompt = "Be the house agent."\n')
+    world.script(text("Hi."))
+    await ask("Hi", options(world, system_prompt=chosen))
+    return system_text(world.requests()[0])
+
+
 @case
 async def a_system_prompt_of_ones_own(world):
-    world.script(text("Arr."))
-    await ask("Hi", options(world, system_prompt="You are a pirate assistant."))
-    sent = system_text(world.requests()[0])
-    holds("You are a pirate assistant." in sent, f"the system prompt is {sent!r}")
-    holds("zori" not in sent.lower(), f"zori's own prompt is still there: {sent!r}")
+    equal(await system_prompt(world, "You are a pirate."), "You are a pirate.")
+
+
+@case
+async def the_preset_as_system_prompt(world):
+    equal(await system_prompt(world, PRESET), "Be the house agent.")
 
 
 @case
 async def a_system_prompt_added_to_the_preset(world):
-    world.script(text("Yes."), text("Yes."))
-    await ask("Hi", options(world, system_prompt={"type": "preset", "preset": "claude_code"}))
-    added = {"type": "preset", "preset": "claude_code", "append": "Always end with a fun fact."}
-    await ask("Hi", options(world, system_prompt=added))
-    preset, more = (system_text(request) for request in world.requests())
-    holds(len(preset) > 100, f"the preset is {preset!r}")
-    holds("Always end with a fun fact." in more and "fun fact" not in preset, f"the system prompt is {more!r}")
-    equal(more.replace("Always end with a fun fact.", "").split(), preset.split(), "the rest of the prompt")
+    said = await system_prompt(world, {**PRESET, "append": "End with a fun fact."})
+    equal(said.split("\n\n"), ["Be the house agent.", "End with a fun fact."])
+
+
+@case
+async def a_system_prompt_from_a_file(world):
+    (world.home / "prompt.md").write_text("You are a poet.\n")
+    said = await system_prompt(world, {"type": "file", "path": str(world.home / "prompt.md")})
+    equal(said.strip(), "You are a poet.")
 
 
 @case
 async def no_system_prompt(world):
-    world.script(text("Yes."), text("Yes."))
-    await ask("Hi", options(world))
-    await ask("Hi", options(world, system_prompt={"type": "preset", "preset": "claude_code"}))
-    none, preset = (system_text(request) for request in world.requests())
-    first = preset.strip().splitlines()[0]
-    holds(first not in none, f"the preset is there although nobody asked for it: {none!r}")
+    equal(await system_prompt(world, None), "")
 
 
 @case

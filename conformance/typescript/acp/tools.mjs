@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
-import { call, equal, holds, text, toolResults, until } from "../conform.mjs";
+import { Alive, call, equal, holds, text, toolResults, until } from "../conform.mjs";
 import { inSession } from "./_editor.mjs";
 
 export async function aFileIsRead(world) {
@@ -82,15 +82,15 @@ export async function cancelledWhileTheAnswerComes(world) {
 }
 
 export async function cancelledWhileACommandRuns(world) {
-  await world.script(call("t1", "bash", { command: "echo $$ > pid; sleep 60" }), text("Fine."));
+  const alive = new Alive(world.work);
+  await world.script(call("t1", "bash", { command: alive.command }), text("Fine."));
   await inSession(world, { answer: "allow_once" }, async (editor, id) => {
     const asking = editor.ask(id, "Sleep");
-    const pid = () => (existsSync(world.path("pid")) ? readFileSync(world.path("pid"), "utf8").trim() : "");
-    await until(() => pid() !== "");
+    await alive.started();
     await editor.cancel(id);
     equal(await asking, "cancelled");
     equal(editor.calls()[0].status, "failed");
-    if (existsSync("/proc/self")) await until(() => !existsSync(`/proc/${pid()}`));
+    await alive.ended();
   });
 }
 

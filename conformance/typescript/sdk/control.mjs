@@ -1,10 +1,8 @@
 // What a client does while a turn runs, and between turns: interrupting, asking, changing the model, giving up.
 
-import { existsSync, readFileSync } from "node:fs";
-
 import { query } from "@anthropic-ai/claude-agent-sdk";
 
-import { call, equal, holds, text, until } from "../conform.mjs";
+import { Alive, call, equal, holds, text } from "../conform.mjs";
 import { Conversation, init, options, result, told } from "./_run.mjs";
 
 const spoken = (messages) => told(messages).filter((line) => !/^(event|status)/.test(line));
@@ -25,12 +23,12 @@ export async function interruptedWhileTheAnswerComes(world) {
 }
 
 export async function interruptedWhileACommandRuns(world) {
-  await world.script(call("t1", "Bash", { command: "echo $$ > pid; sleep 60" }), text("Fine."));
+  const alive = new Alive(world.work);
+  await world.script(call("t1", "Bash", { command: alive.command }), text("Fine."));
   const talk = new Conversation(options(world, { allowedTools: ["Bash"] }));
   talk.say("Sleep");
   const seen = await talk.until((message) => message.message?.content?.[0]?.type === "tool_use");
-  const pid = () => (existsSync(world.path("pid")) ? readFileSync(world.path("pid"), "utf8").trim() : "");
-  await until(() => pid() !== "");
+  await alive.started();
   const stopped = talk.query.interrupt();
   seen.push(...(await talk.until()));
   await stopped;
@@ -38,7 +36,7 @@ export async function interruptedWhileACommandRuns(world) {
   holds(lines[2].startsWith("user failed t1:"), `the result is ${lines[2]}`);
   equal(lines[3], "user text [Request interrupted by user for tool use]");
   equal([result(seen).subtype, result(seen).terminal_reason], ["error_during_execution", "aborted_tools"]);
-  if (existsSync("/proc/self")) await until(() => !existsSync(`/proc/${pid()}`));
+  await alive.ended();
   equal(told(await talk.turn("And now?")), ["init", "text Fine.", "end success: Fine."]);
   await talk.end();
 }

@@ -79,16 +79,16 @@ export async function deniedAndInterrupted(world) {
 }
 
 export async function rulesThatComeWithAnAnswer(world) {
-  const rules = [{ toolName: "Bash", ruleContent: "echo:*" }];
+  const rules = [{ toolName: "Bash", ruleContent: "make:*" }];
   const updatedPermissions = [{ type: "addRules", rules, behavior: "allow", destination: "session" }];
   const [canUseTool, asked] = deciding((updatedInput) => ({ behavior: "allow", updatedInput, updatedPermissions }));
   await world.script(
-    call("t1", "Bash", { command: "echo one > a.txt" }),
-    call("t2", "Bash", { command: "echo two > b.txt" }),
+    call("t1", "Bash", { command: "make --version" }),
+    call("t2", "Bash", { command: "make --help" }),
     text("Done."),
   );
   await ask(prompts("go"), options(world, { canUseTool }));
-  equal(asked.map(({ input }) => input.command), ["echo one > a.txt"], "what was asked about");
+  equal(asked.map(({ input }) => input.command), ["make --version"], "what was asked about");
 }
 
 export async function theSuggestionsAreAnAnswer(world) {
@@ -163,9 +163,10 @@ export async function noTools(world) {
 /** What becomes of an edit, a command and a read in a mode, when nobody can be asked. */
 async function outcome(world, mode) {
   writeFileSync(world.path("a.txt"), "a\n");
+  writeFileSync(world.path("run.sh"), "exit 0\n");
   const calls = [
     toolUse("edit", "Edit", { file_path: "a.txt", old_string: "a", new_string: "b" }),
-    toolUse("run", "Bash", { command: "touch ran" }),
+    toolUse("run", "Bash", { command: "sh run.sh" }),
     toolUse("read", "Read", { file_path: "a.txt" }),
   ];
   await world.script({ content: calls }, text("Done."));
@@ -212,8 +213,8 @@ export async function aLimitOnTurns(world) {
   const [messages, error] = await askInVain("go", options(world, { maxTurns: 2, allowedTools: ["Bash"] }));
   const end = result(messages);
   equal([end.subtype, end.is_error, end.terminal_reason], ["error_max_turns", true, "max_turns"]);
-  equal(end.errors, ["Reached maximum number of turns (2)"]);
-  holds(error.message.includes("maximum number of turns"), `the error is ${error.message}`);
+  holds(end.errors.length === 1 && end.errors[0].includes("2"), `the errors are ${end.errors}`);
+  holds(error.message.includes(end.errors[0]), `the error is ${error.message}`);
 }
 
 export async function aLimitOnCost(world) {
