@@ -7,6 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
+
 use crate::compaction::Compaction;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
@@ -122,6 +124,15 @@ pub enum EventKind {
     // Tool.
     /// The model asked for a tool. All requests of one reply come before the first one runs.
     ToolRequested(ToolRequested),
+    /// A hook or a client changed the call's arguments; this is what is judged, and what runs.
+    ToolChanged {
+        /// The call.
+        call: CallId,
+        /// The arguments as they are now, whole.
+        input: Arc<RawValue>,
+        /// What it would do.
+        effects: Vec<Effect>,
+    },
     /// A person or client is asked.
     ApprovalRequested {
         /// The call in question.

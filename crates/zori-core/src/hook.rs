@@ -3,6 +3,8 @@
 //! What a hook is and how it is run is not known here. The engine tells a [`Moment`] and takes what comes back as a
 //! value, so that a decision stays a function of values.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 
 use crate::BoxFuture;
@@ -134,6 +136,8 @@ impl<'a> Moment<'a> {
 pub struct Heard {
     /// The strictest of their verdicts. Only before a call it can be anything but a denial.
     pub verdict: Option<HookVerdict>,
+    /// The whole input that a call shall have in place of the model's, as JSON; of several the last.
+    pub input: Option<String>,
     /// What the model is told on top.
     pub context: Vec<String>,
     /// Why the turn shall end here.
@@ -168,6 +172,18 @@ impl Heard {
         }
     }
 
+    /// Adds what others said.
+    pub fn merge(&mut self, other: Self) {
+        let Self { verdict, input, context, halt, remarks } = other;
+        if let Some(HookVerdict { verdict, reason }) = verdict {
+            self.judge(verdict, reason);
+        }
+        self.input = input.or_else(|| self.input.take());
+        self.context.extend(context);
+        self.halt = self.halt.take().or(halt);
+        self.remarks.extend(remarks);
+    }
+
     /// Returns why what is about to happen shall not.
     pub fn blocked(&self) -> Option<&str> {
         let denied = self.verdict.as_ref().filter(|held| held.verdict == Verdict::Deny);
@@ -194,9 +210,68 @@ pub trait Hooks: Send + Sync {
     fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard>;
 }
 
+/// Several kinds of hooks as one; told in order.
+pub struct AllHooks(pub Vec<Arc<dyn Hooks>>);
+
+impl Hooks for AllHooks {
+    fn listens(&self, moment: &Moment<'_>) -> bool {
+        self.0.iter().any(|hooks| hooks.listens(moment))
+    }
+
+    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard> {
+        Box::pin(async move {
+            let mut heard = Heard::default();
+            for hooks in self.0.iter().filter(|hooks| hooks.listens(&moment)) {
+                heard.merge(hooks.tell(moment, mode).await);
+            }
+            heard
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Says one thing to everybody.
+    struct Says(Heard);
+
+    impl Hooks for Says {
+        fn listens(&self, moment: &Moment<'_>) -> bool {
+            moment.event() == HookEvent::Stop
+        }
+
+        fn tell<'a>(&'a self, _: Moment<'a>, _: &'a str) -> BoxFuture<'a, Heard> {
+            Box::pin(std::future::ready(self.0.clone()))
+        }
+    }
+
+    #[test]
+    fn what_several_kinds_of_hooks_say_together() {
+        let mut first = Heard { context: vec!["a".into()], input: Some("1".into()), ..Heard::default() };
+        first.judge(Verdict::Ask, "first".into());
+        let mut second = Heard { context: vec!["b".into()], halt: Some("end".into()), ..Heard::default() };
+        second.judge(Verdict::Deny, "second".into());
+        let all = AllHooks(vec![Arc::new(Says(first)), Arc::new(Says(second))]);
+        let moment = Moment::Stop { again: false, text: "" };
+        assert!(all.listens(&moment) && !all.listens(&Moment::SessionEnd));
+        let mut told = all.tell(moment, "default");
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let std::task::Poll::Ready(heard) = told.as_mut().poll(&mut cx) else {
+            panic!("they answer at once")
+        };
+        let verdict = Some(HookVerdict { verdict: Verdict::Deny, reason: "second".into() });
+        assert_eq!(
+            heard,
+            Heard {
+                verdict,
+                input: Some("1".into()),
+                context: vec!["a".into(), "b".into()],
+                halt: Some("end".into()),
+                remarks: Vec::new()
+            }
+        );
+    }
 
     #[test]
     fn the_strictest_verdict_counts_and_of_equal_ones_the_first() {

@@ -15,8 +15,8 @@ use crate::question::Preview;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
 pub trait Tool: Send + Sync {
-    /// Returns which tool this is.
-    fn kind(&self) -> ToolKind;
+    /// Returns which built-in tool this is; `None` for tools of others.
+    fn kind(&self) -> Option<ToolKind>;
 
     /// Returns what a call would do. This is what a permission is given for, so it must be complete.
     fn effects(&self, args: &RawValue) -> Vec<Effect>;
@@ -40,6 +40,11 @@ pub trait Toolbox: Send + Sync {
 
     /// Finds the tool and checks the arguments, accepting the names of other dialects where unambiguous.
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall>;
+
+    /// Returns the result of a call that does not run, laid out as results are.
+    fn refuse(&self, code: ToolCode, message: String) -> ToolOutput {
+        ToolOutput::failure(code, message)
+    }
 
     /// Returns what the file system says about a path, for the decision about a call that touches it. It may ask the
     /// disk, so it is not called for more than a call's own paths.

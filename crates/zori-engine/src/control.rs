@@ -15,16 +15,28 @@ use zori_core::outcome::CancelCause;
 pub(crate) struct Control<'a> {
     inputs: &'a mut mpsc::Receiver<Input>,
     open: bool,
-    /// What is for later: prompts, a new model, the end.
+    /// What is for later: prompts, a compaction, the end.
     pub(crate) later: VecDeque<Input>,
     /// What the user added to this turn and the model has not seen yet.
     pub(crate) steers: Vec<String>,
+    /// What is for the next request of this turn: another model, another effort.
+    pub(crate) wishes: Vec<Input>,
+    /// The permission modes that were named, for calls not decided yet.
+    pub(crate) modes: Vec<String>,
     answers: Vec<(CallId, Approval)>,
 }
 
 impl<'a> Control<'a> {
     pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>) -> Self {
-        Self { inputs, open: true, later: VecDeque::new(), steers: Vec::new(), answers: Vec::new() }
+        Self {
+            inputs,
+            open: true,
+            later: VecDeque::new(),
+            steers: Vec::new(),
+            wishes: Vec::new(),
+            modes: Vec::new(),
+            answers: Vec::new(),
+        }
     }
 
     /// Waits for `future` or for a cancel, whichever comes first. On a cancel the future is dropped.
@@ -59,12 +71,10 @@ impl<'a> Control<'a> {
             Some(Input::Cancel(cause)) => return Err(cause),
             Some(Input::Steer(text)) => self.steers.push(text),
             Some(Input::Approve { call, answer }) => self.answers.push((call, answer)),
+            Some(Input::SetMode(name)) => self.modes.push(name),
+            Some(wish @ (Input::SetModel { .. } | Input::SetEffort(_))) => self.wishes.push(wish),
             Some(
-                other @ (Input::Prompt(_)
-                | Input::SetModel(_)
-                | Input::Compact { .. }
-                | Input::UndoCompact
-                | Input::Shutdown),
+                other @ (Input::Prompt(_) | Input::Compact { .. } | Input::UndoCompact | Input::Shutdown),
             ) => self.later.push_back(other),
         }
         Ok(())

@@ -1,41 +1,42 @@
 //! Runs the tool calls of one reply: decided one after another, executed together, answered in call order.
 //!
-//! Calls that touch the same path, at least one of them writing, run one after another in call order.
+//! Calls that touch the same path, at least one of them writing, run one after another in call order. How a call is
+//! decided about is `dispatch/approve.rs`.
+
+mod approve;
+mod live;
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
-use zori_core::event::{DecidedBy, EventKind, ToolFinished, ToolRequested};
+use zori_core::event::{EventKind, ToolFinished, ToolRequested};
 use zori_core::hook::{HookEvent, HookVerdict, Hooks, Moment, ToolMoment};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
-use zori_core::input::Approval;
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::{Decision, Judged, Verdict};
-use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
-use zori_core::tool::{
-    Effect, LiveOutput, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox,
-};
-use zori_policy::always::always;
-use zori_policy::call::{Binding, HookAnswer};
-use zori_policy::decide::Explanation;
+use zori_core::tool::{Effect, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
+use zori_policy::Policy;
+use zori_policy::call::HookAnswer;
 use zori_policy::mode::Protocol;
 use zori_policy::withheld::withheld;
-use zori_policy::{Call, Policy, explain};
 
+use self::approve::Approved;
+use self::live::LiveQueue;
 use crate::catch::Caught;
 use crate::control::Control;
 use crate::emitter::Emitter;
+use crate::engine::Modes;
 use crate::hooks::{self, Said};
 use crate::sight;
 
@@ -43,10 +44,13 @@ use crate::sight;
 pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) toolbox: &'a dyn Toolbox,
     pub(crate) policy: &'a mut Policy,
+    pub(crate) modes: &'a Modes,
     pub(crate) hooks: Option<&'a dyn Hooks>,
     /// What hooks told the model so far, and why one wants the turn to end.
     pub(crate) said: Vec<Said>,
     pub(crate) halt: Option<String>,
+    /// Whether an answer wants the turn to end.
+    pub(crate) interrupted: bool,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
@@ -84,17 +88,12 @@ struct Job<'c> {
     decision: Option<Decision>,
     /// What somebody was shown when they let it run.
     approved: Option<Approved>,
+    /// When it was done, if that has not been told yet.
+    done: Option<Duration>,
     /// Where its paths led when it was judged.
     judged: Judged,
     /// Who let it run.
     consent: Consent,
-}
-
-/// What an approval holds for (DEC-4).
-struct Approved {
-    judged: Call,
-    binding: Binding,
-    preview: Preview,
 }
 
 impl<S: Sink> Dispatch<'_, '_, S> {
@@ -110,45 +109,56 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             effects = ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
             cancelled = self.execute(&mut jobs, &ready).await.err();
             if cancelled.is_none() {
-                cancelled = self.tell_results(&jobs, &ready).await.err();
+                cancelled = self.tell_results(&mut jobs, &ready).await.err();
             }
         }
         for job in jobs.iter_mut().filter(|job| job.output.is_none()) {
-            self.settle(
-                job,
-                ToolOutput::failure(ToolCode::Canceled, "The call was canceled before it was done"),
-            );
+            let canceled = "The call was canceled before it was done".to_owned();
+            self.settle(job, self.toolbox.refuse(ToolCode::Canceled, canceled));
         }
+        jobs.iter_mut().for_each(|job| self.announce(job));
         let denied = jobs.iter().map(Job::is_denied).collect();
         let results = jobs.into_iter().map(Job::into_result).collect();
         let (said, halt) = (std::mem::take(&mut self.said), self.halt.take());
         Dispatched { results, effects, denied, said, halt, cancelled }
     }
 
-    async fn tell(&mut self, moment: Moment<'_>) -> Result<Option<HookAnswer>, CancelCause> {
+    /// Tells hooks of a call. Returns their verdict, and the input they want it to have.
+    async fn tell(
+        &mut self,
+        moment: Moment<'_>,
+    ) -> Result<(Option<HookAnswer>, Option<String>), CancelCause> {
         let (event, mode) = (moment.event(), self.policy.mode.mode.name_in(Protocol::Claude));
         let heard = hooks::tell(self.hooks, moment, mode, self.emitter, self.control).await?;
         self.said.extend(Said::all(event, heard.context));
         let answer = heard.verdict.map(|HookVerdict { verdict, reason }| HookAnswer { verdict, reason });
-        let Some(why) = heard.halt else { return Ok(answer) };
+        let Some(why) = heard.halt else { return Ok((answer, heard.input)) };
         self.halt.get_or_insert_with(|| why.clone());
-        Ok(Some(HookAnswer { verdict: Verdict::Deny, reason: why }))
+        Ok((Some(HookAnswer { verdict: Verdict::Deny, reason: why }), None))
     }
 
-    /// Tells hooks how the calls went that have run, in call order. What one objects to has happened: the model is told.
+    /// Tells hooks how the calls went that have run, in call order, and everybody else after them. What a hook objects to
+    /// has happened: the model is told.
     async fn tell_results(
         &mut self,
-        jobs: &[Job<'_>],
+        jobs: &mut [Job<'_>],
         ready: &[Option<ResolvedCall>],
     ) -> Result<(), CancelCause> {
-        for (job, ready) in jobs.iter().zip(ready) {
+        for (job, ready) in jobs.iter_mut().zip(ready) {
             let (Some(ready), Some(output)) = (ready, &job.output) else { continue };
             let moment = Moment::PostToolUse { call: job.moment(ready), result: &output.envelope };
-            if let Some(HookAnswer { verdict: Verdict::Deny, reason }) = self.tell(moment).await? {
+            if let (Some(HookAnswer { verdict: Verdict::Deny, reason }), _) = self.tell(moment).await? {
                 self.said.extend(Said::all(HookEvent::PostToolUse, vec![reason]));
             }
+            self.announce(job);
         }
         Ok(())
+    }
+
+    /// Returns whether hooks want to know how a call went before anybody else does.
+    fn heard_first(&self, job: &Job<'_>, ready: &ResolvedCall, output: &ToolOutput) -> bool {
+        let moment = Moment::PostToolUse { call: job.moment(ready), result: &output.envelope };
+        self.hooks.is_some_and(|hooks| hooks.listens(&moment))
     }
 
     /// Resolves the calls and announces all of them before the first one runs.
@@ -175,14 +185,15 @@ impl<S: Sink> Dispatch<'_, '_, S> {
     fn resolve<'c>(&self, call: &'c ToolCall) -> Job<'c> {
         let resolved = match &call.input {
             ToolInput::Json(args) => self.toolbox.resolve(&call.name, args).map_err(ToolOutput::from),
-            ToolInput::Malformed(_) => Err(ToolOutput::failure(
+            ToolInput::Malformed(_) => Err(self.toolbox.refuse(
                 ToolCode::InvalidInput,
                 "The arguments are not valid JSON, or were cut off. Nothing was executed. Send the call again with \
-                 one complete JSON object.",
+                 one complete JSON object."
+                    .to_owned(),
             )),
         };
         let (kind, ready, output) = match resolved {
-            Ok(ready) => (Some(ready.tool.kind()), Some(ready), None),
+            Ok(ready) => (ready.tool.kind(), Some(ready), None),
             Err(output) => (None, None, Some(output)),
         };
         Job {
@@ -193,124 +204,10 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             started: None,
             decision: None,
             approved: None,
+            done: None,
             judged: Judged::default(),
             consent: Consent::Rule,
         }
-    }
-
-    /// Decides about each call in order, asking where the policy says so, before any of them starts.
-    async fn approve(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
-        for job in jobs.iter_mut() {
-            let Some(ready) = &job.ready else { continue };
-            let mut judged = Call::new(&job.call.name, job.kind, &ready.effects, &self.policy.ground);
-            judged.hook = self.tell(Moment::PreToolUse(job.moment(ready))).await?;
-            // Looked at after the hooks have run: they may change what is there.
-            judged.gather(|path| self.toolbox.look(path));
-            let Explanation { decision, steps } = explain(self.policy, &judged);
-            let decided = match decision.verdict {
-                Verdict::Allow => {
-                    job.judged = judged.facts.into_judged();
-                    Ok(decision)
-                }
-                Verdict::Deny => {
-                    let said = refusal(&decision);
-                    self.resolved(job.call, decision, DecidedBy::Policy);
-                    Err(said)
-                }
-                Verdict::Ask => {
-                    let binding = judged.binding(ready.args.get(), &self.policy.ground.cwd);
-                    let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
-                    let question = Arc::new(Question {
-                        tool: job.call.name.clone(),
-                        preview: preview.clone(),
-                        always: always(&judged, &decision),
-                        explanation: Explanation { decision: decision.clone(), steps }.lines(),
-                    });
-                    let answer = self.ask(job.call, decision, question).await?;
-                    job.approved = Some(Approved { judged, binding, preview });
-                    answer
-                }
-            };
-            match decided {
-                Ok(decision) => job.decision = Some(decision),
-                Err(reason) => self.deny(job, reason),
-            }
-        }
-        for job in jobs.iter_mut() {
-            let (Some(ready), Some(approved)) = (&job.ready, job.approved.take()) else { continue };
-            match self.still(ready, approved).await? {
-                Some(judged) => (job.judged, job.consent) = (judged, Consent::Person),
-                None => self.deny(job, CHANGED.to_owned()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns where the call's paths lead, if it still is what somebody approved. The questions about other calls took
-    /// their time, so this is looked at after the last of them.
-    async fn still(
-        &mut self,
-        ready: &ResolvedCall,
-        approved: Approved,
-    ) -> Result<Option<Judged>, CancelCause> {
-        let Approved { mut judged, binding, preview } = approved;
-        judged.gather(|path| self.toolbox.look(path));
-        if judged.binding(ready.args.get(), &self.policy.ground.cwd) != binding {
-            return Ok(None);
-        }
-        let same = self.control.until(ready.tool.preview(&ready.args)).await? == preview;
-        Ok(same.then(|| judged.facts.into_judged()))
-    }
-
-    fn deny(&mut self, job: &mut Job<'_>, reason: String) {
-        job.ready = None;
-        self.settle(job, ToolOutput::failure(ToolCode::PermissionDenied, reason));
-    }
-
-    /// Asks and waits. Returns the decision to run the call, or why it must not run.
-    async fn ask(
-        &mut self,
-        call: &ToolCall,
-        decision: Decision,
-        question: Arc<Question>,
-    ) -> Result<Result<Decision, String>, CancelCause> {
-        self.emitter.emit(EventKind::ApprovalRequested {
-            call: call.id.clone(),
-            decision: decision.clone(),
-            question: question.clone(),
-        });
-        self.emitter.idle();
-        let answer = self.control.answer(&call.id).await.inspect_err(|_| {
-            let denied = Decision { verdict: Verdict::Deny, ..decision.clone() };
-            self.resolved(call, denied, DecidedBy::Cancelled);
-        })?;
-        let (verdict, by, refusal) = match answer {
-            Some(answer @ (Approval::Allow | Approval::Always)) => {
-                if let (Approval::Always, Some(rule)) = (answer, &question.always) {
-                    self.policy.allow_for_session(rule);
-                }
-                (Verdict::Allow, DecidedBy::User, None)
-            }
-            Some(Approval::Reject { reason }) => {
-                let said = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-                (Verdict::Deny, DecidedBy::User, Some(format!("The user rejected this call{said}")))
-            }
-            None => {
-                let gone = "approval_unavailable: nobody is left to answer";
-                (Verdict::Deny, DecidedBy::Policy, Some(gone.to_owned()))
-            }
-        };
-        let reason = refusal.clone().unwrap_or_else(|| decision.reason.clone());
-        let decision = Decision { verdict, reason, ..decision };
-        self.resolved(call, decision.clone(), by);
-        Ok(match refusal {
-            None => Ok(decision),
-            Some(refusal) => Err(refusal),
-        })
-    }
-
-    fn resolved(&mut self, call: &ToolCall, decision: Decision, by: DecidedBy) {
-        self.emitter.emit(EventKind::ApprovalResolved { call: call.id.clone(), decision, by });
     }
 
     /// Runs what can be run, together where paths allow it. `Err` means cancelled: what still ran was dropped.
@@ -363,7 +260,14 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             match self.control.until(next(&mut running, live.as_deref())).await? {
                 Step::Done(index, output) => {
                     let output = sight::shown(output, self.sees);
-                    self.settle(&mut jobs[index], output);
+                    let ready = ready[index].as_ref().expect("what runs was ready");
+                    let job = &mut jobs[index];
+                    let later = self.heard_first(job, ready, &output);
+                    job.done = Some(self.clock.elapsed());
+                    job.output = Some(output);
+                    if !later {
+                        self.announce(job);
+                    }
                 }
                 Step::Live(deltas) => {
                     for (call, stream, text) in deltas {
@@ -376,32 +280,27 @@ impl<S: Sink> Dispatch<'_, '_, S> {
 
     /// Gives a call its one result, and says so.
     fn settle(&mut self, job: &mut Job<'_>, output: ToolOutput) {
+        job.done = Some(self.clock.elapsed());
+        job.output = Some(output);
+        self.announce(job);
+    }
+
+    /// Says what came of a call, unless that was said.
+    fn announce(&mut self, job: &mut Job<'_>) {
+        let (Some(done), Some(output)) = (job.done.take(), &job.output) else { return };
         let todos = output.todos.clone();
-        let now = self.clock.elapsed();
         self.emitter.emit(EventKind::ToolFinished(ToolFinished {
             call: job.call.id.clone(),
             name: job.call.name.as_str().into(),
             kind: job.kind,
             output: output.clone(),
-            duration: job.started.map(|start| now.saturating_sub(start)),
+            duration: job.started.map(|start| done.saturating_sub(start)),
         }));
-        job.output = Some(output);
         if let Some(todos) = todos {
             self.emitter.emit(EventKind::TodosChanged { todos });
         }
     }
 }
-
-/// What the model is told about a call that may not run: why, and what would be (DEC-3).
-fn refusal(decision: &Decision) -> String {
-    match &decision.instead {
-        Some(instead) => format!("{}. {instead}", decision.reason),
-        None => decision.reason.clone(),
-    }
-}
-
-const CHANGED: &str = "changed_since_approval: a file of this call is not what it was when it was approved; \
-     nothing was executed";
 
 impl Job<'_> {
     fn moment<'a>(&'a self, ready: &'a ResolvedCall) -> ToolMoment<'a> {
@@ -475,34 +374,4 @@ async fn next(running: &mut Vec<(usize, Caught<'_>)>, live: Option<&LiveQueue>) 
         }
     })
     .await
-}
-
-/// Output of running tools that was not told yet. Tools push while they are polled, so it is emptied right
-/// after each poll and stays small.
-#[derive(Default)]
-struct LiveQueue(Arc<Mutex<Vec<(CallId, OutputStream, String)>>>);
-
-struct LiveCall {
-    call: CallId,
-    queue: Arc<Mutex<Vec<(CallId, OutputStream, String)>>>,
-}
-
-impl LiveQueue {
-    fn of(&self, call: &CallId) -> Arc<dyn LiveOutput> {
-        Arc::new(LiveCall { call: call.clone(), queue: self.0.clone() })
-    }
-
-    fn take(&self) -> Vec<(CallId, OutputStream, String)> {
-        std::mem::take(&mut *self.0.lock().expect("pushing text does not panic"))
-    }
-}
-
-impl LiveOutput for LiveCall {
-    fn push(&self, stream: OutputStream, text: &str) {
-        let mut queue = self.queue.lock().expect("pushing text does not panic");
-        match queue.last_mut() {
-            Some((call, last, pending)) if *call == self.call && *last == stream => pending.push_str(text),
-            _ => queue.push((self.call.clone(), stream, text.to_owned())),
-        }
-    }
 }

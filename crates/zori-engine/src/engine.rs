@@ -36,6 +36,10 @@ pub type Pricing = Arc<dyn Fn(&str) -> Option<Prices> + Send + Sync>;
 /// Returns what a model takes; `None` where that is not known.
 pub type Windows = Arc<dyn Fn(&str) -> Option<Window> + Send + Sync>;
 
+/// Returns the mode a name means, with what it brings for the shell; an error says why it may not hold. It is asked when
+/// the mode is about to change, so that whatever else depends on it may change with it.
+pub type Modes = Arc<dyn Fn(&str) -> Result<(Choice, ShellPolicy), String> + Send + Sync>;
+
 /// What an engine is made of.
 pub struct Parts {
     /// The model.
@@ -44,6 +48,8 @@ pub struct Parts {
     pub toolbox: Arc<dyn Toolbox>,
     /// The rules.
     pub policy: Policy,
+    /// Which other modes may come to hold.
+    pub modes: Modes,
     /// Who is told what happens, and may object.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// The clocks.
@@ -98,6 +104,7 @@ pub struct Engine<S> {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) toolbox: Arc<dyn Toolbox>,
     pub(crate) policy: Policy,
+    pub(crate) modes: Modes,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// Whether hooks know that the session has started, and what they said to it and nobody has heard yet.
     pub(crate) begun: bool,
@@ -145,6 +152,7 @@ impl<S: Sink> Engine<S> {
             provider: parts.provider,
             toolbox: parts.toolbox,
             policy: parts.policy,
+            modes: parts.modes,
             hooks: parts.hooks,
             begun: false,
             opening: Vec::new(),
@@ -177,8 +185,14 @@ impl<S: Sink> Engine<S> {
         self.totals.spent += Spent { usage: summary.usage, cost: summary.cost };
         self.totals.last_turn = summary.usage;
         self.totals.turns += 1;
+        (summary, self.rest_of(control))
+    }
+
+    /// Does what was said for the next request, and returns what is for later.
+    fn rest_of(&mut self, mut control: Control<'_>) -> VecDeque<Input> {
+        self.heed(&mut control);
         let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
-        (summary, unseen.chain(control.later).collect())
+        unseen.chain(control.later).collect()
     }
 
     /// Takes inputs until they end or say so. `on_turn` sees each turn's end and says whether to go on.
@@ -196,8 +210,8 @@ impl<S: Sink> Engine<S> {
             let prompt = match input {
                 Some(Input::Prompt(prompt)) => prompt,
                 Some(Input::Steer(text)) => text.into(),
-                Some(Input::SetModel(model)) => {
-                    self.set_model(&model);
+                Some(wish @ (Input::SetModel { .. } | Input::SetMode(_) | Input::SetEffort(_))) => {
+                    self.wish(wish);
                     continue;
                 }
                 Some(Input::Compact { focus }) => {
@@ -240,9 +254,9 @@ impl<S: Sink> Engine<S> {
             // A failure was told when it happened, and an outlet that is gone cannot be told anything.
             Ok(Made::Room | Made::Failed) | Err(Cut::Failed(_) | Cut::Limit(_) | Cut::Stopped(_)) => {}
         }
+        let rest = self.rest_of(control);
         self.emitter.idle();
-        let unseen = control.steers.into_iter().map(|text| Input::Prompt(text.into()));
-        unseen.chain(control.later).collect()
+        rest
     }
 
     /// Takes the last compaction back: the conversation is sent as it was before, with what was said since.

@@ -19,6 +19,7 @@ pub mod limits;
 pub mod retry;
 pub mod sight;
 mod turn;
+mod wishes;
 
 #[cfg(test)]
 mod tests;

@@ -123,6 +123,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
 
     async fn converse(&mut self) -> Result<StopReason, Cut> {
         loop {
+            self.engine.heed(&mut self.control);
             self.check_limits()?;
             if self.engine.is_nearly_full() {
                 self.make_room(CompactCause::NearlyFull).await?;
@@ -313,9 +314,11 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         let mut dispatch = Dispatch {
             toolbox: &*engine.toolbox,
             policy: &mut engine.policy,
+            modes: &engine.modes,
             hooks: engine.hooks.as_deref(),
             said: Vec::new(),
             halt: None,
+            interrupted: false,
             clock: &*engine.clock,
             emitter: &mut engine.emitter,
             control: &mut self.control,

@@ -169,6 +169,7 @@ impl Renderer for JsonlRenderer {
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalRequested { .. }
             | EventKind::ApprovalResolved { .. }
+            | EventKind::ToolChanged { .. }
             | EventKind::ToolStarted { .. }
             | EventKind::ToolOutputDelta { .. }
             | EventKind::TodosChanged { .. }

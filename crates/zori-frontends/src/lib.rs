@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod claude;
 mod fanout;
 pub mod jsonl;
 pub mod question;

@@ -283,6 +283,7 @@ impl Renderer for TextRenderer {
             | EventKind::ToolInputDelta { .. }
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalResolved { .. }
+            | EventKind::ToolChanged { .. }
             | EventKind::ToolOutputDelta { .. } => Ok(()),
         }
     }

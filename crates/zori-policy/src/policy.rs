@@ -6,7 +6,7 @@ use crate::blacklist::{self, Pattern};
 use crate::mode::{Choice, Chosen};
 use crate::paths::Ground;
 use crate::rules::words::WordPattern;
-use crate::rules::{OwnedAnchors, Rules, Written};
+use crate::rules::{OwnedAnchors, Remark, Rules, Written};
 
 /// What is in force.
 #[derive(Clone, Debug)]
@@ -28,20 +28,26 @@ pub struct Policy {
 impl Policy {
     /// Allows for the rest of the session what a person approved: the rule of [`always`](crate::always::always).
     pub fn allow_for_session(&mut self, rule: &str) {
+        // A rule that cannot be read is no allow; then the next call asks again.
+        self.add_for_session(Verdict::Allow, rule);
+    }
+
+    /// Adds a rule for the rest of the session, and returns what its author should know about it.
+    pub fn add_for_session(&mut self, verdict: Verdict, rule: &str) -> Vec<Remark> {
         let written = Written {
-            verdict: Verdict::Allow,
+            verdict,
             text: rule.to_owned(),
             layer: Layer::Session,
             source: "approved in this session".into(),
         };
-        // The rule names its paths from the root, so that these say nothing.
         let anchors = OwnedAnchors {
             home: self.ground.home.clone(),
             workspace: self.ground.cwd.clone(),
             rule_root: self.ground.cwd.clone(),
         };
-        // A rule that cannot be read is no allow; then the next call asks again.
-        self.rules.add(&written, &anchors, &mut Vec::new());
+        let mut remarks = Vec::new();
+        self.rules.add(&written, &anchors, &mut remarks);
+        remarks
     }
 }
 

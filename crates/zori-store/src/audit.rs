@@ -169,6 +169,14 @@ impl AuditLog {
         self.calls.insert(request.call.id.clone(), seen);
     }
 
+    /// Another input makes another call of it: what is written from now on is about that one.
+    fn changed(&mut self, call: &CallId, input: &str, effects: &[Effect]) {
+        let summary = clean(&self.facts.redactor, &summary(effects));
+        if let Some(seen) = self.calls.get_mut(call) {
+            (seen.summary, seen.input_digest) = (summary, hash(input.as_bytes()));
+        }
+    }
+
     /// Writes a verdict about a call. `asker`: who answered, if that is what it is.
     fn decided(
         &mut self,
@@ -269,6 +277,7 @@ impl Log for AuditLog {
         match &event.kind {
             EventKind::TurnStarted { .. } => self.turn += 1,
             EventKind::ToolRequested(request) => self.requested(request),
+            EventKind::ToolChanged { call, input, effects } => self.changed(call, input.get(), effects),
             EventKind::ApprovalRequested { call, decision, .. } => {
                 if let Some(seen) = self.calls.get_mut(call) {
                     seen.asked = true;

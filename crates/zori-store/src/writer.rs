@@ -120,6 +120,9 @@ impl SessionWriter {
             EventKind::ToolRequested(request) if request.effects.iter().any(Effect::mutates) => {
                 self.effective.insert(request.call.id.clone());
             }
+            EventKind::ToolChanged { call, effects, .. } if effects.iter().any(Effect::mutates) => {
+                self.effective.insert(call.clone());
+            }
             _ => {}
         }
     }

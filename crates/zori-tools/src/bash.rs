@@ -76,8 +76,8 @@ impl Bash {
 }
 
 impl Tool for Bash {
-    fn kind(&self) -> ToolKind {
-        DEF.kind
+    fn kind(&self) -> Option<ToolKind> {
+        Some(DEF.kind)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

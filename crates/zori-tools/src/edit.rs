@@ -106,8 +106,8 @@ impl Edit {
 }
 
 impl Tool for Edit {
-    fn kind(&self) -> ToolKind {
-        DEF.kind
+    fn kind(&self) -> Option<ToolKind> {
+        Some(DEF.kind)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

@@ -73,8 +73,8 @@ impl FetchArgs {
 }
 
 impl Tool for Fetch {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Fetch)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

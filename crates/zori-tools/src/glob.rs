@@ -89,8 +89,8 @@ impl GlobArgs {
 }
 
 impl Tool for Glob {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Glob
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Glob)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

@@ -90,8 +90,8 @@ impl Grep {
 }
 
 impl Tool for Grep {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Grep
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Grep)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

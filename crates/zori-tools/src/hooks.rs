@@ -10,7 +10,7 @@ pub mod matcher;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -82,6 +82,40 @@ pub struct Parts {
     pub transcript: Option<PathBuf>,
 }
 
+/// Where something happens, as hooks are told.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Its file, where there is one.
+    pub transcript: Option<&'a Path>,
+    /// Where tools run.
+    pub root: &'a Path,
+    /// The user's home.
+    pub home: Option<&'a Path>,
+}
+
+/// Returns what a hook is told of a moment, as one JSON object.
+pub fn told(moment: &Moment<'_>, mode: &str, scene: &Scene<'_>) -> String {
+    input::json(moment, mode, scene)
+}
+
+/// Understands a hook's answer that is JSON, of somebody who speaks for the user; an error says why it is none.
+pub fn heard(event: HookEvent, json: &str) -> Result<Heard, String> {
+    let Answer { verdict, context, halt, message, input } = answer::read(event, json)?;
+    let mut heard = Heard { input, halt, context: context.into_iter().collect(), ..Heard::default() };
+    if let Some((verdict, reason)) = verdict {
+        heard.judge(verdict, reason.unwrap_or_else(|| "no reason given".to_owned()));
+    }
+    heard.remarks.extend(message.map(|text| Remark { level: NoticeLevel::Info, text }));
+    Ok(heard)
+}
+
+/// Returns whether a moment concerns a matcher.
+pub fn concerns(matcher: &Matcher, moment: &Moment<'_>) -> bool {
+    matcher.matches(&matcher::subjects(moment))
+}
+
 /// The hooks of a session, as programs.
 pub struct HookPrograms {
     parts: Parts,
@@ -93,6 +127,15 @@ impl HookPrograms {
     /// Starts nothing.
     pub fn new(parts: Parts) -> Self {
         Self { parts, told: Mutex::default() }
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene {
+            session: &self.parts.session,
+            transcript: self.parts.transcript.as_deref(),
+            root: &self.parts.env.root,
+            home: self.parts.env.home.as_deref(),
+        }
     }
 
     fn concerned<'a>(&'a self, moment: &Moment<'_>) -> impl Iterator<Item = (usize, &'a Hook)> {
@@ -153,7 +196,7 @@ impl Hooks for HookPrograms {
     fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard> {
         Box::pin(async move {
             let mut heard = Heard::default();
-            let input = input::json(&moment, mode, &self.parts);
+            let input = told(&moment, mode, &self.scene()) + "\n";
             for (at, hook) in self.concerned(&moment) {
                 match self.run(hook, input.as_bytes()).await {
                     Ok(answer) => take(hook, answer, &mut heard),
@@ -167,7 +210,7 @@ impl Hooks for HookPrograms {
 
 /// Adds one hook's answer to what was heard.
 fn take(hook: &Hook, answer: Answer, heard: &mut Heard) {
-    let Answer { verdict, context, halt, message } = answer;
+    let Answer { verdict, context, halt, message, input: _ } = answer;
     // Nothing can be kept from happening that has happened: then the user is told.
     let late = matches!(hook.event, HookEvent::SessionStart | HookEvent::SessionEnd);
     match verdict {

@@ -92,8 +92,8 @@ impl LsArgs {
 }
 
 impl Tool for Ls {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Ls
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Ls)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

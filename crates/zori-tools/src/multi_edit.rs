@@ -51,8 +51,8 @@ impl MultiEdit {
 }
 
 impl Tool for MultiEdit {
-    fn kind(&self) -> ToolKind {
-        DEF.kind
+    fn kind(&self) -> Option<ToolKind> {
+        Some(DEF.kind)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

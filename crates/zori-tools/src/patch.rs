@@ -75,8 +75,8 @@ impl Patch {
 }
 
 impl Tool for Patch {
-    fn kind(&self) -> ToolKind {
-        DEF.kind
+    fn kind(&self) -> Option<ToolKind> {
+        Some(DEF.kind)
     }
 
     /// A patch that cannot be read changes nothing, so it has no effects.

@@ -9,7 +9,12 @@ use crate::env::ToolEnv;
 
 /// Returns the absolute path a tool argument means, without `.` and `..` parts.
 pub fn resolve(env: &ToolEnv, path: &str) -> PathBuf {
-    normalise(&env.root.join(expand(path, env.home.as_deref())))
+    resolve_at(&env.root, env.home.as_deref(), path)
+}
+
+/// The same for whoever has no more of the world than this.
+pub fn resolve_at(root: &Path, home: Option<&Path>, path: &str) -> PathBuf {
+    normalise(&root.join(expand(path, home)))
 }
 
 /// Removes `.` and `..` parts without looking at the disk.

@@ -95,8 +95,8 @@ impl Read {
 }
 
 impl Tool for Read {
-    fn kind(&self) -> ToolKind {
-        DEF.kind
+    fn kind(&self) -> Option<ToolKind> {
+        Some(DEF.kind)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

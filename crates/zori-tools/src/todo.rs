@@ -61,8 +61,8 @@ struct Item {
 }
 
 impl Tool for Todo {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Todo
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Todo)
     }
 
     fn effects(&self, _: &RawValue) -> Vec<Effect> {

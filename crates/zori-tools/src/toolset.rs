@@ -39,22 +39,74 @@ pub const DEFS: &[&ToolDef] = &[
 pub struct ToolSet {
     dialect: &'static Dialect,
     specs: Arc<[ToolSpec]>,
-    tools: Vec<Arc<dyn Tool>>,
+    /// The built-in ones that are offered, with their entries of the dialect.
+    tools: Vec<(&'static Entry, Arc<dyn Tool>)>,
+    others: Vec<OtherTool>,
     processes: Arc<Processes>,
+}
+
+/// A tool that is not built in: one of an MCP server, or one that only the composition root can make. It is called by its
+/// own name, gets its arguments as the model wrote them, and lays its results out itself.
+pub struct OtherTool {
+    /// How the model sees it.
+    pub spec: ToolSpec,
+    /// What runs.
+    pub tool: Arc<dyn Tool>,
+}
+
+/// Which of the dialect's tools are offered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Offered {
+    /// Every one.
+    #[default]
+    All,
+    /// Those of these names, in any dialect's words.
+    Named(Vec<String>),
+}
+
+impl Offered {
+    fn holds(&self, entry: &Entry) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => {
+                let kind = |name: &String| {
+                    dialect::ALL.iter().filter_map(|dialect| dialect.find(name)).any(|e| e.kind == entry.kind)
+                };
+                names.iter().any(kind)
+            }
+        }
+    }
 }
 
 impl ToolSet {
     /// Makes the tools the dialect shows.
     pub fn new(env: Arc<ToolEnv>, dialect: &'static Dialect) -> Self {
+        Self::with(env, dialect, &Offered::All, Vec::new())
+    }
+
+    /// Makes those that are offered of the tools the dialect shows, and adds others. One of a name that is taken is left
+    /// out: what is built in cannot be replaced.
+    pub fn with(
+        env: Arc<ToolEnv>,
+        dialect: &'static Dialect,
+        offered: &Offered,
+        others: Vec<OtherTool>,
+    ) -> Self {
         let seen = Arc::new(Seen::default());
         let processes = Arc::new(Processes::new(env.temp_parent.clone()));
-        let make = |entry: &Entry| make(entry.kind, &env, &seen, &processes);
-        Self {
-            dialect,
-            specs: dialect.tools.iter().map(|entry| entry.spec(def(entry.kind))).collect(),
-            tools: dialect.tools.iter().map(make).collect(),
-            processes,
+        let shown: Vec<&'static Entry> = dialect.tools.iter().filter(|entry| offered.holds(entry)).collect();
+        let mut specs: Vec<ToolSpec> = shown.iter().map(|entry| entry.spec(def(entry.kind))).collect();
+        let mut kept: Vec<OtherTool> = Vec::new();
+        for other in others {
+            if dialect.find(&other.spec.name).is_none()
+                && specs.iter().all(|spec| spec.name != other.spec.name)
+            {
+                specs.push(other.spec.clone());
+                kept.push(other);
+            }
         }
+        let tools = shown.into_iter().map(|entry| (entry, make(entry.kind, &env, &seen, &processes)));
+        Self { dialect, specs: specs.into(), tools: tools.collect(), others: kept, processes }
     }
 
     /// Returns where the tools run their processes, for others who run some.
@@ -70,20 +122,27 @@ impl ToolSet {
 
     /// Finds the entry whose fields a call by this name has: the dialect's own, or another one's of a tool it shows.
     fn entry(&self, name: &str) -> Result<&'static Entry, BadCall> {
-        if let Some(entry) = self.dialect.find(name) {
+        let offers = |entry: &Entry| self.tools.iter().any(|(offered, _)| offered.kind == entry.kind);
+        if let Some(entry) = self.dialect.find(name).filter(|entry| offers(entry)) {
             return Ok(entry);
         }
         let others = dialect::ALL.iter().filter_map(|dialect| dialect.find(name));
-        let mut others = others.filter(|entry| self.dialect.shows(entry.kind).is_some());
+        let mut others = others.filter(|entry| offers(entry));
         if let Some(entry) = others.next()
             && others.all(|other| other.kind == entry.kind)
         {
             return Ok(entry);
         }
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
-        let known = dialect::ALL.iter().any(|dialect| dialect.unbuilt.contains(&name));
+        let unbuilt = dialect::ALL.iter().any(|dialect| dialect.unbuilt.contains(&name));
+        let known = unbuilt || self.dialect.find(name).is_some();
         let what = if known { "is not available here" } else { "is not a tool" };
-        let message = format!("`{name}` {what}; the tools are {}", names.join(", "));
+        let there = if names.is_empty() {
+            "there are no tools".to_owned()
+        } else {
+            format!("the tools are {}", names.join(", "))
+        };
+        let message = format!("`{name}` {what}; {there}");
         Err(self.bad_call(ToolCode::UnknownTool, message))
     }
 
@@ -100,6 +159,12 @@ impl Toolbox for ToolSet {
     }
 
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
+        if let Some(other) = self.others.iter().find(|other| other.spec.name == name) {
+            crate::args::object(args.get())
+                .map_err(|bad| self.bad_call(ToolCode::InvalidInput, bad.to_string()))?;
+            let tool = other.tool.clone();
+            return Ok(ResolvedCall { effects: tool.effects(args), tool, args: args.to_owned() });
+        }
         let entry = self.entry(name)?;
         let def = def(entry.kind);
         let canonical = entry.arguments(def, args.get()).map_err(|bad| {
@@ -107,11 +172,10 @@ impl Toolbox for ToolSet {
             self.bad_call(ToolCode::InvalidInput, message)
         })?;
         let canonical = RawValue::from_string(canonical).expect("canonical arguments are JSON");
-        let at = self.dialect.tools.iter().position(|entry| entry.kind == def.kind);
-        let at = at.expect("`entry` finds only tools the dialect shows");
-        let tool = self.tools[at].clone();
+        let found = self.tools.iter().find(|(entry, _)| entry.kind == def.kind);
+        let (shown, tool) = found.cloned().expect("`entry` finds only tools that are offered");
         let effects = tool.effects(&canonical);
-        let tool = match self.dialect.tools[at].layout {
+        let tool = match shown.layout {
             None => tool,
             Some(layout) => {
                 let asked = crate::args::object(args.get()).unwrap_or_default();
@@ -119,6 +183,10 @@ impl Toolbox for ToolSet {
             }
         };
         Ok(ResolvedCall { tool, args: canonical, effects })
+    }
+
+    fn refuse(&self, code: ToolCode, message: String) -> ToolOutput {
+        self.bad_call(code, message).into()
     }
 
     fn look(&self, path: &Path) -> PathFacts {
@@ -134,7 +202,7 @@ struct LaidOut {
 }
 
 impl Tool for LaidOut {
-    fn kind(&self) -> ToolKind {
+    fn kind(&self) -> Option<ToolKind> {
         self.tool.kind()
     }
 

@@ -58,8 +58,8 @@ impl Write {
 }
 
 impl Tool for Write {
-    fn kind(&self) -> ToolKind {
-        DEF.kind
+    fn kind(&self) -> Option<ToolKind> {
+        Some(DEF.kind)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {

@@ -2,6 +2,7 @@
 //!
 //! The tables are in `args/flags.rs`, and what `-p` before a command means in `args/rewrite.rs`.
 
+pub mod claude;
 pub mod flags;
 pub mod rewrite;
 
@@ -12,6 +13,7 @@ use zori_contract::args::Args;
 use zori_core::cost::MicroUsd;
 use zori_core::provider::Effort;
 
+use self::claude::ClaudeArgs;
 use crate::sandbox::Asked;
 
 /// What was typed.
@@ -75,6 +77,10 @@ pub struct LowArgs {
     pub bare: bool,
     /// `--keep`.
     pub keep: bool,
+    /// A protocol is spoken whose clients are asked: nobody's mode is then `default` (DECISIONS 11).
+    pub protocol: bool,
+    /// The command line of Claude Code.
+    pub claude: ClaudeArgs,
 }
 
 impl LowArgs {
@@ -83,16 +89,18 @@ impl LowArgs {
         let text = |name| args.text(name).map(str::to_owned);
         let count = |name| args.int(name).map(i64::unsigned_abs);
         let small = |name| count(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let claude = ClaudeArgs::new(args);
+        let word = text("-").filter(|word| word != "-");
         let rules = |name| args.all(name).iter().flat_map(|value| flags::rules(value)).collect();
         Self {
             root: text("root"),
             system_prompt: text("system-prompt"),
             session: text("session"),
-            no_save: args.has("no-save"),
+            no_save: args.has("no-save") || args.has("no-session-persistence"),
             provider: text("provider"),
             model: text("model"),
-            prompt: text("prompt"),
-            dash: args.has("-"),
+            prompt: text("prompt").or(word),
+            dash: args.text("-") == Some("-"),
             id: text("ID"),
             images: args.all("image").to_vec(),
             retries: small("retries"),
@@ -116,6 +124,8 @@ impl LowArgs {
             trust_workspace: args.has("trust-workspace"),
             bare: args.has("bare"),
             keep: args.has("keep"),
+            protocol: claude.speaks(),
+            claude,
         }
     }
 }

@@ -20,6 +20,7 @@ use zori_core::outcome::CancelCause;
 use zori_core::permission::Decision;
 use zori_core::question::Question;
 use zori_core::render::Renderer;
+use zori_core::secret::Secrets;
 use zori_core::text::one_line;
 use zori_frontends::question::{Drawn, draw};
 use zori_policy::Asker;
@@ -103,6 +104,13 @@ impl Asking {
     pub fn new(answers: Answers, redactor: Redactor, rules: Option<PathBuf>) -> (Self, Questions) {
         let (sender, asked) = mpsc::unbounded_channel();
         (Self { answers, asked, redactor, rules, unasked: false, client: None }, Questions(sender))
+    }
+
+    /// Nobody is asked here: the front end has its own way.
+    pub fn nobody() -> Self {
+        let (_, asked) = mpsc::unbounded_channel();
+        let redactor = Redactor::new(Secrets::default());
+        Self { answers: Answers::Nobody, asked, redactor, rules: None, unasked: false, client: None }
     }
 
     /// Listens to a program.

@@ -31,11 +31,12 @@ use crate::chat::slash::Next;
 use crate::commands::Cx;
 use crate::commands::{Ended, exec_turn};
 use crate::network::Network;
+use crate::outlet::Outlet;
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::trust::Asks;
-use crate::wire_up::{self, Open, Session};
+use crate::wire_up::{self, Open, Run, Session};
 
 /// A chat under way.
 struct Chat<'a, 'c> {
@@ -91,8 +92,15 @@ fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
         true => Lines::editor(&settings, cx.terminal.colour),
         false => Lines::pipe(),
     };
-    let (answers, inside) = (provider.clone(), confinement.clone());
-    let session = Session::start(cx, &settings, &network, answers, inside, saved, Spent::NOTHING)?;
+    let outlet = Outlet::plain(cx, &settings)?;
+    let run = Run {
+        settings: &settings,
+        network: &network,
+        provider: provider.clone(),
+        confinement: confinement.clone(),
+        spent_before: Spent::NOTHING,
+    };
+    let session = Session::start(cx, run, saved, outlet)?;
     let mut chat = Chat { cx, settings, network, provider, signals, session, id, attached, confinement };
     let exit = chat.converse(&mut lines);
     let Chat { cx, network, signals, session, confinement, .. } = chat;
@@ -189,9 +197,15 @@ impl Chat<'_, '_> {
         self.id = saved.id.clone();
         let (saving, messages) = (saved.log.is_some(), saved.history.len());
         self.settings.choice.model = self.session.engine.model().into();
-        let spent = self.session.engine.spent();
-        let (answers, inside) = (self.provider.clone(), self.confinement.clone());
-        let mut next = Session::start(self.cx, &self.settings, &self.network, answers, inside, saved, spent)?;
+        let outlet = Outlet::plain(self.cx, &self.settings)?;
+        let run = Run {
+            settings: &self.settings,
+            network: &self.network,
+            provider: self.provider.clone(),
+            confinement: self.confinement.clone(),
+            spent_before: self.session.engine.spent(),
+        };
+        let mut next = Session::start(self.cx, run, saved, outlet)?;
         next.asking.attend(self.session.asking.client().take());
         std::mem::replace(&mut self.session, next).finish(self.cx.ui);
         if saving {

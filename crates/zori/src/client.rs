@@ -1,53 +1,37 @@
 //! The program behind `--json`: its lines on standard input, and its answers to questions (`agent-modes.md` section 5).
 //!
-//! One thread reads and feeds a channel, so that cancelling a turn loses no line (D-19). It starts when the first line is
-//! wanted: behind `-p` that is the first question, so a standard input that belongs to somebody else is left alone.
+//! Lines are read from the first one that is wanted on: behind `-p` that is the first question, so a standard input that
+//! belongs to somebody else is left alone.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Read};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use zori_core::input::Approval;
 use zori_frontends::jsonl::command::{Command, Stream};
 use zori_frontends::jsonl::{Code, Events, elicitation};
 
 use crate::secrets;
-use crate::workers::{Need, Worker, Workers};
+use crate::stdin::Lines;
+use crate::workers::Workers;
 
-/// A line may have this many bytes (IO-4).
-const MOST_BYTES: usize = 16 << 20;
 /// So many commands wait for their turn at most; then nothing more is read, an interrupt included.
 const MOST_WAITING: usize = 1000;
 /// So long a program may take to answer a question (D-18).
 const SILENCE: Duration = Duration::from_secs(30);
 
-const READER: Worker = Worker { name: "stdin", need: Need::Always };
-
 /// A program that sends lines.
 pub struct Client {
     events: Events,
-    workers: Workers,
     stream: Stream,
     /// A person types: they may think as long as they like, and what they typed before a question is no answer to it.
     terminal: bool,
     silence: Duration,
-    /// `None` until the first line is wanted.
-    lines: Option<mpsc::Receiver<Line>>,
+    lines: Lines,
     /// What is for later, in the order it came.
     waiting: VecDeque<Said>,
     ended: bool,
     interrupted: bool,
-}
-
-/// What the thread has read.
-enum Line {
-    Text(String),
-    /// It is longer than [`MOST_BYTES`].
-    TooLong,
-    /// It is not UTF-8 from this byte on.
-    NotText(usize),
 }
 
 /// A line: what it asks for, or what is wrong with it.
@@ -64,15 +48,13 @@ impl Client {
     /// Returns the program on standard input. What is wrong with its lines is told as events.
     pub fn new(events: Events, workers: Workers, bare: bool, terminal: bool) -> Self {
         let stream = if bare { Stream::Commands } else { Stream::Lines };
-        let (lines, waiting) = (None, VecDeque::new());
         Self {
             events,
-            workers,
             stream,
             terminal,
             silence: SILENCE,
-            lines,
-            waiting,
+            lines: Lines::new(workers),
+            waiting: VecDeque::new(),
             ended: false,
             interrupted: false,
         }
@@ -95,7 +77,7 @@ impl Client {
     /// Listens while a turn runs, until the program wants it to end. Everything else waits for the turn's end.
     pub async fn interrupted(&mut self) {
         loop {
-            if self.lines.is_none() || self.ended || self.waiting.len() >= MOST_WAITING {
+            if !self.lines.begun() || self.ended || self.waiting.len() >= MOST_WAITING {
                 return std::future::pending().await;
             }
             match self.read().await {
@@ -174,15 +156,15 @@ impl Client {
     /// Waits for a line that says something. Dropping the wait loses nothing.
     async fn read(&mut self) -> Option<Said> {
         while !self.ended {
-            let line = self.lines().recv().await;
-            let parsed = match line {
+            let parsed = match self.lines.next().await {
                 None => {
                     self.ended = true;
                     break;
                 }
-                Some(Line::Text(text)) => Command::parse(&text, self.stream),
-                Some(Line::TooLong) => Err(format!("a line has more than {MOST_BYTES} bytes")),
-                Some(Line::NotText(at)) => Err(format!("a line is not UTF-8 text (byte {at})")),
+                Some(line) => match line.text() {
+                    Ok(text) => Command::parse(&text, self.stream),
+                    Err(why) => Err(why),
+                },
             };
             if let Some(said) = parsed.transpose() {
                 return Some(said);
@@ -190,60 +172,17 @@ impl Client {
         }
         None
     }
-
-    fn lines(&mut self) -> &mut mpsc::Receiver<Line> {
-        self.lines.get_or_insert_with(|| {
-            let (sender, lines) = mpsc::channel(64);
-            // Without a thread there are no lines, which is the end of them.
-            let _ = self.workers.spawn(READER, move || feed(io::stdin().lock(), &sender));
-            lines
-        })
-    }
-}
-
-/// Reads lines until they end, or nobody wants them any more.
-fn feed(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
-    loop {
-        let mut bytes = Vec::new();
-        match input.by_ref().take(MOST_BYTES as u64 + 1).read_until(b'\n', &mut bytes) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let line = if bytes.len() > MOST_BYTES && bytes.last() != Some(&b'\n') {
-            if skip_line(&mut input).is_err() {
-                return;
-            }
-            Line::TooLong
-        } else {
-            match String::from_utf8(bytes) {
-                Ok(text) => Line::Text(text),
-                Err(error) => Line::NotText(error.utf8_error().valid_up_to()),
-            }
-        };
-        if lines.blocking_send(line).is_err() {
-            return;
-        }
-    }
-}
-
-fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = input.fill_buf()?;
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let count = end.map_or(buffer.len(), |at| at + 1);
-        let over = end.is_some() || count == 0;
-        input.consume(count);
-        if over {
-            return Ok(());
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::sync::{Arc, Mutex};
 
+    use tokio::sync::mpsc;
+
     use super::*;
+    use crate::stdin::Line;
 
     #[derive(Clone, Default)]
     struct Paper(Arc<Mutex<Vec<u8>>>);
@@ -268,7 +207,7 @@ mod tests {
         for line in lines {
             sender.try_send(Line::Text((*line).to_owned())).ok().unwrap();
         }
-        client.lines = Some(receiver);
+        client.lines = Lines::of(receiver);
         client.silence = Duration::from_millis(20);
         (client, sender, paper)
     }
@@ -322,27 +261,5 @@ mod tests {
              is still open\",\"code\":\"bad_command\"}\n\
              {\"type\":\"error\",\"schema\":1,\"message\":\"no question is open\",\"code\":\"bad_command\"}\n"
         );
-    }
-
-    /// IO-4: a line that is too long or no text costs that line and no other.
-    #[test]
-    fn lines_are_read_whatever_they_are() {
-        let mut input = vec![b'x'; MOST_BYTES + 5];
-        input.extend_from_slice(b"\nshort\r\n\xff\xfe\n");
-        input.extend_from_slice(&vec![b'y'; MOST_BYTES]);
-        input.extend_from_slice(b"\nlast");
-        let (sender, mut lines) = mpsc::channel(64);
-        feed(io::Cursor::new(input), &sender);
-        drop(sender);
-        let mut got = Vec::new();
-        while let Some(line) = lines.blocking_recv() {
-            got.push(match line {
-                Line::Text(text) => format!("{} bytes, {:?}", text.len(), text.chars().next()),
-                Line::TooLong => "too long".to_owned(),
-                Line::NotText(at) => format!("no text at {at}"),
-            });
-        }
-        let whole = format!("{} bytes, Some('y')", MOST_BYTES + 1);
-        assert_eq!(got, ["too long", "7 bytes, Some('s')", "no text at 0", &whole, "4 bytes, Some('l')"]);
     }
 }

@@ -22,6 +22,7 @@ mod trust;
 
 pub(crate) use exec::compact as exec_compact;
 pub(crate) use exec::{Ended, turn as exec_turn};
+pub(crate) use sessions::fork::copy as copy_session;
 pub(crate) use sessions::latest as latest_session;
 
 use serde_json::Value;

@@ -27,7 +27,7 @@ use crate::model_choice::Choice;
 use crate::network::Tape;
 use crate::permissions::{self, Modes};
 use crate::sandbox;
-use crate::settings::{Settings, limits, priced};
+use crate::settings::{Settings, SystemParts, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
 const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
@@ -101,6 +101,7 @@ impl Demo {
                 secrets: Secrets::default(),
             },
             system: None,
+            system_parts: SystemParts::default(),
             guidelines: Vec::new(),
             max_tokens: None,
             temperature: None,

@@ -23,9 +23,11 @@ mod heartbeat;
 mod helper_program;
 mod hooks;
 mod instructions;
+mod mode_gate;
 mod model_choice;
 mod network;
 mod outcome;
+mod outlet;
 mod outside;
 mod page;
 mod permissions;
@@ -37,6 +39,8 @@ mod secrecy;
 mod secrets;
 mod settings;
 mod signals;
+mod stdin;
+mod stream_json;
 mod terminal;
 mod trust;
 mod ui;
@@ -44,6 +48,7 @@ mod wire_up;
 pub mod workers;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use zori_contract::command::Command;
@@ -67,11 +72,22 @@ pub fn main() -> ExitCode {
         Ok(chosen) => chosen,
         Err(failure) => return ExitCode::from(Ui::standard().report(&failure).code()),
     };
+    if rest == ["-v"] {
+        return protocol_level();
+    }
     let world = outside::world(profile, rest.clone());
     let code = zori_contract::run::run(profile.program, world, |begin| start(profile, &rest, begin));
     let code = profile.exit_code(code);
     audit::end(code, &mut Ui::standard());
     ExitCode::from(code)
+}
+
+/// Answers `-v`, by which SDKs of the Claude protocol learn its level; `--version` is the program's own.
+fn protocol_level() -> ExitCode {
+    let line = format!("{} (zori {})\n", zori_frontends::claude::LEVEL, env!("CARGO_PKG_VERSION"));
+    // A reader that is gone has what it wanted.
+    let _ = std::io::stdout().write_all(line.as_bytes());
+    ExitCode::SUCCESS
 }
 
 /// Makes what a command runs on. Help, bad calls and `--validate-only` never come here.

@@ -78,7 +78,17 @@ pub struct Modes {
 impl Modes {
     /// Returns the mode a name means, and what it brings for the shell. `spelling`: what named it.
     pub fn named(&self, spelling: &str, name: &str) -> Result<(Choice, ShellPolicy), Failure> {
-        let choice = Choice::named(name, Protocol::Own).ok_or_else(|| {
+        self.named_in(spelling, name, Protocol::Own)
+    }
+
+    /// The same in the words of a protocol.
+    pub fn named_in(
+        &self,
+        spelling: &str,
+        name: &str,
+        protocol: Protocol,
+    ) -> Result<(Choice, ShellPolicy), Failure> {
+        let choice = Choice::named(name, protocol).ok_or_else(|| {
             Failure::new(&SETTING_INVALID, format!("`{spelling}` cannot be `{name}`"))
                 .hint(format!("the modes are {}", Choice::names().join(", ")))
         })?;
@@ -229,6 +239,7 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
         None if sources.untrusted => {
             implicit(Mode::Default, "nobody chose one, and this folder is not trusted")
         }
+        None if sources.args.protocol => implicit(Mode::Default, "nobody chose one, and a program can ask"),
         None => implicit(Mode::Yolo, "nobody chose one"),
     }
 }

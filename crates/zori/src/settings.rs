@@ -56,6 +56,8 @@ pub struct Settings {
     pub choice: Choice,
     /// The system prompt, guidelines included.
     pub system: Option<Arc<str>>,
+    /// What of it is the user's own, and what the project adds.
+    pub system_parts: SystemParts,
     /// The guidelines' files.
     pub guidelines: Vec<PathBuf>,
     /// Upper bound of a reply.
@@ -165,7 +167,8 @@ impl Settings {
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let system_parts = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let system = system_parts.text();
         let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
         let untrusted = standing.decided == Some(Decided::Untrusted);
         let Gathered { policy, modes, sandbox, mut hooks, warnings } =
@@ -186,6 +189,7 @@ impl Settings {
             root,
             choice,
             system,
+            system_parts,
             guidelines: guidelines.loaded,
             max_tokens: config.count("max_tokens").map(|n| n as u32),
             temperature: config.number("temperature"),
@@ -411,7 +415,7 @@ fn system_prompt(
     base: Option<&Base>,
     standing: &Standing,
     guidelines: &Instructions,
-) -> Result<Option<Arc<str>>, Failure> {
+) -> Result<SystemParts, Failure> {
     let own = match (&args.system_prompt, config.text("system_prompt_file")) {
         (Some(flag), _) => flag.clone(),
         (None, Some(file)) if !file.trim().is_empty() => {
@@ -424,11 +428,25 @@ fn system_prompt(
         (None, _) => config.text("system_prompt").unwrap_or_default().to_owned(),
     };
     let projects = standing.text("system_prompt").unwrap_or_default();
-    let parts: Vec<&str> = [own.trim(), projects.trim(), guidelines.text.as_str()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
-    Ok((!parts.is_empty()).then(|| parts.join("\n\n").into()))
+    Ok(SystemParts { own, others: vec![projects.trim().to_owned(), guidelines.text.clone()] })
+}
+
+/// A system prompt in its parts.
+#[derive(Clone, Debug, Default)]
+pub struct SystemParts {
+    /// What the user says.
+    pub own: String,
+    /// What the project and its guidelines add.
+    pub others: Vec<String>,
+}
+
+impl SystemParts {
+    /// Returns the whole, if there is anything in it.
+    pub fn text(&self) -> Option<Arc<str>> {
+        let parts = std::iter::once(self.own.trim()).chain(self.others.iter().map(String::as_str));
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n").into())
+    }
 }
 
 fn retry(args: &LowArgs, config: &Config) -> Retry {

@@ -1,6 +1,5 @@
 //! Puts a run together: the one place that knows all crates.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
@@ -11,18 +10,16 @@ use zori_core::compaction::Replaced;
 use zori_core::confine::Confine;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
-use zori_core::hook::Hooks;
+use zori_core::hook::{AllHooks, Hooks};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
-use zori_core::render::Renderer;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
-use zori_frontends::jsonl::{JsonlRenderer, Questions, Remarks};
-use zori_frontends::{Fanout, TextRenderer, TextStyle};
+use zori_frontends::Fanout;
 use zori_policy::Policy;
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
 use zori_providers::catalog::{Api, ProviderFacts};
@@ -31,13 +28,12 @@ use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
 use zori_providers::quirks::{Quirks, ToolStyle};
-use zori_redact::Redactor;
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
 use zori_tools::hooks::{self, HookPrograms};
 use zori_tools::toolset::ToolSet;
 
-use crate::asking::{Answers, Asking};
+use crate::asking::Asking;
 use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
 use crate::auth::renewing::{self, Renewing};
@@ -47,9 +43,9 @@ use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
+use crate::outlet::Outlet;
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
-use crate::terminal;
 use crate::ui::Ui;
 
 /// Which session a run goes on with.
@@ -58,6 +54,8 @@ pub enum Open {
     ByFlags,
     /// A new one, whatever the flags say.
     New,
+    /// A new one of this name.
+    Named(SessionId),
     /// One that exists.
     Existing(SessionId),
 }
@@ -83,12 +81,15 @@ impl Saved {
 
 /// Opens the session: takes its lock, reads its history, prepares to append.
 pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failure> {
-    let named = match open {
-        Open::ByFlags => settings.session.clone(),
-        Open::New => None,
-        Open::Existing(id) => Some(id),
+    let (named, new) = match open {
+        Open::ByFlags => (settings.session.clone(), None),
+        Open::New => (None, None),
+        Open::Named(id) => (None, Some(id)),
+        Open::Existing(id) => (Some(id), None),
     };
-    let Some(base) = &settings.base else { return Ok(Saved::nowhere()) };
+    let Some(base) = &settings.base else {
+        return Ok(Saved { id: new.unwrap_or_else(|| SystemIds.session()), ..Saved::nowhere() });
+    };
     let sessions = SessionDir::new(base.sessions());
     let log = |id: &SessionId, lock| {
         let new = NewSession { root: settings.root.as_path().into(), parent: None };
@@ -96,7 +97,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
         boxed(writer.without_secrets(settings.choice.secrets.clone()))
     };
     let Some(id) = named else {
-        let id = SystemIds.session();
+        let id = new.unwrap_or_else(|| SystemIds.session());
         let log = settings.save.then(|| log(&id, None));
         return Ok(Saved { id, history: Vec::new(), replaced: Vec::new(), log });
     };
@@ -214,6 +215,29 @@ impl Access {
     }
 }
 
+/// Makes what futures run on: one thread.
+pub fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))
+}
+
+/// What a session runs on, whatever the front end.
+pub struct Run<'a> {
+    /// What was asked for.
+    pub settings: &'a Settings,
+    /// What requests go through.
+    pub network: &'a Network,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// What confines commands.
+    pub confinement: Option<Arc<Confinement>>,
+    /// What the run has used in other sessions.
+    pub spent_before: Spent,
+}
+
 /// A session under way, with all it runs on.
 pub struct Session {
     /// The loop.
@@ -226,23 +250,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session. `spent_before`: what the run has used in others.
-    pub fn start(
-        cx: &Cx<'_>,
-        settings: &Settings,
-        network: &Network,
-        provider: Arc<dyn Provider>,
-        confinement: Option<Arc<Confinement>>,
-        saved: Saved,
-        spent_before: Spent,
-    ) -> Result<Self, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
+    /// Starts a session with what the front end brings.
+    pub fn start(cx: &Cx<'_>, run: Run<'_>, saved: Saved, outlet: Outlet) -> Result<Self, Failure> {
+        let Run { settings, network, provider, confinement, spent_before } = run;
+        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes } = outlet;
+        let runtime = runtime()?;
         let env = Arc::new(tool_env(cx, settings, network, confinement));
-        let tools = Arc::new(ToolSet::new(env.clone(), cx.profile.dialect));
+        let tools = Arc::new(ToolSet::with(env.clone(), dialect, &offered, others));
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
@@ -255,7 +269,8 @@ impl Session {
         let parts = Parts {
             provider,
             toolbox: tools.clone(),
-            hooks: hooks(settings, &tools, &saved, env),
+            hooks: hooks(settings, &tools, &saved, env, told),
+            modes: modes.for_engine(),
             policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds),
@@ -279,11 +294,6 @@ impl Session {
                 live_output: false,
             },
         };
-        let redactor = Redactor::new(settings.choice.secrets.clone());
-        let mut renderers = renderers(cx, settings.answers, redactor.clone())?;
-        let (asking, questions) = Asking::new(settings.answers, redactor, settings.rules_file.clone());
-        // What was said so far stands above the question, so the text goes first.
-        renderers.push(Box::new(questions));
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
@@ -308,49 +318,32 @@ impl Session {
     }
 }
 
-/// Returns the session's hooks, if there are any. What confines commands confines them as well (SB-7).
-fn hooks(settings: &Settings, tools: &ToolSet, saved: &Saved, env: Arc<ToolEnv>) -> Option<Arc<dyn Hooks>> {
-    if settings.hooks.is_empty() {
-        return None;
-    }
+/// Returns the session's hooks, if there are any: the programs of this machine, then the front end's. What confines
+/// commands confines the programs as well (SB-7).
+fn hooks(
+    settings: &Settings,
+    tools: &ToolSet,
+    saved: &Saved,
+    env: Arc<ToolEnv>,
+    mut told: Vec<Arc<dyn Hooks>>,
+) -> Option<Arc<dyn Hooks>> {
     let file = |base: &Base| base.sessions().join(format!("{}.jsonl", saved.id));
-    Some(Arc::new(HookPrograms::new(hooks::Parts {
-        hooks: settings.hooks.clone(),
-        confine: env.confine.clone(),
-        env,
-        processes: tools.processes(),
-        session: saved.id.clone(),
-        transcript: settings.base.as_ref().filter(|_| saved.log.is_some()).map(file),
-    })))
-}
-
-/// Returns what shows the events: text on both streams, or lines for a program and remarks for people.
-fn renderers(
-    cx: &Cx<'_>,
-    answers: Answers,
-    redactor: Redactor,
-) -> Result<Vec<Box<dyn Renderer + Send>>, Failure> {
-    let terminal = cx.terminal;
-    let style = TextStyle {
-        stdout_terminal: terminal.stdout,
-        stderr_terminal: terminal.stderr,
-        colour: terminal.colour && terminal.stderr,
-    };
-    let err: Box<dyn Write + Send> = match terminal.quiet {
-        true => Box::new(std::io::sink()),
-        false => Box::new(terminal::stderr()?),
-    };
-    let Some(events) = cx.front.events() else {
-        // An envelope comes when the turn is over.
-        let out: Box<dyn Write + Send> = match terminal.collected {
-            true => Box::new(std::io::sink()),
-            false => Box::new(terminal::stdout()?),
-        };
-        return Ok(vec![Box::new(TextRenderer::new(out, err, style, redactor))]);
-    };
-    let questions = if answers == Answers::Client { Questions::ToClient } else { Questions::Settled };
-    let lines = JsonlRenderer::new(events.clone(), redactor.clone(), questions);
-    Ok(vec![Box::new(lines), Box::new(Remarks::new(err, style, redactor))])
+    if !settings.hooks.is_empty() {
+        let programs = HookPrograms::new(hooks::Parts {
+            hooks: settings.hooks.clone(),
+            confine: env.confine.clone(),
+            env,
+            processes: tools.processes(),
+            session: saved.id.clone(),
+            transcript: settings.base.as_ref().filter(|_| saved.log.is_some()).map(file),
+        });
+        told.insert(0, Arc::new(programs));
+    }
+    match told.len() {
+        0 => None,
+        1 => told.pop(),
+        _ => Some(Arc::new(AllHooks(told))),
+    }
 }
 
 fn tool_env(

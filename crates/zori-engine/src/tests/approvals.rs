@@ -1,8 +1,9 @@
 //! Asking: in order, before anything runs, and never longer than somebody can answer.
 
 use zori_core::ids::CallId;
-use zori_core::input::{Approval, Input};
-use zori_core::outcome::CancelCause;
+use zori_core::input::{Approval, Input, PermissionUpdate, Terms};
+use zori_core::outcome::{CancelCause, Outcome};
+use zori_core::permission::Verdict;
 use zori_policy::Asker;
 
 use super::stage::{Setup, Stage, calls, play, says};
@@ -104,7 +105,7 @@ fn cancelled_while_asking() {
             say.send(Input::Cancel(CancelCause::User)).await.unwrap();
         };
         let ((summary, _), ()) = tokio::join!(turn, cancel);
-        assert_eq!(summary.outcome, zori_core::outcome::Outcome::Cancelled(CancelCause::User));
+        assert_eq!(summary.outcome, Outcome::Cancelled(CancelCause::User));
         let events = from_requests(&stage);
         assert!(events.contains("c1 is Deny by Cancelled"));
         assert_eq!(events.matches("finished").count(), 2);
@@ -122,10 +123,7 @@ fn three_identical_denials_in_a_row_end_the_turn() {
         let script = [write, write, other, write, write, write];
         let mut stage = Stage::with(setup, script.iter().map(|one| calls(*one)).collect());
         let summary = stage.turn("go").await;
-        assert_eq!(
-            summary.outcome,
-            zori_core::outcome::Outcome::Limit(zori_core::outcome::LimitKind::Denials)
-        );
+        assert_eq!(summary.outcome, Outcome::Limit(zori_core::outcome::LimitKind::Denials));
         let events = stage.events();
         assert_eq!(events.iter().filter(|e| e.starts_with("finished")).count(), 6);
         assert!(
@@ -150,5 +148,91 @@ fn a_path_that_leads_elsewhere_after_the_approval_is_denied() {
             "{events}"
         );
         assert!(!events.contains("started"));
+    });
+}
+
+/// Plays one answer to the question about the first of these calls.
+fn answered(writes: &[(&str, &str)], input: Option<&str>, updates: Vec<PermissionUpdate>) -> String {
+    play(async {
+        let setup = Setup { default_mode: Some(Asker::Present), ..Setup::default() };
+        let mut stage = Stage::with(setup, vec![calls(writes), says("ok")]);
+        let terms = Terms { input: input.map(str::to_owned), updates };
+        stage.say.send(answer("c0", Approval::AllowWith(terms))).await.unwrap();
+        stage
+            .say
+            .send(answer("c1", Approval::Refuse { message: "stop".into(), interrupt: true }))
+            .await
+            .unwrap();
+        stage.turn("go").await;
+        let events = from_requests(&stage);
+        let told = events.lines().filter(|line| !line.starts_with("requested") && !line.starts_with("asked"));
+        let told: Vec<_> = told.take_while(|line| !line.starts_with("delta")).collect();
+        told.join("\n")
+    })
+}
+
+/// What runs is what the client made of the call, judged as if the model had asked for it.
+#[test]
+fn an_approval_that_changes_the_input() {
+    let one = &WRITES[..1];
+    insta::assert_snapshot!(answered(one, Some(r#"{"write":"/ws/z"}"#), vec![]), @r#"
+    changed c0 to {"write":"/ws/z"}, [Write("/ws/z")]
+    c0 is Allow by User: mode default asks about W: Creates or edits inside a workspace root
+    started c0
+    finished c0 {"ok":true,"data":{}}
+    "#);
+    // The same again is no change.
+    insta::assert_snapshot!(answered(one, Some(r#"{"write":"/ws/a"}"#), vec![]), @r#"
+    c0 is Allow by User: mode default asks about W: Creates or edits inside a workspace root
+    started c0
+    finished c0 {"ok":true,"data":{}}
+    "#);
+    let deny = PermissionUpdate::AddRule { verdict: Verdict::Deny, rule: "Edit(//ws/z)".into() };
+    insta::assert_snapshot!(answered(one, Some(r#"{"write":"/ws/z"}"#), vec![deny]), @r#"
+    changed c0 to {"write":"/ws/z"}, [Write("/ws/z")]
+    c0 is Deny by Policy: the rule `Edit(//ws/z)` (approved in this session) denies /ws/z
+    finished c0 {"ok":false,"error":{"code":"permission_denied","message":"the rule `Edit(//ws/z)` (approved in this session) denies /ws/z"}}
+    "#);
+    assert!(answered(one, Some("{"), vec![]).contains("c0 is Deny by Policy: the changed input is no JSON"));
+}
+
+/// What comes with an approval holds for the next call of the same reply already.
+#[test]
+fn an_approval_that_brings_permissions() {
+    let rule = PermissionUpdate::AddRule { verdict: Verdict::Allow, rule: "Edit(//ws/b)".into() };
+    for update in [rule, PermissionUpdate::SetMode("acceptEdits".into())] {
+        let told = answered(WRITES, None, vec![update]);
+        assert!(told.contains("started c0") && told.contains("started c1"), "{told}");
+    }
+    let broken = PermissionUpdate::AddRule { verdict: Verdict::Allow, rule: "Edit(".into() };
+    for update in [broken, PermissionUpdate::SetMode("bypassPermissions".into())] {
+        let told = answered(WRITES, None, vec![update]);
+        assert!(told.contains("notice permission_update") && told.contains("c1 is Deny"), "{told}");
+    }
+}
+
+/// A refusal is told in the client's words, and may end the turn; what was decided about before does not run either.
+#[test]
+fn a_refusal_that_ends_the_turn() {
+    insta::assert_snapshot!(answered(WRITES, None, vec![]), @r#"
+    c0 is Allow by User: mode default asks about W: Creates or edits inside a workspace root
+    c1 is Deny by User: stop
+    finished c1 {"ok":false,"error":{"code":"permission_denied","message":"stop"}}
+    finished c0 {"ok":false,"error":{"code":"canceled","message":"The call was canceled before it was done"}}
+    interrupted
+    turn over: Cancelled(User), 1 requests, 2 out
+    "#);
+}
+
+/// A mode that is named while a turn runs holds for what is not decided yet.
+#[test]
+fn a_mode_for_the_rest_of_the_turn() {
+    play(async {
+        let mut stage = asking(Asker::Present);
+        stage.say.send(Input::SetMode("acceptEdits".into())).await.unwrap();
+        let summary = stage.turn("go").await;
+        assert!(matches!(summary.outcome, Outcome::Completed(_)));
+        let events = stage.events().join("\n");
+        assert!(events.contains("mode default to acceptEdits") && events.contains("started c1"), "{events}");
     });
 }

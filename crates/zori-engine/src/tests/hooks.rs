@@ -192,3 +192,18 @@ fn a_compaction_that_is_blocked() {
         assert_eq!(stage.events().last().unwrap(), "notice hook");
     });
 }
+
+/// The hook's input is what is judged, asked about and run.
+#[test]
+fn a_hook_changes_the_input() {
+    play(async {
+        let heard = Heard { input: Some(r#"{"write":"/ws/other"}"#.into()), ..judges(Verdict::Allow) };
+        let says_so = vec![(HookEvent::PreToolUse, heard)];
+        let (mut stage, _) = stage(Some(Asker::Absent), says_so, vec![calls(WRITE), says("ok")]);
+        stage.turn("go").await;
+        let events = stage.events();
+        let changed = r#"changed c0 to {"write":"/ws/other"}, [Write("/ws/other")]"#;
+        assert!(events.iter().any(|event| event == changed), "{events:?}");
+        assert!(events.iter().any(|event| event == "started c0"), "{events:?}");
+    });
+}

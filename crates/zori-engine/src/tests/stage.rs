@@ -28,6 +28,7 @@ use zori_core::tool::{
     Toolbox,
 };
 use zori_core::usage::Usage;
+use zori_policy::mode::Protocol;
 use zori_policy::paths::{Ground, GroundParts};
 use zori_policy::policy::ShellPolicy;
 use zori_policy::rules::Rules;
@@ -144,8 +145,8 @@ struct Actor {
 }
 
 impl Tool for Actor {
-    fn kind(&self) -> ToolKind {
-        ToolKind::Bash
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Edit)
     }
 
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
@@ -339,6 +340,10 @@ impl Stage {
                 asker: setup.default_mode.unwrap_or(Asker::Absent),
                 agent: None,
             },
+            modes: Arc::new(|name| match Choice::named(name, Protocol::Claude) {
+                Some(mode) if mode.mode != Mode::Yolo => Ok((mode, ShellPolicy::OPEN)),
+                _ => Err(format!("the mode cannot be `{name}`")),
+            }),
             hooks: setup.hooks,
             clock: Arc::new(Still),
             ids: Arc::new(Still),
@@ -457,6 +462,9 @@ fn show_event(kind: &EventKind) -> String {
         }
         EventKind::AssistantFinal { text } => format!("final {text:?}"),
         EventKind::ToolRequested(r) => format!("requested {} of {}", r.call.id, r.of),
+        EventKind::ToolChanged { call, input, effects } => {
+            format!("changed {call} to {}, {effects:?}", input.get())
+        }
         EventKind::ApprovalRequested { call, decision, question } => {
             let always = question.always.as_deref().map_or_else(String::new, |rule| format!(" or {rule}"));
             format!("asked about {call}: {}{always}, {:?}", decision.class.as_str(), question.preview)

@@ -140,7 +140,7 @@ fn what_comes_too_late_for_a_turn_starts_the_next() {
         for input in [
             Input::Prompt("a".into()),
             Input::Steer("b".into()),
-            Input::SetModel("other".into()),
+            Input::SetModel { model: "other".into(), max_tokens: None },
             Input::Prompt("c".into()),
             Input::Shutdown,
             Input::Prompt("never".into()),
@@ -157,5 +157,19 @@ fn what_comes_too_late_for_a_turn_starts_the_next() {
             ]
         );
         assert!(stage.events().contains(&"model other".to_owned()));
+    });
+}
+
+/// A model that is chosen while a turn runs answers its next request.
+#[test]
+fn another_model_for_the_rest_of_the_turn() {
+    use zori_core::input::Input;
+    play(async {
+        let mut stage = Stage::new(vec![calls(&[("act", "{}")]), says("ok")]);
+        stage.say.send(Input::SetModel { model: "other".into(), max_tokens: Some(7) }).await.unwrap();
+        stage.turn("go").await;
+        let events = stage.events();
+        let at = |wanted: &str| events.iter().position(|event| event.starts_with(wanted)).unwrap();
+        assert!(at("finished c0") < at("model other") && at("model other") < at("delta"), "{events:?}");
     });
 }

@@ -44,6 +44,7 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         | EventKind::ToolInputDelta { .. }
         | EventKind::AssistantFinal { .. }
         | EventKind::ToolRequested(_)
+        | EventKind::ToolChanged { .. }
         | EventKind::ApprovalRequested { .. }
         | EventKind::ToolStarted { .. }
         | EventKind::ToolOutputDelta { .. }

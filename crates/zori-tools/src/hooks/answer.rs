@@ -24,6 +24,8 @@ pub(super) struct Answer {
     pub(super) halt: Option<String>,
     /// What the user is told.
     pub(super) message: Option<String>,
+    /// The input the call shall have.
+    pub(super) input: Option<String>,
 }
 
 /// The JSON of an answer; what is not known is left alone.
@@ -44,7 +46,7 @@ struct Specific {
     permission_decision: Option<String>,
     permission_decision_reason: Option<String>,
     additional_context: Option<String>,
-    updated_input: Option<serde::de::IgnoredAny>,
+    updated_input: Option<Box<serde_json::value::RawValue>>,
 }
 
 /// Understands how a hook ended. An error says why it has not answered.
@@ -61,9 +63,15 @@ pub(super) fn understand(event: HookEvent, ended: &Finished, limit: Duration) ->
         }
         (0, None) if ended.stdout.cut.is_some() => Err("it printed too much".into()),
         (0, None) if stdout.starts_with('{') => {
-            let printed = serde_json::from_str(stdout)
-                .map_err(|error| format!("what it printed is no answer: {error}"))?;
-            judge(event, printed)
+            let answer = read(event, stdout).map_err(|why| match why.strip_prefix(NO_ANSWER) {
+                Some(why) => format!("what it printed is no answer{why}"),
+                None => why,
+            })?;
+            if answer.input.is_some() {
+                // To run the call as it was would be what the hook did not want.
+                return Err("it wants to change the call's input, which is not possible".into());
+            }
+            Ok(answer)
         }
         // Plain text is for the model, where a prompt is on its way to it.
         (0, None) => {
@@ -76,6 +84,14 @@ pub(super) fn understand(event: HookEvent, ended: &Finished, limit: Duration) ->
             Err(format!("it ended with exit status {code}{why}, not with 0 or {BLOCKS}"))
         }
     }
+}
+
+const NO_ANSWER: &str = "its answer is none";
+
+/// Understands the JSON of an answer.
+pub(super) fn read(event: HookEvent, json: &str) -> Result<Answer, String> {
+    let printed = serde_json::from_str(json).map_err(|error| format!("{NO_ANSWER}: {error}"))?;
+    judge(event, printed)
 }
 
 fn judge(event: HookEvent, printed: Printed) -> Result<Answer, String> {
@@ -107,10 +123,9 @@ fn judge(event: HookEvent, printed: Printed) -> Result<Answer, String> {
         Some("deny") => answer.verdict = Some((Verdict::Deny, reason)),
         Some(other) => return Err(format!("it decides `{}`, which means nothing", prefix(other, 40))),
     }
-    if specific.updated_input.is_some() && !matches!(answer.verdict, Some((Verdict::Deny, _))) {
-        // To run the call as it was would be what the hook did not want.
-        return Err("it wants to change the call's input, which is not possible".into());
-    }
+    let denied = matches!(answer.verdict, Some((Verdict::Deny, _)));
+    let changed = specific.updated_input.filter(|raw| !denied && raw.get() != "null");
+    answer.input = changed.map(|raw| raw.get().to_owned());
     Ok(answer)
 }
 
@@ -139,7 +154,7 @@ mod tests {
     fn answer(event: HookEvent, exit_code: i32, stdout: &str, stderr: &str) -> String {
         let understood = understand(event, &ended(exit_code, stdout, stderr), Duration::from_secs(1));
         match understood {
-            Ok(Answer { verdict, context, halt, message }) => {
+            Ok(Answer { verdict, context, halt, message, input: _ }) => {
                 let verdict = verdict.map(|(verdict, why)| format!("{} {why:?}", verdict.as_str()));
                 let parts = [("", verdict), ("context ", context), ("halt ", halt), ("message ", message)];
                 let said = parts.into_iter().filter_map(|(what, text)| Some(format!("{what}{}", text?)));

@@ -9,10 +9,9 @@ use serde_json::{Map, Value};
 use zori_core::hook::{Moment, ToolMoment};
 use zori_core::tool::ToolKind;
 
-use super::Parts;
+use super::Scene;
 use super::matcher::{source, trigger};
 use crate::dialect::{CLAUDE, Source, ZORI};
-use crate::env::ToolEnv;
 use crate::paths;
 
 /// The object; what does not belong to a moment is absent.
@@ -49,19 +48,19 @@ struct Input<'a> {
     reason: Option<&'a str>,
 }
 
-/// Returns the object for a moment, with a newline.
-pub(super) fn json(moment: &Moment<'_>, mode: &str, parts: &Parts) -> String {
+/// Returns the object for a moment.
+pub(super) fn json(moment: &Moment<'_>, mode: &str, scene: &Scene<'_>) -> String {
     let mut input = Input {
-        session_id: parts.session.as_str(),
-        transcript_path: parts.transcript.as_deref().map(paths::shown).unwrap_or_default(),
-        cwd: paths::shown(&parts.env.root),
+        session_id: scene.session.as_str(),
+        transcript_path: scene.transcript.map(paths::shown).unwrap_or_default(),
+        cwd: paths::shown(scene.root),
         permission_mode: mode,
         hook_event_name: moment.event().as_str(),
         ..Input::default()
     };
     if let Some(call) = moment.call() {
         input.tool_name = Some(name(call));
-        input.tool_input = Some(arguments(call, &parts.env));
+        input.tool_input = Some(arguments(call, scene));
         input.tool_use_id = Some(call.id.as_str());
     }
     match *moment {
@@ -80,7 +79,7 @@ pub(super) fn json(moment: &Moment<'_>, mode: &str, parts: &Parts) -> String {
         }
         Moment::SessionEnd => input.reason = Some("other"),
     }
-    serde_json::to_string(&input).expect("strings and JSON are JSON") + "\n"
+    serde_json::to_string(&input).expect("strings and JSON are JSON")
 }
 
 fn name<'a>(call: &ToolMoment<'a>) -> &'a str {
@@ -89,14 +88,16 @@ fn name<'a>(call: &ToolMoment<'a>) -> &'a str {
 }
 
 /// Returns canonical arguments by the names the Claude protocol has for them.
-fn arguments(call: &ToolMoment<'_>, env: &ToolEnv) -> Value {
+fn arguments(call: &ToolMoment<'_>, scene: &Scene<'_>) -> Value {
     let args: Map<String, Value> = serde_json::from_str(call.args.get()).unwrap_or_default();
     let entry = call.kind.and_then(|kind| CLAUDE.shows(kind));
     let fields = entry.map_or(&[][..], |entry| entry.fields);
     let renamed = |(name, value): (String, Value)| {
         let field = fields.iter().find(|f| matches!(f.source, Source::Canonical(own) if own == name));
         let value = match (name.as_str(), value) {
-            ("path", Value::String(path)) => paths::shown(&paths::resolve(env, &path)).into(),
+            ("path", Value::String(path)) => {
+                paths::shown(&paths::resolve_at(scene.root, scene.home, &path)).into()
+            }
             ("edits", Value::Array(edits)) => edits.into_iter().map(edit).collect(),
             (_, value) => value,
         };

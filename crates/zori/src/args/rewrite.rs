@@ -6,12 +6,20 @@
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
 
+use super::claude;
 use super::flags::PROMPT;
 use crate::program::ZORI;
 
 /// Moves the words.
 pub fn words(words: &mut Vec<String>) {
     let global = ZORI.global_flags();
+    let wants_next = |word: &str| {
+        let flag = find(word, claude::EXEC).or_else(|| find(word, &global));
+        word.starts_with('-') && flag.is_some_and(|flag| takes_next(flag, word))
+    };
+    if claude::words(words, wants_next) {
+        return;
+    }
     let (mut kept, mut moved, mut dash) = (Vec::new(), Vec::new(), false);
     let mut rest = std::mem::take(words).into_iter().peekable();
     while let Some(word) = rest.next_if(|word| word.starts_with('-') && word != "--") {

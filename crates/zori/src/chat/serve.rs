@@ -17,13 +17,14 @@ use crate::attachment::{self, Viewer};
 use crate::client::Client;
 use crate::commands::Cx;
 use crate::network::Network;
+use crate::outlet::Outlet;
 use crate::sandbox::confinement::Confinement;
 use crate::secrets;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::trust::Asks;
 use crate::ui::Ui;
-use crate::wire_up::{self, Open, Session};
+use crate::wire_up::{self, Open, Run, Session};
 use crate::workers::Workers;
 
 /// Serves a program until its lines end.
@@ -48,15 +49,15 @@ pub fn serve(cx: &mut Cx<'_>, args: &LowArgs, open: Open, events: Events) -> Res
     super::greet(cx, &settings, confinement.as_deref(), &saved);
     let workers = Workers::new(settings.bare, cx.ui);
     let client = Client::new(events.clone(), workers, settings.bare, cx.terminal.stdin);
-    let mut session = Session::start(
-        cx,
-        &settings,
-        &network,
-        provider.clone(),
-        confinement.clone(),
-        saved,
-        Spent::NOTHING,
-    )?;
+    let outlet = Outlet::plain(cx, &settings)?;
+    let run = Run {
+        settings: &settings,
+        network: &network,
+        provider: provider.clone(),
+        confinement: confinement.clone(),
+        spent_before: Spent::NOTHING,
+    };
+    let mut session = Session::start(cx, run, saved, outlet)?;
     session.asking.attend(Some(client));
     let mut chat = Chat { cx, settings, network, provider, confinement, signals, session, id, attached };
     let exit = chat.follow(&events);

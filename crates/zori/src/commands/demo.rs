@@ -11,10 +11,11 @@ use super::{Cx, example, exec, failure_event, own_streams};
 use crate::args::LowArgs;
 use crate::demo::Demo;
 use crate::network::Network;
+use crate::outlet::Outlet;
 use crate::program::App;
 use crate::sandbox::confinement::Confinement;
 use crate::signals::Signals;
-use crate::wire_up::{Saved, Session};
+use crate::wire_up::{Run, Saved, Session};
 
 /// The entry. It changes nothing but a folder of its own, which goes with it.
 pub const COMMAND: Command<App> = Command {
@@ -43,8 +44,15 @@ fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     cx.ui.say(&format!("you> {}\n", demo.prompt()));
     let network = Network::open(cx, &settings)?;
     let (provider, inside) = (demo.provider(), confinement.clone());
-    let mut session =
-        Session::start(cx, &settings, &network, provider, inside, Saved::nowhere(), Spent::NOTHING)?;
+    let outlet = Outlet::plain(cx, &settings)?;
+    let run = Run {
+        settings: &settings,
+        network: &network,
+        provider,
+        confinement: inside,
+        spent_before: Spent::NOTHING,
+    };
+    let mut session = Session::start(cx, run, Saved::nowhere(), outlet)?;
     let exit = exec::turn(&mut session, demo.prompt().into(), &signals).exit;
     signals.leave();
     let closed = session.finish(cx.ui);

@@ -19,25 +19,27 @@ use zori_core::outcome::Outcome;
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, failure_event, own_streams};
 use crate::args::LowArgs;
-use crate::args::flags;
+use crate::args::claude;
 use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
 use crate::chat;
 use crate::client::Client;
 use crate::network::Network;
 use crate::outcome::{self, Report};
+use crate::outlet::Outlet;
 use crate::program::App;
 use crate::prompt::{self, Sources};
 use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
+use crate::stream_json;
 use crate::trust::Asks;
-use crate::wire_up::{self, Open, Session};
+use crate::wire_up::{self, Open, Run, Session};
 use crate::workers::Workers;
 
 /// The entry.
 pub const COMMAND: Command<App> = Command {
-    flags: flags::PROMPT,
+    flags: claude::EXEC,
     args: const { &[Positional::optional("-", Kind::Text, "Wait for standard input, however long it takes")] },
     rules: RECORDING,
     danger: Danger::Mutating,
@@ -82,7 +84,9 @@ pub(super) const DECLARES: &str = r#"{
 }"#;
 
 fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
-    let other = args.text("-").filter(|text| *text != "-");
+    // Claude Code takes the prompt as an argument.
+    let speaks = args.has("output-format") || args.has("input-format");
+    let other = args.text("-").filter(|text| *text != "-" && !speaks);
     let issue = |text| {
         Issue::new("-", "UNEXPECTED_ARGUMENT", format!("`{text}` is one argument too many"))
             .value(text)
@@ -93,6 +97,9 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+    if args.claude.speaks() {
+        return stream_json::serve(cx, args);
+    }
     let asked = args.prompt.is_some() || args.dash;
     if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.replay.is_none()) {
         return chat::serve(cx, args, open, events);
@@ -129,8 +136,15 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
     let id = saved.id.clone();
     let network = Network::open(cx, &settings)?;
     let provider = wire_up::provider(&settings, &network);
-    let mut session =
-        Session::start(cx, &settings, &network, provider, confinement.clone(), saved, Spent::NOTHING)?;
+    let outlet = Outlet::plain(cx, &settings)?;
+    let run = Run {
+        settings: &settings,
+        network: &network,
+        provider,
+        confinement: confinement.clone(),
+        spent_before: Spent::NOTHING,
+    };
+    let mut session = Session::start(cx, run, saved, outlet)?;
     session.asking.attend(client);
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     for prompt in prompts {

@@ -353,7 +353,7 @@ impl Bench {
         let tools = ToolSet::new(Arc::new(env), self.env.dialect);
         Ok(match tools.resolve(tool, input) {
             Ok(resolved) => {
-                let mut call = Call::new(tool, Some(resolved.tool.kind()), &resolved.effects, ground);
+                let mut call = Call::new(tool, resolved.tool.kind(), &resolved.effects, ground);
                 call.gather(lookup::look);
                 call
             }

@@ -14,7 +14,8 @@ use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::path::AbsPath;
 use zori_contract::reply::{Effect, Reply};
-use zori_core::ids::IdSource;
+use zori_core::ids::{IdSource, SessionId};
+use zori_store::SessionDir;
 
 use super::{ID, directory, no_session};
 use crate::args::flags;
@@ -68,6 +69,15 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let text = format!("Forked '{parent}' as '{id}'");
     let data = json!({"id": id.as_str(), "parent": parent.as_str(), "path": path});
     Ok(Reply::changed(Effect::Created, data).text(text))
+}
+
+/// Copies a session under another name, which nobody has yet. An error says why it cannot be.
+pub fn copy(sessions: &SessionDir, parent: &SessionId, id: &SessionId) -> Result<(), String> {
+    let (source, target) = (sessions.file(parent), sessions.file(id));
+    let bytes = fs::read(&source).map_err(|error| format!("cannot read {}: {error}", source.display()))?;
+    let failed = |error: std::io::Error| format!("cannot write the session {}: {error}", target.display());
+    let path = AbsPath::new(&target).ok_or_else(|| failed(std::io::ErrorKind::InvalidInput.into()))?;
+    atomic_write(&path, &forked(&bytes, parent.as_str())).map_err(failed)
 }
 
 /// Returns the lines of the copy: the first says whose it is, and half a line at the end stays behind.

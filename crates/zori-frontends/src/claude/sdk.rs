@@ -1,0 +1,429 @@
+//! The SDK dialect: a turn told in whole messages, as `claude -p --output-format stream-json` tells it (chapter 4).
+//!
+//! [`SdkRenderer`] is the one place that turns events into lines of this dialect. The messages are `sdk/message.rs`, the
+//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs`, results of tools `sdk/tool_result.rs`.
+
+mod message;
+mod partial;
+mod tool_result;
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use zori_core::compaction::{CompactCause, Compaction};
+use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, TurnSummary};
+use zori_core::failure::ProviderFailure;
+use zori_core::ids::{AgentId, CallId, IdSource};
+use zori_core::message::Block;
+use zori_core::outcome::Outcome;
+use zori_core::permission::{Decision, Verdict};
+use zori_core::provider::StopReason;
+use zori_core::render::Renderer;
+use zori_core::usage::Usage;
+use zori_redact::Redactor;
+
+use self::message::{Assistant, Scope};
+use self::partial::Partial;
+use super::wire::{CallUsage, Init, McpServer};
+use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
+
+/// A line: its type, then what it says, then where it belongs.
+#[derive(Serialize)]
+struct Line<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    fields: Value,
+    session_id: &'a str,
+    uuid: String,
+}
+
+/// What the client is told of a run beside its events, and what it asked to be told.
+pub struct SdkFacts {
+    /// MCP servers and how they fare.
+    pub mcp_servers: Vec<McpServer>,
+    /// The permission mode, in the client's word.
+    pub mode: String,
+    /// Where the key comes from.
+    pub api_key_source: String,
+    /// Sub-agents that can be started.
+    pub agents: Vec<String>,
+    /// Our own version.
+    pub version: &'static str,
+    /// Whether pieces of messages are wanted.
+    pub partial: bool,
+    /// Whether the state of the session is wanted.
+    pub state: bool,
+}
+
+/// What a turn came to, for whoever runs it.
+#[derive(Clone, Debug)]
+pub struct Over {
+    /// How it ended.
+    pub ending: Ending,
+    /// The `result` line as it is written.
+    pub line: Box<RawValue>,
+}
+
+/// The last turn, shared with whoever runs it.
+pub type LastTurn = Arc<Mutex<Option<Over>>>;
+
+/// Says whether the text of a finished turn is what was asked for, and gives it as a value where a schema asked for one.
+/// `None`: the turn is not over, it is tried again.
+pub type Judge = Arc<dyn Fn(&TurnSummary) -> Judgement + Send + Sync>;
+
+/// What is said about a finished turn.
+pub enum Judgement {
+    /// It is over as it is.
+    Over,
+    /// It is over, and this is its value.
+    Value(Box<RawValue>),
+    /// It is over, and was no success.
+    Failed(Ending),
+    /// It is not over: another prompt follows, which the client does not see.
+    Again,
+}
+
+/// Writes a run as lines of the SDK dialect.
+pub struct SdkRenderer {
+    frames: Frames,
+    redactor: Redactor,
+    ids: Arc<dyn IdSource>,
+    tally: Tally,
+    facts: SdkFacts,
+    session: Option<SessionFacts>,
+    /// The message under way, of the main agent.
+    partial: Partial,
+    /// Whether a turn is told in several of the engine's.
+    again: bool,
+    judge: Option<Judge>,
+    last: LastTurn,
+    /// What the turns have used that were tried again.
+    carried: (Usage, Duration),
+}
+
+impl SdkRenderer {
+    /// Returns a renderer. What the redactor finds is in no tool's result; what the client has to send back is exact.
+    pub fn new(
+        frames: Frames,
+        redactor: Redactor,
+        ids: Arc<dyn IdSource>,
+        tally: Tally,
+        facts: SdkFacts,
+        judge: Option<Judge>,
+    ) -> Self {
+        Self {
+            frames,
+            redactor,
+            ids,
+            tally,
+            facts,
+            session: None,
+            partial: Partial::default(),
+            again: false,
+            judge,
+            last: LastTurn::default(),
+            carried: (Usage::NOTHING, Duration::ZERO),
+        }
+    }
+
+    /// Returns where the last turn is told to whoever runs it.
+    pub fn last_turn(&self) -> LastTurn {
+        self.last.clone()
+    }
+
+    fn uuid(&self) -> String {
+        uuid(&*self.ids)
+    }
+
+    /// Writes a line with what every line has.
+    fn say(&self, event: &Event, kind: &'static str, fields: Value) -> io::Result<()> {
+        let session_id = event.session.as_str();
+        self.frames.write(&Line { r#type: kind, fields, session_id, uuid: self.uuid() })
+    }
+
+    fn system(&self, event: &Event, subtype: &'static str, mut fields: Value) -> io::Result<()> {
+        fields["subtype"] = subtype.into();
+        self.say(event, "system", fields)
+    }
+
+    fn init(&self, event: &Event) -> io::Result<()> {
+        let Some(session) = &self.session else { return Ok(()) };
+        if self.facts.state {
+            self.state(event, "running")?;
+        }
+        let cwd = session.root.display().to_string();
+        self.frames.write(&Init {
+            r#type: "system",
+            subtype: "init",
+            cwd: &cwd,
+            session_id: event.session.as_str(),
+            tools: &session.tools,
+            mcp_servers: &self.facts.mcp_servers,
+            model: self.tally.model(),
+            permission_mode: &self.facts.mode,
+            slash_commands: &[],
+            api_key_source: &self.facts.api_key_source,
+            claude_code_version: LEVEL,
+            output_style: "default",
+            agents: &self.facts.agents,
+            skills: &[],
+            plugins: &[],
+            zori_version: self.facts.version,
+            provider: &session.provider,
+            uuid: &self.uuid(),
+        })
+    }
+
+    fn state(&self, event: &Event, state: &str) -> io::Result<()> {
+        self.system(event, "session_state_changed", json!({"state": state, "sdk_host_only": true}))
+    }
+
+    fn scope<'a>(&'a self, event: &'a Event) -> Scope<'a> {
+        Scope {
+            frames: &self.frames,
+            ids: &*self.ids,
+            session: event.session.as_str(),
+            parent: event.parent.as_ref().map(CallId::as_str),
+        }
+    }
+
+    fn main(&self, event: &Event) -> bool {
+        event.agent == AgentId::MAIN
+    }
+
+    /// Tells a whole message: one line for each block that was not told in pieces.
+    fn reply(&mut self, event: &Event, reply: &Reply) -> io::Result<()> {
+        let main = self.main(event);
+        let mut partial = if main { std::mem::take(&mut self.partial) } else { Partial::default() };
+        if partial.id.is_empty() {
+            partial.id = format!("msg_{}", self.uuid().replace('-', ""));
+        }
+        let (scope, id) = (self.scope(event), partial.id.clone());
+        let line = Assistant {
+            id: &id,
+            model: &reply.model,
+            usage: CallUsage::from(reply.usage),
+            aborted: reply.stop.is_none(),
+        };
+        if main && self.facts.partial {
+            partial.begin(&scope, &reply.model)?;
+            return partial.finish(&scope, &line, reply);
+        }
+        for block in &reply.message.blocks {
+            scope.assistant(&line, block)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a provider failure in the model's place.
+    fn failure(&self, event: &Event, text: &str, kind: &str) -> io::Result<()> {
+        let line = json!({
+            "message": {
+                "id": self.uuid(),
+                "type": "message",
+                "role": "assistant",
+                "model": "<synthetic>",
+                "content": [{"type": "text", "text": text}],
+                "stop_reason": "stop_sequence",
+                "stop_sequence": "",
+                "usage": {
+                    "input_tokens": 0,
+                    "output_tokens": 0,
+                    "cache_creation_input_tokens": 0,
+                    "cache_read_input_tokens": 0,
+                },
+            },
+            "parent_tool_use_id": event.parent.as_ref().map(CallId::as_str),
+            "error": kind,
+        });
+        self.say(event, "assistant", line)
+    }
+
+    fn note(&self, event: &Event) -> io::Result<()> {
+        let text = match self.tally.aborted() {
+            Aborted::Streaming => "[Request interrupted by user]",
+            Aborted::Tools => "[Request interrupted by user for tool use]",
+        };
+        self.user_text(event, text)
+    }
+
+    fn user_text(&self, event: &Event, text: &str) -> io::Result<()> {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        let parent = event.parent.as_ref().map(CallId::as_str);
+        self.say(event, "user", json!({"message": message, "parent_tool_use_id": parent}))
+    }
+
+    fn denied(&self, event: &Event, call: &CallId, decision: &Decision) -> io::Result<()> {
+        let Some((name, _)) = self.tally.call(call) else { return Ok(()) };
+        let message = self.redactor.redact(&decision.reason);
+        let fields = json!({"tool_name": name, "tool_use_id": call.as_str(), "message": message});
+        self.system(event, "permission_denied", fields)
+    }
+
+    fn retrying(
+        &self,
+        event: &Event,
+        (attempt, max): (u32, u32),
+        delay: u64,
+        failure: &ProviderFailure,
+    ) -> io::Result<()> {
+        let fields = json!({
+            "attempt": attempt,
+            "max_retries": max,
+            "retry_delay_ms": delay,
+            "error_status": failure.status,
+            "error": error_kind(failure),
+        });
+        self.system(event, "api_retry", fields)
+    }
+
+    fn compacted(&self, event: &Event, compaction: &Compaction) -> io::Result<()> {
+        let trigger = if compaction.cause == CompactCause::Asked { "manual" } else { "auto" };
+        let metadata =
+            json!({"trigger": trigger, "pre_tokens": compaction.before, "post_tokens": compaction.after});
+        self.system(event, "compact_boundary", json!({ "compact_metadata": metadata }))
+    }
+
+    fn turn_over(&mut self, event: &Event, summary: &TurnSummary) -> io::Result<()> {
+        if matches!(summary.outcome, Outcome::Completed(StopReason::MaxTokens)) {
+            self.failure(event, "The reply was cut off at the token limit", "max_output_tokens")?;
+        }
+        let mut ending = self.tally.ending(summary, failure_text);
+        let mut value = None;
+        if let Some(judge) = self.judge.as_ref().filter(|_| !ending.is_error) {
+            match judge(summary) {
+                Judgement::Over => {}
+                Judgement::Value(raw) => value = Some(raw),
+                Judgement::Failed(other) => ending = other,
+                Judgement::Again => {
+                    self.again = true;
+                    self.carried.0 += summary.usage;
+                    self.carried.1 += summary.duration;
+                    return Ok(());
+                }
+            }
+        }
+        if let Some(text) = &mut ending.result {
+            // Texts of failures may quote what a server said.
+            if ending.is_error {
+                *text = self.redactor.redact(text).into_owned();
+            }
+        }
+        ending.errors = ending.errors.iter().map(|text| self.redactor.redact(text).into_owned()).collect();
+        let uuid = self.uuid();
+        let (mut usage, before) = std::mem::take(&mut self.carried);
+        usage += summary.usage;
+        let summary = TurnSummary { usage, duration: summary.duration + before, ..summary.clone() };
+        let result =
+            self.tally.result(&ending, Some(&summary), event.session.as_str(), &uuid, value.as_deref());
+        let line = serde_json::value::to_raw_value(&result).expect("a result is made of JSON");
+        let written = self.frames.write(&line);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Over { ending, line });
+        written?;
+        if self.facts.state {
+            self.state(event, "idle")?;
+        }
+        Ok(())
+    }
+}
+
+/// How this dialect tells a provider failure.
+pub fn failure_text(failure: &ProviderFailure) -> String {
+    match failure.status {
+        Some(status) => format!("API Error: {status} {}", failure.message),
+        None => format!("API Error: {}", failure.message),
+    }
+}
+
+/// Returns the word the protocol has for a mode of ours.
+fn mode_word(mode: &str) -> &str {
+    if mode == "yolo" { "bypassPermissions" } else { mode }
+}
+
+impl Renderer for SdkRenderer {
+    fn on_event(&mut self, event: &Event) -> io::Result<()> {
+        let main = self.main(event);
+        // A turn that is tried again goes on counting.
+        let goes_on = main && self.again && matches!(event.kind, EventKind::TurnStarted { .. });
+        if goes_on {
+            self.again = false;
+            return Ok(());
+        }
+        self.tally.on_event(event);
+        match &event.kind {
+            EventKind::SessionStarted(facts) if main => {
+                self.session = Some(facts.clone());
+                Ok(())
+            }
+            EventKind::TurnStarted { .. } if main => self.init(event),
+            EventKind::TurnStarted { prompt, .. } => self.user_text(event, prompt),
+            EventKind::MessageStarted { model } if main && self.facts.partial => {
+                self.partial = Partial::new(format!("msg_{}", self.uuid().replace('-', "")));
+                let mut partial = std::mem::take(&mut self.partial);
+                let begun = partial.begin(&self.scope(event), model);
+                self.partial = partial;
+                begun
+            }
+            EventKind::AssistantDelta { text } if main && self.facts.partial => {
+                self.piece(event, &Block::Text(text.clone()))
+            }
+            EventKind::ThinkingDelta { text } if main && self.facts.partial => {
+                let thinking = zori_core::message::Thinking { text: text.clone(), replay: None };
+                self.piece(event, &Block::Thinking(thinking))
+            }
+            EventKind::MessageFinished(reply) => self.reply(event, reply),
+            EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
+                if decision.verdict == Verdict::Deny =>
+            {
+                self.denied(event, call, decision)
+            }
+            EventKind::ToolFinished(done) => {
+                let line = tool_result::line(done, &self.redactor);
+                let parent = event.parent.as_ref().map(CallId::as_str);
+                self.say(
+                    event,
+                    "user",
+                    json!({
+                        "message": {"role": "user", "content": [line.block]},
+                        "parent_tool_use_id": parent,
+                        "timestamp": event.at.to_string(),
+                        "tool_use_result": line.structured,
+                    }),
+                )
+            }
+            EventKind::ModeChanged { to, .. } => {
+                self.facts.mode = mode_word(to).to_owned();
+                let fields = json!({"status": null, "permissionMode": self.facts.mode});
+                self.system(event, "status", fields)
+            }
+            EventKind::ContextCompacted(compaction) => self.compacted(event, compaction),
+            EventKind::Retrying { attempt, max, delay, failure } => {
+                let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                self.retrying(event, (*attempt, *max), delay, failure)
+            }
+            EventKind::Error { failure } if main => {
+                let text = failure_text(failure);
+                self.failure(event, &self.redactor.redact(&text), error_kind(failure))
+            }
+            EventKind::Interrupted if main => self.note(event),
+            EventKind::TurnFinished(summary) if main => self.turn_over(event, summary),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl SdkRenderer {
+    fn piece(&mut self, event: &Event, block: &Block) -> io::Result<()> {
+        let mut partial = std::mem::take(&mut self.partial);
+        let written = partial.piece(&self.scope(event), self.tally.model(), block);
+        self.partial = partial;
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! What a run looks like to an SDK: whole lines, with ids that are counted and a clock that stands still.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::value::RawValue;
+use zori_core::ids::SessionId;
+use zori_core::message::{IdOrigin, Message, Role, Thinking, ToolCall, ToolInput};
+use zori_core::permission::Class;
+use zori_core::time::{Clock, Timestamp};
+use zori_core::tool::ToolCode;
+use zori_redact::Redactor;
+
+use super::*;
+use crate::claude::{ModelFacts, SDK_LINE, Writing};
+use crate::sample::{Paper, delta, event, failed, failure, finished, ok, prompt, requested, turn_over};
+
+struct Counted(AtomicU64);
+
+impl IdSource for Counted {
+    fn session(&self) -> SessionId {
+        SessionId::parse("s").unwrap()
+    }
+
+    fn random(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp(0)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// The one place that knows the renderer's API: the lines, without what every one of them has.
+fn lines(partial: bool, events: &[Event]) -> String {
+    let paper = Paper::default();
+    let facts = SdkFacts {
+        mcp_servers: vec![McpServer { name: "calc".into(), status: "connected" }],
+        mode: "default".into(),
+        api_key_source: "none".into(),
+        agents: Vec::new(),
+        version: "0.0.0",
+        partial,
+        state: false,
+    };
+    let tally = Tally::new(Arc::new(Still), Arc::new(|_| ModelFacts::default()));
+    let frames = Frames::new(Box::new(paper.clone()), SDK_LINE, Writing::All);
+    let redactor = Redactor::new(zori_core::secret::Secrets::default());
+    let ids = Arc::new(Counted(AtomicU64::new(0)));
+    let mut renderer = SdkRenderer::new(frames, redactor, ids, tally, facts, None);
+    let started = SessionFacts {
+        provider: "p".into(),
+        model: "m".into(),
+        root: Path::new("/ws").into(),
+        tools: vec!["Read".into()],
+        resumed_messages: 0,
+        saved: false,
+    };
+    renderer.on_event(&event(EventKind::SessionStarted(started))).unwrap();
+    for event in events {
+        renderer.on_event(event).unwrap();
+    }
+    paper.text().lines().map(short).collect::<Vec<_>>().join("\n")
+}
+
+/// Leaves out ids and counters that say nothing here.
+fn short(line: &str) -> String {
+    let mut value: Value = serde_json::from_str(line).unwrap();
+    assert!(line.starts_with("{\"type\":\""), "{line}");
+    let map = value.as_object_mut().unwrap();
+    assert!(map.remove("uuid").is_some() && map.remove("session_id").is_some(), "{line}");
+    if map["type"] == "assistant" {
+        return format!(
+            "assistant {} {}",
+            map["message"]["content"],
+            map.get("error").unwrap_or(&Value::Null)
+        );
+    }
+    if map["type"] == "stream_event" {
+        let event = map["event"].as_object_mut().unwrap();
+        event.remove("message");
+        event.remove("usage");
+        return format!("stream {}", map["event"]);
+    }
+    value.to_string()
+}
+
+fn reply(blocks: Vec<Block>, stop: Option<StopReason>) -> Event {
+    let message = Arc::new(Message { role: Role::Assistant, blocks });
+    event(EventKind::MessageFinished(Reply { message, model: "m".into(), usage: Usage::default(), stop }))
+}
+
+fn call(id: &str, input: &str) -> Block {
+    Block::ToolCall(ToolCall {
+        id: CallId::new(id),
+        name: "Read".into(),
+        input: ToolInput::Json(RawValue::from_string(input.to_owned()).unwrap()),
+        id_origin: IdOrigin::Provider,
+        replay: None,
+    })
+}
+
+fn text(text: &str) -> Block {
+    Block::Text(text.to_owned())
+}
+
+#[test]
+fn a_turn_with_a_tool() {
+    let events = [
+        prompt(),
+        delta("I look"),
+        reply(vec![text("I look"), call("1", "{\n\"file_path\": \"a\"}")], Some(StopReason::ToolUse)),
+        requested("1", "Read", 1),
+        finished("1", "Read", ok(), None),
+        reply(vec![text("done")], Some(StopReason::EndTurn)),
+        turn_over(),
+    ];
+    insta::assert_snapshot!(lines(false, &events), @r#"
+    {"agents":[],"apiKeySource":"none","claude_code_version":"2.1.0","cwd":"/ws","mcp_servers":[{"name":"calc","status":"connected"}],"model":"m","output_style":"default","permissionMode":"default","plugins":[],"provider":"p","skills":[],"slash_commands":[],"subtype":"init","tools":["Read"],"type":"system","zori_version":"0.0.0"}
+    assistant [{"text":"I look","type":"text"}] null
+    assistant [{"id":"1","input":{"file_path":"a"},"name":"Read","type":"tool_use"}] null
+    {"message":{"content":[{"content":"{\"ok\":true,\"data\":{}}","is_error":false,"tool_use_id":"1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","tool_use_result":null,"type":"user"}
+    assistant [{"text":"done","type":"text"}] null
+    {"api_error_status":null,"duration_api_ms":0,"duration_ms":0,"is_error":false,"modelUsage":{"m":{"cacheCreationInputTokens":0,"cacheReadInputTokens":0,"contextWindow":0,"costUSD":0.0,"inputTokens":0,"maxOutputTokens":0,"outputTokens":0,"webSearchRequests":0}},"num_turns":2,"permission_denials":[],"result":"","stop_reason":"end_turn","subtype":"success","terminal_reason":"completed","total_cost_usd":0.0,"ttft_ms":0,"type":"result","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"}}
+    "#);
+}
+
+/// 4.5: the whole block comes between its last piece and its end.
+#[test]
+fn pieces() {
+    let thinking = |text: &str| event(EventKind::ThinkingDelta { text: text.to_owned() });
+    let thought = Block::Thinking(Thinking { text: "hm".into(), replay: None });
+    let events = [
+        event(EventKind::MessageStarted { model: "m".into() }),
+        thinking("h"),
+        thinking("m"),
+        delta("a"),
+        delta("b"),
+        reply(vec![thought, text("ab"), call("1", "{}")], Some(StopReason::ToolUse)),
+    ];
+    insta::assert_snapshot!(lines(true, &events), @r#"
+    stream {"type":"message_start"}
+    stream {"content_block":{"signature":"","thinking":"","type":"thinking"},"index":0,"type":"content_block_start"}
+    stream {"delta":{"thinking":"h","type":"thinking_delta"},"index":0,"type":"content_block_delta"}
+    stream {"delta":{"thinking":"m","type":"thinking_delta"},"index":0,"type":"content_block_delta"}
+    assistant [{"signature":"","thinking":"hm","type":"thinking"}] null
+    stream {"index":0,"type":"content_block_stop"}
+    stream {"content_block":{"text":"","type":"text"},"index":1,"type":"content_block_start"}
+    stream {"delta":{"text":"a","type":"text_delta"},"index":1,"type":"content_block_delta"}
+    stream {"delta":{"text":"b","type":"text_delta"},"index":1,"type":"content_block_delta"}
+    assistant [{"text":"ab","type":"text"}] null
+    stream {"index":1,"type":"content_block_stop"}
+    stream {"content_block":{"id":"1","input":{},"name":"Read","type":"tool_use"},"index":2,"type":"content_block_start"}
+    stream {"delta":{"partial_json":"{}","type":"input_json_delta"},"index":2,"type":"content_block_delta"}
+    assistant [{"id":"1","input":{},"name":"Read","type":"tool_use"}] null
+    stream {"index":2,"type":"content_block_stop"}
+    stream {"delta":{"stop_reason":"tool_use","stop_sequence":null},"type":"message_delta"}
+    stream {"type":"message_stop"}
+    "#);
+}
+
+/// What goes wrong is told in the words clients know.
+#[test]
+fn trouble() {
+    let failure = ProviderFailure { status: Some(529), ..failure("Overloaded", None) };
+    let denied = Decision::new(Verdict::Deny, Class::W, "no");
+    let events = [
+        event(EventKind::Retrying {
+            attempt: 1,
+            max: 4,
+            delay: Duration::from_millis(550),
+            failure: failure.clone(),
+        }),
+        requested("1", "Write", 1),
+        event(EventKind::ApprovalResolved {
+            call: CallId::new("1"),
+            decision: denied,
+            by: DecidedBy::Policy,
+        }),
+        finished("1", "Write", failed(ToolCode::PermissionDenied, "no"), None),
+        event(EventKind::ModeChanged { from: "default", to: "yolo" }),
+        event(EventKind::Error { failure }),
+        event(EventKind::Interrupted),
+    ];
+    insta::assert_snapshot!(lines(false, &events), @r#"
+    {"attempt":1,"error":"overloaded","error_status":529,"max_retries":4,"retry_delay_ms":550,"subtype":"api_retry","type":"system"}
+    {"message":"no","subtype":"permission_denied","tool_name":"Write","tool_use_id":"1","type":"system"}
+    {"message":{"content":[{"content":"no","is_error":true,"tool_use_id":"1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","tool_use_result":"Error: no","type":"user"}
+    {"permissionMode":"bypassPermissions","status":null,"subtype":"status","type":"system"}
+    assistant [{"text":"API Error: 529 Overloaded","type":"text"}] "overloaded"
+    {"message":{"content":[{"text":"[Request interrupted by user for tool use]","type":"text"}],"role":"user"},"parent_tool_use_id":null,"type":"user"}
+    "#);
+}

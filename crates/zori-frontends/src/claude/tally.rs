@@ -1,0 +1,213 @@
+//! What a run comes to, counted from its events: times, tokens, money and denials for `result`. Both dialects use it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use zori_core::cost::Prices;
+use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, TurnSummary};
+use zori_core::failure::ProviderFailure;
+use zori_core::ids::{AgentId, CallId};
+use zori_core::permission::Verdict;
+use zori_core::time::Clock;
+
+use super::ending::{Aborted, Ending, Told, stop_reason};
+use super::object;
+use super::wire::{Denial, ModelUsage, ResultLine};
+
+/// What is known of a model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModelFacts {
+    /// What it costs; `None` where that is not known.
+    pub prices: Option<Prices>,
+    /// How much it takes; 0 where that is not known.
+    pub context_window: u64,
+    /// How much it writes at most; 0 where that is not known.
+    pub max_output: u64,
+}
+
+/// Returns what is known of a model.
+pub type Models = Arc<dyn Fn(&str) -> ModelFacts + Send + Sync>;
+
+/// Counts. Give it every event before it is shown.
+pub struct Tally {
+    clock: Arc<dyn Clock>,
+    models: Models,
+    /// The model in use.
+    model: Arc<str>,
+    model_usage: BTreeMap<String, ModelUsage>,
+    cost_usd: f64,
+    api: Duration,
+    turn: Turn,
+}
+
+/// What one turn came to so far.
+struct Turn {
+    began: Duration,
+    /// Since when a model is waited for.
+    waiting: Option<Duration>,
+    first: Option<Duration>,
+    results: u64,
+    notes: u64,
+    why: Option<String>,
+    stop: Option<&'static str>,
+    aborted: Aborted,
+    /// The calls of this turn, with the input that would run.
+    calls: HashMap<CallId, (String, Box<RawValue>)>,
+    denials: Vec<Denial>,
+}
+
+impl Turn {
+    fn new(now: Duration) -> Self {
+        Self {
+            began: now,
+            waiting: Some(now),
+            first: None,
+            results: 0,
+            notes: 0,
+            why: None,
+            stop: None,
+            aborted: Aborted::Streaming,
+            calls: HashMap::new(),
+            denials: Vec::new(),
+        }
+    }
+}
+
+impl Tally {
+    /// Starts counting.
+    pub fn new(clock: Arc<dyn Clock>, models: Models) -> Self {
+        let turn = Turn::new(clock.elapsed());
+        Self {
+            clock,
+            models,
+            model: "".into(),
+            model_usage: BTreeMap::new(),
+            cost_usd: 0.0,
+            api: Duration::ZERO,
+            turn,
+        }
+    }
+
+    /// Takes an event.
+    pub fn on_event(&mut self, event: &Event) {
+        let main = event.agent == AgentId::MAIN;
+        match &event.kind {
+            EventKind::SessionStarted(facts) if main => self.model = facts.model.clone(),
+            EventKind::ModelChanged { model } if main => self.model = model.clone(),
+            EventKind::TurnStarted { .. } if main => self.turn = Turn::new(self.clock.elapsed()),
+            EventKind::AssistantDelta { .. } | EventKind::ThinkingDelta { .. } if main => {
+                if self.turn.first.is_none() {
+                    self.turn.first = Some(self.clock.elapsed());
+                }
+            }
+            EventKind::MessageFinished(reply) => {
+                let name = if main { self.model.clone() } else { reply.model.clone() };
+                let facts = (self.models)(&name);
+                let used = self.model_usage.entry(name.to_string()).or_default();
+                used.input_tokens += reply.usage.input;
+                used.output_tokens += reply.usage.output;
+                used.cache_read_input_tokens += reply.usage.cache_read;
+                used.cache_creation_input_tokens += reply.usage.cache_write;
+                let cost = facts.prices.map_or(0.0, |prices| prices.cost(reply.usage).0 as f64 / 1e6);
+                used.cost_usd += cost;
+                self.cost_usd += cost;
+                (used.context_window, used.max_output_tokens) = (facts.context_window, facts.max_output);
+                if main {
+                    let now = self.clock.elapsed();
+                    self.api +=
+                        self.turn.waiting.take().map_or(Duration::ZERO, |since| now.saturating_sub(since));
+                    self.turn.stop = reply.stop.as_ref().map(stop_reason).or(self.turn.stop);
+                }
+            }
+            EventKind::ToolRequested(request) => {
+                if main {
+                    self.turn.aborted = Aborted::Tools;
+                }
+                let input = object(request.call.input.json());
+                self.turn.calls.insert(request.call.id.clone(), (request.call.name.clone(), input));
+            }
+            EventKind::ToolChanged { call, input, .. } => {
+                if let Some((_, held)) = self.turn.calls.get_mut(call) {
+                    *held = object(input.get());
+                }
+            }
+            EventKind::ApprovalResolved { call, decision, by } => {
+                if decision.verdict == Verdict::Deny
+                    && *by != DecidedBy::Cancelled
+                    && let Some((name, input)) = self.turn.calls.get(call)
+                {
+                    self.turn.denials.push(Denial {
+                        tool_name: name.clone(),
+                        tool_use_id: call.to_string(),
+                        tool_input: input.clone(),
+                    });
+                }
+            }
+            EventKind::ToolFinished(_) if main => {
+                self.turn.results += 1;
+                self.turn.waiting = Some(self.clock.elapsed());
+            }
+            EventKind::MessageStarted { .. } if main => self.turn.aborted = Aborted::Streaming,
+            EventKind::Notice { level: NoticeLevel::Error, text, .. } if main => {
+                self.turn.why = Some(text.clone());
+            }
+            EventKind::Interrupted if main => self.turn.notes += 1,
+            _ => {}
+        }
+    }
+
+    /// Returns a call's name and the input that would run.
+    pub fn call(&self, call: &CallId) -> Option<(&str, &RawValue)> {
+        self.turn.calls.get(call).map(|(name, input)| (name.as_str(), &**input))
+    }
+
+    /// Returns what was going on when the turn was cut.
+    pub fn aborted(&self) -> Aborted {
+        self.turn.aborted
+    }
+
+    /// Returns the model in use.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Returns how a turn ended. `failure`: how the dialect tells a provider failure.
+    pub fn ending(&self, summary: &TurnSummary, failure: fn(&ProviderFailure) -> String) -> Ending {
+        let told =
+            Told { why: self.turn.why.as_deref(), stop: self.turn.stop, aborted: self.turn.aborted, failure };
+        Ending::of(summary, &told)
+    }
+
+    /// Returns the last line of a turn. `summary`: `None` for one that never began.
+    pub fn result<'a>(
+        &'a self,
+        ending: &'a Ending,
+        summary: Option<&TurnSummary>,
+        session_id: &'a str,
+        uuid: &'a str,
+        structured_output: Option<&'a RawValue>,
+    ) -> ResultLine<'a> {
+        let since = |at: Duration| millis(at.saturating_sub(self.turn.began));
+        ResultLine {
+            r#type: "result",
+            ending,
+            duration_ms: summary.map_or(0, |summary| millis(summary.duration)),
+            duration_api_ms: millis(self.api),
+            ttft_ms: self.turn.first.map(since).filter(|_| summary.is_some()),
+            num_turns: summary.map_or(0, |_| 1 + self.turn.results + self.turn.notes),
+            session_id,
+            total_cost_usd: self.cost_usd,
+            usage: summary.map(|summary| summary.usage).unwrap_or_default().into(),
+            model_usage: &self.model_usage,
+            permission_denials: &self.turn.denials,
+            structured_output,
+            uuid,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
