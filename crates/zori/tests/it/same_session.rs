@@ -34,6 +34,7 @@ const FRONT_ENDS: &[FrontEnd] = &[
     FrontEnd { name: "text", shows_thinking: false, shows_output: false, play: text },
     // Seven types of events, and none for thinking.
     FrontEnd { name: "--json", shows_thinking: false, shows_output: true, play: jsonl },
+    FrontEnd { name: "stream-json", shows_thinking: true, shows_output: true, play: sdk },
 ];
 
 /// What the model says: thinking, text, a call that works, one that fails, and the answer.
@@ -124,6 +125,34 @@ fn jsonl(world: &TestEnv) -> Vec<Line> {
     lines
 }
 
+/// The Claude protocol as SDKs read it: a line for each finished block.
+fn sdk(world: &TestEnv) -> Vec<Line> {
+    let flags = ["--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions"];
+    let (stdout, code) = run(world, world.cmd(&[&flags[..], &["-p", "go"]].concat()));
+    let mut lines = Vec::new();
+    for message in objects(&stdout) {
+        for block in message["message"]["content"].as_array().into_iter().flatten() {
+            lines.push(match block["type"].as_str().expect("a block has a type") {
+                "thinking" => Line::Thinking(block["thinking"].as_str().expect("a thought").to_owned()),
+                "text" => Line::Text(block["text"].as_str().expect("a text").to_owned()),
+                "tool_use" => call(&block["name"], &block["input"]),
+                "tool_result" => result(block["is_error"] == true, &block["content"]),
+                other => panic!("{other}"),
+            });
+        }
+        if message["type"] == "result" {
+            assert_eq!(message["result"], "The first works.");
+            lines.push(Line::End { failed: message["is_error"] == true || code != Some(0) });
+        }
+    }
+    lines
+}
+
+/// Reads a stream of objects, one a line.
+fn objects(stdout: &str) -> Vec<Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).expect("each line is an object")).collect()
+}
+
 /// Runs to the end and returns standard output and the exit code.
 fn run(world: &TestEnv, command: Command) -> (String, Option<i32>) {
     let output = world.start(command, Stdin::Null, Stdout::Captured).finish();
@@ -145,8 +174,8 @@ fn call(tool: &Value, input: &Value) -> Line {
     Line::Call { tool, command: input["command"].as_str().expect("bash has a command").to_owned() }
 }
 
-/// Layouts of results differ: what the command printed is the last line of each.
+/// Layouts of results differ: the Claude protocol adds the exit code in a line of its own.
 fn result(failed: bool, output: &Value) -> Line {
-    let output = output.as_str().expect("the output is a text").trim_end();
-    Line::Result { failed, output: output.lines().last().map(str::to_owned) }
+    let mut lines = output.as_str().expect("the output is a text").lines();
+    Line::Result { failed, output: lines.find(|line| *line != "Exit code 3").map(str::to_owned) }
 }
