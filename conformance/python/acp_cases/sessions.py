@@ -1,5 +1,6 @@
 """Sessions that go on, modes, models and commands."""
 
+from acp import text_block
 from acp.schema import McpServerStdio
 
 from conform import body, call, case, equal, holds, text, tool_results
@@ -129,3 +130,24 @@ async def a_folder_that_is_not_there(world):
     async with connected(world, Editor()) as (connection, _):
         error = await refused(connection.new_session(cwd=str(world.work / "missing"), mcp_servers=[]))
         holds("missing" in f"{error} {error.data}", f"the error is {error} {error.data}")
+
+
+@case
+async def a_session_is_closed(world):
+    world.script(text("Hi."))
+    async with connected(world, Editor()) as (connection, answer):
+        holds(answer.agent_capabilities.session_capabilities.close is not None, "closing is not offered")
+        id = (await connection.new_session(cwd=str(world.work), mcp_servers=[])).session_id
+        await connection.close_session(session_id=id)
+        error = await refused(connection.prompt(session_id=id, prompt=[text_block("Hi")]))
+        holds(id in f"{error} {error.data}", f"the error is {error} {error.data}")
+
+
+@case
+async def the_ways_to_log_in(world):
+    async with connected(world, Editor()) as (connection, answer):
+        for method in answer.auth_methods:
+            holds(method.name and method.description, f"{method}")
+        await connection.authenticate(method_id=answer.auth_methods[0].id)
+        error = await refused(connection.authenticate(method_id="no-such-way"))
+        holds("no-such-way" in f"{error} {error.data}", f"the error is {error} {error.data}")

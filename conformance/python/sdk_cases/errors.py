@@ -128,6 +128,7 @@ async def everything_an_sdk_can_pass(world):
         max_thinking_tokens=2000,
         include_hook_events=True,
         strict_mcp_config=True,
+        plugins=[{"type": "local", "path": str(world.home)}],
         extra_args={"replay-user-messages": None, "debug-to-stderr": None},
     )
     equal([line for line in told(await ask("Hi", chosen)) if "text" in line or "end" in line][-1], "end success: Hi.")

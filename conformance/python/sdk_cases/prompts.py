@@ -73,6 +73,17 @@ async def several_turns_with_a_client(world):
 
 
 @case
+async def a_client_that_starts_with_prompts(world):
+    world.script(text("One."), text("Two."))
+    client = ClaudeSDKClient(options=options(world))
+    await client.connect(prompts("first", "second"))
+    first = [message async for message in client.receive_response()]
+    second = [message async for message in client.receive_response()]
+    await client.disconnect()
+    equal((told(first)[-1], told(second)[-1]), ("end success: One.", "end success: Two."))
+
+
+@case
 async def the_figures_of_two_turns(world):
     usage = {"input_tokens": 1000, "output_tokens": 0}
     world.script(text("One.", usage=usage), text("Two.", usage=usage))
