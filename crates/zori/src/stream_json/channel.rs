@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub struct Channel {
     frames: Frames,
     ids: Arc<dyn IdSource>,
     open: Mutex<Open>,
+    /// How many messages servers were sent; each has a number of its own.
+    messages: AtomicU64,
 }
 
 #[derive(Default)]
@@ -42,7 +45,12 @@ const CLOSED: &str = "standard input has ended, so nobody can answer";
 impl Channel {
     /// Asks by these frames.
     pub fn new(frames: Frames, ids: Arc<dyn IdSource>) -> Arc<Self> {
-        Arc::new(Self { frames, ids, open: Mutex::default() })
+        Arc::new(Self { frames, ids, open: Mutex::default(), messages: AtomicU64::new(0) })
+    }
+
+    /// Returns a number that no other message has.
+    pub fn number(&self) -> u64 {
+        self.messages.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Asks, and waits for the answer. Dropping the wait takes the question back.

@@ -33,6 +33,7 @@ mod resume;
 mod same_session;
 mod sandbox;
 mod sessions;
+mod stream_json;
 mod surface;
 mod system_prompt;
 mod timeout;
