@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use crate::agent::AgentFacts;
 use crate::compaction::Compaction;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
@@ -66,6 +67,9 @@ pub enum EventKind {
         /// How many turns there were.
         turns: u32,
     },
+
+    /// A sub-agent begins: its first event. Its one turn follows, and `TurnFinished` is its last.
+    AgentStarted(AgentFacts),
 
     // Turn.
     /// A prompt was taken.

@@ -43,6 +43,7 @@ hook_events! {
     PostToolUse "After a call has run.",
     PreCompact "Before the conversation is made shorter.",
     Stop "When the model ends its turn.",
+    SubagentStop "When a sub-agent ends its turn.",
     SessionEnd "When the session ends.",
 }
 
@@ -91,6 +92,15 @@ pub enum Moment<'a> {
         /// What it said last.
         text: &'a str,
     },
+    /// A sub-agent has ended its turn.
+    SubagentStop {
+        /// Which kind of sub-agent.
+        kind: &'a str,
+        /// Whether it goes on because of a hook already.
+        again: bool,
+        /// What it said last.
+        text: &'a str,
+    },
     /// The session is over.
     SessionEnd,
 }
@@ -118,6 +128,7 @@ impl<'a> Moment<'a> {
             Self::PostToolUse { .. } => HookEvent::PostToolUse,
             Self::PreCompact { .. } => HookEvent::PreCompact,
             Self::Stop { .. } => HookEvent::Stop,
+            Self::SubagentStop { .. } => HookEvent::SubagentStop,
             Self::SessionEnd => HookEvent::SessionEnd,
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::BoxFuture;
+use crate::agent::Agents;
 use crate::cancel::Cancel;
 use crate::confine::{Consent, Denial};
 use crate::ids::CallId;
@@ -100,6 +101,8 @@ pub struct ToolCx {
     pub consent: Consent,
     /// Takes output while the tool runs; `None` where nobody watches.
     pub live: Option<Arc<dyn LiveOutput>>,
+    /// Starts sub-agents; `None` for every tool but `task`.
+    pub agents: Option<Arc<dyn Agents>>,
     /// Where the call's paths led when it was judged. A tool opens these places and no others.
     pub judged: Judged,
 }
@@ -135,6 +138,8 @@ pub enum ToolKind {
     Fetch,
     /// Replaces the task list.
     Todo,
+    /// Hands a task to a sub-agent.
+    Task,
 }
 
 /// One thing a call does, as permission rules see it.
@@ -365,6 +370,7 @@ tool_codes! {
     PatternNotFound "pattern_not_found" "A hunk's context does not occur in the file.",
     IoError "io_error" "A file of the patch cannot be read or written; nothing was changed.",
     FetchError "fetch_error" "The page could not be fetched.",
+    AgentError "agent_error" "The sub-agent could not be started, or did not come to an end.",
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub(crate) enum Made {
     Failed,
 }
 
-impl<S: Sink> Engine<S> {
+impl<S: Sink + 'static> Engine<S> {
     /// Returns about how many tokens the conversation has.
     pub fn context_tokens(&self) -> u64 {
         self.estimate(self.history.messages())
@@ -229,7 +229,7 @@ impl<S: Sink> Engine<S> {
         };
         self.emitter.idle();
         if let Some(stop) = self.emitter.stop() {
-            return Err(Cut::Stopped(stop.clone()));
+            return Err(Cut::Stopped(stop));
         }
         let mut assembly = Assembly::new(model.clone());
         let mut stream = control.until(self.provider.stream(&request)).await?.map_err(Cut::Failed)?;
@@ -240,7 +240,7 @@ impl<S: Sink> Engine<S> {
                 break;
             }
         }
-        *spent += Spent::request(assembly.usage(), (self.pricing)(&model));
+        *spent += self.pay(assembly.usage());
         if let Some(failure) = broken {
             return Err(Cut::Failed(failure));
         }

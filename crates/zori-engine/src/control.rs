@@ -5,11 +5,14 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
+
+use crate::crew::Crew;
 
 /// The listening side of a turn.
 pub(crate) struct Control<'a> {
@@ -24,10 +27,12 @@ pub(crate) struct Control<'a> {
     /// The permission modes that were named, for calls not decided yet.
     pub(crate) modes: Vec<String>,
     answers: Vec<(CallId, Approval)>,
+    /// The sub-agents that are told what concerns them; only the agent the user talks to tells them.
+    crew: Option<Arc<Crew>>,
 }
 
 impl<'a> Control<'a> {
-    pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>) -> Self {
+    pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>, crew: Option<Arc<Crew>>) -> Self {
         Self {
             inputs,
             open: true,
@@ -36,6 +41,7 @@ impl<'a> Control<'a> {
             wishes: Vec::new(),
             modes: Vec::new(),
             answers: Vec::new(),
+            crew,
         }
     }
 
@@ -65,7 +71,28 @@ impl<'a> Control<'a> {
         }
     }
 
+    /// Returns what is for nobody but this agent; sub-agents hear the rest.
+    fn mine(&self, input: Input) -> Option<Input> {
+        let Some(crew) = &self.crew else { return Some(input) };
+        match &input {
+            Input::Cancel(_) | Input::SetMode(_) => crew.tell_all(&input),
+            Input::Approve { call, .. } => {
+                let call = call.clone();
+                return crew.pass_on(&call, input);
+            }
+            _ => {}
+        }
+        Some(input)
+    }
+
     fn take(&mut self, input: Option<Input>) -> Result<(), CancelCause> {
+        let input = match input {
+            Some(input) => match self.mine(input) {
+                Some(input) => Some(input),
+                None => return Ok(()),
+            },
+            None => None,
+        };
         match input {
             None => self.open = false,
             Some(Input::Cancel(cause)) => return Err(cause),

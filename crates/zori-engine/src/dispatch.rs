@@ -20,6 +20,7 @@ use zori_core::event::{EventKind, ToolFinished, ToolRequested};
 use zori_core::hook::{HookEvent, HookVerdict, Hooks, Moment, ToolMoment};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
+use zori_core::input::{Input, PermissionUpdate};
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::{Decision, Judged, Verdict};
@@ -35,10 +36,12 @@ use self::approve::Approved;
 use self::live::LiveQueue;
 use crate::catch::Caught;
 use crate::control::Control;
+use crate::crew::Crew;
 use crate::emitter::Emitter;
 use crate::engine::Modes;
 use crate::hooks::{self, Said};
 use crate::sight;
+use crate::subagent::Nest;
 
 /// What running calls needs of the engine.
 pub(crate) struct Dispatch<'a, 'i, S> {
@@ -55,9 +58,15 @@ pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
     /// Whether the model sees an image.
-    pub(crate) sees: &'a dyn Fn(&Image) -> Sight,
+    pub(crate) sees: &'a (dyn Fn(&Image) -> Sight + Sync),
     /// Whether output is told while a tool runs.
     pub(crate) live: bool,
+    /// All agents of the session; only one of them asks at a time.
+    pub(crate) crew: &'a Crew,
+    /// What starts sub-agents.
+    pub(crate) nest: Arc<Nest<S>>,
+    /// What somebody let hold for the rest of the session.
+    pub(crate) granted: &'a mut Vec<PermissionUpdate>,
 }
 
 /// What became of the calls.
@@ -96,7 +105,7 @@ struct Job<'c> {
     consent: Consent,
 }
 
-impl<S: Sink> Dispatch<'_, '_, S> {
+impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Runs all calls of one reply.
     pub(crate) async fn run(&mut self, calls: &[ToolCall]) -> Dispatched {
         let mut jobs = self.request(calls);
@@ -240,6 +249,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                     cancel: Cancel::new(),
                     consent: job.consent,
                     live: live.as_ref().map(|queue| queue.of(&job.call.id)),
+                    agents: (job.kind == Some(ToolKind::Task))
+                        .then(|| self.nest.agents(&job.call.id, self.policy)),
                     judged,
                 };
                 let name = job.call.name.as_str().into();
@@ -255,9 +266,18 @@ impl<S: Sink> Dispatch<'_, '_, S> {
             self.emitter.idle();
             if self.emitter.stop().is_some() {
                 // Nobody reads the results; the caller sees the same and ends the turn.
+                self.crew.tell_all(&Input::Cancel(CancelCause::User));
+                self.see_off(jobs, running).await;
                 return Ok(());
             }
-            match self.control.until(next(&mut running, live.as_deref())).await? {
+            let step = match self.control.until(next(&mut running, live.as_deref())).await {
+                Ok(step) => step,
+                Err(cause) => {
+                    self.see_off(jobs, running).await;
+                    return Err(cause);
+                }
+            };
+            match step {
                 Step::Done(index, output) => {
                     let output = sight::shown(output, self.sees);
                     let ready = ready[index].as_ref().expect("what runs was ready");
@@ -274,6 +294,16 @@ impl<S: Sink> Dispatch<'_, '_, S> {
                         self.emitter.emit(EventKind::ToolOutputDelta { call, stream, text });
                     }
                 }
+            }
+        }
+    }
+
+    /// Drops what still runs, but for sub-agents: they were told to end, and get to say what became of their calls.
+    async fn see_off(&mut self, jobs: &mut [Job<'_>], mut running: Vec<(usize, Caught<'_>)>) {
+        running.retain(|(index, _)| jobs[*index].kind == Some(ToolKind::Task));
+        while !running.is_empty() {
+            if let Step::Done(index, output) = next(&mut running, None).await {
+                self.settle(&mut jobs[index], output);
             }
         }
     }

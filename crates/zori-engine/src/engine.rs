@@ -1,15 +1,15 @@
 //! The engine: owns the conversation, takes `Input`s on one channel, pushes `Event`s to one sink.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 use zori_core::compaction::{CompactCause, Replaced};
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::hook::Hooks;
-use zori_core::ids::{IdSource, SessionId};
-use zori_core::input::{Input, Prompt};
+use zori_core::ids::{AgentId, CallId, IdSource, SessionId};
+use zori_core::input::{Input, PermissionUpdate, Prompt};
 use zori_core::message::Message;
 use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::render::Sink;
@@ -22,12 +22,14 @@ use zori_policy::{Choice, Policy};
 use crate::compact::{CompactAt, Made};
 use crate::context::{Measured, Window};
 use crate::control::Control;
+use crate::crew::Crew;
 use crate::emitter::Emitter;
 use crate::history::History;
 use crate::hooks::Said;
 use crate::limits::{Limits, Used};
 use crate::retry::Retry;
 use crate::sight::{Eyes, View};
+use crate::subagent::{AgentLimits, Done, Nest};
 use crate::turn::{Cut, Turn};
 
 /// Returns what a model costs; `None` where that is not known.
@@ -62,6 +64,8 @@ pub struct Parts {
     pub eyes: Eyes,
     /// How long conversations with models may get.
     pub windows: Windows,
+    /// How far sub-agents may go.
+    pub agents: AgentLimits,
     /// What the run has used before this session; it counts towards the limits.
     pub spent_before: Spent,
     /// The session's name.
@@ -138,8 +142,53 @@ pub struct Engine<S> {
     pub(crate) measured: Option<Measured>,
     /// How many tokens the last compaction left, or could not take away.
     pub(crate) settled: u64,
-    spent_before: Spent,
+    /// What all agents of the session share.
+    pub(crate) crew: Arc<Crew>,
+    pub(crate) agents: AgentLimits,
+    /// Which kind of sub-agent this is; `None` for the one the user talks to.
+    pub(crate) kind: Option<&'static str>,
+    /// What somebody let hold for the rest of the session, in order.
+    pub(crate) granted: Vec<PermissionUpdate>,
+    done: Arc<Mutex<Done>>,
     totals: Totals,
+}
+
+/// What a sub-agent has in common with the engine that started it.
+pub(crate) struct Shared<S> {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) toolbox: Arc<dyn Toolbox>,
+    pub(crate) modes: Modes,
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn IdSource>,
+    pub(crate) pricing: Pricing,
+    pub(crate) eyes: Eyes,
+    pub(crate) windows: Windows,
+    pub(crate) unpriced: HashSet<Arc<str>>,
+    pub(crate) settings: Settings,
+    pub(crate) emitter: Emitter<S>,
+    pub(crate) crew: Arc<Crew>,
+}
+
+impl<S> Shared<S> {
+    /// Returns the same for a sub-agent that `call` started.
+    pub(crate) fn for_agent(&self, agent: AgentId, call: CallId) -> Self {
+        Self {
+            provider: self.provider.clone(),
+            toolbox: self.toolbox.clone(),
+            modes: self.modes.clone(),
+            hooks: self.hooks.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            pricing: self.pricing.clone(),
+            eyes: self.eyes.clone(),
+            windows: self.windows.clone(),
+            unpriced: self.unpriced.clone(),
+            settings: self.settings.clone(),
+            emitter: self.emitter.of_agent(agent, Some(call)),
+            crew: self.crew.clone(),
+        }
+    }
 }
 
 /// What a session has come to.
@@ -153,37 +202,96 @@ pub struct Totals {
     pub turns: u32,
 }
 
-impl<S: Sink> Engine<S> {
+impl<S: Sink + 'static> Engine<S> {
     /// Makes an engine and announces the session.
     pub fn start(parts: Parts, sink: S, facts: SessionFacts) -> Self {
         let history = History::new(parts.history, parts.replaced);
         let mut emitter = Emitter::new(sink, parts.clock.clone(), parts.session);
         emitter.emit(EventKind::SessionStarted(facts));
-        Self {
+        let shared = Shared {
             provider: parts.provider,
             toolbox: parts.toolbox,
-            policy: parts.policy,
             modes: parts.modes,
             hooks: parts.hooks,
-            begun: false,
-            opening: Vec::new(),
-            resumed: !history.messages().is_empty(),
             clock: parts.clock,
             ids: parts.ids,
             pricing: parts.pricing,
             eyes: parts.eyes,
-            view: View::default(),
-            unpriced: HashSet::new(),
             windows: parts.windows,
+            unpriced: HashSet::new(),
             settings: parts.settings,
+            emitter,
+            crew: Crew::new(parts.spent_before),
+        };
+        Self::new(shared, parts.policy, parts.agents, history)
+    }
+
+    /// Makes the engine of a sub-agent. To hooks and to the user the session has begun long ago.
+    pub(crate) fn nested(shared: Shared<S>, policy: Policy, agents: AgentLimits, kind: &'static str) -> Self {
+        let engine = Self::new(shared, policy, agents, History::default());
+        Self { begun: true, kind: Some(kind), ..engine }
+    }
+
+    fn new(shared: Shared<S>, policy: Policy, agents: AgentLimits, history: History) -> Self {
+        Self {
+            provider: shared.provider,
+            toolbox: shared.toolbox,
+            policy,
+            modes: shared.modes,
+            hooks: shared.hooks,
+            begun: false,
+            opening: Vec::new(),
+            resumed: !history.messages().is_empty(),
+            clock: shared.clock,
+            ids: shared.ids,
+            pricing: shared.pricing,
+            eyes: shared.eyes,
+            view: View::default(),
+            unpriced: shared.unpriced,
+            windows: shared.windows,
+            settings: shared.settings,
             made_calls: history.calls(),
             history,
-            emitter,
+            emitter: shared.emitter,
             measured: None,
             settled: 0,
-            spent_before: parts.spent_before,
+            crew: shared.crew,
+            agents,
+            kind: None,
+            granted: Vec::new(),
+            done: Arc::default(),
             totals: Totals { spent: Spent::NOTHING, last_turn: Usage::NOTHING, turns: 0 },
         }
+    }
+
+    /// Returns what makes sub-agents.
+    pub(crate) fn nest(&self) -> Arc<Nest<S>> {
+        let shared = Shared {
+            provider: self.provider.clone(),
+            toolbox: self.toolbox.clone(),
+            modes: self.modes.clone(),
+            hooks: self.hooks.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            pricing: self.pricing.clone(),
+            eyes: self.eyes.clone(),
+            windows: self.windows.clone(),
+            unpriced: self.unpriced.clone(),
+            settings: self.settings.clone(),
+            emitter: self.emitter.of_agent(self.emitter.agent(), None),
+            crew: self.crew.clone(),
+        };
+        Arc::new(Nest { shared, limits: self.agents.clone(), done: self.done.clone() })
+    }
+
+    /// Returns what sub-agents did since the last time.
+    pub(crate) fn take_done(&self) -> Done {
+        std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the sub-agents that hear what is said to this engine.
+    fn listeners(&self) -> Option<Arc<Crew>> {
+        self.kind.is_none().then(|| self.crew.clone())
     }
 
     /// Runs one turn. What is said meanwhile and is not for this turn comes back, oldest first.
@@ -192,7 +300,11 @@ impl<S: Sink> Engine<S> {
         prompt: Prompt,
         inputs: &mut mpsc::Receiver<Input>,
     ) -> (TurnSummary, VecDeque<Input>) {
-        let (summary, control) = Turn::new(self, Control::new(inputs)).run(prompt).await;
+        if self.kind.is_none() {
+            self.crew.prompted();
+        }
+        let control = Control::new(inputs, self.listeners());
+        let (summary, control) = Turn::new(self, control).run(prompt).await;
         self.totals.spent += Spent { usage: summary.usage, cost: summary.cost };
         self.totals.last_turn = summary.usage;
         self.totals.turns += 1;
@@ -252,7 +364,7 @@ impl<S: Sink> Engine<S> {
         focus: Option<&str>,
         inputs: &mut mpsc::Receiver<Input>,
     ) -> VecDeque<Input> {
-        let (mut control, mut spent) = (Control::new(inputs), Spent::NOTHING);
+        let (mut control, mut spent) = (Control::new(inputs, self.listeners()), Spent::NOTHING);
         let made = self.compact_for(CompactCause::Asked, focus, &mut control, &mut spent).await;
         self.totals.spent += spent;
         match made {
@@ -320,16 +432,20 @@ impl<S: Sink> Engine<S> {
 
     /// Returns what the whole run has used: this session, and what came before it.
     pub fn spent(&self) -> Spent {
-        let mut spent = self.spent_before;
-        spent += self.totals.spent;
-        spent
+        self.crew.used().0
     }
 
-    /// Returns what a turn that has come so far has used of the limits.
-    pub(crate) fn used(&self, requests: u32, in_turn: Spent) -> Used {
-        let mut spent = self.spent();
-        spent += in_turn;
+    /// Returns what has been used of the limits so far, by whomever.
+    pub(crate) fn used(&self) -> Used {
+        let (spent, requests) = self.crew.used();
         Used { requests, spent, priced: (self.pricing)(&self.settings.model).is_some() }
+    }
+
+    /// Counts what a request used, at the price of the model that was asked.
+    pub(crate) fn pay(&self, usage: Usage) -> Spent {
+        let spent = Spent::request(usage, (self.pricing)(&self.settings.model));
+        self.crew.pay(spent);
+        spent
     }
 
     /// Returns the conversation as it would be sent.

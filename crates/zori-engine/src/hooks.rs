@@ -58,7 +58,7 @@ fn remark<S: Sink>(heard: &Heard, emitter: &mut Emitter<S>) {
     }
 }
 
-impl<S: Sink> Engine<S> {
+impl<S: Sink + 'static> Engine<S> {
     pub(crate) async fn tell_hooks(
         &mut self,
         moment: Moment<'_>,
@@ -96,7 +96,7 @@ impl<S: Sink> Engine<S> {
     }
 }
 
-impl<S: Sink> Turn<'_, '_, S> {
+impl<S: Sink + 'static> Turn<'_, '_, S> {
     /// Tells hooks of the prompt, and before the first one of the session. Returns what they add to it.
     pub(crate) async fn prompted(&mut self, prompt: &str) -> Result<Vec<Said>, Cut> {
         let engine = &mut *self.engine;
@@ -107,6 +107,10 @@ impl<S: Sink> Turn<'_, '_, S> {
             engine.begun = true;
             // Kept until a prompt is sent that it can go with.
             engine.opening = Said::all(HookEvent::SessionStart, heard.context).collect();
+        }
+        if engine.kind.is_some() {
+            // It is no user who prompts a sub-agent.
+            return Ok(Vec::new());
         }
         let heard = engine.tell_hooks(Moment::UserPromptSubmit { prompt }, &mut self.control).await?;
         if let Some(why) = heard.blocked() {
@@ -123,7 +127,11 @@ impl<S: Sink> Turn<'_, '_, S> {
             return Ok(false);
         }
         let (text, again) = (self.text.clone(), self.kept > 0);
-        let heard = self.engine.tell_hooks(Moment::Stop { again, text: &text }, &mut self.control).await?;
+        let (moment, event) = match self.engine.kind {
+            Some(kind) => (Moment::SubagentStop { kind, again, text: &text }, HookEvent::SubagentStop),
+            None => (Moment::Stop { again, text: &text }, HookEvent::Stop),
+        };
+        let heard = self.engine.tell_hooks(moment, &mut self.control).await?;
         let Some(why) = heard.blocked().filter(|_| heard.halt.is_none()) else { return Ok(false) };
         if self.kept == KEPT_GOING {
             let text = format!("Hooks kept the turn going {KEPT_GOING} times; it ends here");
@@ -131,7 +139,7 @@ impl<S: Sink> Turn<'_, '_, S> {
             return Ok(false);
         }
         self.kept += 1;
-        let said = Said::all(HookEvent::Stop, vec![why.to_owned()]).collect();
+        let said = Said::all(event, vec![why.to_owned()]).collect();
         let blocks = self.say(said);
         self.engine.history.push_user(blocks);
         Ok(true)

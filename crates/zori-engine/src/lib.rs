@@ -10,6 +10,7 @@ mod catch;
 pub mod compact;
 pub mod context;
 mod control;
+mod crew;
 mod dispatch;
 mod emitter;
 pub mod engine;
@@ -18,6 +19,7 @@ mod hooks;
 pub mod limits;
 pub mod retry;
 pub mod sight;
+pub mod subagent;
 mod turn;
 mod wishes;
 

@@ -1,5 +1,6 @@
 //! The loop under test: a scripted model, tools made for the purpose, and the whole event list compared.
 
+mod agents;
 mod approvals;
 mod cancelling;
 mod compacting;

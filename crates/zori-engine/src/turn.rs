@@ -12,6 +12,7 @@ use zori_core::compaction::CompactCause;
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::ids::AgentId;
 use zori_core::image::{Image, Sight};
 use zori_core::input::Prompt;
 use zori_core::message::{Block, Message, Role, ToolCall, ToolInput};
@@ -66,7 +67,7 @@ impl From<CancelCause> for Cut {
     }
 }
 
-impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
+impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
     pub(crate) fn new(engine: &'e mut Engine<S>, control: Control<'i>) -> Self {
         Self {
             engine,
@@ -157,8 +158,11 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     }
 
     fn check_limits(&self) -> Result<(), Cut> {
-        let used = self.engine.used(self.requests, self.spent);
-        self.engine.settings.limits.reached(&used).map_or(Ok(()), |reached| Err(Cut::Limit(reached)))
+        self.engine
+            .settings
+            .limits
+            .reached(&self.engine.used())
+            .map_or(Ok(()), |reached| Err(Cut::Limit(reached)))
     }
 
     /// Compacts the conversation. Returns whether it is shorter now.
@@ -202,8 +206,8 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         let mut assembly = Assembly::new(model.clone());
         let cut = match self.receive(&model, &mut assembly).await {
             Ok(()) => {
-                let provider = self.engine.provider.name().to_owned();
-                match assembly.finish(&provider, &mut self.engine.made_calls) {
+                let maker = self.engine.call_maker();
+                match assembly.finish(&maker, &mut self.engine.made_calls) {
                     Some(reply) => return Ok(reply),
                     None => {
                         let text = "the provider ended the reply without saying so";
@@ -261,7 +265,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
         };
         engine.emitter.idle();
         if let Some(stop) = engine.emitter.stop() {
-            return Err(Cut::Stopped(stop.clone()));
+            return Err(Cut::Stopped(stop));
         }
         let mut stream = self.control.until(engine.provider.stream(&request)).await?.map_err(Cut::Failed)?;
         while let Some(chunk) = self.next_chunk(&mut stream).await? {
@@ -269,7 +273,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
                 self.emit(shown);
             }
             if let Some(stop) = self.engine.emitter.stop() {
-                return Err(Cut::Stopped(stop.clone()));
+                return Err(Cut::Stopped(stop));
             }
         }
         Ok(())
@@ -294,7 +298,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             Poll::Pending => {
                 emitter.idle();
                 match emitter.stop() {
-                    Some(stop) => Poll::Ready(Err(Cut::Stopped(stop.clone()))),
+                    Some(stop) => Poll::Ready(Err(Cut::Stopped(stop))),
                     None => Poll::Pending,
                 }
             }
@@ -305,6 +309,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
     /// Takes a complete reply into the conversation.
     fn keep(&mut self, reply: Reply) -> StopReason {
         self.requests += 1;
+        self.engine.crew.answered();
         self.count(reply.usage);
         self.text = reply.message.text().into();
         if !reply.message.blocks.is_empty() {
@@ -318,14 +323,13 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
 
     /// Counts what a reply used, at the price of the model that was asked.
     fn count(&mut self, usage: Usage) {
-        let prices = (self.engine.pricing)(&self.engine.settings.model);
-        self.spent += Spent::request(usage, prices);
+        self.spent += self.engine.pay(usage);
     }
 
     /// Runs the calls of a reply and takes their results, and what the user added meanwhile, into the conversation.
     async fn answer(&mut self, calls: &[ToolCall]) -> Result<(), Cut> {
         let engine = &mut *self.engine;
-        let (eyes, model) = (engine.eyes.clone(), engine.settings.model.clone());
+        let (eyes, model, nest) = (engine.eyes.clone(), engine.settings.model.clone(), engine.nest());
         let mut dispatch = Dispatch {
             toolbox: &*engine.toolbox,
             policy: &mut engine.policy,
@@ -339,9 +343,14 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             control: &mut self.control,
             sees: &|image| eyes(&model, image),
             live: engine.settings.live_output,
+            crew: &engine.crew,
+            nest,
+            granted: &mut engine.granted,
         };
         let Dispatched { results, effects, denied, said, halt, cancelled } = dispatch.run(calls).await;
+        drop(dispatch);
         self.effects |= effects;
+        let cancelled = cancelled.or(self.add_up());
         let mut blocks: Vec<_> = results.into_iter().map(Block::ToolResult).collect();
         blocks.extend(self.say(said));
         for text in std::mem::take(&mut self.control.steers) {
@@ -353,7 +362,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             return Err(Cut::Cancelled(cause));
         }
         if let Some(stop) = self.engine.emitter.stop() {
-            return Err(Cut::Stopped(stop.clone()));
+            return Err(Cut::Stopped(stop));
         }
         if let Some(why) = halt {
             let text = format!("A hook ended the turn: {why}");
@@ -367,6 +376,17 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             return Err(Cut::Failed(ProviderFailure::new(FailureKind::Parse, text)));
         }
         self.insisting(calls, &denied)
+    }
+
+    /// Counts what sub-agents did as this turn's own. What they used of the limits was counted as they used it. Returns
+    /// why this turn ends, too, if whoever was asked wanted that.
+    fn add_up(&mut self) -> Option<CancelCause> {
+        let done = self.engine.take_done();
+        self.spent += done.spent.unwrap_or(Spent::NOTHING);
+        self.requests += done.requests;
+        self.effects |= done.effects;
+        self.engine.update(done.granted);
+        done.cancelled
     }
 
     /// Ends a turn in which the model asks for the same thing however often it is denied (DEC-3).
@@ -458,6 +478,16 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
 
     pub(crate) fn emit(&mut self, kind: EventKind) {
         self.engine.emitter.emit(kind);
+    }
+}
+
+impl<S: Sink + 'static> Engine<S> {
+    /// Returns what made-up call ids are named after. Those of a sub-agent are unlike all others of the session.
+    fn call_maker(&self) -> String {
+        match self.emitter.agent() {
+            AgentId::MAIN => self.provider.name().to_owned(),
+            AgentId(number) => format!("{}_{number}", self.provider.name()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use zori_core::event::{EventKind, NoticeLevel};
 use zori_core::input::{Input, PermissionUpdate};
-use zori_core::permission::{PlaceKind, Verdict};
+use zori_core::permission::PlaceKind;
 use zori_core::render::Sink;
 use zori_core::tool::Toolbox;
 use zori_policy::Policy;
@@ -14,12 +14,20 @@ use crate::dispatch::Dispatch;
 use crate::emitter::Emitter;
 use crate::engine::{Engine, Modes};
 
-impl<S: Sink> Engine<S> {
+impl<S: Sink + 'static> Engine<S> {
     /// Does what was said for the next request.
     pub(crate) fn heed(&mut self, control: &mut Control<'_>) {
         let modes = std::mem::take(&mut control.modes).into_iter().map(Input::SetMode);
         for wish in modes.chain(std::mem::take(&mut control.wishes)) {
             self.wish(wish);
+        }
+    }
+
+    /// Lets hold here, too, what was said to a sub-agent for the session.
+    pub(crate) fn update(&mut self, updates: Vec<PermissionUpdate>) {
+        for update in updates {
+            apply(&update, &self.modes, &mut self.policy, &*self.toolbox, &mut self.emitter);
+            self.granted.push(update);
         }
     }
 
@@ -43,7 +51,7 @@ impl<S: Sink> Engine<S> {
     }
 }
 
-impl<S: Sink> Dispatch<'_, '_, S> {
+impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Lets the modes hold that were named since the last decision.
     pub(crate) fn heed(&mut self) {
         for name in std::mem::take(&mut self.control.modes) {
@@ -54,24 +62,30 @@ impl<S: Sink> Dispatch<'_, '_, S> {
     /// Lets hold for the session what came with an approval.
     pub(crate) fn update(&mut self, updates: Vec<PermissionUpdate>) {
         for update in updates {
-            match update {
-                PermissionUpdate::SetMode(name) => {
-                    set_mode(&name, self.modes, self.policy, self.emitter);
-                }
-                PermissionUpdate::AddRule { verdict, rule } => self.add_rule(verdict, &rule),
-                PermissionUpdate::AddDirectory(folder) => {
-                    match add_root(self.policy, self.toolbox, &folder) {
-                        Ok(()) => {}
-                        Err(why) => warn(self.emitter, why),
-                    }
-                }
-            }
+            apply(&update, self.modes, self.policy, self.toolbox, self.emitter);
+            self.granted.push(update);
         }
     }
+}
 
-    fn add_rule(&mut self, verdict: Verdict, rule: &str) {
-        for remark in self.policy.add_for_session(verdict, rule) {
-            warn(self.emitter, remark.text);
+fn apply<S: Sink>(
+    update: &PermissionUpdate,
+    modes: &Modes,
+    policy: &mut Policy,
+    toolbox: &dyn Toolbox,
+    emitter: &mut Emitter<S>,
+) {
+    match update {
+        PermissionUpdate::SetMode(name) => set_mode(name, modes, policy, emitter),
+        PermissionUpdate::AddRule { verdict, rule } => {
+            for remark in policy.add_for_session(*verdict, rule) {
+                warn(emitter, remark.text);
+            }
+        }
+        PermissionUpdate::AddDirectory(folder) => {
+            if let Err(why) = add_root(policy, toolbox, folder) {
+                warn(emitter, why);
+            }
         }
     }
 }

@@ -125,8 +125,9 @@ fn of_failure(failure: &ProviderFailure) -> Code {
 
 impl Renderer for JsonlRenderer {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        // A sub-agent speaks to the agent that started it, which reports in its own result.
-        if event.agent != AgentId::MAIN {
+        // A sub-agent speaks to the agent that started it, which reports in its own result; only its questions are for
+        // whoever answers them.
+        if event.agent != AgentId::MAIN && !matches!(event.kind, EventKind::ApprovalRequested { .. }) {
             return Ok(());
         }
         match &event.kind {
@@ -161,6 +162,7 @@ impl Renderer for JsonlRenderer {
             | EventKind::ModeChanged { .. }
             | EventKind::HookContext { .. }
             | EventKind::SessionEnded { .. }
+            | EventKind::AgentStarted(_)
             | EventKind::Steered { .. }
             | EventKind::MessageStarted { .. }
             | EventKind::ThinkingDelta { .. }

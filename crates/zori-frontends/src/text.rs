@@ -2,6 +2,7 @@
 //!
 //! What is said when is here; `text/prose.rs` keeps the bytes of stdout, `text/talk.rs` the lines of stderr.
 
+mod agents;
 mod calls;
 mod prose;
 mod talk;
@@ -17,6 +18,7 @@ use zori_core::text::one_line;
 use zori_core::tool::{Effect, Todo, TodoStatus, ToolCode, ToolKind};
 use zori_redact::Redactor;
 
+use agents::SubAgents;
 use calls::Calls;
 use prose::Prose;
 use talk::Talk;
@@ -26,6 +28,7 @@ pub struct TextRenderer {
     prose: Prose,
     talk: Talk,
     calls: Calls,
+    agents: SubAgents,
     style: TextStyle,
 }
 
@@ -53,6 +56,7 @@ impl TextRenderer {
             prose: Prose::new(out, style.stdout_terminal),
             talk: Talk::new(err, style.colour, redactor),
             calls: Calls::default(),
+            agents: SubAgents::default(),
             style,
         }
     }
@@ -180,6 +184,27 @@ impl TextRenderer {
         }
     }
 
+    /// A sub-agent speaks to the agent that started it. People see what it does, its warnings, and its questions.
+    fn sub_agent(&mut self, event: &Event) -> io::Result<()> {
+        match &event.kind {
+            EventKind::Notice { level: NoticeLevel::Warning, text, .. } => {
+                self.line(&format!("Warning: {}", one_line(text)))
+            }
+            EventKind::ApprovalRequested { .. } => self.before_question(),
+            _ => match self.agents.line(event) {
+                Some(line) => self.dim_line(&line),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Whoever asks draws the question itself; it starts on a line of its own.
+    fn before_question(&mut self) -> io::Result<()> {
+        self.before_talk()?;
+        self.talk.close();
+        Ok(())
+    }
+
     fn error(&mut self, failure: &ProviderFailure) -> io::Result<()> {
         self.prose.end_message();
         self.line(&format!("Error [{}]: {}", failure.kind.as_str(), one_line(&failure.message)))?;
@@ -232,9 +257,8 @@ fn is_shell(done: &ToolFinished) -> bool {
 
 impl Renderer for TextRenderer {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        // A sub-agent speaks to the agent that started it; only its warnings are for the user.
-        if event.agent != AgentId::MAIN && !matches!(event.kind, EventKind::Notice { .. }) {
-            return Ok(());
+        if event.agent != AgentId::MAIN {
+            return self.sub_agent(event);
         }
         match &event.kind {
             EventKind::MessageStarted { .. } => {
@@ -248,12 +272,7 @@ impl Renderer for TextRenderer {
                 Ok(())
             }
             EventKind::ToolRequested(request) => self.tool_requested(request),
-            // Whoever asks draws the question itself; it starts on a line of its own.
-            EventKind::ApprovalRequested { .. } => {
-                self.before_talk()?;
-                self.talk.close();
-                Ok(())
-            }
+            EventKind::ApprovalRequested { .. } => self.before_question(),
             EventKind::ToolStarted { call, name, .. } => self.tool_started(call, name),
             EventKind::ToolFinished(done) => self.tool_finished(done),
             EventKind::TodosChanged { todos } => self.todos(todos),
@@ -277,6 +296,7 @@ impl Renderer for TextRenderer {
             | EventKind::ModelChanged { .. }
             | EventKind::ModeChanged { .. }
             | EventKind::SessionEnded { .. }
+            | EventKind::AgentStarted(_)
             | EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }
             | EventKind::HookContext { .. }

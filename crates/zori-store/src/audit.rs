@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use zori_core::event::{DecidedBy, Event, EventKind, ToolFinished, ToolRequested};
-use zori_core::ids::CallId;
+use zori_core::ids::{AgentId, CallId};
 use zori_core::log::{Log, LogError};
 use zori_core::message::ToolInput;
 use zori_core::permission::{Decision, Verdict};
@@ -28,7 +28,7 @@ use zori_redact::Redactor;
 
 use chain::{ChainFile, LIMIT, hash};
 use clean::{clean, cut};
-use record::{Decided, Denied, Finished, ModeChange, Ran, Trusted};
+use record::{Decided, Denied, Finished, ModeChange, Ran, Trusted, Whose};
 
 pub use read::{AuditEntry, audit_entries};
 pub use verify::{Verified, VerifyError, verify};
@@ -93,23 +93,23 @@ impl AuditFile {
         let duration_ms = millis(run.duration);
         let Run { command, exit_code, operator, .. } = *run;
         let body = Ran { command, args: &args, exit_code, duration_ms, operator };
-        self.append(run.at, "run", None, &body)
+        self.append(run.at, "run", Whose::NOBODY, &body)
     }
 
     /// Appends the record of a decision about a folder.
     pub fn trust(&mut self, change: &TrustChange<'_>) -> Result<(), LogError> {
         let TrustChange { at, folder, state, run, by } = *change;
-        self.append(at, "trust", None, &Trusted { folder, state, by, run })
+        self.append(at, "trust", Whose::NOBODY, &Trusted { folder, state, by, run })
     }
 
     fn append(
         &mut self,
         at: Duration,
         event: &str,
-        session: Option<&str>,
+        whose: Whose<'_>,
         body: &impl Serialize,
     ) -> Result<(), LogError> {
-        let wrote = self.chain.append(|place| record::line(at, event, session, body, place));
+        let wrote = self.chain.append(|place| record::line(at, event, whose, body, place));
         wrote.map_err(|error| self.failed(&error))
     }
 
@@ -123,7 +123,8 @@ pub struct AuditLog {
     file: AuditFile,
     facts: AuditFacts,
     turn: u64,
-    calls: HashMap<CallId, Seen>,
+    /// Providers number calls as they like, so that two agents may use one id.
+    calls: HashMap<(AgentId, CallId), Seen>,
 }
 
 /// What holds for a whole run.
@@ -154,7 +155,7 @@ impl AuditLog {
         Self { file, facts, turn: 0, calls: HashMap::new() }
     }
 
-    fn requested(&mut self, request: &ToolRequested) {
+    fn requested(&mut self, agent: AgentId, request: &ToolRequested) {
         let input = match &request.call.input {
             ToolInput::Json(args) => args.get(),
             ToolInput::Malformed(text) => text,
@@ -166,13 +167,13 @@ impl AuditLog {
             asked: false,
             approved_by: None,
         };
-        self.calls.insert(request.call.id.clone(), seen);
+        self.calls.insert((agent, request.call.id.clone()), seen);
     }
 
     /// Another input makes another call of it: what is written from now on is about that one.
-    fn changed(&mut self, call: &CallId, input: &str, effects: &[Effect]) {
+    fn changed(&mut self, agent: AgentId, call: &CallId, input: &str, effects: &[Effect]) {
         let summary = clean(&self.facts.redactor, &summary(effects));
-        if let Some(seen) = self.calls.get_mut(call) {
+        if let Some(seen) = self.calls.get_mut(&(agent, call.clone())) {
             (seen.summary, seen.input_digest) = (summary, hash(input.as_bytes()));
         }
     }
@@ -185,7 +186,7 @@ impl AuditLog {
         decision: &Decision,
         asker: Option<&'static str>,
     ) -> Result<(), LogError> {
-        let Some(seen) = self.calls.get(call) else { return Ok(()) };
+        let Some(seen) = self.calls.get(&(event.agent, call.clone())) else { return Ok(()) };
         let reason = clean(&self.facts.redactor, &decision.reason);
         let rule = decision.rule.as_ref().map(|rule| clean(&self.facts.redactor, &rule.text));
         let body = Decided {
@@ -204,7 +205,7 @@ impl AuditLog {
             unresolved: decision.unresolved,
         };
         let name = if asker.is_some() { "approval" } else { "decision" };
-        self.file.append((self.facts.now)(), name, Some(event.session.as_str()), &body)
+        self.file.append((self.facts.now)(), name, Whose::of(event), &body)
     }
 
     fn resolved(
@@ -214,7 +215,7 @@ impl AuditLog {
         decision: &Decision,
         by: DecidedBy,
     ) -> Result<(), LogError> {
-        let Some(seen) = self.calls.get_mut(call) else { return Ok(()) };
+        let Some(seen) = self.calls.get_mut(&(event.agent, call.clone())) else { return Ok(()) };
         // Denied without a question: the policy's word is a decision, not an answer.
         let asker = match by {
             DecidedBy::User => Some("user"),
@@ -227,7 +228,7 @@ impl AuditLog {
     }
 
     fn started(&mut self, event: &Event, call: &CallId, decision: &Decision) -> Result<(), LogError> {
-        if let Some(seen) = self.calls.get_mut(call) {
+        if let Some(seen) = self.calls.get_mut(&(event.agent, call.clone())) {
             let by = if decision.rule.is_some() { "policy" } else { "auto" };
             seen.approved_by.get_or_insert(by);
         }
@@ -235,7 +236,7 @@ impl AuditLog {
     }
 
     fn finished(&mut self, event: &Event, done: &ToolFinished) -> Result<(), LogError> {
-        let seen = self.calls.remove(&done.call);
+        let seen = self.calls.remove(&(event.agent, done.call.clone()));
         if let Some(denial) = &done.output.denial {
             let body = Denied {
                 id: done.call.as_str(),
@@ -245,7 +246,7 @@ impl AuditLog {
                 summary: seen.as_ref().map(|seen| seen.summary.as_str()),
                 sandbox: &denial.profile,
             };
-            self.file.append((self.facts.now)(), "sandbox", Some(event.session.as_str()), &body)?;
+            self.file.append((self.facts.now)(), "sandbox", Whose::of(event), &body)?;
         }
         let cwd = self.facts.cwd.display().to_string();
         let code = done.output.failure.as_ref().map(|failure| failure.code);
@@ -268,18 +269,20 @@ impl AuditLog {
             cwd: &cwd,
             approved_by: seen.as_ref().and_then(|seen| seen.approved_by),
         };
-        self.file.append((self.facts.now)(), "tool", Some(event.session.as_str()), &body)
+        self.file.append((self.facts.now)(), "tool", Whose::of(event), &body)
     }
 }
 
 impl Log for AuditLog {
     fn append(&mut self, event: &Event) -> Result<(), LogError> {
         match &event.kind {
-            EventKind::TurnStarted { .. } => self.turn += 1,
-            EventKind::ToolRequested(request) => self.requested(request),
-            EventKind::ToolChanged { call, input, effects } => self.changed(call, input.get(), effects),
+            EventKind::TurnStarted { .. } if event.agent == AgentId::MAIN => self.turn += 1,
+            EventKind::ToolRequested(request) => self.requested(event.agent, request),
+            EventKind::ToolChanged { call, input, effects } => {
+                self.changed(event.agent, call, input.get(), effects);
+            }
             EventKind::ApprovalRequested { call, decision, .. } => {
-                if let Some(seen) = self.calls.get_mut(call) {
+                if let Some(seen) = self.calls.get_mut(&(event.agent, call.clone())) {
                     seen.asked = true;
                 }
                 return self.decided(event, call, decision, None);
@@ -295,7 +298,7 @@ impl Log for AuditLog {
             EventKind::ModeChanged { from, to } => {
                 self.facts.mode = (*to).into();
                 let body = ModeChange { from, mode: to };
-                return self.file.append((self.facts.now)(), "mode", Some(event.session.as_str()), &body);
+                return self.file.append((self.facts.now)(), "mode", Whose::of(event), &body);
             }
             _ => {}
         }

@@ -146,8 +146,9 @@ impl SessionWriter {
 
 impl Log for SessionWriter {
     fn append(&mut self, event: &Event) -> Result<(), LogError> {
-        // A sub-agent's conversation is not this one; its result arrives as the result of a call.
-        if event.agent != AgentId::MAIN {
+        // A sub-agent's conversation is not this one; its result arrives as the result of a call. What somebody let it do,
+        // or kept it from doing, is part of this session all the same.
+        if event.agent != AgentId::MAIN && !matches!(event.kind, EventKind::ApprovalResolved { .. }) {
             return Ok(());
         }
         let outcome = self.save(event);

@@ -29,6 +29,7 @@ pub mod process;
 pub mod read;
 pub mod seen;
 pub mod target;
+pub mod task;
 pub mod textfile;
 pub mod todo;
 pub mod toolset;

@@ -99,6 +99,7 @@ pub fn cx() -> ToolCx {
         cancel: Cancel::new(),
         consent: Consent::Rule,
         live: None,
+        agents: None,
         judged: Judged::default(),
     }
 }

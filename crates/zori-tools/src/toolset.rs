@@ -18,7 +18,7 @@ use crate::dialect::{self, Dialect, Entry};
 use crate::env::ToolEnv;
 use crate::process::Processes;
 use crate::seen::Seen;
-use crate::{bash, edit, fetch, glob, grep, lookup, ls, multi_edit, patch, read, todo, write};
+use crate::{bash, edit, fetch, glob, grep, lookup, ls, multi_edit, patch, read, task, todo, write};
 
 /// The table of every built-in tool, in the order of the reference page.
 pub const DEFS: &[&ToolDef] = &[
@@ -33,6 +33,7 @@ pub const DEFS: &[&ToolDef] = &[
     &patch::DEF,
     &fetch::DEF,
     &todo::DEF,
+    &task::DEF,
 ];
 
 /// The tools of a session.
@@ -237,6 +238,7 @@ fn make(kind: ToolKind, env: &Arc<ToolEnv>, seen: &Arc<Seen>, processes: &Arc<Pr
         ToolKind::Bash => Arc::new(bash::Bash::new(env, processes.clone())),
         ToolKind::Fetch => Arc::new(fetch::Fetch::new(env)),
         ToolKind::Todo => Arc::new(todo::Todo::new(env)),
+        ToolKind::Task => Arc::new(task::Task::new(env)),
     }
 }
 

@@ -219,6 +219,13 @@ pub const KEYS: &[Key] = &[
         "How many tokens a run may use, read and written; unset: any number",
     ),
     key(
+        "subagent_depth",
+        Kind::Count(0, 2),
+        "1",
+        "How deep sub-agents may start sub-agents; 0: the model has no tool `task`",
+    ),
+    key("subagent_max", Kind::Count(1, 1000), "16", "How many sub-agents one prompt may start"),
+    key(
         "sandbox",
         Kind::Choice(sandbox::USES),
         "\"auto\"",

@@ -27,7 +27,7 @@ use crate::model_choice::Choice;
 use crate::network::Tape;
 use crate::permissions::{self, Modes};
 use crate::sandbox;
-use crate::settings::{Settings, SystemParts, limits, priced};
+use crate::settings::{Settings, Subagents, SystemParts, limits, priced};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
 const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
@@ -107,6 +107,7 @@ impl Demo {
             temperature: None,
             effort: args.thinking,
             limits,
+            subagents: Subagents::DEFAULT,
             context_window: None,
             compact_at: CompactAt::DEFAULT,
             delivery: Delivery::Streamed,

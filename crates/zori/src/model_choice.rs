@@ -54,9 +54,20 @@ impl Choice {
     /// Returns the bound of a reply that requests should ask for: what was configured, else what the user says of the
     /// model. The providers know the limits of the others.
     pub fn reply_limit(&self, model: &str, configured: Option<u32>) -> Option<u32> {
-        let own = self.facts.model(model).filter(|model| model.origin == Origin::Config);
-        let own = own.filter(|_| matches!(self.facts.api, Api::Anthropic | Api::Gemini));
-        configured.or(own.map(|model| model.max_output))
+        self.reply_limits(configured)(model)
+    }
+
+    /// Returns the same for any model, for whoever outlives this.
+    pub fn reply_limits(
+        &self,
+        configured: Option<u32>,
+    ) -> impl Fn(&str) -> Option<u32> + Send + Sync + 'static {
+        let facts = self.facts;
+        move |model| {
+            let own = facts.model(model).filter(|model| model.origin == Origin::Config);
+            let own = own.filter(|_| matches!(facts.api, Api::Anthropic | Api::Gemini));
+            configured.or(own.map(|model| model.max_output))
+        }
     }
 
     /// Returns how tools are offered to a model over Chat Completions, if not as the server's other models are.

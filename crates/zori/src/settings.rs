@@ -68,6 +68,8 @@ pub struct Settings {
     pub effort: Option<Effort>,
     /// What the run may use.
     pub limits: Limits,
+    /// How far sub-agents may go.
+    pub subagents: Subagents,
     /// How many tokens the model takes, where the user knows better than the catalogue.
     pub context_window: Option<u64>,
     /// When the conversation is compacted.
@@ -114,6 +116,20 @@ pub struct Settings {
     pub session_required: bool,
     /// Whether there is an audit log.
     pub audit: Keeping,
+}
+
+/// How far sub-agents may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Subagents {
+    /// How deep they may be nested; with 0 there are none.
+    pub depth: u32,
+    /// How many one prompt may start.
+    pub max: u32,
+}
+
+impl Subagents {
+    /// What holds when nobody says anything.
+    pub const DEFAULT: Self = Self { depth: 1, max: 16 };
 }
 
 impl Settings {
@@ -195,6 +211,10 @@ impl Settings {
             temperature: config.number("temperature"),
             effort,
             limits,
+            subagents: Subagents {
+                depth: count("subagent_depth", Subagents::DEFAULT.depth.into()) as u32,
+                max: count("subagent_max", Subagents::DEFAULT.max.into()) as u32,
+            },
             context_window: config.count("context_window"),
             compact_at: match config.count("compact_at_percent") {
                 Some(0) => CompactAt { percent: None },

@@ -19,6 +19,7 @@ use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
+use zori_engine::subagent::{AgentLimits, WithoutTask};
 use zori_frontends::Fanout;
 use zori_policy::Policy;
 use zori_providers::anthropic::{Anthropic, AnthropicOptions};
@@ -257,18 +258,22 @@ impl Session {
         let runtime = runtime()?;
         let env = Arc::new(tool_env(cx, settings, network, confinement));
         let tools = Arc::new(ToolSet::with(env.clone(), dialect, &offered, others));
+        let toolbox: Arc<dyn Toolbox> = match settings.subagents.depth {
+            0 => Arc::new(WithoutTask::new(tools.clone())),
+            _ => tools.clone(),
+        };
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
             model: settings.choice.model.clone(),
             root: settings.root.as_path().into(),
-            tools: tools.specs().iter().map(|spec| spec.name.clone()).collect(),
+            tools: toolbox.specs().iter().map(|spec| spec.name.clone()).collect(),
             resumed_messages: saved.history.len(),
             saved: saved.log.is_some(),
         };
         let parts = Parts {
             provider,
-            toolbox: tools.clone(),
+            toolbox,
             hooks: hooks(settings, &tools, &saved, env, told),
             modes: modes.for_engine(),
             policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
@@ -277,6 +282,11 @@ impl Session {
             pricing: Arc::new(settings.choice.pricing()),
             eyes: Arc::new(move |model, image| provider_facts.sight(model, image)),
             windows: Arc::new(settings.windows()),
+            agents: AgentLimits {
+                depth: settings.subagents.depth,
+                max: settings.subagents.max,
+                reply: Arc::new(settings.choice.reply_limits(settings.max_tokens)),
+            },
             spent_before,
             session: saved.id,
             history: saved.history,

@@ -54,7 +54,14 @@ fn measure(runs: usize) -> Result<Vec<Figure>> {
             let (call, cancel) = (CallId::new("bench"), Cancel::new());
             let started = Instant::now();
             let output = runtime.block_on(tool.run(
-                ToolCx { call, cancel, consent: Consent::Rule, live: None, judged: Judged::default() },
+                ToolCx {
+                    call,
+                    cancel,
+                    consent: Consent::Rule,
+                    live: None,
+                    agents: None,
+                    judged: Judged::default(),
+                },
                 &args,
             ));
             let elapsed = in_ms(started.elapsed());

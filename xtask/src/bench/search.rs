@@ -53,6 +53,7 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
             cancel: Cancel::new(),
             consent: Consent::Rule,
             live: None,
+            agents: None,
             judged,
         };
         let started = Instant::now();

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use zori_core::confine::Consent;
 use zori_core::event::{DecidedBy, EventKind};
 use zori_core::hook::Moment;
-use zori_core::input::{Approval, Terms};
+use zori_core::input::{Approval, PermissionUpdate, Terms};
 use zori_core::message::ToolCall;
 use zori_core::outcome::CancelCause;
 use zori_core::permission::{Decision, Judged, Verdict};
@@ -46,7 +46,7 @@ enum Answered {
 /// A decision to run a call, or what the model is told in place of its result.
 type Decided = Result<Decision, String>;
 
-impl<S: Sink> Dispatch<'_, '_, S> {
+impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Decides about each call in order, asking where the policy says so, before any of them starts.
     pub(super) async fn approve(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
         for job in jobs.iter_mut().filter(|job| job.ready.is_some()) {
@@ -215,6 +215,8 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         decision: Decision,
         question: Arc<Question>,
     ) -> Result<Answered, CancelCause> {
+        let floor = self.crew.floor(self.emitter.agent(), &call.id);
+        let _floor = self.control.until(floor).await?;
         self.emitter.emit(EventKind::ApprovalRequested {
             call: call.id.clone(),
             decision: decision.clone(),
@@ -229,10 +231,9 @@ impl<S: Sink> Dispatch<'_, '_, S> {
         let (by, reason, interrupt) = match answer {
             Some(Approval::Allow) => return yes(Terms::default()),
             Some(Approval::Always) => {
-                if let Some(rule) = &question.always {
-                    self.policy.allow_for_session(rule);
-                }
-                return yes(Terms::default());
+                let rule = |rule| PermissionUpdate::AddRule { verdict: Verdict::Allow, rule };
+                let updates = question.always.clone().map(rule).into_iter().collect();
+                return yes(Terms { updates, ..Terms::default() });
             }
             Some(Approval::AllowWith(terms)) => return yes(terms),
             Some(Approval::Reject { reason }) => {

@@ -193,6 +193,27 @@ fn a_compaction_that_is_blocked() {
     });
 }
 
+/// A sub-agent has been prompted by no user, and its end is not the turn's.
+#[test]
+fn a_sub_agents_end() {
+    play(async {
+        let says_nothing = [HookEvent::UserPromptSubmit, HookEvent::SubagentStop, HookEvent::Stop]
+            .map(|event| (event, Heard::default()));
+        let task = calls(&[("task", r#"{"prompt":"look"}"#)]);
+        let scripts = vec![task, says("found"), says("ok")];
+        let (mut stage, hooks) = stage(None, says_nothing.into(), scripts);
+        stage.turn("go").await;
+        assert_eq!(
+            *hooks.hears.lock().unwrap(),
+            [
+                r#"UserPromptSubmit { prompt: "go" }"#,
+                r#"SubagentStop { kind: "general-purpose", again: false, text: "found" }"#,
+                r#"Stop { again: false, text: "ok" }"#,
+            ]
+        );
+    });
+}
+
 /// The hook's input is what is judged, asked about and run.
 #[test]
 fn a_hook_changes_the_input() {

@@ -12,11 +12,12 @@ use futures_core::Stream;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use zori_core::BoxFuture;
+use zori_core::agent::Task;
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{Event, EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::hook::Hooks;
-use zori_core::ids::{IdSource, SessionId};
+use zori_core::ids::{AgentId, IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::{Block, Message, Role};
 use zori_core::permission::PathFacts;
@@ -39,6 +40,7 @@ use crate::context::Window;
 use crate::engine::{CutAnswer, Engine, Parts, Settings};
 use crate::limits::Limits;
 use crate::retry::Retry;
+use crate::subagent::AgentLimits;
 
 /// One step of a scripted answer.
 #[derive(Clone)]
@@ -192,6 +194,31 @@ impl Tool for Actor {
     }
 }
 
+/// The tool that starts sub-agents: `{"prompt":"..","kind":"..","model":".."}`.
+struct Tasker;
+
+impl Tool for Tasker {
+    fn kind(&self) -> Option<ToolKind> {
+        Some(ToolKind::Task)
+    }
+
+    fn effects(&self, _: &RawValue) -> Vec<Effect> {
+        vec![Effect::Agent]
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args: serde_json::Value = serde_json::from_str(args.get()).unwrap();
+        let said = |name: &str| args[name].as_str().map(str::to_owned);
+        let task = Task {
+            description: "do it".into(),
+            prompt: said("prompt").unwrap(),
+            kind: said("kind"),
+            model: said("model"),
+        };
+        Box::pin(async move { cx.agents.unwrap().run(task).await })
+    }
+}
+
 struct Box1 {
     specs: Arc<[ToolSpec]>,
     actor: Arc<Actor>,
@@ -206,6 +233,10 @@ impl Toolbox for Box1 {
     }
 
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
+        if name == "task" {
+            let (tool, effects) = (Arc::new(Tasker), vec![Effect::Agent]);
+            return Ok(ResolvedCall { tool, args: args.to_owned(), effects });
+        }
         if name != "act" {
             let message = format!("no tool `{name}`");
             return Err(BadCall { code: ToolCode::UnknownTool, message, text: None });
@@ -259,7 +290,11 @@ pub(crate) enum Act {
 
 impl Sink for Recorder {
     fn emit(&mut self, event: &Event) -> Result<(), Stop> {
-        self.lines.lock().unwrap().push(show_event(&event.kind));
+        let whose = match (event.agent, &event.parent) {
+            (AgentId::MAIN, None) => String::new(),
+            (AgentId(number), parent) => format!("[{number} of {}] ", parent.as_ref().unwrap()),
+        };
+        self.lines.lock().unwrap().push(whose + &show_event(&event.kind));
         let n = self.count.fetch_add(1, Ordering::Relaxed);
         match &self.act {
             Some((at, Act::Say(sender, input))) if *at == n => {
@@ -299,6 +334,8 @@ pub(crate) struct Setup {
     /// What every model takes.
     pub(crate) window: Option<u64>,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    /// How deep and how many sub-agents may be; unset: 1 and 3.
+    pub(crate) agents: Option<(u32, u32)>,
 }
 
 impl Stage {
@@ -357,6 +394,10 @@ impl Stage {
             }),
             eyes: Arc::new(|_, _| zori_core::image::Sight::Clear),
             windows: Arc::new(move |_| setup.window.map(|tokens| Window { tokens, reply: 0 })),
+            agents: {
+                let (depth, max) = setup.agents.unwrap_or((1, 3));
+                AgentLimits { depth, max, reply: Arc::new(|_| None) }
+            },
             spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),
             history: Vec::new(),
@@ -445,6 +486,7 @@ fn show_event(kind: &EventKind) -> String {
         EventKind::SessionStarted(_) => "session".into(),
         EventKind::ModelChanged { model } => format!("model {model}"),
         EventKind::ModeChanged { from, to } => format!("mode {from} to {to}"),
+        EventKind::AgentStarted(facts) => format!("agent {:?} on {}", facts.description, facts.model),
         EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
         EventKind::TurnStarted { prompt, .. } => format!("turn {prompt:?}"),
         EventKind::Steered { text } => format!("steered {text:?}"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use zori_core::agent::AgentFacts;
 use zori_core::compaction::CompactCause;
 use zori_core::outcome::CancelCause;
 
@@ -248,13 +249,35 @@ fn control_characters_are_exact_on_a_pipe_and_visible_on_a_screen() {
     assert_eq!(render(SCREEN, &events).0, "a\\x1b[31m\tb\n");
 }
 
+/// One line for each call it makes; what it says is said to the agent that started it.
 #[test]
-fn a_sub_agent_is_not_heard() {
-    let sub = |event: Event| Event { agent: AgentId(1), ..event };
+fn a_sub_agent_is_seen_and_not_heard() {
+    let sub = |event: Event| Event { agent: AgentId(1), parent: Some(CallId::new("1")), ..event };
+    let facts = AgentFacts {
+        description: "Count\nlines".into(),
+        kind: "general-purpose",
+        model: "m".into(),
+        prompt: "p".into(),
+    };
     check(
-        &[delta("a"), sub(delta("b")), sub(started("9", "read")), sub(warning("w")), delta("c"), replied()],
+        &[
+            delta("a"),
+            started("1", "task"),
+            sub(event(EventKind::AgentStarted(facts))),
+            sub(delta("b")),
+            sub(bash("wc -l *")),
+            sub(started("1", "bash")),
+            sub(finished("1", "bash", ok(), Some(10))),
+            sub(started("9", "read")),
+            sub(warning("w")),
+            sub(turn_over()),
+            finished("1", "task", ok(), Some(10)),
+            delta("c"),
+            replied(),
+        ],
         "ac\n",
-        "Warning: w\n",
+        "⚙ Running task...\n  [1] general-purpose: Count\\nlines\n  [1] bash wc -l *\n  [1] read\nWarning: w\n\
+         ⚙ task Done. (0.01s)\n",
     );
 }
 

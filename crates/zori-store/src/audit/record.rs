@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use zori_core::event::Event;
+use zori_core::ids::CallId;
 use zori_core::time::Timestamp;
 
 use super::chain::Place;
@@ -18,8 +20,28 @@ struct Line<'a, B> {
     prev: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     before_torn: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a str>,
     #[serde(flatten)]
     body: &'a B,
+}
+
+/// Whose record it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    session: Option<&'a str>,
+    /// For a sub-agent, the call that started it.
+    parent: Option<&'a str>,
+}
+
+impl<'a> Whose<'a> {
+    /// A command's, which belongs to no session.
+    pub const NOBODY: Self = Self { session: None, parent: None };
+
+    /// The agent's that speaks.
+    pub fn of(event: &'a Event) -> Self {
+        Self { session: Some(event.session.as_str()), parent: event.parent.as_ref().map(CallId::as_str) }
+    }
 }
 
 /// A verdict about a call, before it runs.
@@ -108,14 +130,15 @@ pub(crate) struct Trusted<'a> {
 pub(crate) fn line<B: Serialize>(
     since_epoch: Duration,
     event: &str,
-    session: Option<&str>,
+    whose: Whose<'_>,
     body: &B,
     place: &Place,
 ) -> Vec<u8> {
     let ts = millis(since_epoch);
     let Place { seq, prev, before_torn } = place;
     let before_torn = before_torn.as_deref();
-    let line = Line { schema: 1, ts: &ts, seq: *seq, event, session, prev, before_torn, body };
+    let Whose { session, parent } = whose;
+    let line = Line { schema: 1, ts: &ts, seq: *seq, event, session, prev, before_torn, parent, body };
     serde_json::to_vec(&line).expect("a record is made of strings and numbers")
 }
 

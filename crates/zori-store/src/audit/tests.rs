@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use zori_core::event::{DecidedBy, Event, EventKind};
-use zori_core::ids::CallId;
+use zori_core::ids::{AgentId, CallId};
 use zori_core::log::Log;
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::secret::Secrets;
@@ -206,6 +206,35 @@ approval  deny  bash  X  by cancelled  write /w/a  (because)
 tool      cancelled  bash  canceled  3 ms
 tool      error  bash  invalid_input  3 ms
 "
+    );
+}
+
+/// Two agents may give their calls one id.
+#[test]
+fn calls_of_sub_agents_name_the_call_that_started_them() {
+    let sub = |event: Event| Event { agent: AgentId(1), parent: Some(CallId::new("c")), ..event };
+    let request = |path: &str| requested(call("c", "read", "{}"), vec![Effect::Read(path.into())]);
+    let done = || finished("c", ToolOutput::success("{}"));
+    let events =
+        [request("/w/a"), sub(request("/w/b")), sub(started("c")), sub(done()), started("c"), done()];
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = log(dir.path(), Secrets::default());
+    for event in &events {
+        log.append(event).unwrap();
+    }
+    let text = std::fs::read_to_string(audit_path(dir.path())).unwrap();
+    let record = |line: &str| {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        format!("{} {} {}", record["event"], record["summary"], record["parent"])
+    };
+    assert_eq!(
+        text.lines().map(record).collect::<Vec<_>>(),
+        [
+            r#""decision" "read /w/b" "c""#,
+            r#""tool" null "c""#,
+            r#""decision" "read /w/a" null"#,
+            r#""tool" null null"#,
+        ]
     );
 }
 

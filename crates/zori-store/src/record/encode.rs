@@ -29,7 +29,9 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         EventKind::Steered { text } | EventKind::HookContext { text, .. } => vec![user(text, &[], &ts)],
         EventKind::MessageFinished(reply) => reply_lines(reply, &ts),
         EventKind::ToolFinished(done) => vec![tool_result(&done.call, &done.output, &ts)],
-        EventKind::ApprovalResolved { call, decision, by } => approval(call, decision, *by, &ts),
+        EventKind::ApprovalResolved { call, decision, by } => {
+            approval(call, decision, *by, event.parent.as_ref(), &ts)
+        }
         EventKind::Notice { level, code, text } => vec![notice(*level, code, text, &ts)],
         EventKind::Interrupted => vec![interrupted(&ts)],
         EventKind::ContextCompacted(compaction) => vec![compacted(compaction, &ts)],
@@ -37,6 +39,7 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         | EventKind::ModelChanged { .. }
         | EventKind::ModeChanged { .. }
         | EventKind::SessionEnded { .. }
+        | EventKind::AgentStarted(_)
         | EventKind::TurnFinished(_)
         | EventKind::MessageStarted { .. }
         | EventKind::AssistantDelta { .. }
@@ -173,6 +176,8 @@ struct ApprovalOut<'a> {
     class: &'static str,
     reason: &'a str,
     ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_tool_use_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -319,7 +324,13 @@ fn interrupted(ts: &str) -> Vec<u8> {
 }
 
 /// A plain allow by the policy leaves no record (DECISIONS 28).
-fn approval(call: &CallId, decision: &Decision, by: DecidedBy, ts: &str) -> Vec<Vec<u8>> {
+fn approval(
+    call: &CallId,
+    decision: &Decision,
+    by: DecidedBy,
+    parent: Option<&CallId>,
+    ts: &str,
+) -> Vec<Vec<u8>> {
     let allowed = decision.verdict == Verdict::Allow;
     if allowed && by == DecidedBy::Policy {
         return Vec::new();
@@ -336,6 +347,7 @@ fn approval(call: &CallId, decision: &Decision, by: DecidedBy, ts: &str) -> Vec<
         class: decision.class.as_str(),
         reason: &decision.reason,
         ts,
+        parent_tool_use_id: parent.map(CallId::as_str),
     })]
 }
 

@@ -5,10 +5,12 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
-use zori_core::ids::SessionId;
+use zori_core::event::DecidedBy;
+use zori_core::ids::{CallId, SessionId};
 use zori_core::image::Image;
 use zori_core::log::Log;
 use zori_core::message::Block;
+use zori_core::permission::Verdict;
 use zori_core::provider::StopReason;
 use zori_core::secret::Secrets;
 use zori_core::tool::{Effect, ToolOutput};
@@ -17,7 +19,7 @@ use super::medium::{Medium, Opened};
 use super::*;
 use crate::error::StoreError;
 use crate::sample::{
-    call, event, everything, finished, prompt, reply, requested, say, started, turn_over, warning,
+    call, event, everything, finished, prompt, reply, requested, resolved, say, started, turn_over, warning,
 };
 
 fn new_session() -> NewSession {
@@ -180,6 +182,21 @@ fn sub_agents_and_notices_outside_a_turn_are_not_kept() {
         log.append(&event).unwrap();
     }
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("a")]));
+}
+
+/// DECISIONS 28: what somebody let a sub-agent do, or kept it from doing.
+#[test]
+fn approvals_of_sub_agents_are_kept() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let mut log = writer(&dir, Durability::Process);
+    let answered = resolved("c", Verdict::Allow, DecidedBy::User);
+    let answered = Event { agent: AgentId(1), parent: Some(CallId::new("t")), ..answered };
+    for event in [prompt("a"), answered] {
+        log.append(&event).unwrap();
+    }
+    let approval = r#"{"type":"approval","tool_use_id":"c","decision":"allow","by":"user","class":"X","reason":"because","ts":"2026-11-15T21:15:00Z","parent_tool_use_id":"t"}"#;
+    assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("a"), approval]));
 }
 
 #[test]

@@ -102,6 +102,16 @@ pub const CLAUDE: Dialect = Dialect {
         Entry { layout: Some(layout::entries), ..entry(ToolKind::Ls, "LS", &[same("path"), same("ignore")]) },
         Entry { layout: Some(layout::page), ..entry(ToolKind::Fetch, "WebFetch", &[same("url")]) },
         Entry { layout: Some(layout::todos), ..entry(ToolKind::Todo, "TodoWrite", &[same("todos")]) },
+        Entry {
+            aliases: &["Agent"],
+            unbuilt: &["run_in_background"],
+            layout: Some(layout::report),
+            ..entry(
+                ToolKind::Task,
+                "Task",
+                &[same("description"), same("prompt"), same("subagent_type"), same("model")],
+            )
+        },
     ],
     unbuilt: &[
         "BashOutput",
@@ -109,7 +119,6 @@ pub const CLAUDE: Dialect = Dialect {
         "TaskOutput",
         "TaskStop",
         "WebSearch",
-        "Task",
         "NotebookEdit",
         "ExitPlanMode",
         "AskUserQuestion",

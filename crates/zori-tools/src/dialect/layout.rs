@@ -194,6 +194,17 @@ pub fn todos(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
     })
 }
 
+/// What a sub-agent reports.
+pub fn report(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
+    filled(output, |data| {
+        let mut out = text_of(data, "text").to_owned();
+        if data["truncated"] == true {
+            push_line(&mut out, format_args!("[cut here: the report has {} bytes]", data["bytes"]));
+        }
+        with_note(data, out)
+    })
+}
+
 fn found(data: &Value, before_text: &str) -> String {
     let mut out = String::new();
     for found in list(data, "matches") {

@@ -43,6 +43,11 @@ pub const ZORI: Dialect = Dialect {
         entry(ToolKind::Patch, "apply_patch", &[same("patch")]),
         entry(ToolKind::Fetch, "web_fetch", &[same("url"), same("raw")]),
         entry(ToolKind::Todo, "todo_write", &[same("todos")]),
+        entry(
+            ToolKind::Task,
+            "task",
+            &[same("description"), same("prompt"), same("subagent_type"), same("model")],
+        ),
     ],
     unbuilt: &[],
 };

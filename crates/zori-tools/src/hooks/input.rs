@@ -41,6 +41,8 @@ struct Input<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     custom_instructions: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    agent_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     stop_hook_active: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_assistant_message: Option<&'a str>,
@@ -75,6 +77,10 @@ pub(super) fn json(moment: &Moment<'_>, mode: &str, scene: &Scene<'_>) -> String
             input.custom_instructions = Some(focus.unwrap_or_default());
         }
         Moment::Stop { again, text } => {
+            (input.stop_hook_active, input.last_assistant_message) = (Some(again), Some(text));
+        }
+        Moment::SubagentStop { kind, again, text } => {
+            input.agent_type = Some(kind);
             (input.stop_hook_active, input.last_assistant_message) = (Some(again), Some(text));
         }
         Moment::SessionEnd => input.reason = Some("other"),

@@ -80,6 +80,7 @@ pub(crate) fn subjects<'a>(moment: &Moment<'a>) -> Vec<&'a str> {
         }
         Moment::SessionStart { resumed, .. } => vec![source(*resumed)],
         Moment::PreCompact { asked, .. } => vec![trigger(*asked)],
+        Moment::SubagentStop { kind, .. } => vec![*kind],
         Moment::SessionEnd => vec!["other"],
         Moment::UserPromptSubmit { .. } | Moment::Stop { .. } => Vec::new(),
     }

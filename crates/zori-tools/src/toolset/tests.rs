@@ -78,10 +78,11 @@ fn calls_that_cannot_be_run() {
     let scratch = Scratch::new();
     let zori = tools(&scratch, &ZORI);
     let claude = tools(&scratch, &CLAUDE);
-    let names = "read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write";
+    let names =
+        "read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task";
     let cases = [
         (&zori, "rm", "{}", format!("unknown_tool: `rm` is not a tool; the tools are {names}")),
-        (&zori, "Task", "{}", format!("unknown_tool: `Task` is not available here; the tools are {names}")),
+        (&zori, "Skill", "{}", format!("unknown_tool: `Skill` is not available here; the tools are {names}")),
         (
             &zori,
             "read",
@@ -122,7 +123,7 @@ fn calls_that_cannot_be_run() {
             &claude,
             "apply_patch",
             r#"{"patch":"x"}"#,
-            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite".into(),
+            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task".into(),
         ),
     ];
     for (set, name, args, message) in cases {
@@ -303,7 +304,7 @@ fn agent_zero_reads_plain_text() {
 
 #[test]
 fn the_zori_dialect() {
-    insta::assert_snapshot!(specs(&ZORI), @r##"
+    insta::assert_snapshot!(specs(&ZORI), @r#"
     read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["path"]}
 
@@ -336,12 +337,15 @@ fn the_zori_dialect() {
 
     todo_write: Replace the task list. Use it for work of several steps and keep it current.
     {"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}
-    "##);
+
+    task: Hand a task to a sub-agent with the same tools and a conversation of its own; its last message is the result. Good for searches and side work. Several calls in one reply run side by side.
+    {"type":"object","properties":{"description":{"type":"string","description":"3 to 5 words"},"prompt":{"type":"string","description":"all it has to know, and what to report"},"subagent_type":{"type":"string","description":"default general-purpose"},"model":{"type":"string","description":"default: yours"}},"required":["description","prompt"]}
+    "#);
 }
 
 #[test]
 fn the_claude_dialect() {
-    insta::assert_snapshot!(specs(&CLAUDE), @r##"
+    insta::assert_snapshot!(specs(&CLAUDE), @r#"
     Read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"file_path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["file_path"]}
 
@@ -371,7 +375,10 @@ fn the_claude_dialect() {
 
     TodoWrite: Replace the task list. Use it for work of several steps and keep it current.
     {"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}
-    "##);
+
+    Task: Hand a task to a sub-agent with the same tools and a conversation of its own; its last message is the result. Good for searches and side work. Several calls in one reply run side by side.
+    {"type":"object","properties":{"description":{"type":"string","description":"3 to 5 words"},"prompt":{"type":"string","description":"all it has to know, and what to report"},"subagent_type":{"type":"string","description":"default general-purpose"},"model":{"type":"string","description":"default: yours"}},"required":["description","prompt"]}
+    "#);
 }
 
 #[test]

@@ -10,19 +10,19 @@ use zori_testkit::env::TestEnv;
 use crate::world::{with_model, world};
 
 /// Returns the one project's log.
-fn project_log(world: &TestEnv) -> PathBuf {
+pub fn project_log(world: &TestEnv) -> PathBuf {
     let mut folders = fs::read_dir(world.base().join("projects")).expect("there is a project");
     let folder = folders.next().expect("there is a project").expect("it can be read");
     assert!(folders.next().is_none(), "one project only");
     folder.path().join("audit.jsonl")
 }
 
-fn records(world: &TestEnv, path: PathBuf) -> Vec<Value> {
+pub fn records(world: &TestEnv, path: PathBuf) -> Vec<Value> {
     world.read(path).lines().map(|line| serde_json::from_str(line).expect("a record is JSON")).collect()
 }
 
 /// Leaves only these members of each record.
-fn picked(records: &[Value], members: &[&str]) -> Vec<Value> {
+pub fn picked(records: &[Value], members: &[&str]) -> Vec<Value> {
     let pick = |record: &Value| members.iter().map(|name| record[*name].clone()).collect();
     records.iter().map(pick).collect()
 }

@@ -166,6 +166,12 @@ fn init_writes_every_key_as_a_comment() {
     # How many tokens a run may use, read and written; unset: any number.
     # max_tokens_total = 1000000
 
+    # How deep sub-agents may start sub-agents; 0: the model has no tool `task`.
+    # subagent_depth = 1
+
+    # How many sub-agents one prompt may start.
+    # subagent_max = 16
+
     # Commands in a sandbox: off, whatever the machine has, or required; unset: off in the mode yolo, else auto.
     # sandbox = "auto"
 

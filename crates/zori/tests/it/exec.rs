@@ -72,7 +72,7 @@ fn the_first_request() {
             "stream": true,
             "tools": [
                 "read", "write", "edit", "bash", "multi_edit", "glob", "grep", "ls", "apply_patch", "web_fetch",
-                "todo_write",
+                "todo_write", "task",
             ],
             "messages": [{
                 "role": "user",

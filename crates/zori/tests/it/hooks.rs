@@ -175,7 +175,7 @@ fn hooks_that_cannot_be_understood() {
     assert!(
         warned.starts_with(
             "Warning: hooks for `Notification` in $BASE/settings.json never run; they run at SessionStart, \
-             UserPromptSubmit, PreToolUse, PostToolUse, PreCompact, Stop, SessionEnd\n\
+             UserPromptSubmit, PreToolUse, PostToolUse, PreCompact, Stop, SubagentStop, SessionEnd\n\
              Warning: `model` in $BASE/settings.json is not read: only its `hooks` are\n"
         ),
         "{warned}"

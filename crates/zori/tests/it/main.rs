@@ -36,6 +36,7 @@ mod sessions;
 mod stream_json;
 mod surface;
 mod system_prompt;
+mod task;
 mod timeout;
 mod tools;
 mod trouble;

@@ -161,10 +161,10 @@ fn a_tool_that_fails_says_so_and_fails_nothing() {
     Tool failed: read path_error: File not found: $WORK/missing.txt (ENOENT); check the path
     [exit status: 0]
     ");
-    insta::assert_snapshot!(run_call("nonsense", json!({})), @r"
+    insta::assert_snapshot!(run_call("nonsense", json!({})), @"
     Done.
     ------- stderr -------
-    Tool failed: nonsense unknown_tool: `nonsense` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write
+    Tool failed: nonsense unknown_tool: `nonsense` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task
     [exit status: 0]
     ");
 }
@@ -241,12 +241,12 @@ fn control_characters_are_visible_on_a_terminal() {
 /// OUT-9: what models and tools say about themselves is as hostile as the answer.
 #[test]
 fn control_characters_in_names_commands_and_errors() {
-    insta::assert_snapshot!(run_call("ba\x1b[2Jsh", json!({})), @r"
+    insta::assert_snapshot!(run_call("ba\x1b[2Jsh", json!({})), @r#"
     Done.
     ------- stderr -------
-    Tool failed: ba\x1b[2Jsh unknown_tool: `ba\x1b[2Jsh` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write
+    Tool failed: ba\x1b[2Jsh unknown_tool: `ba\x1b[2Jsh` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task
     [exit status: 0]
-    ");
+    "#);
     insta::assert_snapshot!(run_call("bash", json!({"command": "true \x1b[2J"})), @r#"
     Done.
     ------- stderr -------

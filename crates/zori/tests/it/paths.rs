@@ -130,6 +130,7 @@ impl Decided {
             cancel: Cancel::new(),
             consent: Consent::Rule,
             live: None,
+            agents: None,
             judged,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

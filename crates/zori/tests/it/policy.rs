@@ -36,7 +36,7 @@ fn check() {
     {"id":3,"verdict":"deny","class":"RS","reason":"the rule `Read(.env)` (policy.json: team.deny[1]) denies /ws/a/.env","rule":"Read(.env)"}
     {"id":4,"verdict":"ask","class":"W","reason":"mode default asks about W: Creates or edits inside a workspace root"}
     {"id":5,"verdict":"ask","class":"RX","reason":"mode default asks about RX: Reads outside the workspace"}
-    {"id":6,"verdict":"deny","class":"X","reason":"`nope` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write"}
+    {"id":6,"verdict":"deny","class":"X","reason":"`nope` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task"}
     {"id":7,"verdict":"ask","class":"MX","reason":"mode default asks about MX: Any other MCP tool"}
     [exit status: 0]
     "#);

@@ -64,10 +64,10 @@ fn what_would_become_active_and_what_never_does() {
     deny rule Bash(curl:*) (.zori/config.toml:7, holds already)
     ");
     let remarks = project.remarks().join("\n").replace(&folder.root().display().to_string(), "$ROOT");
-    insta::assert_snapshot!(remarks, @r"
+    insta::assert_snapshot!(remarks, @"
     `anthropic_base_url`, `permissions.allow`, `provider`, `security.mode`, `models`, `nope` in $ROOT/.zori/config.toml is ignored: a project cannot set that
     `env` in $ROOT/.zori/settings.json is ignored: a project cannot set that
-    hooks for `Notification` in $ROOT/.zori/settings.json never run; they run at SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PreCompact, Stop, SessionEnd
+    hooks for `Notification` in $ROOT/.zori/settings.json never run; they run at SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PreCompact, Stop, SubagentStop, SessionEnd
     ");
 }
 

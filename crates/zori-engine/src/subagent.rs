@@ -1,0 +1,312 @@
+//! Sub-agents: what the `task` tool starts. One is an [`Engine`] with a conversation of its own, and with everything
+//! else of the engine that started it: provider, tools, rules, hooks, limits, and the way out, where its events say whose
+//! they are. It has no way to loosen anything (DEC-5).
+//!
+//! What all agents of a session share is in `crew.rs`.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::value::RawValue;
+use zori_core::BoxFuture;
+use zori_core::agent::{AgentFacts, Agents, Task};
+use zori_core::cost::Spent;
+use zori_core::event::{EventKind, TurnSummary};
+use zori_core::ids::CallId;
+use zori_core::input::PermissionUpdate;
+use zori_core::outcome::{CancelCause, LimitKind, Outcome};
+use zori_core::permission::PathFacts;
+use zori_core::provider::StopReason;
+use zori_core::render::Sink;
+use zori_core::text::{one_line, prefix};
+use zori_core::tool::{BadCall, ResolvedCall, ToolCode, ToolKind, ToolOutput, ToolSpec, Toolbox};
+use zori_policy::Policy;
+
+use crate::engine::{Engine, Shared};
+
+/// So many bytes of a report reach the model.
+const REPORT_BYTES: usize = 64 * 1024;
+
+/// So much of a description is shown where a sub-agent is named.
+const NAME_BYTES: usize = 40;
+
+/// A kind of sub-agent.
+struct Kind {
+    name: &'static str,
+    /// What it is told beside what its parent is told.
+    system: &'static str,
+}
+
+/// Every kind; the first is the one nobody has to name.
+const KINDS: &[Kind] = &[Kind {
+    name: "general-purpose",
+    system: "You are a sub-agent: another agent gave you the task, and nobody else reads what you write. Do the task \
+             without asking back. Your last message is your report; put everything into it that was asked for.",
+}];
+
+/// How far sub-agents may go.
+#[derive(Clone)]
+pub struct AgentLimits {
+    /// How deep they may be nested; with 0 there are none.
+    pub depth: u32,
+    /// How many one prompt may start.
+    pub max: u32,
+    /// Returns the upper bound for a reply of a model.
+    pub reply: Arc<dyn Fn(&str) -> Option<u32> + Send + Sync>,
+}
+
+/// What sub-agents did, for the turn that started them.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub(crate) spent: Option<Spent>,
+    pub(crate) requests: u32,
+    pub(crate) effects: bool,
+    /// What somebody let hold for the rest of the session.
+    pub(crate) granted: Vec<PermissionUpdate>,
+    /// Set when one was cancelled.
+    pub(crate) cancelled: Option<CancelCause>,
+}
+
+/// Makes sub-agents for the calls of one reply.
+pub(crate) struct Nest<S> {
+    pub(crate) shared: Shared<S>,
+    pub(crate) limits: AgentLimits,
+    pub(crate) done: Arc<Mutex<Done>>,
+}
+
+impl<S: Sink + 'static> Nest<S> {
+    /// Returns what starts sub-agents for one call, under the rules that hold as it starts.
+    pub(crate) fn agents(self: &Arc<Self>, call: &CallId, policy: &Policy) -> Arc<dyn Agents> {
+        Arc::new(Handle { nest: self.clone(), call: call.clone(), policy: policy.clone() })
+    }
+}
+
+struct Handle<S> {
+    nest: Arc<Nest<S>>,
+    call: CallId,
+    policy: Policy,
+}
+
+impl<S: Sink + 'static> Agents for Handle<S> {
+    fn run(&self, task: Task) -> BoxFuture<'_, ToolOutput> {
+        Box::pin(async move { self.hand_on(task).await.unwrap_or_else(|failure| failure) })
+    }
+}
+
+impl<S: Sink + 'static> Handle<S> {
+    async fn hand_on(&self, task: Task) -> Result<ToolOutput, ToolOutput> {
+        let kind = kind(task.kind.as_deref())?;
+        let Nest { shared, limits, done } = &*self.nest;
+        let Some(mut member) = shared.crew.join(limits.max) else {
+            let max = limits.max;
+            let agents = if max == 1 { "1 sub-agent".to_owned() } else { format!("{max} sub-agents") };
+            let message = format!(
+                "This prompt has started {agents}, which is all it may (`subagent_max`). Do the rest yourself."
+            );
+            return Err(ToolOutput::failure(ToolCode::AgentError, message));
+        };
+
+        let name = one_line(task.description.trim());
+        let name = format!("{} {:?}", member.id.0, prefix(&name, NAME_BYTES));
+        let policy = Policy { agent: Some(name), ..self.policy.clone() };
+        let limits = AgentLimits { depth: limits.depth.saturating_sub(1), ..limits.clone() };
+        let mut shared = shared.for_agent(member.id, self.call.clone());
+        if limits.depth == 0 {
+            shared.toolbox = Arc::new(WithoutTask::new(shared.toolbox));
+        }
+        if let Some(model) = &task.model {
+            shared.settings.model = model.as_str().into();
+            shared.settings.max_tokens = (limits.reply)(model);
+        }
+        shared.settings.system = Some(match &shared.settings.system {
+            Some(system) => format!("{system}\n\n{}", kind.system).into(),
+            None => kind.system.into(),
+        });
+        let model = shared.settings.model.clone();
+        let mut engine = Engine::nested(shared, policy, limits, kind.name);
+        engine.emitter.emit(EventKind::AgentStarted(AgentFacts {
+            description: task.description.as_str().into(),
+            kind: kind.name,
+            model,
+            prompt: task.prompt.as_str().into(),
+        }));
+        let (summary, _) = engine.turn(task.prompt.into(), &mut member.inputs).await;
+
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spent = done.spent.unwrap_or(Spent::NOTHING);
+        spent += Spent { usage: summary.usage, cost: summary.cost };
+        done.spent = Some(spent);
+        done.requests += summary.requests;
+        done.effects |= summary.effects;
+        done.granted.append(&mut engine.granted);
+        if let Outcome::Cancelled(cause) = summary.outcome {
+            done.cancelled = Some(cause);
+        }
+        Ok(report(&summary))
+    }
+}
+
+fn kind(name: Option<&str>) -> Result<&'static Kind, ToolOutput> {
+    let Some(name) = name else { return Ok(&KINDS[0]) };
+    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+        let known: Vec<_> = KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect();
+        let message = format!("There is no sub-agent `{name}`; there is {}", known.join(", "));
+        ToolOutput::failure(ToolCode::InvalidInput, message)
+    })
+}
+
+/// Returns what the model reads of a sub-agent: its last words, or why there are none.
+fn report(summary: &TurnSummary) -> ToolOutput {
+    let text = summary.text.trim();
+    let failed = |why: String| {
+        let said = match text {
+            "" => "It said nothing.".to_owned(),
+            text => format!("The last it said: {}", cut(text).0),
+        };
+        ToolOutput::failure(
+            ToolCode::AgentError,
+            format!("The sub-agent did not come to an end: {why}. {said}"),
+        )
+    };
+    let note = match &summary.outcome {
+        Outcome::Completed(StopReason::MaxTokens) => Some("the report was cut off at the token limit"),
+        Outcome::Completed(StopReason::ContextWindow) => {
+            Some("the report was cut off: the conversation no longer fits the model's context window")
+        }
+        Outcome::Completed(_) => None,
+        Outcome::Cancelled(_) => {
+            return ToolOutput::failure(ToolCode::Canceled, "The sub-agent was canceled before it was done");
+        }
+        Outcome::Failed(failure) => return failed(format!("{}: {}", failure.kind.as_str(), failure.message)),
+        Outcome::Limit(limit) => return failed(of_limit(*limit).to_owned()),
+        Outcome::OutputClosed => return failed("nobody reads the output any more".to_owned()),
+        Outcome::NotSaved(why) => return failed(why.clone()),
+    };
+    if text.is_empty() {
+        return failed("the model ended with an empty message".to_owned());
+    }
+    let (text, whole) = cut(text);
+    let mut data = serde_json::json!({ "text": text });
+    if let Some(bytes) = whole {
+        data["truncated"] = true.into();
+        data["bytes"] = bytes.into();
+    }
+    if let Some(note) = note {
+        data["note"] = note.into();
+    }
+    ToolOutput::success(&data.to_string())
+}
+
+/// Returns as much of a report as is passed on, and how many bytes it has if that is not all.
+fn cut(text: &str) -> (&str, Option<usize>) {
+    let kept = prefix(text, REPORT_BYTES);
+    (kept, (kept.len() < text.len()).then_some(text.len()))
+}
+
+fn of_limit(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::Turns => "the turns of this prompt are used up (`--max-turns`)",
+        LimitKind::Budget => "the budget of the run is used up (`--max-budget-usd`)",
+        LimitKind::Tokens => "the tokens of the run are used up (`--max-tokens-total`)",
+        LimitKind::Denials => "it made the same call again and again although it was denied",
+        LimitKind::Hook | LimitKind::Prompt => "a hook stopped it",
+    }
+}
+
+/// The tools without the one that starts sub-agents.
+pub struct WithoutTask {
+    toolbox: Arc<dyn Toolbox>,
+    specs: Arc<[ToolSpec]>,
+}
+
+impl WithoutTask {
+    /// Leaves `task` out, whatever it is called there.
+    pub fn new(toolbox: Arc<dyn Toolbox>) -> Self {
+        let is_task = |spec: &ToolSpec| {
+            let args = RawValue::from_string(r#"{"description":"","prompt":""}"#.to_owned());
+            let args = args.expect("it is JSON");
+            toolbox.resolve(&spec.name, &args).is_ok_and(|call| call.tool.kind() == Some(ToolKind::Task))
+        };
+        let specs = toolbox.specs().iter().filter(|spec| !is_task(spec)).cloned().collect();
+        Self { toolbox, specs }
+    }
+}
+
+impl Toolbox for WithoutTask {
+    fn specs(&self) -> &Arc<[ToolSpec]> {
+        &self.specs
+    }
+
+    fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
+        let call = self.toolbox.resolve(name, args)?;
+        if call.tool.kind() != Some(ToolKind::Task) {
+            return Ok(call);
+        }
+        let message = format!("`{name}` is not available here: no further sub-agent may be started");
+        let text = self.toolbox.refuse(ToolCode::UnknownTool, message.clone()).text;
+        Err(BadCall { code: ToolCode::UnknownTool, text, message })
+    }
+
+    fn refuse(&self, code: ToolCode, message: String) -> ToolOutput {
+        self.toolbox.refuse(code, message)
+    }
+
+    fn look(&self, path: &Path) -> PathFacts {
+        self.toolbox.look(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::usage::Usage;
+
+    use super::*;
+
+    fn reported(outcome: Outcome, text: &str) -> String {
+        let summary = TurnSummary {
+            outcome,
+            usage: Usage::NOTHING,
+            cost: None,
+            requests: 1,
+            duration: std::time::Duration::ZERO,
+            text: text.into(),
+            effects: false,
+        };
+        report(&summary).envelope.get().to_owned()
+    }
+
+    #[test]
+    fn the_last_words_are_the_report() {
+        let done = || Outcome::Completed(StopReason::EndTurn);
+        assert_eq!(reported(done(), " a\nb\n"), r#"{"ok":true,"data":{"text":"a\nb"}}"#);
+        assert_eq!(
+            reported(Outcome::Completed(StopReason::MaxTokens), "a"),
+            r#"{"ok":true,"data":{"note":"the report was cut off at the token limit","text":"a"}}"#
+        );
+        assert_eq!(
+            reported(done(), " "),
+            r#"{"ok":false,"error":{"code":"agent_error","message":"The sub-agent did not come to an end: the model ended with an empty message. It said nothing."}}"#
+        );
+    }
+
+    #[test]
+    fn a_long_report_is_cut_and_says_so() {
+        let long = "é".repeat(REPORT_BYTES);
+        let report = reported(Outcome::Completed(StopReason::EndTurn), &long);
+        let data: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let kept = "é".repeat(REPORT_BYTES / 2);
+        let whole = 2 * REPORT_BYTES;
+        assert_eq!(
+            data,
+            serde_json::json!({"ok": true, "data": {"text": kept, "truncated": true, "bytes": whole}})
+        );
+    }
+
+    #[test]
+    fn an_early_end_is_said_with_the_last_words() {
+        assert_eq!(
+            reported(Outcome::Limit(LimitKind::Budget), "half"),
+            r#"{"ok":false,"error":{"code":"agent_error","message":"The sub-agent did not come to an end: the budget of the run is used up (`--max-budget-usd`). The last it said: half"}}"#
+        );
+    }
+}
