@@ -113,7 +113,7 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     };
     let writing = if output == "stream-json" { Writing::All } else { Writing::Nothing };
     let frames = Frames::new(Box::new(terminal::stdout()?), SDK_LINE, writing);
-    let channel = Channel::new(frames.clone(), Arc::new(SystemIds));
+    let channel = Channel::new(frames.clone());
     let context = SharedContext::default();
     let lines = Lines::new(Workers::new(start.settings.bare, cx.ui));
     let modes = gate(&start.settings, &args);

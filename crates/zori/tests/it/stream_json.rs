@@ -45,7 +45,9 @@ fn steady(value: &mut Value) {
         Value::Object(map) => {
             for (name, inner) in map.iter_mut() {
                 match name.as_str() {
-                    "uuid" | "session_id" | "timestamp" => *inner = json!(format!("[{name}]")),
+                    "uuid" | "session_id" | "timestamp" | "zori_version" => {
+                        *inner = json!(format!("[{name}]"))
+                    }
                     "id" if inner.as_str().is_some_and(|id| id.starts_with("msg_") || id.len() == 36) => {
                         *inner = json!("[id]");
                     }
@@ -178,7 +180,7 @@ fn a_turn_line_by_line() {
     all.iter_mut().for_each(steady);
     let text = all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(text, @r#"
-    {"agents":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","cwd":"[WORK]","mcp_servers":[],"model":"claude-haiku-4-5","output_style":"default","permissionMode":"default","plugins":[],"provider":"anthropic","session_id":"[session_id]","skills":[],"slash_commands":[],"subtype":"init","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite"],"type":"system","uuid":"[uuid]","zori_version":"[VERSION]"}
+    {"agents":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","cwd":"$WORK","mcp_servers":[],"model":"claude-haiku-4-5","output_style":"default","permissionMode":"default","plugins":[],"provider":"anthropic","session_id":"[session_id]","skills":[],"slash_commands":[],"subtype":"init","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite"],"type":"system","uuid":"[uuid]","zori_version":"[zori_version]"}
     {"message":{"content":[{"text":"I look.","type":"text"}],"id":"[id]","model":"claude-haiku-4-5","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","type":"assistant","uuid":"[uuid]"}
     {"message":{"content":[{"id":"toolu_1","input":{"path":"."},"name":"LS","type":"tool_use"}],"id":"[id]","model":"claude-haiku-4-5","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","type":"assistant","uuid":"[uuid]"}
     {"message":{"content":[{"content":"(the directory is empty)","is_error":false,"tool_use_id":"toolu_1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"session_id":"[session_id]","timestamp":"[timestamp]","type":"user","uuid":"[uuid]"}

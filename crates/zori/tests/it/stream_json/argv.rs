@@ -123,11 +123,7 @@ fn the_other_formats() {
         (&["--output-format=text", "--print"], "hi"),
         (&["exec", "--output-format", "text", "hi"], ""),
     ] {
-        assert_eq!(
-            run(line, stdin).to_string(),
-            "Hello.\n------- stderr -------\n[exit status: 0]",
-            "{line:?}"
-        );
+        assert_eq!(run(line, stdin).to_string(), "Hello.\n[exit status: 0]", "{line:?}");
     }
     let output = run(&["-p", "hi", "--output-format", "json"], "");
     let result: Vec<Value> = lines(&output.stdout());
@@ -151,7 +147,7 @@ fn command_lines_that_are_wrong() {
     for (line, why) in [
         (
             &["--output-format", "xml", "-p", "x"][..],
-            "`--output-format` is one of text, json, stream-json, not `xml`",
+            "`--output-format` takes text, json or stream-json, not `xml`",
         ),
         (&["--output-format", "json", "--frobnicate", "-p", "x"], "unknown option `--frobnicate`"),
         (
@@ -179,8 +175,5 @@ fn command_lines_that_are_wrong() {
 fn versions() {
     let world = world();
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(
-        world.run(&["-v"]).stdout(),
-        format!("2.1.0 (zori {version})\n").replace(version, "[VERSION]")
-    );
+    assert_eq!(world.run(&["-v"]).stdout(), format!("2.1.0 (zori {version})\n"));
 }

@@ -47,7 +47,7 @@ fn allowed_changed_and_denied() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     init
     calls Write {"content":"model","file_path":"a.txt"}
-    result "Created [WORK]/a.txt (6 bytes)"
+    result "Created $WORK/a.txt (6 bytes)"
     calls Bash {"command":"touch b"}
     result failed "no shell"
     says "ok"

@@ -68,7 +68,7 @@ fn hooks_of_every_moment() {
     insta::assert_snapshot!(end(run), @r#"
     init
     calls Write {"content":"x","file_path":"a"}
-    result "Created [WORK]/b (1 bytes)"
+    result "Created $WORK/b (1 bytes)"
     calls LS {"path":"."}
     result "b"
     says "ok"
