@@ -239,6 +239,10 @@ async def no_editor_file_without_permission(world):
     equal(editor.buffers, {str(path): "old\n"})
 
 
+# A sandbox holds what runs on this side only, so a confined command is not handed to the editor.
+UNCONFINED = ("--sandbox", "off")
+
+
 class Terminals(Editor):
     """An editor that runs commands."""
 
@@ -270,7 +274,7 @@ class Terminals(Editor):
 async def the_editor_runs_commands(world):
     editor = Terminals()
     world.script(call("t1", "bash", {"command": "make all"}), text("Done."))
-    async with session(world, editor, terminal=True) as (connection, opened):
+    async with session(world, editor, terminal=True, args=UNCONFINED) as (connection, opened):
         await ask(connection, opened.session_id, "Build")
     equal(editor.log, ["create", "wait", "release"])
     holds("make all" in editor.ran and editor.cwd == str(world.work), f"it ran {editor.ran!r} in {editor.cwd}")
@@ -295,10 +299,21 @@ async def a_command_in_the_editor_is_killed(world):
 
     editor.wait_for_terminal_exit, editor.kill_terminal = wait_for_terminal_exit, kill_terminal
     world.script(call("t1", "bash", {"command": "sleep 60"}), text("Fine."))
-    async with session(world, editor, terminal=True) as (connection, opened):
+    async with session(world, editor, terminal=True, args=UNCONFINED) as (connection, opened):
         asking = asyncio.create_task(ask(connection, opened.session_id, "Sleep"))
         await until(lambda: "wait" in editor.log)
         await connection.cancel(session_id=opened.session_id)
         equal(await asking, "cancelled")
         await until(lambda: "release" in editor.log)
     equal([step for step in editor.log if step != "wait"], ["create", "kill", "release"])
+
+
+@case
+async def a_confined_command_stays_here(world):
+    editor = Terminals()
+    world.script(call("t1", "bash", {"command": "echo here"}), text("Done."))
+    async with session(world, editor, terminal=True, args=("--sandbox", "workspace")) as (connection, opened):
+        await ask(connection, opened.session_id, "Run it")
+    ((_, _, words),) = tool_results(world.requests()[1])
+    holds("from the terminal" not in words, f"the model was told {words!r}")
+    equal(editor.log, [], "what the editor was asked to do")

@@ -23,11 +23,11 @@ export class Editor {
   updates = [];
   asked = [];
 
-  constructor(world, { answer = "reject_once", fs = undefined, terminal = undefined } = {}) {
+  constructor(world, { answer = "reject_once", fs = undefined, terminal = undefined, args = [] } = {}) {
     this.answer = answer;
     this.offers = { fs, terminal };
     this.work = world.work;
-    this.process = spawn(ZORI, ["acp", "--model", MODEL], {
+    this.process = spawn(ZORI, ["acp", "--model", MODEL, ...args], {
       cwd: world.work,
       env: world.env,
       stdio: ["pipe", "pipe", "inherit"],
