@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::test::cargo_path;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, target_folder};
 
 /// How long each target runs in CI (DECISIONS 34).
 const IN_CI: Duration = Duration::from_secs(20);
@@ -122,10 +122,6 @@ fn install(folder: &Path) -> Result<PathBuf> {
         ensure!(command.status().context("cannot run cargo")?.success(), "cargo-fuzz could not be installed");
     }
     Ok(program)
-}
-
-fn target_folder(workspace: &Workspace) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.root.join("target"), PathBuf::from)
 }
 
 fn write_seeds(folder: &Path, seeds: &[Vec<u8>]) -> Result<()> {

@@ -1,12 +1,14 @@
 //! The chores of the workspace, run as `cargo xtask CHORE`.
 //!
 //! `tidy` keeps the house rules (its checks are also the tests of this crate), `docs` writes the generated
-//! reference pages, `picture` draws the README's picture, `test` runs every test, `fuzz` and
-//! `soak` go on for longer, `bench` measures speed and size. Nothing here is part of the product.
+//! reference pages, `picture` draws the README's picture, `test` runs every test, `conformance` drives zori with the
+//! clients of others, `fuzz` and `soak` go on for longer, `bench` measures speed and size. Nothing here is part of the
+//! product.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
 
 mod bench;
+mod conformance;
 mod docs;
 mod fuzz;
 mod picture;
@@ -39,6 +41,12 @@ const CHORES: &[Chore] = &[
         run: picture::chore,
     },
     Chore { name: "test", args: "[ARGS]", about: "Run every test, doc tests included", run: test::chore },
+    Chore {
+        name: "conformance",
+        args: "[CLIENT ...] [--bin PATH] [--case NAME]",
+        about: "Drive zori with the SDKs and editor libraries of others",
+        run: conformance::chore,
+    },
     Chore {
         name: "fuzz",
         args: "[SECONDS]",

@@ -59,6 +59,11 @@ impl TextFile {
     }
 }
 
+/// Returns where builds go.
+pub fn target_folder(workspace: &Workspace) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.root.join("target"), PathBuf::from)
+}
+
 /// Folders that are not ours to look at: what a build leaves, and what version control keeps.
 fn foreign(name: &str) -> bool {
     name == "target" || name == ".git"

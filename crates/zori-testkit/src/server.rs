@@ -1,6 +1,8 @@
-//! A model on a loopback port: plays a list of replies, one per request, and keeps the requests.
+//! A model on a loopback port: plays a list of replies, one per request, or what a function says, and keeps the
+//! requests.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::BufReader;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,30 +72,55 @@ pub struct ModelServer {
 struct State {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Request>>,
-    strict: bool,
+    judge: Judge,
     closing: AtomicBool,
+}
+
+/// What decides on the answer to a request.
+enum Judge {
+    /// The next reply of the list, whatever was asked.
+    List,
+    /// The next reply of the list, for a history that providers accept.
+    StrictList,
+    /// The function.
+    Function(Box<dyn Fn(&Request) -> Reply + Send + Sync>),
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::List => "List",
+            Self::StrictList => "StrictList",
+            Self::Function(_) => "Function",
+        })
+    }
 }
 
 impl ModelServer {
     /// Starts a server that answers the n-th request with the n-th reply. When there is none left, it answers
     /// with HTTP 400, which is not retried.
     pub fn start<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
-        Self::with(replies, false)
+        Self::with(replies, Judge::List)
     }
 
     /// Like [`ModelServer::start`], but a request whose history a provider would reject is answered with HTTP 400
     /// and takes no reply (LOG-11).
     pub fn strict<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
-        Self::with(replies, true)
+        Self::with(replies, Judge::StrictList)
     }
 
-    fn with<R: Into<Reply>>(replies: impl IntoIterator<Item = R>, strict: bool) -> Self {
+    /// Starts a server that answers as the function says; it is called on the connection's own thread.
+    pub fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::with(Vec::<Reply>::new(), Judge::Function(Box::new(answer)))
+    }
+
+    fn with<R: Into<Reply>>(replies: impl IntoIterator<Item = R>, judge: Judge) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = Arc::new(State {
             replies: Mutex::new(replies.into_iter().map(Into::into).collect()),
             requests: Mutex::default(),
-            strict,
+            judge,
             closing: AtomicBool::new(false),
         });
         let accepting = std::thread::spawn({
@@ -185,7 +212,15 @@ impl State {
     }
 
     fn answer(&self, request: Request) -> Reply {
-        let verdict = if self.strict { history::check(&request.body) } else { Ok(()) };
+        let verdict = match &self.judge {
+            Judge::List => Ok(()),
+            Judge::StrictList => history::check(&request.body),
+            Judge::Function(answer) => {
+                let reply = answer(&request);
+                self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+                return reply;
+            }
+        };
         let number = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request);

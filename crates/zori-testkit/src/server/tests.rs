@@ -54,6 +54,16 @@ fn one_connection_many_requests() {
 }
 
 #[test]
+fn a_function_answers_by_what_was_asked() {
+    let server = ModelServer::answering(|request| Reply::json(200, json!([request.path, request.json()])));
+    let mut stream = connect(&server);
+    post(&mut stream, "{\"a\":1}");
+    let answer = read_until(&mut stream, "]");
+    assert!(answer.ends_with("[\"/v1/messages\",{\"a\":1}]"), "{answer}");
+    assert_eq!((server.count(), server.request(0).json()), (1, json!({"a": 1})));
+}
+
+#[test]
 fn a_gate_holds_the_stream() {
     let gate = Gate::new();
     let server = ModelServer::start([Reply::sse("a\n\n").wait(&gate).then("b\n\n")]);

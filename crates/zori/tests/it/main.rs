@@ -30,6 +30,7 @@ mod prompt;
 mod providers;
 mod recording;
 mod resume;
+mod same_session;
 mod sandbox;
 mod sessions;
 mod slow_reader;

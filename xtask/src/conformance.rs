@@ -1,0 +1,180 @@
+//! `cargo xtask conformance [CLIENT ...] [--bin PATH]`: zori driven by the clients other people wrote.
+//!
+//! The clients are installed from their registries at fixed versions ([`install`]); the drivers in `conformance/` are
+//! the programs a user would write with them, one function per case. A model on a loopback port answers
+//! ([`stage`]), and each driver says of every case how it went ([`drive`]).
+
+mod drive;
+mod install;
+mod stage;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use self::install::{Installed, Language};
+use self::stage::Stage;
+use crate::test::cargo_path;
+use crate::workspace::{Workspace, target_folder};
+
+/// A client library: its name here, what it is written in, and the folder of its cases.
+struct Client {
+    name: &'static str,
+    language: Language,
+    cases: &'static str,
+}
+
+const CLIENTS: &[Client] = &[
+    Client { name: "sdk-python", language: Language::Python, cases: "sdk_cases" },
+    Client { name: "sdk-typescript", language: Language::TypeScript, cases: "sdk" },
+    Client { name: "acp-python", language: Language::Python, cases: "acp_cases" },
+    Client { name: "acp-typescript", language: Language::TypeScript, cases: "acp" },
+];
+
+/// What was asked for.
+struct Request {
+    clients: Vec<&'static Client>,
+    bin: Option<PathBuf>,
+    /// Only cases whose name contains one of these; all when there are none.
+    only: Vec<String>,
+}
+
+/// Runs the clients, one after the other; exit code 1 when a case failed.
+pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
+    let request = read(args)?;
+    let began = Instant::now();
+    let folder = target_folder(workspace).join("conformance");
+    let (bin, languages) = prepare(workspace, &folder, &request)?;
+    let mut failed = 0;
+    for client in request.clients {
+        let installed = &languages[&client.language];
+        println!("\n{}: {}", client.name, installed.versions);
+        let world = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let stage = Stage::start();
+        let log = folder.join(format!("{}.log", client.name));
+        let command = driver(client, installed, &bin, world.path(), &stage, &request.only);
+        let tally = drive::drive(command, &log)?;
+        println!("{}: {} cases, {} failed", client.name, tally.cases, tally.failed);
+        if tally.failed > 0 {
+            println!("what was said on the way: {}", log.display());
+        }
+        failed += tally.failed;
+    }
+    println!("\nconformance: {failed} failed, {} s", began.elapsed().as_secs());
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(args: &[String]) -> Result<Request> {
+    let mut request = Request { clients: Vec::new(), bin: None, only: Vec::new() };
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--bin" => request.bin = Some(words.next().context("`--bin` needs a path")?.into()),
+            "--case" => request.only.push(words.next().context("`--case` needs a part of a name")?.clone()),
+            name => match CLIENTS.iter().find(|client| client.name == name) {
+                Some(client) => request.clients.push(client),
+                None => bail!("no client is called `{name}`; there are {}", names().join(", ")),
+            },
+        }
+    }
+    if request.clients.is_empty() {
+        request.clients = CLIENTS.iter().collect();
+    }
+    Ok(request)
+}
+
+fn names() -> Vec<&'static str> {
+    CLIENTS.iter().map(|client| client.name).collect()
+}
+
+/// Builds zori and installs what the clients need, side by side: most of it is waiting for a registry.
+fn prepare(
+    workspace: &Workspace,
+    folder: &Path,
+    request: &Request,
+) -> Result<(PathBuf, BTreeMap<Language, Installed>)> {
+    let wanted: BTreeSet<_> = request.clients.iter().map(|client| client.language).collect();
+    std::thread::scope(|scope| {
+        let installing: Vec<_> = wanted
+            .into_iter()
+            .map(|language| (language, scope.spawn(move || install::install(workspace, folder, language))))
+            .collect();
+        let bin = match &request.bin {
+            Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display())),
+            None => build(workspace),
+        };
+        let mut languages = BTreeMap::new();
+        for (language, thread) in installing {
+            let installed = thread.join().map_err(|_| anyhow!("installing for {language:?} panicked"))?;
+            languages.insert(language, installed?);
+        }
+        Ok((bin?, languages))
+    })
+}
+
+/// Builds zori without optimisation, as the tests do, and returns where it is.
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let mut command = Command::new(cargo_path());
+    command.args(["build", "--quiet", "--package", "zori"]).current_dir(&workspace.root);
+    ensure!(command.status().context("cannot run cargo")?.success(), "zori does not build");
+    Ok(target_folder(workspace).join("debug/zori"))
+}
+
+/// Returns the command that runs a client's cases: nothing of this machine's settings reaches it.
+fn driver(
+    client: &Client,
+    installed: &Installed,
+    bin: &Path,
+    world: &Path,
+    stage: &Stage,
+    only: &[String],
+) -> Command {
+    let mut command = Command::new(&installed.program);
+    command.args(&installed.args).arg(client.cases).args(only).current_dir(world).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", world);
+    command.env("TMPDIR", world).env("LANG", "C.UTF-8").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("CONFORMANCE_ZORI", bin).env("CONFORMANCE_MODEL", stage.url());
+    command.env("CONFORMANCE_CLIENT", client.name);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(args: &[&str]) -> Result<String> {
+        let args: Vec<_> = args.iter().map(|&word| word.to_owned()).collect();
+        let request = read(&args)?;
+        let clients: Vec<_> = request.clients.iter().map(|client| client.name).collect();
+        Ok(format!("{clients:?} {:?} {:?}", request.bin, request.only))
+    }
+
+    #[test]
+    fn which_clients_and_which_program() {
+        assert_eq!(
+            asked(&[]).unwrap(),
+            r#"["sdk-python", "sdk-typescript", "acp-python", "acp-typescript"] None []"#
+        );
+        assert_eq!(
+            asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
+            r#"["acp-python"] Some("z") ["mode"]"#
+        );
+        assert_eq!(
+            asked(&["acp"]).unwrap_err().to_string(),
+            "no client is called `acp`; there are sdk-python, sdk-typescript, acp-python, acp-typescript"
+        );
+        assert_eq!(asked(&["--bin"]).unwrap_err().to_string(), "`--bin` needs a path");
+    }
+
+    #[test]
+    fn every_client_has_cases() {
+        let workspace = Workspace::load().unwrap();
+        for client in CLIENTS {
+            let folder = format!("{}/{}", client.language.folder(), client.cases);
+            assert!(workspace.below(&folder).count() > 0, "{folder} holds no cases");
+        }
+    }
+}
