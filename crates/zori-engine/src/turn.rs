@@ -339,6 +339,7 @@ impl<'e, 'i, S: Sink> Turn<'e, 'i, S> {
             control: &mut self.control,
             sees: &|image| eyes(&model, image),
             live: engine.settings.live_output,
+            order: engine.settings.order,
         };
         let Dispatched { results, effects, denied, said, halt, cancelled } = dispatch.run(calls).await;
         self.effects |= effects;

@@ -256,7 +256,11 @@ impl Session {
         let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
         let runtime = runtime()?;
         let env = Arc::new(tool_env(cx, settings, network, confinement));
-        let tools = Arc::new(ToolSet::with(env.clone(), dialect, &offered, others));
+        let tools = ToolSet::with(env.clone(), dialect, &offered, others);
+        let tools = Arc::new(match settings.spelling {
+            Some(here) => tools.any_spelling(here),
+            None => tools,
+        });
         let provider_facts = settings.choice.facts;
         let facts = SessionFacts {
             provider: provider.name().into(),
@@ -292,6 +296,7 @@ impl Session {
                 limits: settings.limits,
                 compact_at: settings.compact_at,
                 live_output: false,
+                order: settings.call_order,
                 cut,
             },
         };
