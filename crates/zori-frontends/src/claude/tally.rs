@@ -99,10 +99,10 @@ impl Tally {
             EventKind::SessionStarted(facts) if main => self.model = facts.model.clone(),
             EventKind::ModelChanged { model } if main => self.model = model.clone(),
             EventKind::TurnStarted { .. } if main => self.turn = Turn::new(self.clock.elapsed()),
-            EventKind::AssistantDelta { .. } | EventKind::ThinkingDelta { .. } if main => {
-                if self.turn.first.is_none() {
-                    self.turn.first = Some(self.clock.elapsed());
-                }
+            EventKind::AssistantDelta { .. } | EventKind::ThinkingDelta { .. }
+                if main && self.turn.first.is_none() =>
+            {
+                self.turn.first = Some(self.clock.elapsed());
             }
             EventKind::MessageFinished(reply) => {
                 let name = if main { self.model.clone() } else { reply.model.clone() };
