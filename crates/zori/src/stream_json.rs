@@ -8,7 +8,7 @@ mod callbacks;
 mod channel;
 mod client;
 mod mcp;
-mod open;
+pub mod open;
 mod schema;
 mod structured;
 mod tap;

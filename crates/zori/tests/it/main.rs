@@ -32,6 +32,7 @@ mod recording;
 mod resume;
 mod sandbox;
 mod sessions;
+mod start;
 mod stream_json;
 mod surface;
 mod system_prompt;
