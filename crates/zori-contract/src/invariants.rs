@@ -172,6 +172,7 @@ mod tests {
     use crate::command::Example;
     use crate::flag::Positional;
     use crate::kind::Pattern;
+    use crate::program::Bare;
     use crate::reply::Reply;
 
     const LOOSE: Pattern = Pattern { name: "loose", regex: "[a-z]+", fits: |_| true };
@@ -217,7 +218,7 @@ mod tests {
         errors: &[&BAD_ERROR, &BAD_USAGE],
         variables: &[],
         renamed: &[("old", "nothing")],
-        bare: None,
+        bare: Bare::Help,
         plain: false,
         examples: &[],
         note: "",

@@ -335,6 +335,11 @@ fn unknown_command<A>(program: &Program<A>, name: &str) -> Issue {
     }
 }
 
+/// Says that a call has no command, to a program that does nothing without one.
+pub fn no_command<A>(program: &Program<A>, instead: &str) -> Issue {
+    Issue::new("COMMAND", "UNKNOWN_COMMAND", format!("`{}` needs a command", program.name)).suggest(instead)
+}
+
 fn incomplete<A>(program: &Program<A>, group: &[&str]) -> Issue {
     let below = program.commands.iter().filter(|command| command.path.starts_with(group));
     let names: Vec<_> = below.map(|command| format!("`{} {}`", program.name, command.name())).collect();

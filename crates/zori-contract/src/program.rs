@@ -26,8 +26,8 @@ pub struct Program<A: 'static> {
     pub variables: &'static [(&'static str, &'static str)],
     /// Commands that are called otherwise today: old name and new call, without the program's name.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// What a call without a command means; `None` is help.
-    pub bare: Option<Bare>,
+    /// What a call without a command means.
+    pub bare: Bare,
     /// It prints text wherever nobody asked for something else.
     pub plain: bool,
     /// What help says below the options of the program, a line or two.
@@ -42,11 +42,28 @@ pub struct Program<A: 'static> {
 
 /// What a call without a command means.
 #[derive(Clone, Copy, Debug)]
-pub struct Bare {
-    /// The command it stands for.
-    pub command: &'static [&'static str],
-    /// Also without a terminal on both sides, where it would be help.
-    pub anywhere: bool,
+pub enum Bare {
+    /// Help.
+    Help,
+    /// A command.
+    Command {
+        /// Its name.
+        path: &'static [&'static str],
+        /// Also without a terminal on both sides, where it would be help.
+        anywhere: bool,
+    },
+    /// Nothing: it is refused, and this says what would be a call.
+    Refused(&'static str),
+}
+
+impl Bare {
+    /// Returns the command it stands for where nobody may be at the other end.
+    pub fn anywhere(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Command { path, anywhere: true } => Some(path),
+            _ => None,
+        }
+    }
 }
 
 /// The variables the framework reads: the ending of the program's own, or a full name.

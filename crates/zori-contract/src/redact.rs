@@ -11,6 +11,7 @@ const PARTS: &[&str] = &["token", "secret", "password", "passwd", "key", "creden
 
 /// Names that contain such a part and are no secrets.
 const HARMLESS: &[&str] = &[
+    "api_base",
     "author",
     "authors",
     "auth_methods",

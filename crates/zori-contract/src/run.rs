@@ -30,7 +30,7 @@ use crate::page::{self, Cursor, Page};
 use crate::parse::{self, Parsed};
 use crate::path::AbsPath;
 use crate::print::{Printed, Printer};
-use crate::program::Program;
+use crate::program::{Bare, Program};
 use crate::reply::{Body, Reply};
 use crate::shape::Columns;
 use crate::steps::Steps;
@@ -122,8 +122,11 @@ pub fn run<A>(
     let asks = ["help", "version", "schema", "output-schema"].iter().any(|name| parsed.args.has(name));
     if parsed.path.is_empty() && parsed.issues.is_empty() && !asks {
         let terminal = inputs.stdin_terminal && inputs.stdout_terminal && inputs.attended(program.prefix);
-        let bare = program.bare.filter(|bare| terminal || bare.anywhere);
-        parsed.command = bare.and_then(|bare| program.find(bare.command));
+        match program.bare {
+            Bare::Command { path, anywhere } if terminal || anywhere => parsed.command = program.find(path),
+            Bare::Command { .. } | Bare::Help => {}
+            Bare::Refused(instead) => parsed.issues.push(parse::no_command(program, instead)),
+        }
     }
     // Help and the like look at no file.
     let output = move |args: &Args| if asks { None } else { output(args) };
@@ -333,7 +336,7 @@ fn execute<A>(
     let begin =
         Begin { command, args, cancel: &outside.cancel, cwd: place.cwd.clone(), inputs: &outside.inputs };
     let terminal = printer.mode.interactive && outside.inputs.stdout_terminal;
-    let anywhere = program.bare.is_some_and(|bare| bare.anywhere && bare.command == command.path);
+    let anywhere = program.bare.anywhere() == Some(command.path);
     let started = match command.class {
         Class::Interactive if !terminal && !anywhere => {
             Err(Failure::terminal_required(&command.name(), &format!("{} --help", program.name)))

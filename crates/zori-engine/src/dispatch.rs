@@ -1,7 +1,8 @@
 //! Runs the tool calls of one reply: decided one after another, executed together, answered in call order.
 //!
-//! Calls that touch the same path, at least one of them writing, run one after another in call order. How a call is
-//! decided about is `dispatch/approve.rs`.
+//! Calls that touch the same path, at least one of them writing, run one after another in call order; for front ends that
+//! want it each call is decided and done before the next one is looked at. How a call is decided about is
+//! `dispatch/approve.rs`.
 
 mod approve;
 mod live;
@@ -38,7 +39,7 @@ use crate::catch::Caught;
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::emitter::Emitter;
-use crate::engine::Modes;
+use crate::engine::{CallOrder, Modes};
 use crate::hooks::{self, Said};
 use crate::sight;
 use crate::subagent::Nest;
@@ -67,6 +68,8 @@ pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) nest: Arc<Nest<S>>,
     /// What somebody let hold for the rest of the session.
     pub(crate) granted: &'a mut Vec<PermissionUpdate>,
+    /// Which calls go together.
+    pub(crate) order: CallOrder,
 }
 
 /// What became of the calls.
@@ -109,16 +112,15 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Runs all calls of one reply.
     pub(crate) async fn run(&mut self, calls: &[ToolCall]) -> Dispatched {
         let mut jobs = self.request(calls);
-        let mut cancelled = self.approve(&mut jobs).await.err();
-        let mut effects = false;
-        // What was said so far goes out before anything is done; when nobody takes it any more, nothing is.
-        self.emitter.idle();
-        if cancelled.is_none() && self.emitter.stop().is_none() {
-            let ready: Vec<_> = jobs.iter_mut().map(|job| job.ready.take()).collect();
-            effects = ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
-            cancelled = self.execute(&mut jobs, &ready).await.err();
-            if cancelled.is_none() {
-                cancelled = self.tell_results(&mut jobs, &ready).await.err();
+        let at_once = match self.order {
+            CallOrder::Together => jobs.len().max(1),
+            CallOrder::OneByOne => 1,
+        };
+        let (mut cancelled, mut effects) = (None, false);
+        for group in jobs.chunks_mut(at_once) {
+            cancelled = self.run_group(group, &mut effects).await.err();
+            if cancelled.is_some() || self.emitter.stop().is_some() {
+                break;
             }
         }
         for job in jobs.iter_mut().filter(|job| job.output.is_none()) {
@@ -130,6 +132,21 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         let results = jobs.into_iter().map(Job::into_result).collect();
         let (said, halt) = (std::mem::take(&mut self.said), self.halt.take());
         Dispatched { results, effects, denied, said, halt, cancelled }
+    }
+
+    /// Decides about some calls and runs those that may.
+    async fn run_group(&mut self, jobs: &mut [Job<'_>], effects: &mut bool) -> Result<(), CancelCause> {
+        let decided = self.approve(jobs).await;
+        // What was said so far goes out before anything is done; when nobody takes it any more, nothing is.
+        self.emitter.idle();
+        decided?;
+        if self.emitter.stop().is_some() {
+            return Ok(());
+        }
+        let ready: Vec<_> = jobs.iter_mut().map(|job| job.ready.take()).collect();
+        *effects |= ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
+        self.execute(jobs, &ready).await?;
+        self.tell_results(jobs, &ready).await
     }
 
     /// Tells hooks of a call. Returns their verdict, and the input they want it to have.

@@ -101,8 +101,20 @@ pub struct Settings {
     pub compact_at: CompactAt,
     /// Whether a running tool's output is told as it comes.
     pub live_output: bool,
+    /// Which calls of a reply go together.
+    pub order: CallOrder,
     /// What becomes of an answer that somebody cuts off.
     pub cut: CutAnswer,
+}
+
+/// Which calls of a reply go together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallOrder {
+    /// All: they are decided one after another and run together.
+    #[default]
+    Together,
+    /// None: each has its result before the next one is decided about.
+    OneByOne,
 }
 
 /// What becomes of an answer that somebody cuts off.

@@ -346,6 +346,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             crew: &engine.crew,
             nest,
             granted: &mut engine.granted,
+            order: engine.settings.order,
         };
         let Dispatched { results, effects, denied, said, halt, cancelled } = dispatch.run(calls).await;
         drop(dispatch);

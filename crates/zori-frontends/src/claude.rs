@@ -2,11 +2,12 @@
 //!
 //! What is here: the way to stdout (`frames.rs`), the lines both dialects have (`wire.rs`), what a turn comes to
 //! (`tally.rs`, `ending.rs`), the words for failures (`kinds.rs`), and what clients send (`input.rs`, `control.rs`). The
-//! SDK dialect is [`sdk`]. Reading standard input, asking and answering are the binary's business.
+//! SDK dialect is [`sdk`], the one for GUIs [`flat`]. Reading standard input, asking and answering are the binary's business.
 //! `docs/protocols/claude-stream-json.md` is for the reader.
 
 pub mod control;
 mod ending;
+pub mod flat;
 mod frames;
 pub mod input;
 mod kinds;

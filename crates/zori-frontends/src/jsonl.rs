@@ -4,7 +4,7 @@
 //! `jsonl/events.rs` the bytes. The other direction is `jsonl/command.rs` (lines) and `jsonl/elicitation.rs` (questions
 //! and their answers). Reading standard input is the binary's business. `docs/protocols/jsonl.md` is for the reader.
 
-mod call;
+pub(crate) mod call;
 pub mod command;
 pub mod elicitation;
 mod events;

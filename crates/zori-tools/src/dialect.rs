@@ -6,6 +6,7 @@
 pub mod a0;
 pub mod claude;
 pub mod layout;
+pub mod told;
 pub mod zori;
 
 use serde_json::{Map, Value};

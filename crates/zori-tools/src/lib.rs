@@ -28,6 +28,7 @@ mod preview;
 pub mod process;
 pub mod read;
 pub mod seen;
+pub mod spelling;
 pub mod target;
 pub mod task;
 pub mod textfile;

@@ -18,6 +18,7 @@ use crate::dialect::{self, Dialect, Entry};
 use crate::env::ToolEnv;
 use crate::process::Processes;
 use crate::seen::Seen;
+use crate::spelling::{self, Platform};
 use crate::{bash, edit, fetch, glob, grep, lookup, ls, multi_edit, patch, read, task, todo, write};
 
 /// The table of every built-in tool, in the order of the reference page.
@@ -44,6 +45,8 @@ pub struct ToolSet {
     tools: Vec<(&'static Entry, Arc<dyn Tool>)>,
     others: Vec<OtherTool>,
     processes: Arc<Processes>,
+    /// Whose spelling of paths the tools get; `None` where they get what the model wrote.
+    spelling: Option<Platform>,
 }
 
 /// A tool that is not built in: one of an MCP server, or one that only the composition root can make. It is called by its
@@ -107,7 +110,13 @@ impl ToolSet {
             }
         }
         let tools = shown.into_iter().map(|entry| (entry, make(entry.kind, &env, &seen, &processes)));
-        Self { dialect, specs: specs.into(), tools: tools.collect(), others: kept, processes }
+        Self { dialect, specs: specs.into(), tools: tools.collect(), others: kept, processes, spelling: None }
+    }
+
+    /// Takes paths in every spelling there is, for clients and models that may be of another platform.
+    pub fn any_spelling(mut self, here: Platform) -> Self {
+        self.spelling = Some(here);
+        self
     }
 
     /// Returns where the tools run their processes, for others who run some.
@@ -124,14 +133,7 @@ impl ToolSet {
     /// Finds the entry whose fields a call by this name has: the dialect's own, or another one's of a tool it shows.
     fn entry(&self, name: &str) -> Result<&'static Entry, BadCall> {
         let offers = |entry: &Entry| self.tools.iter().any(|(offered, _)| offered.kind == entry.kind);
-        if let Some(entry) = self.dialect.find(name).filter(|entry| offers(entry)) {
-            return Ok(entry);
-        }
-        let others = dialect::ALL.iter().filter_map(|dialect| dialect.find(name));
-        let mut others = others.filter(|entry| offers(entry));
-        if let Some(entry) = others.next()
-            && others.all(|other| other.kind == entry.kind)
-        {
+        if let Some(entry) = self.dialect.meant(name, offers) {
             return Ok(entry);
         }
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
@@ -172,6 +174,10 @@ impl Toolbox for ToolSet {
             let message = format!("{bad}. Fields of `{}`: {}", entry.name, entry.listed(def));
             self.bad_call(ToolCode::InvalidInput, message)
         })?;
+        let canonical = match self.spelling {
+            Some(here) => spelled(canonical, here),
+            None => canonical,
+        };
         let canonical = RawValue::from_string(canonical).expect("canonical arguments are JSON");
         let found = self.tools.iter().find(|(entry, _)| entry.kind == def.kind);
         let (shown, tool) = found.cloned().expect("`entry` finds only tools that are offered");
@@ -193,6 +199,18 @@ impl Toolbox for ToolSet {
     fn look(&self, path: &Path) -> PathFacts {
         lookup::look(path)
     }
+}
+
+/// Spells the path of a call as the platform does, before anybody judges it.
+fn spelled(args: String, here: Platform) -> String {
+    let mut map = crate::args::object(&args).expect("canonical arguments are an object");
+    let Some(Value::String(path)) = map.get_mut("path") else { return args };
+    let native = spelling::native(path, here);
+    if native == *path {
+        return args;
+    }
+    *path = native;
+    Value::Object(map).to_string()
 }
 
 /// A tool whose results are laid out as the dialect wants them.

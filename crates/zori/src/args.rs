@@ -12,6 +12,7 @@ use std::time::Duration;
 use zori_contract::args::Args;
 use zori_core::cost::MicroUsd;
 use zori_core::provider::Effort;
+use zori_policy::mode::Protocol;
 
 use self::claude::ClaudeArgs;
 use crate::sandbox::Asked;
@@ -77,8 +78,11 @@ pub struct LowArgs {
     pub bare: bool,
     /// `--keep`.
     pub keep: bool,
-    /// A protocol is spoken whose clients are asked: nobody's mode is then `default` (DECISIONS 11).
-    pub protocol: bool,
+    /// `--api-base`.
+    pub api_base: Option<String>,
+    /// The protocol whose words are spoken, and whose clients are asked: nobody's mode is then `default` (DECISIONS 11).
+    /// `None`: none, and the words are ours.
+    pub protocol: Option<Protocol>,
     /// The command line of Claude Code.
     pub claude: ClaudeArgs,
 }
@@ -124,7 +128,8 @@ impl LowArgs {
             trust_workspace: args.has("trust-workspace"),
             bare: args.has("bare"),
             keep: args.has("keep"),
-            protocol: claude.speaks(),
+            api_base: text("api-base"),
+            protocol: claude.protocol(),
             claude,
         }
     }

@@ -9,7 +9,7 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 
 use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
-use crate::profile::Profile;
+use crate::profile::{BasePlace, Profile};
 
 /// Where the settings are, decided once for the process by [`choose_config`].
 static CONFIG: OnceLock<Option<PathBuf>> = OnceLock::new();
@@ -39,12 +39,16 @@ pub struct Base {
 }
 
 impl Base {
-    /// Finds it by the environment: the profile's own variable, then the XDG one, then the home directory.
+    /// Finds it by the environment: the profile's own variable, then its usual place.
     pub fn find(profile: &Profile) -> Result<Self, Failure> {
         let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let dir = var(profile.home_var)
-            .or_else(|| Some(var("XDG_CONFIG_HOME")?.join(profile.name)))
-            .or_else(|| Some(home()?.join(".config").join(profile.name)));
+        let dir = var(profile.home_var).or_else(|| match profile.base {
+            BasePlace::Config(name) => {
+                let settings = var("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config")))?;
+                Some(settings.join(name))
+            }
+            BasePlace::Home(name) => Some(home()?.join(name)),
+        });
         let unusable = |message: String| Failure::new(&BASE_UNUSABLE, message);
         let Some(dir) = dir else {
             return Err(unusable("there is no base directory: `HOME` is not set".into())

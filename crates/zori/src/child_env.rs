@@ -80,10 +80,10 @@ struct Lists {
 }
 
 impl ChildEnv {
-    /// What holds for a program under this name, in this mode, with the user's own lists.
-    pub fn new(name: &str, mode: Mode, config: &Config) -> Result<Self, Failure> {
+    /// What holds for a program whose own variables begin so, in this mode, with the user's own lists.
+    pub fn new(prefix: &str, mode: Mode, config: &Config) -> Result<Self, Failure> {
         let lists = Lists {
-            own: own(name),
+            own: own(prefix),
             added: names(config, "security.child_env_deny")?,
             readmitted: names(config, "security.child_env_allow")?,
         };
@@ -95,7 +95,7 @@ impl ChildEnv {
     /// What holds whatever the user says, and all that holds for programs that know secrets themselves: no keys of ours
     /// and none of our settings.
     pub fn keys_only() -> Self {
-        let lists = Lists { own: own("zori"), added: Vec::new(), readmitted: Vec::new() };
+        let lists = Lists { own: own("ZORI"), added: Vec::new(), readmitted: Vec::new() };
         Self { lists: Arc::new(lists), full: Arc::default() }
     }
 
@@ -132,8 +132,8 @@ impl ChildEnv {
     }
 }
 
-fn own(name: &str) -> Vec<String> {
-    vec!["ZORI_".to_owned(), format!("{}_", name.to_uppercase().replace('-', "_"))]
+fn own(prefix: &str) -> Vec<String> {
+    vec!["ZORI_".to_owned(), format!("{prefix}_")]
 }
 
 fn names(config: &Config, key: &str) -> Result<Vec<String>, Failure> {
@@ -157,7 +157,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
         std::fs::write(&file, config).unwrap();
-        ChildEnv::new("yume-cli", mode, &Config::load(&file, "").unwrap()).unwrap()
+        ChildEnv::new("YUME", mode, &Config::load(&file, "").unwrap()).unwrap()
     }
 
     /// Names, and in which modes they are removed: in all, outside yolo, in none.
@@ -165,7 +165,7 @@ mod tests {
     fn what_is_removed() {
         let (yolo, default) = (env(Mode::Yolo, ""), env(Mode::Default, ""));
         for (names, expected) in [
-            ("ANTHROPIC_API_KEY COPILOT_GITHUB_TOKEN ZORI_HOME ZORI_X YUME_CLI_X", (true, true)),
+            ("ANTHROPIC_API_KEY COPILOT_GITHUB_TOKEN ZORI_HOME ZORI_X YUME_HOME YUME_X", (true, true)),
             ("MY_API_KEY GITHUB_TOKEN GH_TOKEN X_SECRET DB_PASSWORD npm_config_token", (false, true)),
             ("GOOGLE_APPLICATION_CREDENTIALS MYCREDENTIALS credential TOKEN PGPASSWORD", (false, true)),
             ("AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN", (false, true)),
@@ -209,7 +209,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
         std::fs::write(&file, "security.child_env_deny = [\"A=B\"]").unwrap();
-        let error = ChildEnv::new("zori", Mode::Yolo, &Config::load(&file, "").unwrap()).unwrap_err();
+        let error = ChildEnv::new("ZORI", Mode::Yolo, &Config::load(&file, "").unwrap()).unwrap_err();
         assert_eq!(error.message, "`security.child_env_deny` (line 1) cannot hold `A=B`");
     }
 }

@@ -17,6 +17,7 @@ mod models;
 mod policy;
 mod sessions;
 mod skills;
+mod start;
 mod status;
 mod trust;
 
@@ -102,6 +103,7 @@ pub const COMMANDS: &[Command<App>] = &[
     exec::COMMAND,
     chat::COMMAND,
     demo::COMMAND,
+    start::COMMAND,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,
@@ -216,7 +218,7 @@ fn own_streams(
     let mut ui = ui(cx);
     let low = LowArgs::new(args);
     let front = match cx.mode.format {
-        Format::Jsonl if !low.protocol => Front::Events(Events::new(Box::new(terminal::stdout()?))),
+        Format::Jsonl if low.protocol.is_none() => Front::Events(Events::new(Box::new(terminal::stdout()?))),
         _ => Front::Text,
     };
     let mut own = Cx {
@@ -233,7 +235,7 @@ fn own_streams(
     drop(heart);
     let report = own.report.take();
     match ended {
-        Ok(exit) if cx.mode.format == Format::Json && !low.protocol => match report {
+        Ok(exit) if cx.mode.format == Format::Json && low.protocol.is_none() => match report {
             Some(report) => report.reply(exit),
             None => Ok(Reply::one(Value::Null)),
         },

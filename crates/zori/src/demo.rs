@@ -10,6 +10,7 @@ use zori_core::provider::{Delivery, Provider};
 use zori_core::secret::Secrets;
 use zori_core::transport::Limits;
 use zori_engine::compact::CompactAt;
+use zori_engine::engine::CallOrder;
 use zori_engine::retry::Retry;
 use zori_policy::policy::ShellSettings;
 use zori_providers::catalog::PROVIDERS;
@@ -130,6 +131,8 @@ impl Demo {
             hooks: Vec::new(),
             answers: Answers::Nobody,
             sandbox: sandbox::Setting::of_flag(args.sandbox),
+            call_order: CallOrder::Together,
+            spelling: None,
             bare: args.bare,
             session: None,
             save: false,

@@ -18,6 +18,7 @@ pub mod commands;
 pub mod config;
 mod demo;
 pub mod error;
+mod gui;
 mod handoff;
 mod heartbeat;
 mod helper_program;

@@ -150,7 +150,7 @@ pub enum Key {
 pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Failure> {
     let asked = Asked::read(args, config)?;
     let Some(name) = asked.provider else {
-        return nobody_chose(asked.model, config, ui);
+        return nobody_chose(args, asked.model, config, ui);
     };
     let facts = config.catalog.provider(name).ok_or_else(|| unknown(name))?;
     // The configured model belongs to the configured provider.
@@ -160,7 +160,7 @@ pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Fa
         return Err(Failure::new(&SETTING_INVALID, "the model's name is empty")
             .hint(format!("for example `{}`", facts.default_model)));
     }
-    let address = base_url(facts, config)?;
+    let address = address(facts, args, config)?;
     let key = key_of(facts, &address, config);
     let choice = chosen(facts, address, model, key);
     choice.remark(ui);
@@ -220,7 +220,12 @@ fn config_provider(config: &Config) -> &str {
 }
 
 /// Takes the first provider whose key is set, else a local server, else the default one without a key.
-fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Choice, Failure> {
+fn nobody_chose(
+    args: &LowArgs,
+    model: Option<&str>,
+    config: &Config,
+    ui: &mut Ui,
+) -> Result<Choice, Failure> {
     let keyed =
         PROVIDERS.iter().find(|facts| facts.api.key_need() == KeyNeed::Required && variable(facts).is_some());
     let own = |facts: &'static ProviderFacts| config.catalog.provider(facts.name).unwrap_or(facts);
@@ -232,7 +237,8 @@ fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Cho
                 let key = Key::Stored(Box::new(stored));
                 (own(facts), Some(key), "its key is in the credential store".to_owned())
             }
-            None => match local_servers(config).into_iter().next() {
+            // Whoever names an address has no use for a server elsewhere.
+            None => match local_servers(config).into_iter().next().filter(|_| args.api_base.is_none()) {
                 Some(found) => return Ok(use_local(found, config, ui)),
                 None => (own(&PROVIDERS[0]), None, String::new()),
             },
@@ -242,7 +248,7 @@ fn nobody_chose(model: Option<&str>, config: &Config, ui: &mut Ui) -> Result<Cho
     if facts.name != PROVIDERS[0].name {
         ui.say(&format!("Using {} with the model `{model}`, because {because}", facts.display));
     }
-    let address = base_url(facts, config)?;
+    let address = address(facts, args, config)?;
     let key = match key {
         Some(known) => Ok(Some(known)),
         None => key_of(facts, &address, config),
@@ -280,6 +286,16 @@ pub fn local_servers(config: &Config) -> Vec<Found> {
 fn configured_port(facts: &ProviderFacts, config: &Config) -> Option<u16> {
     let url = base_url(facts, config).ok()?;
     url.strip_prefix("http://127.0.0.1:")?.split('/').next()?.parse().ok()
+}
+
+/// Returns the address of this run: the one that was named, else the provider's.
+fn address(facts: &ProviderFacts, args: &LowArgs, config: &Config) -> Result<String, Failure> {
+    match &args.api_base {
+        Some(url) => facts.parse_base_url(url).map_err(|error| {
+            Failure::new(&VALIDATION_ERROR, error.to_string()).hint("`--api-base` names the address")
+        }),
+        None => base_url(facts, config),
+    }
 }
 
 /// Returns a provider's address: variable, then config, then the vendor's (PROV-3).

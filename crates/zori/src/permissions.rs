@@ -24,6 +24,9 @@ use crate::trust::project::Project;
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
 
+/// The flag that names one.
+const FLAG: &str = "--permission-mode";
+
 /// What a policy is made of, as far as it comes from outside.
 pub struct Sources<'a> {
     /// The command line.
@@ -213,7 +216,7 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
         Some(("security.mode", name, format!("`security.mode` in {}", file.display())))
     };
     let said = |(spelling, name): (&'static str, String)| (spelling, name, format!("`{spelling}`"));
-    let flag = sources.args.permission_mode.clone().map(|mode| said(("--permission-mode", mode)));
+    let flag = sources.args.permission_mode.clone().map(|mode| said((FLAG, mode)));
     let user = sources.base.map(Base::config).unwrap_or_default();
     let asked = flag
         .or_else(|| sources.mode_variable.clone().map(said))
@@ -232,14 +235,18 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
     match asked {
         Some((spelling, name, source)) => {
             let modes = modes(source);
-            let (choice, shell) = modes.named(spelling, &name)?;
+            // A variable and a file are ours, whoever speaks.
+            let spoken = if spelling == FLAG { sources.args.protocol } else { None };
+            let (choice, shell) = modes.named_in(spelling, &name, spoken.unwrap_or(Protocol::Own))?;
             Ok((modes, choice, shell))
         }
         None if forbidden.is_some() => implicit(Mode::Default, "nobody chose one, and yolo is forbidden"),
         None if sources.untrusted => {
             implicit(Mode::Default, "nobody chose one, and this folder is not trusted")
         }
-        None if sources.args.protocol => implicit(Mode::Default, "nobody chose one, and a program can ask"),
+        None if sources.args.protocol.is_some() => {
+            implicit(Mode::Default, "nobody chose one, and a program is at the other end")
+        }
         None => implicit(Mode::Yolo, "nobody chose one"),
     }
 }

@@ -1,14 +1,18 @@
 //! Profiles: the program under another name. A profile is a table of values; it never changes what a tool does or
 //! whether it is allowed (DECISIONS 1, 19).
 
+mod yume;
 mod zdx;
+mod zeph;
 mod zori;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+pub use yume::YUME;
 pub use zdx::ZDX;
+pub use zeph::ZEPH;
 pub use zori::ZORI;
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;
@@ -19,16 +23,18 @@ use zori_tools::dialect::Dialect;
 use crate::program::App;
 
 /// The profiles there are.
-pub const ALL: &[&Profile] = &[&ZORI, &ZDX];
+pub const ALL: &[&Profile] = &[&ZORI, &ZDX, &ZEPH, &YUME];
 
 /// What changes with the name the program is called by.
 pub struct Profile {
-    /// The name: of the link, of the base directory, in help and banner.
+    /// The name: of the link, in help and banner.
     pub name: &'static str,
     /// The tables it is.
     pub program: &'static Program<App>,
     /// The variable that names the base directory.
     pub home_var: &'static str,
+    /// Where the base directory is when nobody names one.
+    pub base: BasePlace,
     /// How exit codes are told.
     pub exits: Exits,
     /// What `sessions show` does without such a session.
@@ -41,6 +47,15 @@ pub struct Profile {
     pub managed_config: &'static str,
     /// `bash_max_output_bytes` when nobody sets it.
     pub bash_max_output: usize,
+}
+
+/// Where the base directory is when nobody names one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BasePlace {
+    /// A folder of this name where XDG has settings: `$XDG_CONFIG_HOME`, else `~/.config`.
+    Config(&'static str),
+    /// A folder of this name in the home directory.
+    Home(&'static str),
 }
 
 /// How exit codes are told.
@@ -72,7 +87,7 @@ impl Profile {
 
     /// Returns whether a chat can be held over a pipe.
     pub fn chats_on_a_pipe(&self) -> bool {
-        self.program.bare.is_some_and(|bare| bare.anywhere)
+        self.program.bare.anywhere().is_some()
     }
 }
 
@@ -134,6 +149,8 @@ mod tests {
     fn by_link_name_and_by_flag() {
         assert_eq!(chosen("/usr/bin/zori", &["exec"]), r#"zori ["exec"]"#);
         assert_eq!(chosen("zdx", &[]), "zdx []");
+        assert_eq!(chosen("./zeph", &[]), "zeph []");
+        assert_eq!(chosen("/opt/yume-cli", &["start"]), r#"yume-cli ["start"]"#);
         assert_eq!(chosen("something", &[]), "zori []");
         assert_eq!(chosen("zori", &["--as", "zdx", "exec"]), r#"zdx ["exec"]"#);
         assert_eq!(chosen("zdx", &["exec", "--as=zori"]), r#"zori ["exec"]"#);
@@ -143,8 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn zdx_folds_exit_codes() {
-        let folded: Vec<u8> = Exit::ALL.iter().map(|exit| ZDX.exit_code(exit.code())).collect();
-        assert_eq!(folded, [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143]);
+    fn zdx_and_zeph_fold_exit_codes() {
+        let told = |profile: &Profile| -> Vec<u8> {
+            Exit::ALL.iter().map(|exit| profile.exit_code(exit.code())).collect()
+        };
+        for profile in [&ZDX, &ZEPH] {
+            assert_eq!(
+                told(profile),
+                [0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 130, 143],
+                "{}",
+                profile.name
+            );
+        }
+        assert_eq!(told(&YUME), told(&ZORI));
     }
 }

@@ -26,7 +26,7 @@ pub static ZORI: Program<App> = Program {
     errors: error::ALL,
     variables: VARIABLES,
     renamed: &[],
-    bare: Some(Bare { command: &["chat"], anywhere: false }),
+    bare: Bare::Command { path: &["chat"], anywhere: false },
     plain: false,
     note: NOTE,
     examples: EXAMPLES,
@@ -46,11 +46,51 @@ pub static ZDX: Program<App> = Program {
     errors: error::ALL,
     variables: VARIABLES,
     renamed: &[],
-    bare: Some(Bare { command: &["chat"], anywhere: true }),
+    bare: Bare::Command { path: &["chat"], anywhere: true },
     plain: true,
     note: NOTE,
     examples: &[],
     unknown: Some("for a prompt: `zdx -p TEXT`"),
+    rewrite: rewrite::words,
+};
+
+/// The program as `zeph` users know it: all as `zori` has it, variables and files included (DECISIONS 19).
+pub static ZEPH: Program<App> = Program {
+    name: "zeph",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "A terminal coding agent (zori under the name zeph)",
+    prefix: "ZORI",
+    commands: COMMANDS,
+    groups: GROUPS,
+    flags: flags::GLOBAL,
+    errors: error::ALL,
+    variables: VARIABLES,
+    renamed: &[],
+    bare: Bare::Command { path: &["chat"], anywhere: false },
+    plain: false,
+    note: NOTE,
+    examples: &[],
+    unknown: Some("for a prompt: `zeph -p TEXT`"),
+    rewrite: rewrite::words,
+};
+
+/// The program as the Yume GUI starts it: always by a command (DECISIONS 19).
+pub static YUME: Program<App> = Program {
+    name: "yume-cli",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "A coding agent for the Yume GUI (zori under the name yume-cli)",
+    prefix: "YUME",
+    commands: COMMANDS,
+    groups: GROUPS,
+    flags: flags::GLOBAL,
+    errors: error::ALL,
+    variables: VARIABLES,
+    renamed: &[],
+    bare: Bare::Refused("a GUI starts `yume-cli start`; `yume-cli start --help` says how"),
+    plain: false,
+    note: "A GUI starts `yume-cli start`; the other commands are those of `zori`.\n`--help --all` shows every option.",
+    examples: &[],
+    unknown: Some("a GUI starts `yume-cli start`"),
     rewrite: rewrite::words,
 };
 
@@ -68,9 +108,12 @@ const EXAMPLES: &[Example] = &[
 
 /// The variables it reads beside the framework's; a name that begins with `_` is the program's own.
 const VARIABLES: &[(&str, &str)] = &[
-    ("_HOME", "the base directory; else `$XDG_CONFIG_HOME/zori`, else `~/.config/zori`"),
-    ("_PERMISSION_MODE", "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`"),
-    ("_TRACE", "a file that is told which background workers run, for tests"),
+    ("_HOME", "the base directory; `config path` shows which one it is without"),
+    (
+        "ZORI_PERMISSION_MODE",
+        "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`",
+    ),
+    ("ZORI_TRACE", "a file that is told which background workers run, for tests"),
     ("CLAUDE_CODE_MAX_RETRIES", "how often a failed request is tried again, in the Claude protocol"),
     ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1: say in the Claude protocol when a turn runs"),
     ("HOME", "the home directory"),

@@ -15,6 +15,7 @@ use zori_core::secret::Secrets;
 use zori_core::transport;
 use zori_engine::compact::CompactAt;
 use zori_engine::context::Window;
+use zori_engine::engine::CallOrder;
 use zori_engine::limits::{Limits, Unpriced};
 use zori_engine::retry::{Retry, Waits};
 use zori_policy::Policy;
@@ -24,6 +25,7 @@ use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
 use zori_tools::hooks::Hook;
+use zori_tools::spelling::Platform;
 
 use crate::args::LowArgs;
 use crate::asking::Answers;
@@ -104,6 +106,10 @@ pub struct Settings {
     pub answers: Answers,
     /// What confines the commands that may.
     pub sandbox: sandbox::Setting,
+    /// Which calls of a reply go together.
+    pub call_order: CallOrder,
+    /// Whose spelling of paths the tools get, where clients may have another.
+    pub spelling: Option<Platform>,
     /// Nothing is started in the background, and with `--json` standard input is a stream of commands.
     pub bare: bool,
     /// The session that was named.
@@ -234,7 +240,7 @@ impl Settings {
                 None => None,
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
-            child_env: ChildEnv::new(cx.profile.name, policy.mode.mode, &config)?,
+            child_env: ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config)?,
             rules_file,
             policy,
             modes,
@@ -244,6 +250,8 @@ impl Settings {
                 true => Answers::Yes,
                 false => Answers::Nobody,
             },
+            call_order: CallOrder::Together,
+            spelling: None,
             bare: args.bare || config.flag("cli.bare").unwrap_or(false),
             session,
             durability: match config.text("durability") {

@@ -8,7 +8,7 @@ mod channel;
 mod client;
 mod conversation;
 mod mcp;
-mod open;
+pub mod open;
 mod schema;
 mod start;
 mod structured;

@@ -257,7 +257,11 @@ impl Session {
         let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
         let runtime = runtime()?;
         let env = Arc::new(tool_env(cx, settings, network, confinement));
-        let tools = Arc::new(ToolSet::with(env.clone(), dialect, &offered, others));
+        let tools = ToolSet::with(env.clone(), dialect, &offered, others);
+        let tools = Arc::new(match settings.spelling {
+            Some(here) => tools.any_spelling(here),
+            None => tools,
+        });
         let toolbox: Arc<dyn Toolbox> = match settings.subagents.depth {
             0 => Arc::new(WithoutTask::new(tools.clone())),
             _ => tools.clone(),
@@ -302,6 +306,7 @@ impl Session {
                 limits: settings.limits,
                 compact_at: settings.compact_at,
                 live_output: false,
+                order: settings.call_order,
                 cut,
             },
         };

@@ -16,7 +16,7 @@ use zori_contract::gate::Preview;
 use zori_contract::input;
 use zori_contract::kind::{Kind, Pattern};
 use zori_contract::mode::{Class, Talk};
-use zori_contract::program::Program;
+use zori_contract::program::{Bare, Program};
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::run::Cx;
 
@@ -172,7 +172,7 @@ pub static PROGRAM: Program<Store> = Program {
         ("NOTES_TOKEN", "a secret, to see that it is never printed"),
     ],
     renamed: &[("ls", "list")],
-    bare: None,
+    bare: Bare::Help,
     plain: false,
     examples: &[],
     note: "",

@@ -37,7 +37,7 @@ use zori_policy::{Asker, Choice, Mode, Policy};
 
 use crate::compact::CompactAt;
 use crate::context::Window;
-use crate::engine::{CutAnswer, Engine, Parts, Settings};
+use crate::engine::{CallOrder, CutAnswer, Engine, Parts, Settings};
 use crate::limits::Limits;
 use crate::retry::Retry;
 use crate::subagent::AgentLimits;
@@ -322,6 +322,7 @@ pub(crate) struct Setup {
     /// Whether paths lead elsewhere each time they are looked at.
     pub(crate) shifting: bool,
     pub(crate) live: bool,
+    pub(crate) order: CallOrder,
     /// Whether an answer that is cut stays in the conversation.
     pub(crate) keep_cut: bool,
     pub(crate) act_at: Option<u64>,
@@ -413,6 +414,7 @@ impl Stage {
                 limits: setup.limits.unwrap_or(Limits::NONE),
                 compact_at: CompactAt::DEFAULT,
                 live_output: setup.live,
+                order: setup.order,
                 cut: if setup.keep_cut { CutAnswer::Kept } else { CutAnswer::Forgotten },
             },
         };

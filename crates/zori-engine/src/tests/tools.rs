@@ -3,6 +3,7 @@
 use zori_core::provider::{Chunk, StopReason};
 
 use super::stage::{Setup, Stage, Step, call, calls, done, play, says};
+use crate::engine::CallOrder;
 
 fn tool_events(stage: &Stage) -> String {
     let wanted = ["requested", "started", "finished", "c0 ", "c1 "];
@@ -26,6 +27,28 @@ fn calls_of_one_reply_run_together_and_are_answered_in_order() {
         finished c0 {"ok":true,"data":{"waited":true}}
         "#);
         assert!(stage.requests()[1].ends_with("user c0:ok c1:ok"));
+    });
+}
+
+/// For front ends that show a call and its result before the next call: what cannot run waits for nothing.
+#[test]
+fn calls_can_be_done_one_by_one() {
+    play(async {
+        let script = calls(&[("act", r#"{"do":"open"}"#), ("nope", "{}"), ("act", r#"{"do":"fail"}"#)]);
+        let setup = Setup { order: CallOrder::OneByOne, ..Setup::default() };
+        let mut stage = Stage::with(setup, vec![script, says("ok")]);
+        stage.turn("go").await;
+        insta::assert_snapshot!(tool_events(&stage), @r#"
+        requested c0 of 3
+        requested c1 of 3
+        requested c2 of 3
+        finished c1 {"ok":false,"error":{"code":"unknown_tool","message":"no tool `nope`"}}
+        started c0
+        finished c0 {"ok":true,"data":{"opened":true}}
+        started c2
+        finished c2 {"ok":false,"error":{"code":"path_error","message":"told to fail"}}
+        "#);
+        assert!(stage.requests()[1].ends_with("user c0:ok c1:failed c2:failed"));
     });
 }
 

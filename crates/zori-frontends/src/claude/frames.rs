@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// The longest line in the SDK dialect: a client gives up at 1 MiB.
@@ -131,13 +131,24 @@ fn shortened(line: &[u8], most: usize) -> Vec<u8> {
     let mut short = Vec::new();
     while bound > 16 {
         cut(&mut value, bound);
-        encode(&value, &mut short);
+        encode(&TypeFirst(&value), &mut short);
         if short.len() < most {
             break;
         }
         bound /= 2;
     }
     short
+}
+
+/// An object that begins with its type, as every line does.
+struct TypeFirst<'a>(&'a Value);
+
+impl Serialize for TypeFirst<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Value::Object(map) = self.0 else { return self.0.serialize(serializer) };
+        let kind = map.get_key_value("type");
+        serializer.collect_map(kind.into_iter().chain(map.iter().filter(|(name, _)| *name != "type")))
+    }
 }
 
 fn cut(value: &mut Value, bound: usize) {

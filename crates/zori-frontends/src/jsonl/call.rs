@@ -11,7 +11,7 @@ use zori_core::tool::{ToolCode, ToolKind};
 use zori_redact::Redactor;
 
 /// Returns the arguments as one object without secrets, on one line. What is no object is the text in `raw`.
-pub(super) fn input<'a>(input: &'a ToolInput, redactor: &Redactor) -> Cow<'a, RawValue> {
+pub(crate) fn input<'a>(input: &'a ToolInput, redactor: &Redactor) -> Cow<'a, RawValue> {
     match input {
         ToolInput::Json(raw) => object(raw, redactor).unwrap_or_else(|| as_text(raw.get(), redactor)),
         ToolInput::Malformed(text) => as_text(text, redactor),

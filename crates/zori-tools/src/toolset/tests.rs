@@ -406,3 +406,24 @@ fn the_a0_dialect() {
     {"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}
     "##);
 }
+
+/// Whatever a client of another platform writes, the call is judged by the file it reaches.
+#[test]
+fn paths_in_any_spelling() {
+    let scratch = Scratch::new();
+    scratch.put("src/app.tsx", "one\n");
+    let set = tools(&scratch, &CLAUDE).any_spelling(Platform::Unix);
+    for path in ["src\\\\app.tsx", ".\\\\src/app.tsx", "src\\\\..\\\\src\\\\app.tsx"] {
+        let args = format!(r#"{{"file_path":"{path}"}}"#);
+        assert_eq!(read(&scratch, &set, "Read", &args), "1\tone", "{path}");
+    }
+    let outside = RawValue::from_string(r#"{"file_path":"C:\\x","content":""}"#.to_owned()).unwrap();
+    let call = set.resolve("Write", &outside).unwrap();
+    assert_eq!(call.effects, [Effect::Write("/c/x".into())]);
+    assert_eq!(call.args.get(), r#"{"content":"","path":"/c/x"}"#);
+    let plain = tools(&scratch, &CLAUDE);
+    assert!(
+        read(&scratch, &plain, "Read", r#"{"file_path":"src\\app.tsx"}"#).contains("not found"),
+        "a name on Unix"
+    );
+}

@@ -7,8 +7,9 @@
 use zori_contract::args::Args;
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
+use zori_policy::mode::Protocol;
 
-use super::flags::{PROMPT, SESSION};
+use super::flags::{PROMPT, PROTOCOL_VERSION, SESSION};
 
 /// What is added to flags without effect.
 const NO_EFFECT: &str = "Accepted; no effect here";
@@ -20,6 +21,7 @@ const fn ignored(long: &'static str) -> Flag {
 
 /// The flags that `exec` takes for the Claude protocol.
 pub const FLAGS: &[Flag] = &[
+    PROTOCOL_VERSION,
     Flag::valued(
         "output-format",
         "FORMAT",
@@ -113,6 +115,8 @@ const fn joined() -> [Flag; COUNT] {
 /// What was typed of it.
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeArgs {
+    /// `--protocol-version`.
+    pub version: Option<Protocol>,
     /// `--output-format`.
     pub output: Option<String>,
     /// `--input-format stream-json`.
@@ -161,8 +165,13 @@ impl ClaudeArgs {
         let text = |name| args.text(name).map(str::to_owned);
         let idle =
             |flag: &&Flag| flag.about == NO_EFFECT && args.has(flag.long) && !QUIET.contains(&flag.long);
+        let version = args.text("protocol-version").map(|version| match version {
+            "1" | "yume" | "flat" => Protocol::Yume,
+            _ => Protocol::Claude,
+        });
         Self {
-            output: text("output-format"),
+            version,
+            output: text("output-format").or(version.map(|_| "stream-json".to_owned())),
             stream_input: args.text("input-format") == Some("stream-json"),
             append_system_prompt: text("append-system-prompt"),
             system_prompt_file: text("system-prompt-file"),
@@ -187,7 +196,13 @@ impl ClaudeArgs {
 
     /// Returns whether the run speaks as Claude Code does.
     pub fn speaks(&self) -> bool {
-        self.output.is_some() || self.stream_input
+        self.protocol().is_some()
+    }
+
+    /// Returns the protocol that is spoken, if one is.
+    pub fn protocol(&self) -> Option<Protocol> {
+        let asked = self.output.is_some() || self.stream_input;
+        self.version.or(asked.then_some(Protocol::Claude))
     }
 }
 
@@ -196,10 +211,9 @@ impl ClaudeArgs {
 pub fn words(words: &mut Vec<String>, takes_next: impl Fn(&str) -> bool) -> bool {
     let names = |word: &String, name: &str| word == name || word.starts_with(&format!("{name}="));
     let ours = words.first().is_some_and(|word| word.starts_with('-') || word == "exec")
-        && words
-            .iter()
-            .take_while(|word| *word != "--")
-            .any(|word| names(word, "--output-format") || names(word, "--input-format"));
+        && words.iter().take_while(|word| *word != "--").any(|word| {
+            ["--output-format", "--input-format", "--protocol-version"].iter().any(|name| names(word, name))
+        });
     if !ours {
         return false;
     }

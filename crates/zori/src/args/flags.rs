@@ -42,6 +42,15 @@ pub const PROMPT: &[Flag] = &[
     .rare(),
 ];
 
+/// `--protocol-version`: which dialect of the Claude protocol is spoken.
+pub const PROTOCOL_VERSION: Flag = Flag::valued(
+    "protocol-version",
+    "VERSION",
+    Kind::Choice(&["1", "yume", "flat", "2", "claude", "sdk"]),
+    "The dialect: 1 (yume, flat) for GUIs, 2 (claude, sdk) for SDKs",
+)
+.rare();
+
 /// `--policy`, for the commands about one.
 pub const POLICY: Flag =
     Flag::valued("policy", "FILE", Kind::Path, "A policy file, in place of this machine's settings");
@@ -140,7 +149,8 @@ pub const GLOBAL: &[Flag] = &[
     )
     .rare(),
     // It chooses the tables, so it is read before them (`profile.rs`).
-    Flag::valued("as", "NAME", Kind::Text, "Behave as the program of this name: zori, zdx").rare(),
+    Flag::valued("as", "NAME", Kind::Text, "Behave as the program of this name: zori, zdx, zeph, yume-cli")
+        .rare(),
 ];
 
 const FROM_ONE: Kind = Kind::Int { min: 1, max: i64::MAX };

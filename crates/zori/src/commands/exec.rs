@@ -15,6 +15,7 @@ use zori_core::event::TurnSummary;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::input::Prompt;
 use zori_core::outcome::Outcome;
+use zori_policy::mode::Protocol;
 
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, failure_event, own_streams};
@@ -24,6 +25,7 @@ use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
 use crate::chat;
 use crate::client::Client;
+use crate::gui;
 use crate::network::Network;
 use crate::outcome::{self, Report};
 use crate::outlet::Outlet;
@@ -85,7 +87,7 @@ pub(super) const DECLARES: &str = r#"{
 
 fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
     // Claude Code takes the prompt as an argument.
-    let speaks = args.has("output-format") || args.has("input-format");
+    let speaks = ["output-format", "input-format", "protocol-version"].iter().any(|name| args.has(name));
     let other = args.text("-").filter(|text| *text != "-" && !speaks);
     let issue = |text| {
         Issue::new("-", "UNEXPECTED_ARGUMENT", format!("`{text}` is one argument too many"))
@@ -102,8 +104,10 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
-    if args.claude.speaks() {
-        return stream_json::serve(cx, args);
+    match args.claude.protocol() {
+        Some(Protocol::Yume) => return gui::run(cx, args),
+        Some(_) => return stream_json::serve(cx, args),
+        None => {}
     }
     let asked = args.prompt.is_some() || args.dash;
     if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.replay.is_none()) {

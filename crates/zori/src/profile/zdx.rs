@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Exits, MissingSession, Profile};
+use super::{BasePlace, Exits, MissingSession, Profile};
 use crate::program;
 
 /// The values of `zdx`.
@@ -10,6 +10,7 @@ pub const ZDX: Profile = Profile {
     name: "zdx",
     program: &program::ZDX,
     home_var: "ZDX_HOME",
+    base: BasePlace::Config("zdx"),
     exits: Exits::Folded,
     missing_session: MissingSession::Text,
     dialect: &zori_tools::dialect::ZORI,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Exits, MissingSession, Profile};
+use super::{BasePlace, Exits, MissingSession, Profile};
 use crate::program;
 
 /// The values of `zori`.
@@ -10,6 +10,7 @@ pub const ZORI: Profile = Profile {
     name: "zori",
     program: &program::ZORI,
     home_var: "ZORI_HOME",
+    base: BasePlace::Config("zori"),
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
     dialect: &zori_tools::dialect::ZORI,

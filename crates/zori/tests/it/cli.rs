@@ -317,7 +317,7 @@ fn by_another_name() {
     insta::assert_snapshot!(world.run(&["--as", "vim", "--help"]), @r"
     ------- stderr -------
     Error: unknown profile `vim`
-    Hint: this version knows zori, zdx
+    Hint: this version knows zori, zdx, zeph, yume-cli
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["--as"]), @r"
@@ -351,7 +351,7 @@ fn a_prompt_before_the_command() {
     insta::assert_snapshot!(world.run(&["-p", "hi", "sessions", "list"]), @"
     ------- stderr -------
     Error: `-p` is no option of this command
-    Hint: it goes with `zori exec`, `zori sessions resume`
+    Hint: it goes with `zori exec`, `zori start`, `zori sessions resume`
     [exit status: 2]
     ");
 }

@@ -34,6 +34,7 @@ mod same_session;
 mod sandbox;
 mod sessions;
 mod slow_reader;
+mod start;
 mod stream_json;
 mod surface;
 mod system_prompt;

@@ -1,4 +1,4 @@
-//! The program under the name `zdx`: what its users know stays as it is (DECISIONS 1, 8, 19).
+//! The program under other names: what the users of `zdx`, `zeph` and `yume-cli` know stays as it is (DECISIONS 1, 8, 19).
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -42,7 +42,7 @@ fn an_unknown_profile() {
     insta::assert_snapshot!(world().run(&["--as", "vim", "exec", "-p", "x"]), @"
     ------- stderr -------
     Error: unknown profile `vim`
-    Hint: this version knows zori, zdx
+    Hint: this version knows zori, zdx, zeph, yume-cli
     [exit status: 2]
     ");
 }
@@ -279,4 +279,61 @@ fn its_defaults_are_in_the_file_that_init_writes() {
     );
     assert_eq!(shown("tool_timeout_secs").as_deref(), Some("# tool_timeout_secs = 30"));
     assert_eq!(shown("bash_max_output_bytes").as_deref(), Some("# bash_max_output_bytes = 0"));
+}
+
+/// The names of the tools the model was shown.
+fn tools(model: &ModelServer) -> Vec<String> {
+    let body = model.request(0).json();
+    let names =
+        body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
+/// DECISIONS 19: base directory, variables and names as `zori`; DECISIONS 8: only the exit codes are fewer.
+#[test]
+fn zeph_is_zori_with_fewer_exit_codes() {
+    let (mut world, model) = with_model([anthropic::text("Hi.")]);
+    insta::assert_snapshot!(world.run(&["--as", "zeph", "exec", "-p", "hi"]), @"
+    Hi.
+    [exit status: 0]
+    ");
+    assert_eq!(world.session_files().len(), 1, "in `$ZORI_HOME`");
+    assert_eq!(tools(&model)[..4], ["read", "write", "edit", "bash"]);
+    assert_eq!(world.run(&["--as", "zeph", "exec", "--nope"]).code(), Some(2));
+    world.remove_var("ANTHROPIC_API_KEY");
+    assert_eq!(world.run(&["--as", "zeph", "exec", "-p", "x"]).code(), Some(1), "zori: 8");
+    world.remove_var("ZORI_HOME");
+    let path = world.run(&["--as", "zeph", "config", "path", "--output", "plain"]);
+    assert_eq!(path.to_string(), "$HOME/.config/zori/config.toml\n[exit status: 0]");
+}
+
+#[test]
+fn yume_has_a_base_directory_of_its_own() {
+    let mut world = world();
+    let path =
+        |world: &TestEnv| world.run(&["--as", "yume-cli", "config", "path", "--output", "plain"]).to_string();
+    assert_eq!(path(&world), "$HOME/.yume/config.toml\n[exit status: 0]");
+    world.set_var("XDG_CONFIG_HOME", world.home().join("xdg"));
+    assert_eq!(path(&world), "$HOME/.yume/config.toml\n[exit status: 0]", "XDG is not its place");
+    world.set_var("YUME_HOME", world.home().join("own"));
+    assert_eq!(path(&world), "$HOME/own/config.toml\n[exit status: 0]");
+}
+
+/// The model is shown Claude's names, whatever the command.
+#[test]
+fn yume_shows_claudes_tools() {
+    let (world, model) = with_model([anthropic::text("Hi.")]);
+    world.run(&["--as", "yume-cli", "exec", "-p", "hi", "--no-save"]).success();
+    let names = ["Read", "Write", "Edit", "Bash", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "TodoWrite"];
+    assert_eq!(tools(&model), names);
+}
+
+#[test]
+fn yume_wants_a_command() {
+    insta::assert_snapshot!(world().run(&["--as", "yume-cli", "--output", "plain"]), @"
+    ------- stderr -------
+    Error: `yume-cli` needs a command
+    Hint: a GUI starts `yume-cli start`; `yume-cli start --help` says how
+    [exit status: 2]
+    ");
 }

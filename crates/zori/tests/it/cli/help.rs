@@ -17,6 +17,7 @@ fn help() {
       exec               Run one prompt and print the answer
       chat               Chat with the model at a terminal
       demo               Watch a scripted model edit and test a small program; needs no key
+      start              Run for a GUI: flat JSON lines, in the dialect of Yume
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are
@@ -84,6 +85,7 @@ fn all_of_the_help() {
       exec               Run one prompt and print the answer
       chat               Chat with the model at a terminal
       demo               Watch a scripted model edit and test a small program; needs no key
+      start              Run for a GUI: flat JSON lines, in the dialect of Yume
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are
@@ -150,7 +152,7 @@ fn all_of_the_help() {
           --max-turns <N>               Ask the model at most N times for one prompt
           --max-budget-usd <USD>        Stop when the run has cost that much
           --max-tokens-total <N>        Stop when the run has used that many tokens, read and written
-          --as <NAME>                   Behave as the program of this name: zori, zdx
+          --as <NAME>                   Behave as the program of this name: zori, zdx, zeph, yume-cli
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.

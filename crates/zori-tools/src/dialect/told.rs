@@ -1,0 +1,138 @@
+//! A call as a client of a dialect expects to be told of it: the dialect's name of the tool and of each field, whichever
+//! of the names we accept the model has used (`stream-json.md` section 14).
+
+use serde_json::{Map, Value};
+use zori_core::tool::ToolKind;
+
+use super::{ALL, Dialect, Entry, Field, Source};
+use crate::def::{Param, ToolDef, Ty};
+use crate::toolset::DEFS;
+
+/// A call in a dialect's words.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, as JSON text; `None` where they need no other words.
+    pub input: Option<String>,
+}
+
+impl Dialect {
+    /// Says a call in this dialect. What it does not know stays as it is: fields that are not in the table, tools that
+    /// are none, arguments that are no object.
+    pub fn told(&self, name: &str, input: &str) -> Told {
+        let as_it_is = || Told { name: name.to_owned(), input: None };
+        let Some(spoken) = self.meant(name, |entry| self.shows(entry.kind).is_some()) else {
+            return as_it_is();
+        };
+        let Some(shown) = self.shows(spoken.kind) else { return as_it_is() };
+        let Ok(Value::Object(mut map)) = serde_json::from_str(input) else {
+            return Told { name: shown.name.to_owned(), input: None };
+        };
+        let mut changed = false;
+        for field in shown.fields {
+            changed |= rename(&mut map, field.name, &spellings(field, spoken, def(shown.kind)));
+            if let Source::Own(Param { ty: Ty::Objects(params), .. }) = &field.source
+                && let Some(Value::Array(items)) = map.get_mut(field.name)
+            {
+                for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                    for param in *params {
+                        changed |= rename(item, param.name, param.aliases);
+                    }
+                }
+            }
+        }
+        Told { name: shown.name.to_owned(), input: changed.then(|| Value::Object(map).to_string()) }
+    }
+
+    /// Finds the entry that a name means, among those that are there: of this dialect, or of another one if all others
+    /// mean the same tool.
+    pub(crate) fn meant(&self, name: &str, there: impl Fn(&Entry) -> bool) -> Option<&'static Entry> {
+        if let Some(entry) = self.find(name).filter(|entry| there(entry)) {
+            return Some(entry);
+        }
+        let others = ALL.iter().filter_map(|dialect| dialect.find(name));
+        let mut others = others.filter(|entry| there(entry));
+        let entry = others.next()?;
+        others.all(|other| other.kind == entry.kind).then_some(entry)
+    }
+}
+
+/// Returns every other name of a field: the tool's own, and those of the dialect that was spoken.
+fn spellings(field: &Field, spoken: &Entry, def: &'static ToolDef) -> Vec<&'static str> {
+    let Source::Canonical(canonical) = field.source else { return field.aliases.to_vec() };
+    let param = def.params.iter().find(|param| param.name == canonical);
+    let own = param.into_iter().flat_map(|param| std::iter::once(&param.name).chain(param.aliases));
+    let same = |other: &&Field| matches!(other.source, Source::Canonical(name) if name == canonical);
+    let foreign = spoken.fields.iter().filter(same);
+    let foreign = foreign.flat_map(|other| std::iter::once(&other.name).chain(other.aliases));
+    field.aliases.iter().chain(own).chain(foreign).copied().collect()
+}
+
+/// Gives a field its name, if it has another one. A field that is there under its name stays.
+fn rename(map: &mut Map<String, Value>, name: &str, others: &[&str]) -> bool {
+    if map.contains_key(name) {
+        return false;
+    }
+    match others.iter().find_map(|other| map.remove(*other)) {
+        Some(value) => {
+            map.insert(name.to_owned(), value);
+            true
+        }
+        None => false,
+    }
+}
+
+fn def(kind: ToolKind) -> &'static ToolDef {
+    DEFS.iter().find(|def| def.kind == kind).expect("every tool is in the table")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CLAUDE, ZORI};
+    use super::*;
+
+    fn told(dialect: &Dialect, name: &str, input: &str) -> String {
+        let Told { name, input } = dialect.told(name, input);
+        format!("{name} {}", input.as_deref().unwrap_or("as it is"))
+    }
+
+    #[test]
+    fn claude_is_told_file_path() {
+        for (name, input, wanted) in [
+            ("Read", r#"{"file_path":"a"}"#, "Read as it is"),
+            ("Read", r#"{"path":"a","limit":3}"#, r#"Read {"file_path":"a","limit":3}"#),
+            ("Read", r#"{"path":"b","file_path":"a"}"#, "Read as it is"),
+            ("read", r#"{"path":"a"}"#, r#"Read {"file_path":"a"}"#),
+            ("read_file", r#"{"target":"a","x":1}"#, r#"Read {"file_path":"a","x":1}"#),
+            ("Write", r#"{"path":"a","content":"b"}"#, r#"Write {"content":"b","file_path":"a"}"#),
+            (
+                "edit",
+                r#"{"path":"a","old":"b","new":"c"}"#,
+                r#"Edit {"file_path":"a","new_string":"c","old_string":"b"}"#,
+            ),
+            (
+                "MultiEdit",
+                r#"{"path":"a","edits":[{"old":"b","new":"c"},{"old_string":"d","new_string":"e"}]}"#,
+                r#"MultiEdit {"edits":[{"new_string":"c","old_string":"b"},{"new_string":"e","old_string":"d"}],"file_path":"a"}"#,
+            ),
+            ("LS", r#"{"path":"a"}"#, "LS as it is"),
+            (
+                "Grep",
+                r#"{"pattern":"x","path":"a","context":2}"#,
+                r#"Grep {"-C":2,"path":"a","pattern":"x"}"#,
+            ),
+            ("Frobnicate", r#"{"path":"a"}"#, "Frobnicate as it is"),
+            ("Read", "[1]", "Read as it is"),
+            ("Read", "{", "Read as it is"),
+        ] {
+            assert_eq!(told(&CLAUDE, name, input), wanted, "{name} {input}");
+        }
+    }
+
+    #[test]
+    fn other_dialects_are_told_their_own() {
+        assert_eq!(told(&ZORI, "Read", r#"{"file_path":"a"}"#), r#"read {"path":"a"}"#);
+        assert_eq!(told(&ZORI, "bash", r#"{"command":"ls"}"#), "bash as it is");
+    }
+}

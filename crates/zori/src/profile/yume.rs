@@ -1,0 +1,20 @@
+//! The program as the Yume GUI starts it: `yume-cli start`.
+
+use std::time::Duration;
+
+use super::{BasePlace, Exits, MissingSession, Profile};
+use crate::program;
+
+/// The values of `yume-cli`.
+pub const YUME: Profile = Profile {
+    name: "yume-cli",
+    program: &program::YUME,
+    home_var: "YUME_HOME",
+    base: BasePlace::Home(".yume"),
+    exits: Exits::Fine,
+    missing_session: MissingSession::Error,
+    dialect: &zori_tools::dialect::CLAUDE,
+    tool_timeout: Duration::from_secs(120),
+    managed_config: "/etc/zori/config.toml",
+    bash_max_output: 64 * 1024,
+};

@@ -1,0 +1,20 @@
+//! The program as `zeph` users know it: `zori`, with fewer exit codes (DECISIONS 8).
+
+use std::time::Duration;
+
+use super::{BasePlace, Exits, MissingSession, Profile};
+use crate::program;
+
+/// The values of `zeph`.
+pub const ZEPH: Profile = Profile {
+    name: "zeph",
+    program: &program::ZEPH,
+    home_var: "ZORI_HOME",
+    base: BasePlace::Config("zori"),
+    exits: Exits::Folded,
+    missing_session: MissingSession::Error,
+    dialect: &zori_tools::dialect::ZORI,
+    tool_timeout: Duration::from_secs(120),
+    managed_config: "/etc/zori/config.toml",
+    bash_max_output: 64 * 1024,
+};

@@ -1,0 +1,225 @@
+//! What goes wrong: providers, keys, arguments, and lines that are none.
+
+use zori_testkit::anthropic;
+use zori_testkit::running::{Stdin, Stdout};
+
+use super::{brief, lines, whole};
+use crate::world::{with_model, world};
+
+const HI: &str = "{\"type\":\"user\",\"content\":\"hi\"}\n";
+
+#[test]
+fn a_provider_that_refuses() {
+    let (world, _model) = with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
+    let output = world.run(&["start", "--session-id", "s", "--prompt", "hi"]);
+    insta::assert_snapshot!(whole(&output), @r#"
+    {"type":"system","agents":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","cwd":"$WORK","mcp_servers":[],"model":"claude-haiku-4-5","output_style":"default","permissionMode":"default","plugins":[],"provider":"anthropic","session_id":"s","skills":[],"slash_commands":[],"subtype":"init","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite"],"uuid":"$SESSION","zori_version":"0.1.0"}
+    {"type":"error","code":"invalid_request","message":"API error 400: no"}
+    {"type":"result","api_error_status":400,"duration_api_ms":"$TIME","duration_ms":"$TIME","errors":["API error 400: no"],"is_error":true,"modelUsage":{},"num_turns":1,"permission_denials":[],"result":"API error 400: no","session_id":"s","stop_reason":"stop_sequence","subtype":"success","terminal_reason":"api_error","total_cost_usd":0.0,"usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"},"uuid":"$SESSION"}
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error [http_status]: HTTP 400: no
+      Details: {"error":{"message":"no","type":"invalid_request_error"},"type":"error"}
+    [exit status: 1]
+    "#);
+}
+
+#[test]
+fn a_key_that_is_refused_or_missing() {
+    let (mut world, _model) = with_model([anthropic::http_error(401, "authentication_error", "bad key")]);
+    insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "s", "--prompt", "hi"])), @r#"
+    init s default
+    {"type":"system","code":"AUTH","message":"API error 401: bad key","session_id":"s","subtype":"error","uuid":"$SESSION"}
+    result success is_error=true "api_error" turns=1 ["API error 401: bad key"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error [http_status]: HTTP 401: bad key
+      Details: {"error":{"message":"bad key","type":"authentication_error"},"type":"error"}
+    [exit status: 1]
+    "#);
+    world.remove_var("ANTHROPIC_API_KEY");
+    insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "t", "--prompt", "hi"])), @r#"
+    {"type":"system","code":"AUTH","message":"ANTHROPIC_API_KEY is not set","session_id":"t","subtype":"error","uuid":"$SESSION"}
+    result success is_error=true "api_error" turns=0 ["ANTHROPIC_API_KEY is not set"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error: ANTHROPIC_API_KEY is not set
+    Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: or store it: `zori auth login --provider anthropic --with-token`
+    Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
+    Hint: `zori demo` shows what this program does without a key
+    [exit status: 1]
+    "#);
+}
+
+/// A turn that fails does not end the run.
+#[test]
+fn the_next_prompt_is_served() {
+    let (world, _model) = with_model([
+        anthropic::http_error(400, "invalid_request_error", "no"),
+        anthropic::text("Better.").reply(),
+    ]);
+    let output = world.run_with_stdin(&["start", "--session-id", "s"], HI.repeat(2));
+    insta::assert_snapshot!(brief(&output), @r#"
+    init s default
+    {"type":"error","code":"invalid_request","message":"API error 400: no"}
+    result success is_error=true "api_error" turns=1 ["API error 400: no"]
+    {"type":"message_stop"}
+    {"type":"text","content":"Better."}
+    usage 10 5
+    result success is_error=false "completed" turns=1 "Better."
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error [http_status]: HTTP 400: no
+      Details: {"error":{"message":"no","type":"invalid_request_error"},"type":"error"}
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn bad_arguments() {
+    let world = world();
+    for args in [
+        &["start", "--protocol-version", "3", "--prompt", "x"][..],
+        &["start", "--history-file", "h.json", "--prompt", "x"],
+        &["start", "--output-format", "text", "--prompt", "x"],
+        &["start", "--session-id", "a/b", "--prompt", "x"],
+        &["start", "--nope"],
+        &["start", "--prompt", " "],
+    ] {
+        let output = world.run(args);
+        assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{args:?}: {output}");
+    }
+    insta::assert_snapshot!(world.run(&["start", "--history-file", "h.json", "--prompt", "x"]), @r#"
+    ------- stderr -------
+    Error: `--history-file` is not supported: no format of such a file is known. Sessions are kept by this program; `--resume ID` goes on with one
+    [exit status: 2]
+    "#);
+    insta::assert_snapshot!(brief(&world.run(&["start", "--provider", "nope", "--prompt", "x"])), @r#"
+    {"type":"system","code":"SETTING_INVALID","message":"unknown provider `nope`","session_id":"$SESSION","subtype":"error","uuid":"$SESSION"}
+    result error_during_execution is_error=true "not_started" turns=0 ["unknown provider `nope`"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error: unknown provider `nope`
+    Hint: use one of `anthropic`, `openai`, `codex`, `gemini`, `openrouter`, `copilot`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`
+    [exit status: 2]
+    "#);
+    let (world, _model) = with_model([anthropic::text("x")]);
+    insta::assert_snapshot!(brief(&world.run(&["start", "--permission-mode", "sudo", "--prompt", "x"])), @r#"
+    {"type":"system","code":"SETTING_INVALID","message":"`--permission-mode` cannot be `sudo`","session_id":"$SESSION","subtype":"error","uuid":"$SESSION"}
+    result error_during_execution is_error=true "not_started" turns=0 ["`--permission-mode` cannot be `sudo`"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error: `--permission-mode` cannot be `sudo`
+    Hint: the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo
+    [exit status: 2]
+    "#);
+    insta::assert_snapshot!(brief(&world.run_with_stdin(&["start", "--session-id", "s"], " \n")), @r#"
+    init s default
+    ------- stderr -------
+    Error: there is no prompt
+    Hint: give one with `--prompt TEXT`, or on standard input as text or as JSON lines
+    [exit status: 2]
+    "#);
+}
+
+/// IO-4: a line that is none costs that line; the GUI and whoever reads stderr are told.
+#[test]
+fn lines_that_are_none() {
+    let (world, _model) = with_model([anthropic::text("Hi.")]);
+    let mut input =
+        b"{\"type\":\"user\",\"content\":\n{\"type\":\"interrupt\"}{\"type\":\"interrupt\"}\n".to_vec();
+    input.extend_from_slice(b"[1]\nhello\n{}\n{\"type\":\"frobnicate\"}\n{\"type\":\"user\"}\n\xff\xfe\n");
+    input.extend_from_slice(
+        b"{\"type\":\"tool_approval\",\"id\":\"t9\",\"approved\":true}\n{\"type\":\"tool_approval\"}\n",
+    );
+    input.extend_from_slice(b"{\"type\":\"user\",\"content\":\"  \"}\n");
+    input.extend_from_slice(HI.as_bytes());
+    let output = world.run_with_stdin(&["start", "--session-id", "s"], input);
+    insta::assert_snapshot!(brief(&output), @r#"
+    init s default
+    {"type":"error","code":"bad_input","message":"a line is not understood: EOF while parsing a value at line 1 column 25"}
+    {"type":"error","code":"bad_input","message":"a line is not understood: trailing characters at line 1 column 21"}
+    {"type":"error","code":"bad_input","message":"a line is not understood: invalid type: integer `1`, expected a string at line 1 column 2"}
+    {"type":"error","code":"bad_input","message":"a line is not understood: expected value at line 1 column 1"}
+    {"type":"error","code":"bad_input","message":"a line has no `type`"}
+    {"type":"error","code":"bad_input","message":"a prompt has no `content` that is a text or a list"}
+    {"type":"error","code":"bad_input","message":"a line is not UTF-8 text (byte 0)"}
+    {"type":"error","code":"bad_input","message":"a line of the type `tool_approval` has no `id`"}
+    {"type":"error","code":"bad_input","message":"a prompt is empty"}
+    {"type":"text","content":"Hi."}
+    usage 10 5
+    result success is_error=false "completed" turns=1 "Hi."
+    {"type":"message_stop"}
+    ------- stderr -------
+    Warning: a line is not understood: EOF while parsing a value at line 1 column 25
+    Warning: a line is not understood: trailing characters at line 1 column 21
+    Warning: a line is not understood: invalid type: integer `1`, expected a string at line 1 column 2
+    Warning: a line is not understood: expected value at line 1 column 1
+    Warning: a line has no `type`
+    Warning: a line of the unknown type `frobnicate` is ignored
+    Warning: a prompt has no `content` that is a text or a list
+    Warning: a line is not UTF-8 text (byte 0)
+    Warning: no call `t9` waits for an answer
+    Warning: a line of the type `tool_approval` has no `id`
+    Warning: a prompt is empty
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn half_a_line() {
+    let (world, model) = with_model([anthropic::text("Hi.")]);
+    let output = world.run_with_stdin(&["start", "--session-id", "s"], "{\"type\":\"user\",\"cont");
+    insta::assert_snapshot!(brief(&output), @r#"
+    init s default
+    {"type":"error","code":"bad_input","message":"a line is not understood: EOF while parsing a string at line 1 column 20"}
+    ------- stderr -------
+    Warning: a line is not understood: EOF while parsing a string at line 1 column 20
+    [exit status: 0]
+    "#);
+    assert_eq!(model.count(), 0);
+}
+
+#[test]
+fn a_line_of_50_megabytes() {
+    let (world, _model) = with_model([anthropic::text("Hi.")]);
+    let long = format!("{{\"type\":\"user\",\"content\":\"{}\"}}\n{HI}", "x".repeat(50 << 20));
+    let output = world.run_with_stdin(&["start", "--session-id", "s"], long);
+    insta::assert_snapshot!(brief(&output), @r#"
+    init s default
+    {"type":"error","code":"bad_input","message":"a line has more than 16777216 bytes"}
+    {"type":"text","content":"Hi."}
+    usage 10 5
+    result success is_error=false "completed" turns=1 "Hi."
+    {"type":"message_stop"}
+    ------- stderr -------
+    Warning: a line has more than 16777216 bytes
+    [exit status: 0]
+    "#);
+}
+
+/// A reader that goes away ends the run without a word.
+#[test]
+fn a_reader_that_is_gone() {
+    let (world, _model) = with_model((0..4).map(|_| anthropic::text("Hi.")));
+    let args = ["start", "--session-id", "s", "--prompt", "hi"];
+    for read in [0, 200, 600] {
+        let output = world.start(world.cmd(&args), Stdin::Null, Stdout::ClosedAfter(read)).finish();
+        assert!(matches!(output.code(), Some(0 | 1)), "{output}");
+        assert_eq!(output.stderr(), "", "after {read} bytes");
+        world.run(&["sessions", "rm", "s", "-y"]);
+    }
+    let mut run =
+        world.start(world.cmd(&["start", "--session-id", "t"]), Stdin::Open, Stdout::ClosedAfter(10));
+    run.write_stdin(HI);
+    assert!(matches!(run.finish().code(), Some(0 | 1)));
+}
+
+#[test]
+fn every_turn_that_was_begun_has_an_end() {
+    let (world, _model) = with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
+    let output = world.run_with_stdin(&["start"], HI);
+    let types: Vec<_> = lines(&output.stdout()).iter().map(|line| line["type"].to_string()).collect();
+    assert_eq!(types[types.len() - 2..], ["\"result\"", "\"message_stop\""]);
+}
