@@ -87,6 +87,8 @@ impl Disk {
             child_env_removed: Box::new(Vec::new),
             child_env_set: Vec::new(),
             confine: None,
+            files: None,
+            terminals: None,
             transport: Arc::new(Offline),
         };
         ToolSet::new(env.into(), ALL[0])
@@ -111,7 +113,7 @@ struct Decided {
 fn judge(tools: &ToolSet, policy: &Policy, name: &str, args: &serde_json::Value) -> Decided {
     let args = RawValue::from_string(args.to_string()).expect("JSON");
     let call = tools.resolve(name, &args).unwrap_or_else(|bad| panic!("{name}: {}", bad.message));
-    let mut judged = Call::new(name, Some(call.tool.kind()), &call.effects, &policy.ground);
+    let mut judged = Call::new(name, call.tool.kind(), &call.effects, &policy.ground);
     judged.gather(|path| tools.look(path));
     let decision = decide(policy, &judged);
     Decided { call, decision, judged: judged.facts.into_judged() }
