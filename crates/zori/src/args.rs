@@ -75,6 +75,8 @@ pub struct LowArgs {
     pub bare: bool,
     /// `--keep`.
     pub keep: bool,
+    /// A protocol is spoken whose clients are asked: nobody's mode is then `default` (DECISIONS 11).
+    pub protocol: bool,
 }
 
 impl LowArgs {
@@ -116,6 +118,7 @@ impl LowArgs {
             trust_workspace: args.has("trust-workspace"),
             bare: args.has("bare"),
             keep: args.has("keep"),
+            protocol: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What can be run, as one table: parsing, help, manifest, completions and the reference page walk it. Each command is
 //! a file below `commands/` with its entry and what it does; adding one is a copy of the smallest and a line here.
 
+mod acp;
 mod audit_log;
 mod auth;
 mod batch;
@@ -101,6 +102,7 @@ pub const COMMANDS: &[Command<App>] = &[
     exec::COMMAND,
     chat::COMMAND,
     demo::COMMAND,
+    acp::COMMAND,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,

@@ -239,6 +239,7 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
         None if sources.untrusted => {
             implicit(Mode::Default, "nobody chose one, and this folder is not trusted")
         }
+        None if sources.args.protocol => implicit(Mode::Default, "nobody chose one, and a program can ask"),
         None => implicit(Mode::Yolo, "nobody chose one"),
     }
 }

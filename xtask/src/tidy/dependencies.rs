@@ -81,6 +81,12 @@ const RULES: &[Rule] = &[
         others: &["blake3", "rustix", "serde", "serde_json", "sha2", "thiserror"],
     },
     Rule { name: "zori-frontends", ours: &["zori-core", "zori-redact"], others: &["serde", "serde_json"] },
+    // The messages of the protocol are the official crate's; `tokio` for the answers that are waited for.
+    Rule {
+        name: "zori-acp",
+        ours: &["zori-core", "zori-redact"],
+        others: &["agent-client-protocol", "serde", "serde_json", "tokio"],
+    },
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
     // What any command line needs, and nothing of agents. The validator, and the signals of the example, are for its
     // tests.
@@ -103,6 +109,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori",
         ours: &[
+            "zori-acp",
             "zori-contract",
             "zori-core",
             "zori-engine",

@@ -1,5 +1,6 @@
 //! Behaviour tests: the real executable in a hermetic environment, whole output compared. One file per behaviour.
 
+mod acp;
 mod asking;
 mod attacks;
 mod audit;
