@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod handoff;
+mod mcp;
 mod models;
 mod policy;
 mod sessions;
@@ -90,6 +91,7 @@ impl Front {
 pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show, search, export, fork, remove and resume saved sessions"),
     ("models", "List and show the models there are"),
+    ("mcp", "Serve other agents by the Model Context Protocol"),
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find, show or create the config file"),
     ("policy", "See what would happen to a call, and why"),
@@ -103,6 +105,7 @@ pub const COMMANDS: &[Command<App>] = &[
     chat::COMMAND,
     demo::COMMAND,
     acp::COMMAND,
+    mcp::SERVE,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,

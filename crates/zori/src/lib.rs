@@ -24,6 +24,7 @@ mod heartbeat;
 mod helper_program;
 mod hooks;
 mod instructions;
+mod mcp_serve;
 mod mode_gate;
 mod model_change;
 mod model_choice;

@@ -87,6 +87,7 @@ const RULES: &[Rule] = &[
         ours: &["zori-core", "zori-redact"],
         others: &["agent-client-protocol", "serde", "serde_json", "tokio"],
     },
+    Rule { name: "zori-mcp", ours: &["zori-core"], others: &["rmcp", "serde", "serde_json", "tokio"] },
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
     // What any command line needs, and nothing of agents. The validator, and the signals of the example, are for its
     // tests.
@@ -114,6 +115,7 @@ const RULES: &[Rule] = &[
             "zori-core",
             "zori-engine",
             "zori-frontends",
+            "zori-mcp",
             "zori-policy",
             "zori-providers",
             "zori-redact",

@@ -20,6 +20,7 @@ mod images;
 mod interrupt;
 mod jsonl;
 mod limits;
+mod mcp_serve;
 mod output;
 mod own_models;
 mod paths;
