@@ -31,7 +31,9 @@ pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Prompt, Error> {
                     return Err(Refusal::invalid(why).into());
                 }
                 _ => {
-                    return Err(Refusal::invalid(format!("`{place}` is a resource of an unknown kind")).into());
+                    return Err(
+                        Refusal::invalid(format!("`{place}` is a resource of an unknown kind")).into()
+                    );
                 }
             },
             ContentBlock::Audio(_) => {

@@ -1,6 +1,8 @@
 //! The program, described for programs: the manifest, which keeps to the published schema, and the extended form of
 //! `--schema` with everything else there is to say. Both are made from the same tables.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -15,16 +17,13 @@ const SCHEMA_VERSION: &str = "1.0";
 
 /// Returns the manifest. What its closed schema has no place for is below `output_schema["x-cli"]` of each command.
 pub fn manifest<A>(program: &Program<A>) -> Value {
-    let commands: Map<_, _> =
-        program.commands.iter().map(|command| (key(command), entry(program, command))).collect();
-    document(program, Value::Object(commands))
+    document(program, sorted(program.commands.iter().map(|command| (key(command), entry(program, command)))))
 }
 
 /// Returns the extended form: the same commands, with every declaration on the entry itself.
 pub fn extended<A>(program: &Program<A>) -> Value {
-    let commands: Map<_, _> =
-        program.commands.iter().map(|command| (key(command), schema(program, command))).collect();
-    let mut document = document(program, Value::Object(commands));
+    let commands = program.commands.iter().map(|command| (key(command), schema(program, command)));
+    let mut document = document(program, sorted(commands));
     let variables = program.all_variables();
     document["environment"] = variables
         .iter()
@@ -76,6 +75,11 @@ pub fn errors<A>(program: &Program<A>) -> Value {
             })
         })
         .collect()
+}
+
+/// Commands by their names, whether or not objects keep the order in which they were made.
+fn sorted(commands: impl Iterator<Item = (String, Value)>) -> Value {
+    Value::Object(commands.collect::<BTreeMap<_, _>>().into_iter().collect())
 }
 
 fn document<A>(program: &Program<A>, commands: Value) -> Value {

@@ -237,7 +237,9 @@ fn what_an_editor_holds_is_read_changed_and_stored_there() {
         r#"{"ok":true,"data":{"path":"$ROOT/f","replacements":1}}"#
     );
     assert_eq!(*buffer.0.lock().unwrap(), "changed\n");
-    let write = |content: &str| said(call(&tools.write, &write::DEF, &format!(r#"{{"path":"f","content":"{content}"}}"#)));
+    let write = |content: &str| {
+        said(call(&tools.write, &write::DEF, &format!(r#"{{"path":"f","content":"{content}"}}"#)))
+    };
     assert_eq!(write("all"), r#"{"ok":true,"data":{"path":"$ROOT/f","bytes":3,"created":false}}"#);
     assert_eq!(
         write("refused"),

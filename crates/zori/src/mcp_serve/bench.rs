@@ -328,12 +328,7 @@ impl Bench {
                         };
                         drop(sender.try_send(Input::Approve { call, answer }));
                     }
-                    Some(Heard::Progress(text)) => {
-                        if let Some(progress) = &mut progress {
-                            let text = self.redactor.redact(&text).into_owned();
-                            progress.say(prefix(one_line(&text).trim(), PROGRESS_BYTES).to_owned()).await;
-                        }
-                    }
+                    Some(Heard::Progress(text)) => self.tell(progress.as_mut(), &text).await,
                     Some(Heard::Finished(done)) => output = Some(*done),
                     Some(Heard::Why(text)) => why = Some(text),
                     None => {}
@@ -353,10 +348,19 @@ impl Bench {
             match one {
                 Heard::Finished(done) => output = Some(*done),
                 Heard::Why(text) => why = Some(text),
-                Heard::Question { .. } | Heard::Progress(_) => {}
+                Heard::Progress(text) => self.tell(progress.as_mut(), &text).await,
+                Heard::Question { .. } => {}
             }
         }
         Turned { summary, output, why, ended }
+    }
+
+    /// Says what a turn is at, to whoever wants to know.
+    async fn tell(&self, progress: Option<&mut Progress>, text: &str) {
+        if let Some(progress) = progress {
+            let text = self.redactor.redact(text);
+            progress.say(prefix(one_line(&text).trim(), PROGRESS_BYTES).to_owned()).await;
+        }
     }
 
     async fn ask(&self, asker: Option<&Asker>, decision: &Decision, question: &Question) -> Approval {

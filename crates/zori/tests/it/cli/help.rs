@@ -17,6 +17,8 @@ fn help() {
       exec               Run one prompt and print the answer
       chat               Chat with the model at a terminal
       demo               Watch a scripted model edit and test a small program; needs no key
+      acp                Serve an editor by the Agent Client Protocol on standard input and output
+      mcp                Serve other agents by the Model Context Protocol
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are
@@ -81,6 +83,8 @@ fn all_of_the_help() {
       exec               Run one prompt and print the answer
       chat               Chat with the model at a terminal
       demo               Watch a scripted model edit and test a small program; needs no key
+      acp                Serve an editor by the Agent Client Protocol on standard input and output
+      mcp                Serve other agents by the Model Context Protocol
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are
