@@ -37,12 +37,12 @@ pub fn event(data: &Value) -> String {
 
 /// An error inside a stream.
 pub fn error(kind: &str, message: &str) -> String {
-    event(&json!({"type": "error", "error": {"type": kind, "message": message}}))
+    event(&json!({"error": {"message": message, "type": kind}, "type": "error"}))
 }
 
 /// An error instead of a stream.
 pub fn http_error(status: u16, kind: &str, message: &str) -> Reply {
-    Reply::json(status, json!({"type": "error", "error": {"type": kind, "message": message}}))
+    Reply::json(status, json!({"error": {"message": message, "type": kind}, "type": "error"}))
 }
 
 /// A message under construction: blocks in order, then `stop_reason` and usage, which follow from the blocks

@@ -121,6 +121,11 @@ impl Running {
         self.rewrite.apply(&self.stderr.text())
     }
 
+    /// Returns what has arrived on stdout so far, ports and all.
+    pub fn raw_stdout(&self) -> String {
+        self.stdout.text()
+    }
+
     /// Returns what has arrived on stderr so far, ports and all.
     pub fn raw_stderr(&self) -> String {
         self.stderr.text()

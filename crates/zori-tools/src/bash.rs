@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::confine::{Consent, Denial, Start};
 use zori_core::question::Preview;
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::terminal::{TerminalEnd, TerminalJob, Terminals};
+use zori_core::tool::{Effect, ProcessEnd, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
@@ -115,6 +116,10 @@ impl Bash {
             }
             None => self.env.timeout,
         };
+        // A terminal of somebody else's would not confine it.
+        if let (Some(terminals), None) = (&self.env.terminals, &self.env.confine) {
+            return self.elsewhere(terminals.as_ref(), &cx, &args.command, timeout).await;
+        }
         let env_removed = (self.env.child_env_removed)();
         let shell = Shell {
             command: &args.command,
@@ -130,6 +135,45 @@ impl Bash {
         let denial = confine
             .and_then(|confine| confine.suspects(&start, finished.end.exit_code, &finished.stderr.text));
         Ok(result(finished, timeout, denial))
+    }
+
+    /// Runs the command in an editor's terminal, whose output is one stream.
+    async fn elsewhere(
+        &self,
+        terminals: &dyn Terminals,
+        cx: &ToolCx,
+        command: &str,
+        timeout: Option<Duration>,
+    ) -> Result<ToolOutput, ToolOutput> {
+        let (cwd, max_output) = (&self.env.root, self.env.bash_max_output);
+        let job = TerminalJob { call: &cx.call, command, cwd, timeout, max_output };
+        let TerminalEnd { output, truncated, exit_code, timed_out } =
+            terminals.run(job).await.map_err(|why| {
+                ToolOutput::failure(
+                    ToolCode::SpawnError,
+                    format!("the editor's terminal did not run it: {why}"),
+                )
+            })?;
+        let stderr = match timed_out {
+            true => format!("Command timed out after {} seconds\n", timeout.unwrap_or_default().as_secs()),
+            false => String::new(),
+        };
+        let exit_code = exit_code.unwrap_or(-1);
+        let data = Data {
+            stdout: &output,
+            stderr: &stderr,
+            exit_code,
+            timed_out,
+            stdout_truncated: truncated,
+            stdout_file: None,
+            stderr_truncated: false,
+            stderr_file: None,
+            note: None,
+        };
+        let mut output =
+            ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
+        output.process = Some(ProcessEnd { exit_code, signal: None, timed_out });
+        Ok(output)
     }
 
     fn failed(&self, error: &ProcessError, start: &Start<'_>) -> ToolOutput {

@@ -21,7 +21,7 @@ use crate::atomic::{Like, Staged};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
-use crate::folder::OpenError;
+use crate::folder::{OpenError, Slot};
 use crate::seen::{Mark, Seen};
 use crate::target::Target;
 use crate::textfile::{self, FileError, Loaded};
@@ -154,13 +154,10 @@ pub(crate) fn change_file(
     let refuse = |why: &dyn Display| {
         ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
     };
-    let like = Like { meta: &meta, file: Some(&file) };
-    let staged = Staged::new(&slot, after.as_bytes(), Some(like), cancel).map_err(|e| failed(&e, refuse))?;
-    // Whoever changed the file since it was loaded must not lose that change.
-    if !textfile::load(target).is_ok_and(|now| now.text == before) {
-        return Err(refuse(&"another process changed it meanwhile; read it again and repeat the edit"));
+    match seen.store(&target.place, &after) {
+        Some(stored) => stored.map_err(|why| refuse(&why))?,
+        None => replace(target, &slot, (&before, &after), Like { meta: &meta, file: Some(&file) }, cancel)?,
     }
-    staged.replace().map_err(|e| refuse(&e))?;
     seen.remember(&target.place, Mark::whole(after.as_bytes()));
 
     let note = (!notes.is_empty()).then(|| notes.join("; "));
@@ -169,6 +166,25 @@ pub(crate) fn change_file(
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
     output.changes.extend(file_change(path, Some(&before), Some(&after)));
     Ok(output)
+}
+
+/// Puts the text after an edit where the one before it was.
+fn replace(
+    target: &Target,
+    slot: &Slot,
+    (before, after): (&str, &str),
+    like: Like<'_>,
+    cancel: &Cancel,
+) -> Result<(), ToolOutput> {
+    let refuse = |why: &dyn Display| {
+        ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", target.path.display()))
+    };
+    let staged = Staged::new(slot, after.as_bytes(), Some(like), cancel).map_err(|e| failed(&e, refuse))?;
+    // Whoever changed the file since it was loaded must not lose that change.
+    if !textfile::load(target).is_ok_and(|now| now.text == before) {
+        return Err(refuse(&"another process changed it meanwhile; read it again and repeat the edit"));
+    }
+    staged.replace().map_err(|e| refuse(&e))
 }
 
 /// Shows what the replacements would change.
@@ -193,7 +209,10 @@ struct Planned {
 fn planned(target: &Target, replacements: &[Replacement], seen: &Seen) -> Result<Planned, ToolOutput> {
     let wanted: Vec<Wanted> = numbered(replacements, |replacement| replacement.wanted())?;
     let path = &target.path;
-    let loaded = textfile::load(target).map_err(|e| e.output())?;
+    let mut loaded = textfile::load(target).map_err(|e| e.output())?;
+    if let Some(text) = seen.held(&target.place) {
+        loaded.text = text;
+    }
     let Loaded { text: before, meta, .. } = &loaded;
     let mut notes = Vec::new();
     if seen.mark(&target.place).is_some_and(|mark| !mark.holds(before.as_bytes(), meta)) {

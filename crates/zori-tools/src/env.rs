@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::confine::Confine;
+use zori_core::files::HeldFiles;
+use zori_core::terminal::Terminals;
 use zori_core::transport::Transport;
 
 /// Names variables that a child does not inherit.
@@ -29,6 +31,10 @@ pub struct ToolEnv {
     pub child_env_set: Vec<(OsString, OsString)>,
     /// What confines commands, if anything does.
     pub confine: Option<Arc<dyn Confine>>,
+    /// Who holds files that the disk may not have yet, if anybody does.
+    pub files: Option<Arc<dyn HeldFiles>>,
+    /// Who runs commands in place of us, where nothing is to confine them.
+    pub terminals: Option<Arc<dyn Terminals>>,
     /// HTTP, for `web_fetch`.
     pub transport: Arc<dyn Transport>,
 }

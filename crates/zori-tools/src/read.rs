@@ -2,6 +2,7 @@
 
 mod picture;
 
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
+use crate::folder::Meta;
 use crate::read::picture::Looked;
 use crate::seen::{Mark, Seen};
 use crate::target::Target;
@@ -148,10 +150,11 @@ fn read(target: &Target, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutpu
 /// Reads the beginning of the file, which for most files is all of it.
 fn start(path: &Path, opened: Opened, max: usize, seen: &Seen) -> Result<ToolOutput, ToolOutput> {
     let Opened { real, file, meta } = opened;
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len).unwrap_or(max).min(max) + 1);
-    file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|e| FileError::from_io(path, e).output())?;
+    let (len, source) = source(&real, file, &meta, seen);
+    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(max).min(max) + 1);
+    source.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|e| FileError::from_io(path, e).output())?;
     // Some files say they are empty and are not, those of the kernel for example.
-    let size = meta.len.max(bytes.len() as u64);
+    let size = len.max(bytes.len() as u64);
     let truncated = bytes.len() > max;
     bytes.truncate(max);
     let mark = if truncated { Mark::part(&meta) } else { Mark::whole(&bytes) };
@@ -159,6 +162,14 @@ fn start(path: &Path, opened: Opened, max: usize, seen: &Seen) -> Result<ToolOut
     let content = textfile::text(path, bytes, completeness).map_err(|e| e.output())?;
     seen.remember(&real, mark);
     Ok(success(&Data { path: paths::shown(&real), content: &content, truncated, bytes: size, page: None }))
+}
+
+/// Returns what is read, and how long it is: the text an editor holds, else the file.
+fn source(real: &Path, file: File, meta: &Meta, seen: &Seen) -> (u64, Box<dyn io::Read>) {
+    match seen.held(real) {
+        Some(text) => (text.len() as u64, Box::new(io::Cursor::new(text))),
+        None => (meta.len, Box::new(file)),
+    }
 }
 
 /// Which lines are wanted.
@@ -176,8 +187,9 @@ fn page(
     seen: &Seen,
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
-    let Opened { real, mut file, meta } = opened;
-    let cut = scan(&mut file, &wanted, cancel).map_err(|e| FileError::from_io(path, e).output())?;
+    let Opened { real, file, meta } = opened;
+    let (len, mut source) = source(&real, file, &meta, seen);
+    let cut = scan(&mut source, &wanted, cancel).map_err(|e| FileError::from_io(path, e).output())?;
     if cut.bytes.is_empty() && wanted.first > 1 {
         return Err(ToolOutput::failure(
             ToolCode::InvalidInput,
@@ -195,7 +207,7 @@ fn page(
         path: paths::shown(&real),
         content: &content,
         truncated: cut.more,
-        bytes: meta.len,
+        bytes: len,
         page: Some(page),
     };
     Ok(success(&data))

@@ -1,19 +1,24 @@
 //! What this session knows of the files it has read or written, so that a change made by somebody else in
 //! between is noticed (FS-7).
 //!
+//! Where an editor holds the files, what is read and written is what it has (`zori_core::files`).
+//!
 //! A file read whole is known by its content; of one read in part only size and time can be compared.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zori_core::files::HeldFiles;
 
 use crate::folder::Meta;
 
 /// The files this session has seen, by canonical path.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Seen {
     marks: Mutex<HashMap<PathBuf, Mark>>,
+    held: Option<Arc<dyn HeldFiles>>,
 }
 
 /// What is remembered of a file.
@@ -69,6 +74,21 @@ impl Mark {
 }
 
 impl Seen {
+    /// Nothing was seen yet, and `held` has the files.
+    pub fn of(held: Option<Arc<dyn HeldFiles>>) -> Self {
+        Self { marks: Mutex::default(), held }
+    }
+
+    /// Returns a file's text as an editor holds it, if one does.
+    pub fn held(&self, path: &Path) -> Option<String> {
+        self.held.as_ref()?.read(path)
+    }
+
+    /// Stores a file's text with the editor that holds it; `None` where none does.
+    pub fn store(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
+        self.held.as_ref()?.write(path, text)
+    }
+
     /// Remembers a file.
     pub fn remember(&self, path: &Path, mark: Mark) {
         self.lock().insert(path.to_owned(), mark);

@@ -38,6 +38,8 @@ pub fn env(root: &Path) -> ToolEnv {
         child_env_removed: Box::new(Vec::new),
         child_env_set: Vec::new(),
         confine: None,
+        files: None,
+        terminals: None,
         transport: Arc::new(Offline),
     }
 }

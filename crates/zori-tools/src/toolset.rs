@@ -96,7 +96,7 @@ impl ToolSet {
         offered: &Offered,
         others: Vec<OtherTool>,
     ) -> Self {
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(Seen::of(env.files.clone()));
         let processes = Arc::new(Processes::new(env.temp_parent.clone()));
         let shown: Vec<&'static Entry> = dialect.tools.iter().filter(|entry| offered.holds(entry)).collect();
         let mut specs: Vec<ToolSpec> = shown.iter().map(|entry| entry.spec(def(entry.kind))).collect();

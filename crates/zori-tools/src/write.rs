@@ -103,19 +103,10 @@ fn write(target: &Target, content: &str, seen: &Seen, cancel: &Cancel) -> Result
         return Err(refuse(&why));
     }
 
-    let like = old.as_ref().map(|old| Like { meta: &old.meta, file: old.file.as_ref() });
-    let staged = Staged::new(&slot, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
-    match &old {
-        Some(old) => {
-            // The content took time to write; whoever changed the file meanwhile must not lose that change.
-            if !old.still_there(&slot) {
-                return Err(refuse(&"it was changed by another process meanwhile; read it again first"));
-            }
-            staged.replace()
-        }
-        None => staged.create(),
+    match seen.store(&target.place, content) {
+        Some(stored) => stored.map_err(|why| refuse(&why))?,
+        None => store(target, &slot, content, old.as_ref(), cancel)?,
     }
-    .map_err(|e| refuse(&e))?;
 
     seen.remember(&target.place, Mark::whole(content.as_bytes()));
     let data = Data { path: paths::shown(path), bytes: content.len(), created: old.is_none() };
@@ -129,6 +120,30 @@ fn write(target: &Target, content: &str, seen: &Seen, cancel: &Cancel) -> Result
     .into_iter()
     .collect();
     Ok(output)
+}
+
+/// Puts the content on disk.
+fn store(
+    target: &Target,
+    slot: &Slot,
+    content: &str,
+    old: Option<&Old>,
+    cancel: &Cancel,
+) -> Result<(), ToolOutput> {
+    let refuse = |why: &dyn std::fmt::Display| refusal(&target.path, why);
+    let like = old.map(|old| Like { meta: &old.meta, file: old.file.as_ref() });
+    let staged = Staged::new(slot, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
+    match old {
+        Some(old) => {
+            // The content took time to write; whoever changed the file meanwhile must not lose that change.
+            if !old.still_there(slot) {
+                return Err(refuse(&"it was changed by another process meanwhile; read it again first"));
+            }
+            staged.replace()
+        }
+        None => staged.create(),
+    }
+    .map_err(|e| refuse(&e))
 }
 
 /// Shows what writing would change, without changing it.
@@ -213,6 +228,10 @@ impl Old {
             return Ok(Some(unread(meta, false)));
         }
         let mark = seen.mark(place);
+        if let Some(text) = seen.held(place) {
+            let changed = mark.is_some_and(|mark| !mark.holds(text.as_bytes(), &meta));
+            return Ok(Some(Self { meta, file, text: Some(text), changed }));
+        }
         if !mark.is_none_or(|mark| mark.plausible(&meta)) {
             return Ok(Some(unread(meta, true)));
         }

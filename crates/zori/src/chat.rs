@@ -6,7 +6,7 @@
 mod complete;
 mod editor;
 mod lines;
-mod permissions;
+pub(crate) mod permissions;
 mod serve;
 pub mod slash;
 

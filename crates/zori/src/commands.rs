@@ -1,6 +1,7 @@
 //! What can be run, as one table: parsing, help, manifest, completions and the reference page walk it. Each command is
 //! a file below `commands/` with its entry and what it does; adding one is a copy of the smallest and a line here.
 
+mod acp;
 mod audit_log;
 mod auth;
 mod batch;
@@ -13,6 +14,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod handoff;
+mod mcp;
 mod models;
 mod policy;
 mod sessions;
@@ -91,6 +93,7 @@ impl Front {
 pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show, search, export, fork, remove and resume saved sessions"),
     ("models", "List and show the models there are"),
+    ("mcp", "Serve other agents by the Model Context Protocol"),
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find, show or create the config file"),
     ("policy", "See what would happen to a call, and why"),
@@ -104,6 +107,8 @@ pub const COMMANDS: &[Command<App>] = &[
     chat::COMMAND,
     demo::COMMAND,
     start::COMMAND,
+    acp::COMMAND,
+    mcp::SERVE,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,

@@ -4,6 +4,7 @@
 //! and ends; `outside` is what it is handed. `settings` merges flags, environment and config file; `wire_up` puts the engine
 //! together. Failures are kinds of [`error`].
 
+mod acp;
 pub mod args;
 mod asking;
 mod attachment;
@@ -24,7 +25,9 @@ mod heartbeat;
 mod helper_program;
 mod hooks;
 mod instructions;
+mod mcp_serve;
 mod mode_gate;
+mod model_change;
 mod model_choice;
 mod network;
 mod outcome;

@@ -10,11 +10,13 @@ use zori_core::compaction::Replaced;
 use zori_core::confine::Confine;
 use zori_core::cost::Spent;
 use zori_core::event::SessionFacts;
+use zori_core::files::HeldFiles;
 use zori_core::hook::{AllHooks, Hooks};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
+use zori_core::terminal::Terminals;
 use zori_core::time::Clock;
 use zori_core::tool::Toolbox;
 use zori_core::transport::{Limits, Transport};
@@ -250,13 +252,38 @@ pub struct Session {
     tools: Arc<ToolSet>,
 }
 
-impl Session {
+/// What tools find with an editor in place of this machine.
+#[derive(Default)]
+pub struct Elsewhere {
+    /// Files, with changes that are not saved.
+    pub files: Option<Arc<dyn HeldFiles>>,
+    /// Terminals, for commands that nothing confines.
+    pub terminals: Option<Arc<dyn Terminals>>,
+}
+
+/// A session's loop and its tools, for those who have something to run it on.
+pub struct Loop {
+    /// The loop.
+    pub engine: Engine<Fanout>,
+    /// What it asks, and who answers.
+    pub asking: Asking,
+    /// The tools.
+    pub tools: Arc<ToolSet>,
+}
+
+impl Loop {
     /// Starts a session with what the front end brings.
-    pub fn start(cx: &Cx<'_>, run: Run<'_>, saved: Saved, outlet: Outlet) -> Result<Self, Failure> {
+    pub fn start(
+        cx: &Cx<'_>,
+        run: Run<'_>,
+        saved: Saved,
+        outlet: Outlet,
+        elsewhere: Elsewhere,
+    ) -> Result<Self, Failure> {
+        let Elsewhere { files, terminals } = elsewhere;
         let Run { settings, network, provider, confinement, spent_before } = run;
         let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
-        let runtime = runtime()?;
-        let env = Arc::new(tool_env(cx, settings, network, confinement));
+        let env = Arc::new(ToolEnv { files, terminals, ..tool_env(cx, settings, network, confinement) });
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
         let tools = Arc::new(match settings.spelling {
             Some(here) => tools.any_spelling(here),
@@ -314,7 +341,16 @@ impl Session {
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
         }
-        Ok(Self { engine: Engine::start(parts, sink, facts), runtime, asking, tools })
+        Ok(Self { engine: Engine::start(parts, sink, facts), asking, tools })
+    }
+}
+
+impl Session {
+    /// Starts a session with what the front end brings.
+    pub fn start(cx: &Cx<'_>, run: Run<'_>, saved: Saved, outlet: Outlet) -> Result<Self, Failure> {
+        let runtime = runtime()?;
+        let Loop { engine, asking, tools } = Loop::start(cx, run, saved, outlet, Elsewhere::default())?;
+        Ok(Self { engine, runtime, asking, tools })
     }
 
     /// Ends the session: the last bytes written, the last process gone.
@@ -381,6 +417,8 @@ fn tool_env(
         child_env_removed: Box::new(move || child_env.removed()),
         child_env_set: cx.child_env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         confine: confinement.map(|confinement| confinement as Arc<dyn Confine>),
+        files: None,
+        terminals: None,
         transport: network.transport.clone(),
     }
 }

@@ -81,6 +81,13 @@ const RULES: &[Rule] = &[
         others: &["blake3", "rustix", "serde", "serde_json", "sha2", "thiserror"],
     },
     Rule { name: "zori-frontends", ours: &["zori-core", "zori-redact"], others: &["serde", "serde_json"] },
+    // The messages of the protocol are the official crate's; `tokio` for the answers that are waited for.
+    Rule {
+        name: "zori-acp",
+        ours: &["zori-core", "zori-redact"],
+        others: &["agent-client-protocol", "serde", "serde_json", "tokio"],
+    },
+    Rule { name: "zori-mcp", ours: &["zori-core"], others: &["rmcp", "serde", "serde_json", "tokio"] },
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
     // What any command line needs, and nothing of agents. The signals of the example are for its tests.
     Rule {
@@ -101,10 +108,12 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori",
         ours: &[
+            "zori-acp",
             "zori-contract",
             "zori-core",
             "zori-engine",
             "zori-frontends",
+            "zori-mcp",
             "zori-policy",
             "zori-providers",
             "zori-redact",

@@ -83,7 +83,7 @@ pub fn replaced_or_not(asked: &Map<String, Value>, output: ToolOutput) -> ToolOu
     match &output.failure {
         Some(failure) if failure.code == ToolCode::OldNotFound => {
             let path = asked.get("path").cloned().unwrap_or_default();
-            let data = serde_json::json!({ "path": path, "changed": false, "replacements": 0 });
+            let data = serde_json::json!({ "changed": false, "path": path, "replacements": 0 });
             let mut nothing = ToolOutput::success(&data.to_string());
             nothing.text = Some(format!("Nothing was replaced: {}", failure.message).into());
             nothing

@@ -1,7 +1,6 @@
 use std::fs;
 
 use super::*;
-use crate::folder::Slot;
 use crate::multi_edit::{self, MultiEdit};
 use crate::testing::{Scratch, call};
 use crate::{read, write};
@@ -16,8 +15,12 @@ struct Tools {
 
 impl Tools {
     fn new() -> Self {
+        Self::with(Seen::default())
+    }
+
+    fn with(seen: Seen) -> Self {
         let scratch = Scratch::new();
-        let (env, seen) = (Arc::new(scratch.env()), Arc::new(Seen::default()));
+        let (env, seen) = (Arc::new(scratch.env()), Arc::new(seen));
         Self {
             read: read::Read::new(env.clone(), seen.clone()),
             write: write::Write::new(env.clone(), seen.clone()),
@@ -203,4 +206,44 @@ fn several_edits_all_or_none() {
         assert_eq!(tools.multi(args), format!(r#"{{"ok":false,"error":{error}}}"#), "{args}");
     }
     assert_eq!(tools.scratch.get("f"), "y d d\n");
+}
+
+/// An editor with one buffer.
+struct Buffer(std::sync::Mutex<String>);
+
+impl zori_core::files::HeldFiles for Buffer {
+    fn read(&self, _: &Path) -> Option<String> {
+        Some(self.0.lock().unwrap().clone())
+    }
+
+    fn write(&self, _: &Path, text: &str) -> Option<Result<(), String>> {
+        text.clone_into(&mut self.0.lock().unwrap());
+        Some(if text == "refused" { Err("no".to_owned()) } else { Ok(()) })
+    }
+}
+
+#[test]
+fn what_an_editor_holds_is_read_changed_and_stored_there() {
+    let buffer = Arc::new(Buffer(std::sync::Mutex::new("unsaved\n".to_owned())));
+    let tools = Tools::with(Seen::of(Some(buffer.clone())));
+    tools.scratch.put("f", "disk\n");
+    let said = |output: ToolOutput| tools.scratch.hide(output.envelope.get());
+    assert_eq!(
+        said(call(&tools.read, &read::DEF, r#"{"path":"f"}"#)),
+        r#"{"ok":true,"data":{"path":"$ROOT/f","content":"unsaved\n","truncated":false,"bytes":8}}"#
+    );
+    assert_eq!(
+        tools.edit(r#"{"path":"f","old":"unsaved","new":"changed"}"#),
+        r#"{"ok":true,"data":{"path":"$ROOT/f","replacements":1}}"#
+    );
+    assert_eq!(*buffer.0.lock().unwrap(), "changed\n");
+    let write = |content: &str| {
+        said(call(&tools.write, &write::DEF, &format!(r#"{{"path":"f","content":"{content}"}}"#)))
+    };
+    assert_eq!(write("all"), r#"{"ok":true,"data":{"path":"$ROOT/f","bytes":3,"created":false}}"#);
+    assert_eq!(
+        write("refused"),
+        r#"{"ok":false,"error":{"code":"write_error","message":"cannot write $ROOT/f: no"}}"#
+    );
+    assert_eq!(tools.scratch.get("f"), "disk\n");
 }

@@ -3,6 +3,8 @@
 //! Tools have their names and fields of the Claude protocol there, paths absolute, so that a hook that was written for
 //! another program works.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -114,7 +116,7 @@ fn arguments(call: &ToolMoment<'_>, scene: &Scene<'_>) -> Value {
             _ => (field.map_or(name, |field| field.name.to_owned()), value),
         }
     };
-    args.into_iter().map(renamed).collect::<Map<_, _>>().into()
+    sorted(args.into_iter().map(renamed))
 }
 
 /// One replacement of several.
@@ -125,5 +127,10 @@ fn edit(edit: Value) -> Value {
         "new" => ("new_string".to_owned(), value),
         _ => (name, value),
     };
-    edit.into_iter().map(renamed).collect::<Map<_, _>>().into()
+    sorted(edit.into_iter().map(renamed))
+}
+
+/// An object whose keys are sorted, whether or not objects keep the order in which they were made.
+fn sorted(fields: impl Iterator<Item = (String, Value)>) -> Value {
+    Value::Object(fields.collect::<BTreeMap<_, _>>().into_iter().collect())
 }

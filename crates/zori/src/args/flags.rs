@@ -32,7 +32,7 @@ pub const PROMPT: &[Flag] = &[
     )
     .rare(),
     Flag::switch("replay-lenient", "Go on where a replay differs from its recording").rare(),
-    Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare(),
+    TRUST_WORKSPACE,
     Flag::valued(
         "heartbeat-interval",
         "SECONDS",
@@ -50,6 +50,10 @@ pub const PROTOCOL_VERSION: Flag = Flag::valued(
     "The dialect: 1 (yume, flat) for GUIs, 2 (claude, sdk) for SDKs",
 )
 .rare();
+
+/// `--trust-workspace`, for the commands that run a model.
+pub const TRUST_WORKSPACE: Flag =
+    Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare();
 
 /// `--policy`, for the commands about one.
 pub const POLICY: Flag =

@@ -55,8 +55,15 @@ pub(super) fn mode(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure>
 
 /// Shows all that decides about a call.
 pub(super) fn permissions(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let policy = chat.session.engine.policy();
-    let mut lines = vec![mode_line(policy, &chat.settings.modes.source)];
+    let mut lines = permission_lines(chat.session.engine.policy(), &chat.settings.modes.source);
+    lines.push(format!("`{} policy explain` says what would happen to a call", chat.cx.profile.name));
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Says which mode and which rules hold.
+pub(crate) fn permission_lines(policy: &Policy, source: &str) -> Vec<String> {
+    let mut lines = vec![mode_line(policy, source)];
     if !policy.shell.allowed {
         lines.push(SHELL_OFF.to_owned());
     }
@@ -68,9 +75,7 @@ pub(super) fn permissions(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Fail
         false => lines.push("Rules; deny beats ask beats allow:".to_owned()),
     }
     lines.extend(rules);
-    lines.push(format!("`{} policy explain` says what would happen to a call", chat.cx.profile.name));
-    lines.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
+    lines
 }
 
 fn mode_line(policy: &Policy, source: &str) -> String {

@@ -6,7 +6,8 @@ use zori_core::cost::{MicroUsd, Spent};
 use zori_core::message::{Block, Role};
 use zori_core::text;
 use zori_core::usage::Usage;
-use zori_engine::engine::Totals;
+use zori_engine::engine::{Engine, Totals};
+use zori_frontends::Fanout;
 use zori_providers::catalog;
 use zori_store::SessionDir;
 
@@ -14,7 +15,8 @@ use super::Chat;
 use crate::attachment::{self, Viewer};
 use crate::commands::{exec_compact, latest_session};
 use crate::error::SETTING_INVALID;
-use crate::settings::{parse_session, priced};
+use crate::sandbox::confinement::Confinement;
+use crate::settings::{Settings, parse_session, priced};
 use crate::wire_up::Open;
 
 /// What to do after a line was looked at.
@@ -133,7 +135,7 @@ pub(super) fn find(line: &str) -> Found<'_> {
 }
 
 /// A slash and a word: a path such as `/etc/hosts` is no command.
-fn is_command_word(word: &str) -> bool {
+pub(crate) fn is_command_word(word: &str) -> bool {
     let name = word.strip_prefix('/').unwrap_or_default();
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
@@ -299,8 +301,15 @@ fn path_and_words(rest: &str, is_file: impl Fn(&str) -> bool) -> (&str, &str) {
 }
 
 fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let Totals { spent: Spent { usage, cost }, last_turn, turns } = chat.session.engine.totals();
-    let lines = [
+    let lines = cost_lines(chat.session.engine.totals());
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Says what a session has used.
+pub(crate) fn cost_lines(totals: Totals) -> Vec<String> {
+    let Totals { spent: Spent { usage, cost }, last_turn, turns } = totals;
+    vec![
         format!("Input:        {} tokens", usage.input),
         format!("Output:       {} tokens", usage.output),
         format!("Cache reads:  {} tokens", usage.cache_read),
@@ -308,21 +317,31 @@ fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
         format!("Cache hits:   {}; last turn {}", hits(usage), hits(last_turn)),
         format!("Turns:        {turns}"),
         format!("Cost:         {}", money(cost)),
-    ];
+    ]
+}
+
+fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let lines =
+        status_lines(&chat.session.engine, &chat.settings, chat.id.as_str(), chat.confinement.as_deref());
     lines.iter().for_each(|line| chat.cx.ui.say(line));
     Ok(Next::Done)
 }
 
-fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let engine = &chat.session.engine;
+/// Says what a session is like.
+pub(crate) fn status_lines(
+    engine: &Engine<Fanout>,
+    settings: &Settings,
+    id: &str,
+    confinement: Option<&Confinement>,
+) -> Vec<String> {
     let Totals { spent: Spent { usage, cost }, turns, .. } = engine.totals();
     let window = engine.context_window();
-    let saved = if chat.settings.save { "saved" } else { "not saved" };
-    let sandbox = chat.confinement.as_ref().map_or_else(|| "off".into(), |confinement| confinement.status());
-    let lines = [
-        format!("Model:    {} ({})", engine.model(), chat.settings.choice.facts.name),
-        format!("Session:  {} ({saved})", chat.id),
-        format!("Root:     {}", chat.settings.root.display()),
+    let saved = if settings.save { "saved" } else { "not saved" };
+    let sandbox = confinement.map_or_else(|| "off".into(), Confinement::status);
+    vec![
+        format!("Model:    {} ({})", engine.model(), settings.choice.facts.name),
+        format!("Session:  {id} ({saved})"),
+        format!("Root:     {}", settings.root.display()),
         format!("Sandbox:  {sandbox}"),
         format!("Messages: {}", engine.messages().len()),
         format!(
@@ -340,9 +359,7 @@ fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
             if turns == 1 { "turn" } else { "turns" }
         ),
         format!("Cost:     {}", money(cost)),
-    ];
-    lines.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
+    ]
 }
 
 /// Says how much of the prompts came from the provider's cache. What a provider does not tell is unknown, not nothing.

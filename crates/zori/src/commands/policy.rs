@@ -348,6 +348,8 @@ impl Bench {
             child_env_removed: Box::new(Vec::new),
             child_env_set: Vec::new(),
             confine: None,
+            files: None,
+            terminals: None,
             transport: self.env.transport.clone(),
         };
         let tools = ToolSet::new(Arc::new(env), self.env.dialect);

@@ -1,5 +1,6 @@
 //! Behaviour tests: the real executable in a hermetic environment, whole output compared. One file per behaviour.
 
+mod acp;
 mod asking;
 mod attacks;
 mod audit;
@@ -19,6 +20,7 @@ mod images;
 mod interrupt;
 mod jsonl;
 mod limits;
+mod mcp_serve;
 mod output;
 mod own_models;
 mod paths;

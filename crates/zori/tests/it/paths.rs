@@ -87,6 +87,8 @@ impl Disk {
             child_env_removed: Box::new(Vec::new),
             child_env_set: Vec::new(),
             confine: None,
+            files: None,
+            terminals: None,
             transport: Arc::new(Offline),
         };
         ToolSet::new(env.into(), ALL[0])

@@ -18,6 +18,8 @@ fn help() {
       chat               Chat with the model at a terminal
       demo               Watch a scripted model edit and test a small program; needs no key
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
+      acp                Serve an editor by the Agent Client Protocol on standard input and output
+      mcp                Serve other agents by the Model Context Protocol
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are
@@ -86,6 +88,8 @@ fn all_of_the_help() {
       chat               Chat with the model at a terminal
       demo               Watch a scripted model edit and test a small program; needs no key
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
+      acp                Serve an editor by the Agent Client Protocol on standard input and output
+      mcp                Serve other agents by the Model Context Protocol
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are

@@ -1,0 +1,291 @@
+//! The client at the other end: its lines come in here, and what it is asked and told goes out.
+//!
+//! [`Peer::take`] is the whole input half: it knows what a line is and answers what needs nobody else (bad lines, unknown
+//! methods, `initialize`). Everything else is a [`Request`] for the binary. Answers to our own requests find the one who
+//! waits; those nobody waits for change nothing (IO-7).
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_client_protocol::v1::schema::{
+    CancelRequestNotification, SessionNotification, SessionUpdate, TerminalId,
+};
+use agent_client_protocol::{
+    Error, JsonRpcRequest, JsonRpcResponse, RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcParams,
+    RawJsonRpcResponse, TransportFrame,
+};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use zori_core::ids::CallId;
+
+use crate::initialize::{self, Can, Me};
+use crate::outlet::Outlet;
+use crate::refusal::Refusal;
+use crate::request::{self, Request};
+use crate::wire::{Answer, Call, Notification};
+
+/// The client. Clones are the same one.
+#[derive(Clone)]
+pub struct Peer(Arc<Shared>);
+
+struct Shared {
+    outlet: Outlet,
+    me: Me,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What the client offers; `None` before it has said so.
+    can: Option<Can>,
+    /// Whether it can still answer.
+    listening: bool,
+    asked: i64,
+    waiting: HashMap<i64, oneshot::Sender<Result<Value, Error>>>,
+    /// The terminals of calls that are not over.
+    terminals: HashMap<CallId, TerminalId>,
+}
+
+impl Peer {
+    /// Returns the client behind an outlet.
+    pub fn new(outlet: Outlet, me: Me) -> Self {
+        let state = State {
+            can: None,
+            listening: true,
+            asked: 0,
+            waiting: HashMap::new(),
+            terminals: HashMap::new(),
+        };
+        Self(Arc::new(Shared { outlet, me, state: Mutex::new(state) }))
+    }
+
+    /// Takes a line. What it asks for is for somebody else; `None` where it has been dealt with.
+    pub fn take(&self, line: &str) -> Option<Request> {
+        if line.trim().is_empty() {
+            return None;
+        }
+        match TransportFrame::parse_json(line) {
+            TransportFrame::Single(RawJsonRpcMessage::Request(asked)) => {
+                self.asked(asked.id, &asked.method, params(asked.params))
+            }
+            TransportFrame::Single(RawJsonRpcMessage::Notification(told)) => {
+                self.told(&told.method, params(told.params))
+            }
+            TransportFrame::Single(RawJsonRpcMessage::Response(response)) => {
+                self.answered(response);
+                None
+            }
+            TransportFrame::Malformed { raw, error } => {
+                // An answer that makes no sense is not answered: the client would take that for another answer.
+                if !is_answer(&raw) {
+                    self.answer::<Value>(&RawJsonRpcId::Null, Err(&error));
+                }
+                None
+            }
+            // The crate may come to know more kinds.
+            _ => None,
+        }
+    }
+
+    /// Says that a line could not be read at all.
+    pub fn unreadable(&self, why: &str) {
+        let error = Error::parse_error().data(Value::from(why));
+        self.answer::<Value>(&RawJsonRpcId::Null, Err(&error));
+    }
+
+    /// The client says nothing more: whoever waits for an answer gets none.
+    pub fn hung_up(&self) {
+        let mut state = self.state();
+        state.listening = false;
+        state.waiting.clear();
+    }
+
+    /// Returns what the client offers; nothing before it has said so.
+    pub fn can(&self) -> Can {
+        self.state().can.unwrap_or_default()
+    }
+
+    /// Returns whether the reader is gone.
+    pub fn is_closed(&self) -> bool {
+        self.0.outlet.is_closed()
+    }
+
+    fn asked(&self, id: RawJsonRpcId, method: &str, params: Value) -> Option<Request> {
+        let begun = self.state().can.is_some();
+        let request = match method {
+            initialize::METHOD => initialize::answer(&params, &self.0.me).map(|(answer, can)| {
+                self.state().can = Some(can);
+                self.answer(&id, Ok(&answer));
+                None
+            }),
+            _ if !begun && request::is_known(method) => {
+                Err(Refusal::untimely("`initialize` comes before everything else").into())
+            }
+            _ => request::parse(self, id.clone(), method, params).map(Some),
+        };
+        request.unwrap_or_else(|error: Error| {
+            self.answer::<Value>(&id, Err(&error));
+            None
+        })
+    }
+
+    /// What nobody knows is ignored, as JSON-RPC wants it of notifications.
+    fn told(&self, method: &str, params: Value) -> Option<Request> {
+        request::parse_notification(method, params)
+    }
+
+    fn answered(&self, response: RawJsonRpcResponse) {
+        let (id, answer) = match response {
+            RawJsonRpcResponse::Result { id, result } => (id, Ok(result)),
+            RawJsonRpcResponse::Error { id, error } => {
+                let value = serde_json::to_value(&*error).unwrap_or_default();
+                let told = serde_json::from_value(value);
+                (id, Err(told.unwrap_or_else(|_| Error::internal_error())))
+            }
+        };
+        let RawJsonRpcId::Number(id) = id else { return };
+        if let Some(waiting) = self.state().waiting.remove(&id) {
+            // Who stopped waiting does not want it.
+            let _ = waiting.send(answer);
+        }
+    }
+
+    /// Asks the client. Whoever stops waiting takes the question back.
+    pub(crate) async fn call<R: JsonRpcRequest + Serialize>(
+        &self,
+        request: R,
+    ) -> Result<R::Response, Unanswered> {
+        let (asked, answer) = self.send(&request)?;
+        let answer = answer.await.map_err(|_| Unanswered::Gone)?;
+        asked.heard::<R>(request.method(), answer)
+    }
+
+    /// The same on a thread that may wait.
+    pub(crate) fn call_and_wait<R: JsonRpcRequest + Serialize>(
+        &self,
+        request: R,
+    ) -> Result<R::Response, Unanswered> {
+        let (asked, answer) = self.send(&request)?;
+        let answer = answer.blocking_recv().map_err(|_| Unanswered::Gone)?;
+        asked.heard::<R>(request.method(), answer)
+    }
+
+    fn send<R: JsonRpcRequest + Serialize>(
+        &self,
+        request: &R,
+    ) -> Result<(Asked<'_>, oneshot::Receiver<Result<Value, Error>>), Unanswered> {
+        let (sender, answer) = oneshot::channel();
+        let id = {
+            let mut state = self.state();
+            if !state.listening {
+                return Err(Unanswered::Gone);
+            }
+            state.asked += 1;
+            let id = state.asked;
+            state.waiting.insert(id, sender);
+            id
+        };
+        let asked = Asked { peer: self, id };
+        self.0.outlet.write(&Call::new(id, request.method(), request)).map_err(|_| Unanswered::Gone)?;
+        Ok((asked, answer))
+    }
+
+    /// Asks for something whose answer nobody waits for.
+    pub(crate) fn order<R: JsonRpcRequest + Serialize>(&self, request: R) {
+        let id = {
+            let mut state = self.state();
+            state.asked += 1;
+            state.asked
+        };
+        // A client that is gone has nothing left to tidy up.
+        let _ = self.0.outlet.write(&Call::new(id, request.method(), &request));
+    }
+
+    /// Remembers in which terminal a call runs.
+    pub(crate) fn note_terminal(&self, call: &CallId, terminal: &TerminalId) {
+        self.state().terminals.insert(call.clone(), terminal.clone());
+    }
+
+    /// Returns the terminal of a call that is over.
+    pub(crate) fn take_terminal(&self, call: &CallId) -> Option<TerminalId> {
+        self.state().terminals.remove(call)
+    }
+
+    /// Tells the client what happened in a session.
+    pub(crate) fn update(&self, session: &str, update: SessionUpdate) -> io::Result<()> {
+        let told = SessionNotification::new(session.to_owned(), update);
+        self.0.outlet.write(&Notification::new("session/update", &told))
+    }
+
+    /// Answers a request. A reader that is gone is found out by whoever looks.
+    pub(crate) fn answer<R: Serialize>(&self, id: &RawJsonRpcId, answer: Result<&R, &Error>) {
+        let _ = self.0.outlet.write(&Answer::new(id, answer));
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // Each change of the state is whole, whoever panicked.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why the client did not answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// It is gone.
+    Gone,
+    /// It said so.
+    Refused(Error),
+}
+
+impl std::fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Gone => f.write_str("the client is gone"),
+            Self::Refused(error) => match &error.data {
+                Some(Value::String(why)) => write!(f, "{}: {why}", error.message),
+                _ => f.write_str(&error.message),
+            },
+        }
+    }
+}
+
+/// A question that is taken back when nobody waits for its answer any more.
+struct Asked<'p> {
+    peer: &'p Peer,
+    id: i64,
+}
+
+impl Asked<'_> {
+    /// It was answered, so nothing is taken back.
+    fn heard<R: JsonRpcRequest>(
+        self,
+        method: &str,
+        answer: Result<Value, Error>,
+    ) -> Result<R::Response, Unanswered> {
+        let value = answer.map_err(Unanswered::Refused)?;
+        R::Response::from_json(method, value).map_err(Unanswered::Refused)
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if self.peer.state().waiting.remove(&self.id).is_some() {
+            let told = CancelRequestNotification::new(self.id);
+            let _ = self.peer.0.outlet.write(&Notification::new("$/cancel_request", &told));
+        }
+    }
+}
+
+fn params(params: Option<RawJsonRpcParams>) -> Value {
+    params.map_or_else(|| Value::Object(serde_json::Map::new()), RawJsonRpcParams::into_value)
+}
+
+fn is_answer(raw: &str) -> bool {
+    serde_json::from_str::<Value>(raw).is_ok_and(|value| {
+        value.get("method").is_none() && (value.get("result").is_some() || value.get("error").is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! What the client asks for, as values: one arm for each method we have.
+
+use std::path::PathBuf;
+
+use agent_client_protocol::v1::schema::{
+    AuthenticateRequest, CancelNotification, CloseSessionRequest, ListSessionsRequest, LoadSessionRequest,
+    McpServer, NewSessionRequest, PromptRequest, ResumeSessionRequest, SessionConfigOptionValue,
+    SetSessionConfigOptionRequest, SetSessionModeRequest,
+};
+use agent_client_protocol::{Error, RawJsonRpcId};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use zori_core::input::Prompt;
+
+use crate::outcome::{self, Ended};
+use crate::peer::Peer;
+use crate::prompt;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::state::{self, Choice, Listing, Opened};
+
+/// Something the client asks for.
+#[derive(Debug)]
+pub enum Request {
+    /// Look for a key again.
+    Authenticate {
+        /// The way it chose.
+        method: String,
+        /// Whether there is one.
+        reply: Reply<()>,
+    },
+    /// Begin, or go on with, a session.
+    Open {
+        /// Which.
+        how: Opening,
+        /// Where.
+        place: Place,
+        /// What it is like.
+        reply: Reply<Opened>,
+    },
+    /// Say which sessions there are.
+    List {
+        /// Only those of this folder.
+        cwd: Option<PathBuf>,
+        /// Where the last page ended.
+        cursor: Option<String>,
+        /// A page of them.
+        reply: Reply<Listing>,
+    },
+    /// End a session.
+    Close {
+        /// Which.
+        session: String,
+        /// When that is done.
+        reply: Reply<()>,
+    },
+    /// Run a turn.
+    Prompt {
+        /// Where.
+        session: String,
+        /// What the user says.
+        prompt: Prompt,
+        /// How it ended.
+        reply: Reply<Ended>,
+    },
+    /// End the running turn.
+    Cancel {
+        /// Where.
+        session: String,
+    },
+    /// Give a request up, whatever it is.
+    CancelRequest {
+        /// Its id, as [`Request::id`] has it.
+        id: String,
+    },
+    /// Use another permission mode.
+    SetMode {
+        /// Where.
+        session: String,
+        /// Its name.
+        mode: String,
+        /// When it holds.
+        reply: Reply<()>,
+    },
+    /// Change one of the choices.
+    SetChoice {
+        /// Where.
+        session: String,
+        /// Which choice.
+        choice: String,
+        /// To what.
+        value: String,
+        /// All choices as they are then.
+        reply: Reply<Vec<Choice>>,
+    },
+}
+
+/// Which session is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// A new one.
+    New,
+    /// One that was saved; the client is told all that was said.
+    Load(String),
+    /// One that was saved; the client knows what was said.
+    Resume(String),
+}
+
+/// Where a session works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The folder.
+    pub cwd: PathBuf,
+    /// The names of the MCP servers it should have.
+    pub servers: Vec<String>,
+}
+
+impl Request {
+    /// Returns the id of a prompt's request, by which it may be given up.
+    pub fn id(&self) -> Option<String> {
+        match self {
+            Self::Prompt { reply, .. } => reply.id().map(RawJsonRpcId::to_string),
+            _ => None,
+        }
+    }
+}
+
+/// The methods there are, but for `initialize`.
+const METHODS: &[&str] = &[
+    "authenticate",
+    "session/new",
+    "session/load",
+    "session/resume",
+    "session/list",
+    "session/close",
+    "session/prompt",
+    "session/set_mode",
+    "session/set_config_option",
+];
+
+pub(crate) fn is_known(method: &str) -> bool {
+    METHODS.contains(&method)
+}
+
+/// Reads a request.
+pub(crate) fn parse(peer: &Peer, id: RawJsonRpcId, method: &str, params: Value) -> Result<Request, Error> {
+    Ok(match method {
+        "authenticate" => {
+            let asked: AuthenticateRequest = read(&params)?;
+            Request::Authenticate {
+                method: asked.method_id.to_string(),
+                reply: Reply::new(peer.clone(), id, |()| state::authenticated()),
+            }
+        }
+        "session/new" => {
+            let asked: NewSessionRequest = read(&params)?;
+            let place = place(asked.cwd, &asked.mcp_servers)?;
+            Request::Open { how: Opening::New, place, reply: Reply::new(peer.clone(), id, Opened::created) }
+        }
+        "session/load" => {
+            let asked: LoadSessionRequest = read(&params)?;
+            let place = place(asked.cwd, &asked.mcp_servers)?;
+            let how = Opening::Load(asked.session_id.to_string());
+            Request::Open { how, place, reply: Reply::new(peer.clone(), id, Opened::loaded) }
+        }
+        "session/resume" => {
+            let asked: ResumeSessionRequest = read(&params)?;
+            let place = place(asked.cwd, &asked.mcp_servers)?;
+            let how = Opening::Resume(asked.session_id.to_string());
+            Request::Open { how, place, reply: Reply::new(peer.clone(), id, Opened::resumed) }
+        }
+        "session/list" => {
+            let asked: ListSessionsRequest = read(&params)?;
+            let reply = Reply::new(peer.clone(), id, Listing::json);
+            Request::List { cwd: asked.cwd, cursor: asked.cursor, reply }
+        }
+        "session/close" => {
+            let asked: CloseSessionRequest = read(&params)?;
+            let session = asked.session_id.to_string();
+            Request::Close { session, reply: Reply::new(peer.clone(), id, |()| state::closed()) }
+        }
+        "session/prompt" => {
+            let asked: PromptRequest = read(&params)?;
+            let prompt = prompt::read(asked.prompt)?;
+            let session = asked.session_id.to_string();
+            Request::Prompt { session, prompt, reply: Reply::new(peer.clone(), id, outcome::json) }
+        }
+        "session/set_mode" => {
+            let asked: SetSessionModeRequest = read(&params)?;
+            let (session, mode) = (asked.session_id.to_string(), asked.mode_id.to_string());
+            Request::SetMode { session, mode, reply: Reply::new(peer.clone(), id, |()| state::mode_set()) }
+        }
+        "session/set_config_option" => {
+            let asked: SetSessionConfigOptionRequest = read(&params)?;
+            let value = match asked.value {
+                SessionConfigOptionValue::ValueId { value } => value.to_string(),
+                _ => {
+                    return Err(
+                        Refusal::invalid("`value` must be the id of one of the option's values").into()
+                    );
+                }
+            };
+            Request::SetChoice {
+                session: asked.session_id.to_string(),
+                choice: asked.config_id.to_string(),
+                value,
+                reply: Reply::new(peer.clone(), id, state::choice_set),
+            }
+        }
+        _ => {
+            return Err(Error::method_not_found().data(Value::from(format!("there is no method `{method}`"))));
+        }
+    })
+}
+
+/// Reads a notification; `None` for those we do not know, and for those that make no sense.
+pub(crate) fn parse_notification(method: &str, params: Value) -> Option<Request> {
+    match method {
+        "session/cancel" => {
+            let told: CancelNotification = read(&params).ok()?;
+            Some(Request::Cancel { session: told.session_id.to_string() })
+        }
+        "$/cancel_request" => {
+            let told: agent_client_protocol::v1::schema::CancelRequestNotification = read(&params).ok()?;
+            Some(Request::CancelRequest { id: RawJsonRpcId::from(told.request_id).to_string() })
+        }
+        _ => None,
+    }
+}
+
+/// Reads parameters. What is wrong with them is told with the name of the field.
+pub(crate) fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
+    T::deserialize(params).map_err(|error| Refusal::invalid(format!("invalid params: {error}")).into())
+}
+
+fn place(cwd: PathBuf, servers: &[McpServer]) -> Result<Place, Error> {
+    if !cwd.is_absolute() {
+        return Err(
+            Refusal::invalid(format!("`cwd` must be an absolute path, not `{}`", cwd.display())).into()
+        );
+    }
+    let name = |server: &McpServer| match server {
+        McpServer::Http(server) => server.name.clone(),
+        McpServer::Sse(server) => server.name.clone(),
+        McpServer::Stdio(server) => server.name.clone(),
+        _ => "?".to_owned(),
+    };
+    Ok(Place { cwd, servers: servers.iter().map(name).collect() })
+}

@@ -1,0 +1,78 @@
+//! The terminals of the client's editor: created, shown beside the call, waited for and released; killed when nobody waits.
+
+use agent_client_protocol::v1::schema::{
+    CreateTerminalRequest, KillTerminalRequest, ReleaseTerminalRequest, SessionUpdate, TerminalId,
+    TerminalOutputRequest, WaitForTerminalExitRequest,
+};
+use zori_core::BoxFuture;
+use zori_core::terminal::{TerminalEnd, TerminalJob, Terminals};
+
+use crate::call;
+use crate::peer::{Peer, Unanswered};
+
+/// The terminals of one session.
+pub struct EditorTerminals {
+    peer: Peer,
+    session: String,
+}
+
+impl EditorTerminals {
+    /// Returns the terminals of a session.
+    pub fn new(peer: Peer, session: &str) -> Self {
+        Self { peer, session: session.to_owned() }
+    }
+
+    async fn command(&self, job: TerminalJob<'_>) -> Result<TerminalEnd, Unanswered> {
+        let (peer, session) = (&self.peer, self.session.clone());
+        let limit = (job.max_output > 0).then_some(job.max_output as u64);
+        let create = CreateTerminalRequest::new(session.clone(), "sh")
+            .args(vec!["-c".to_owned(), job.command.to_owned()])
+            .cwd(job.cwd.to_owned())
+            .output_byte_limit(limit);
+        let id = peer.call(create).await?.terminal_id;
+        let mut open = Open { peer, session: session.clone(), id: id.clone(), running: true };
+        peer.note_terminal(job.call, &id);
+        // A reader that is gone is found out by the next question.
+        let _ = peer.update(&session, SessionUpdate::ToolCallUpdate(call::in_terminal(job.call, &id)));
+        let exit = peer.call(WaitForTerminalExitRequest::new(session.clone(), id.clone()));
+        let (exit, timed_out) = match job.timeout {
+            None => (Some(exit.await?), false),
+            Some(limit) => match tokio::time::timeout(limit, exit).await {
+                Ok(exit) => (Some(exit?), false),
+                Err(_) => {
+                    peer.call(KillTerminalRequest::new(session.clone(), id.clone())).await?;
+                    (None, true)
+                }
+            },
+        };
+        open.running = false;
+        let shown = peer.call(TerminalOutputRequest::new(session, id)).await?;
+        let code = exit.and_then(|exit| exit.exit_status.exit_code);
+        let exit_code = code.map(|code| i32::try_from(code).unwrap_or(i32::MAX));
+        Ok(TerminalEnd { output: shown.output, truncated: shown.truncated, exit_code, timed_out })
+    }
+}
+
+impl Terminals for EditorTerminals {
+    fn run<'a>(&'a self, job: TerminalJob<'a>) -> BoxFuture<'a, Result<TerminalEnd, String>> {
+        Box::pin(async move { self.command(job).await.map_err(|error| error.to_string()) })
+    }
+}
+
+/// A terminal that is released when nobody needs it any more, and killed before that if it still runs.
+struct Open<'p> {
+    peer: &'p Peer,
+    session: String,
+    id: TerminalId,
+    running: bool,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let (session, id) = (self.session.clone(), self.id.clone());
+        if self.running {
+            self.peer.order(KillTerminalRequest::new(session.clone(), id.clone()));
+        }
+        self.peer.order(ReleaseTerminalRequest::new(session, id));
+    }
+}
