@@ -229,10 +229,11 @@ pub fn words(words: &mut Vec<String>, takes_next: impl Fn(&str) -> bool) -> bool
                 kept.extend(rest.by_ref());
             }
             // It takes the next word, unless that is another flag: then the prompt stands alone, or on standard input.
-            "-p" | "--print" => match rest.next_if(|next| !next.starts_with('-')) {
-                Some(prompt) => kept.extend(["-p".to_owned(), prompt]),
-                None => {}
-            },
+            "-p" | "--print" => {
+                if let Some(prompt) = rest.next_if(|next| !next.starts_with('-')) {
+                    kept.extend(["-p".to_owned(), prompt]);
+                }
+            }
             "--thinking" => kept.extend(rest.next().and_then(|value| thinking(&value))),
             _ if word.starts_with("--thinking=") => kept.extend(thinking(&word["--thinking=".len()..])),
             _ => {

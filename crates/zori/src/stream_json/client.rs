@@ -32,6 +32,9 @@ use crate::ui::Ui;
 /// So many prompts wait for their turn at most; then nothing more is read, an interrupt included.
 const MOST_WAITING: usize = 1000;
 
+/// Says something of a model, where there is something to say.
+type OfModel<T> = Box<dyn Fn(&str) -> Option<T>>;
+
 /// What a client may ask about, whatever the turn does.
 pub struct Facts {
     /// Which modes may come to hold.
@@ -39,11 +42,11 @@ pub struct Facts {
     /// The model the run began with.
     pub model: String,
     /// Returns why a model cannot be used here.
-    pub bad_model: Box<dyn Fn(&str) -> Option<String>>,
+    pub bad_model: OfModel<String>,
     /// Returns the bound of a model's replies.
-    pub reply_limit: Box<dyn Fn(&str) -> Option<u32>>,
+    pub reply_limit: OfModel<u32>,
     /// Returns how many tokens a model takes.
-    pub window: Box<dyn Fn(&str) -> Option<u64>>,
+    pub window: OfModel<u64>,
     /// What `initialize` lists.
     pub models: Value,
     /// How full the conversation is.

@@ -159,8 +159,9 @@ pub(crate) fn asked(run: &mut Running, subtype: &str, nth: usize) -> (String, Va
         all.into_iter().filter(|line| line["request"]["subtype"] == subtype).nth(nth)
     };
     run.wait_until(&format!("question {nth} `{subtype}`"), |run| found(&run.stdout()).is_some());
-    let line = found(&run.stdout()).unwrap();
-    (line["request_id"].as_str().unwrap().to_owned(), line["request"].clone())
+    let line = found(&run.stdout()).expect("it was waited for");
+    let id = line["request_id"].as_str().expect("a question has an id").to_owned();
+    (id, line["request"].clone())
 }
 
 pub(crate) fn answer(id: &str, response: Value) -> String {

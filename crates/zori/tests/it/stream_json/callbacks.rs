@@ -109,7 +109,7 @@ fn connect(run: &mut Running, tools: Value) {
         let (id, question) = asked(run, "mcp_message", nth);
         assert_eq!(question["server_name"], "calc");
         let rpc = &question["message"];
-        let result = match rpc["method"].as_str().unwrap() {
+        let result = match rpc["method"].as_str().expect("a message has a method") {
             "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {}}),
             "tools/list" => json!({ "tools": tools }),
             _ => json!({}),

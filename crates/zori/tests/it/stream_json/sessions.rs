@@ -13,7 +13,10 @@ fn say(world: &TestEnv, more: &[&str], text: &str) -> CommandOutput {
 }
 
 fn session(output: &CommandOutput) -> String {
-    lines(&output.stdout()).last().unwrap()["session_id"].as_str().unwrap().to_owned()
+    lines(&output.stdout()).last().expect("there is a result")["session_id"]
+        .as_str()
+        .expect("it names the session")
+        .to_owned()
 }
 
 /// Going on keeps the id, a fork has another one; the model sees all that was said.
@@ -65,7 +68,7 @@ fn saved_before_the_result() {
     assert_eq!(output.code(), Some(0), "{output}");
     let none = with_model([anthropic::text("One.")]).0;
     say(&none, &["--no-session-persistence"], "a");
-    assert_eq!(none.session_files(), [std::path::PathBuf::new(); 0]);
+    assert!(none.session_files().is_empty());
 }
 
 /// The system prompt comes as an argument (Python) or with `initialize` (TypeScript).

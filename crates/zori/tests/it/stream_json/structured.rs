@@ -61,6 +61,6 @@ fn what_is_not_checked_is_said() {
     let schema = r#"{"type":"object","properties":{"d":{"format":"date"}}}"#;
     let (output, _world) = talk([anthropic::text("{}")], &["--json-schema", schema], &user("d?"));
     assert_eq!(output.stderr(), "Warning: of the JSON schema this is not checked: format\n");
-    let (output, _world) = talk([anthropic::text(""); 0], &["--json-schema", "{"], &user("d?"));
+    let (output, _world) = talk(Vec::<anthropic::Message>::new(), &["--json-schema", "{"], &user("d?"));
     assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{output}");
 }
