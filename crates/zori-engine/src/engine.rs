@@ -101,6 +101,17 @@ pub struct Settings {
     pub compact_at: CompactAt,
     /// Whether a running tool's output is told as it comes.
     pub live_output: bool,
+    /// What becomes of an answer that somebody cuts off.
+    pub cut: CutAnswer,
+}
+
+/// What becomes of an answer that somebody cuts off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutAnswer {
+    /// The conversation goes on without it (INT-1).
+    Forgotten,
+    /// Its text is part of the conversation.
+    Kept,
 }
 
 /// One session under way. The only writer of its history.

@@ -15,7 +15,7 @@ use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::AgentId;
 use zori_core::image::{Image, Sight};
 use zori_core::input::Prompt;
-use zori_core::message::{Block, ToolCall, ToolInput};
+use zori_core::message::{Block, Message, Role, ToolCall, ToolInput};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::provider::{Chunk, ChunkStream, Request, StopReason};
 use zori_core::render::{Sink, Stop};
@@ -25,7 +25,7 @@ use crate::assemble::Assembly;
 use crate::compact::Made;
 use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
-use crate::engine::Engine;
+use crate::engine::{CutAnswer, Engine};
 use crate::limits::Reached;
 
 /// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
@@ -48,6 +48,8 @@ pub(crate) struct Turn<'e, 'i, S> {
     /// How often hooks kept it from ending.
     pub(crate) kept: u32,
     effects: bool,
+    /// Whether the text of an answer that was cut is part of the conversation.
+    kept_cut: bool,
     pub(crate) text: Arc<str>,
 }
 
@@ -78,6 +80,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             denials: 0,
             kept: 0,
             effects: false,
+            kept_cut: false,
             text: "".into(),
         }
     }
@@ -92,7 +95,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         };
 
         let unsighted = ended.as_ref().err().and_then(|cut| self.unsighted(cut));
-        if ended.is_err() && self.requests == 0 {
+        if ended.is_err() && self.requests == 0 && !self.kept_cut {
             // Nothing came of the prompt, so the conversation goes on as if it had not been said (PERR-5, INT-1).
             self.engine.history.back_to(mark);
         }
@@ -218,9 +221,21 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         if visible && let Some(partial) = assembly.partial() {
             self.count(partial.usage);
             self.text = partial.message.text().into();
+            self.keep_cut(&cut);
             self.emit(EventKind::MessageFinished(partial));
         }
         Err((cut, visible))
+    }
+
+    /// Takes the text of an answer that was cancelled into the conversation, where that is wanted.
+    fn keep_cut(&mut self, cut: &Cut) {
+        let wanted = self.engine.settings.cut == CutAnswer::Kept && matches!(cut, Cut::Cancelled(_));
+        if wanted && !self.text.is_empty() {
+            // What else there was cannot be sent back: calls without results, thinking without its signature.
+            let blocks = vec![Block::Text(self.text.to_string())];
+            self.engine.history.push(Arc::new(Message { role: Role::Assistant, blocks }));
+            self.kept_cut = true;
+        }
     }
 
     async fn receive(&mut self, model: &str, assembly: &mut Assembly) -> Result<(), Cut> {

@@ -214,8 +214,9 @@ fn own_streams(
     run: impl FnOnce(&mut Cx<'_>, &LowArgs) -> Result<Exit, Failure>,
 ) -> Result<Reply, Failure> {
     let mut ui = ui(cx);
+    let low = LowArgs::new(args);
     let front = match cx.mode.format {
-        Format::Jsonl => Front::Events(Events::new(Box::new(terminal::stdout()?))),
+        Format::Jsonl if !low.protocol => Front::Events(Events::new(Box::new(terminal::stdout()?))),
         _ => Front::Text,
     };
     let mut own = Cx {
@@ -228,11 +229,11 @@ fn own_streams(
         front,
     };
     let heart = Heartbeat::start(args.int("heartbeat-interval"), own.terminal.quiet)?;
-    let ended = run(&mut own, &LowArgs::new(args));
+    let ended = run(&mut own, &low);
     drop(heart);
     let report = own.report.take();
     match ended {
-        Ok(exit) if cx.mode.format == Format::Json => match report {
+        Ok(exit) if cx.mode.format == Format::Json && !low.protocol => match report {
             Some(report) => report.reply(exit),
             None => Ok(Reply::one(Value::Null)),
         },

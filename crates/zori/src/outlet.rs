@@ -7,6 +7,7 @@ use std::sync::Arc;
 use zori_contract::failure::Failure;
 use zori_core::hook::Hooks;
 use zori_core::render::Renderer;
+use zori_engine::engine::CutAnswer;
 use zori_frontends::jsonl::{JsonlRenderer, Questions, Remarks};
 use zori_frontends::{TextRenderer, TextStyle};
 use zori_policy::mode::Protocol;
@@ -36,6 +37,8 @@ pub struct Outlet {
     pub hooks: Vec<Arc<dyn Hooks>>,
     /// Which modes may come to hold.
     pub modes: ModeGate,
+    /// What becomes of an answer that somebody cuts off.
+    pub cut: CutAnswer,
 }
 
 impl Outlet {
@@ -54,6 +57,7 @@ impl Outlet {
             tools: Vec::new(),
             hooks: Vec::new(),
             modes: ModeGate::new(settings, Protocol::Own, true),
+            cut: CutAnswer::Forgotten,
         })
     }
 }

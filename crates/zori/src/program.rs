@@ -71,6 +71,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("_HOME", "the base directory; else `$XDG_CONFIG_HOME/zori`, else `~/.config/zori`"),
     ("_PERMISSION_MODE", "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`"),
     ("_TRACE", "a file that is told which background workers run, for tests"),
+    ("CLAUDE_CODE_MAX_RETRIES", "how often a failed request is tried again, in the Claude protocol"),
+    ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1: say in the Claude protocol when a turn runs"),
     ("HOME", "the home directory"),
     ("XDG_CONFIG_HOME", "where base directories are"),
     ("PATH", "where programs are"),

@@ -28,6 +28,7 @@ use zori_core::hook::Hooks;
 use zori_core::input::{Input, Prompt};
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::provider::Effort;
+use zori_engine::engine::CutAnswer;
 use zori_engine::subagent;
 use zori_frontends::claude::control::Initialize;
 use zori_frontends::claude::input::User;
@@ -66,18 +67,14 @@ use crate::ui::Ui;
 use crate::wire_up::{self, Run, Session};
 use crate::workers::Workers;
 
-/// Serves a client until it has no more prompts, or answers one prompt of the command line.
+/// Serves a client until it has no more prompts, or answers one prompt of the command line. The protocol knows few exit
+/// codes (DECISIONS 24), so that what cannot be begun is told here.
 pub fn serve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
-    folded(talk(cx, args))
-}
-
-/// The protocol knows few exit codes (DECISIONS 24): what cannot be begun is a usage error.
-fn folded(ended: Result<Exit, Failure>) -> Result<Exit, Failure> {
-    match ended {
-        Ok(exit @ (Exit::Success | Exit::Usage | Exit::Interrupted | Exit::Terminated)) => Ok(exit),
-        Ok(_) => Ok(Exit::General),
-        Err(failure) => Err(failure),
-    }
+    let exit = talk(cx, args).unwrap_or_else(|failure| cx.ui.report(&failure));
+    Ok(match exit {
+        Exit::Success | Exit::Usage | Exit::Interrupted | Exit::Terminated => exit,
+        _ => Exit::General,
+    })
 }
 
 /// What is known before the first turn.
@@ -117,7 +114,7 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     };
     let writing = if output == "stream-json" { Writing::All } else { Writing::Nothing };
     let frames = Frames::new(Box::new(terminal::stdout()?), SDK_LINE, writing);
-    let channel = Channel::new(frames.clone(), Arc::new(SystemIds));
+    let channel = Channel::new(frames.clone());
     let context = SharedContext::default();
     let lines = Lines::new(Workers::new(start.settings.bare, cx.ui));
     let modes = gate(&start.settings, &args);
@@ -171,6 +168,7 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         structured: start.structured,
         replay: claude.replay_prompts,
         id: session_id.as_str().to_owned(),
+        signalled: false,
         exit: Exit::Success,
     };
     conversation.hold(first, cx.ui);
@@ -482,6 +480,7 @@ fn outlet(
         tools: others,
         hooks,
         modes,
+        cut: CutAnswer::Kept,
     };
     Ok((outlet, last))
 }
@@ -543,6 +542,8 @@ struct Conversation {
     /// Whether prompts are repeated when their turn begins.
     replay: bool,
     id: String,
+    /// Whether Ctrl-C came in the last turn.
+    signalled: bool,
     exit: Exit,
 }
 
@@ -598,9 +599,7 @@ impl Conversation {
             self.network.turn_over(ui);
             self.exit = match &outcome {
                 Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Exit::Terminated,
-                Outcome::Cancelled(CancelCause::User) if !self.client.interrupted() && !self.refused() => {
-                    Exit::Interrupted
-                }
+                Outcome::Cancelled(CancelCause::User) if self.signalled => Exit::Interrupted,
                 Outcome::OutputClosed => Exit::General,
                 _ => self.ended(),
             };
@@ -616,11 +615,6 @@ impl Conversation {
                 None => return true,
             }
         }
-    }
-
-    /// Returns whether the turn was ended by an answer of the client.
-    fn refused(&self) -> bool {
-        self.signals.check().is_ok()
     }
 
     /// Returns what the last turn leads to.
@@ -644,6 +638,8 @@ impl Conversation {
                 never = client.serve(Some(&sender)) => match never {},
             }
         });
+        // The client may have ended it as well; a signal ends the program.
+        self.signalled = self.signals.check().is_err();
         drop(listening);
         summary.outcome
     }

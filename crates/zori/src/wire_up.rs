@@ -254,7 +254,7 @@ impl Session {
     /// Starts a session with what the front end brings.
     pub fn start(cx: &Cx<'_>, run: Run<'_>, saved: Saved, outlet: Outlet) -> Result<Self, Failure> {
         let Run { settings, network, provider, confinement, spent_before } = run;
-        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes } = outlet;
+        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
         let runtime = runtime()?;
         let env = Arc::new(tool_env(cx, settings, network, confinement));
         let tools = Arc::new(ToolSet::with(env.clone(), dialect, &offered, others));
@@ -302,6 +302,7 @@ impl Session {
                 limits: settings.limits,
                 compact_at: settings.compact_at,
                 live_output: false,
+                cut,
             },
         };
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);

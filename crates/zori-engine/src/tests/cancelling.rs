@@ -30,6 +30,19 @@ fn a_stalled_stream() {
     });
 }
 
+/// Front ends whose clients have read it keep it: the next prompt may refer to it.
+#[test]
+fn a_cut_answer_that_is_kept() {
+    play(async {
+        let stalled = Ok(vec![text("Hel"), Step::Hang]);
+        let setup = Setup { keep_cut: true, ..cancel_at(2) };
+        let mut stage = Stage::with(setup, vec![stalled, says("ok")]);
+        stage.turn("hi").await;
+        stage.turn("again").await;
+        assert_eq!(stage.requests()[1], r#"user "hi" | model "Hel" | user "again""#);
+    });
+}
+
 #[test]
 fn a_running_tool() {
     play(async {

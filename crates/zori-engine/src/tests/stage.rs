@@ -37,7 +37,7 @@ use zori_policy::{Asker, Choice, Mode, Policy};
 
 use crate::compact::CompactAt;
 use crate::context::Window;
-use crate::engine::{Engine, Parts, Settings};
+use crate::engine::{CutAnswer, Engine, Parts, Settings};
 use crate::limits::Limits;
 use crate::retry::Retry;
 use crate::subagent::AgentLimits;
@@ -322,6 +322,8 @@ pub(crate) struct Setup {
     /// Whether paths lead elsewhere each time they are looked at.
     pub(crate) shifting: bool,
     pub(crate) live: bool,
+    /// Whether an answer that is cut stays in the conversation.
+    pub(crate) keep_cut: bool,
     pub(crate) act_at: Option<u64>,
     pub(crate) say: Option<Input>,
     pub(crate) stop: Option<Stop>,
@@ -411,6 +413,7 @@ impl Stage {
                 limits: setup.limits.unwrap_or(Limits::NONE),
                 compact_at: CompactAt::DEFAULT,
                 live_output: setup.live,
+                cut: if setup.keep_cut { CutAnswer::Kept } else { CutAnswer::Forgotten },
             },
         };
         let facts = SessionFacts {

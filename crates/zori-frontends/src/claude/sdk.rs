@@ -37,6 +37,8 @@ use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
 #[derive(Serialize)]
 struct Line<'a> {
     r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subtype: Option<&'static str>,
     #[serde(flatten)]
     fields: Value,
     session_id: &'a str,
@@ -146,12 +148,12 @@ impl SdkRenderer {
     /// Writes a line with what every line has.
     fn say(&self, event: &Event, kind: &'static str, fields: Value) -> io::Result<()> {
         let session_id = event.session.as_str();
-        self.frames.write(&Line { r#type: kind, fields, session_id, uuid: self.uuid() })
+        self.frames.write(&Line { r#type: kind, subtype: None, fields, session_id, uuid: self.uuid() })
     }
 
-    fn system(&self, event: &Event, subtype: &'static str, mut fields: Value) -> io::Result<()> {
-        fields["subtype"] = subtype.into();
-        self.say(event, "system", fields)
+    fn system(&self, event: &Event, subtype: &'static str, fields: Value) -> io::Result<()> {
+        let (session_id, subtype) = (event.session.as_str(), Some(subtype));
+        self.frames.write(&Line { r#type: "system", subtype, fields, session_id, uuid: self.uuid() })
     }
 
     fn init(&self, event: &Event) -> io::Result<()> {
@@ -338,7 +340,13 @@ impl SdkRenderer {
 /// How this dialect tells a provider failure.
 pub fn failure_text(failure: &ProviderFailure) -> String {
     match failure.status {
-        Some(status) => format!("API Error: {status} {}", failure.message),
+        Some(status) => {
+            let twice = format!("HTTP {status}: ");
+            format!(
+                "API Error: {status} {}",
+                failure.message.strip_prefix(&twice).unwrap_or(&failure.message)
+            )
+        }
         None => format!("API Error: {}", failure.message),
     }
 }
@@ -387,17 +395,15 @@ impl Renderer for SdkRenderer {
             }
             EventKind::ToolFinished(done) => {
                 let line = tool_result::line(done, &self.redactor);
-                let parent = event.parent.as_ref().map(CallId::as_str);
-                self.say(
-                    event,
-                    "user",
-                    json!({
-                        "message": {"role": "user", "content": [line.block]},
-                        "parent_tool_use_id": parent,
-                        "timestamp": event.at.to_string(),
-                        "tool_use_result": line.structured,
-                    }),
-                )
+                let mut fields = json!({
+                    "message": {"role": "user", "content": [line.block]},
+                    "parent_tool_use_id": event.parent.as_ref().map(CallId::as_str),
+                    "timestamp": event.at.to_string(),
+                });
+                if let Some(structured) = line.structured {
+                    fields["tool_use_result"] = structured;
+                }
+                self.say(event, "user", fields)
             }
             // Sub-agents follow the agent that started them.
             EventKind::ModeChanged { to, .. } if main => {

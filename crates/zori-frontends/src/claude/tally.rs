@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use zori_core::cost::Prices;
+use zori_core::cost::{MicroUsd, Prices};
 use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId};
@@ -37,7 +37,8 @@ pub struct Tally {
     /// The model in use.
     model: Arc<str>,
     model_usage: BTreeMap<String, ModelUsage>,
-    cost_usd: f64,
+    cost: MicroUsd,
+    costs: BTreeMap<String, MicroUsd>,
     api: Duration,
     turn: Turn,
 }
@@ -84,7 +85,8 @@ impl Tally {
             models,
             model: "".into(),
             model_usage: BTreeMap::new(),
-            cost_usd: 0.0,
+            cost: MicroUsd(0),
+            costs: BTreeMap::new(),
             api: Duration::ZERO,
             turn,
         }
@@ -110,9 +112,12 @@ impl Tally {
                 used.output_tokens += reply.usage.output;
                 used.cache_read_input_tokens += reply.usage.cache_read;
                 used.cache_creation_input_tokens += reply.usage.cache_write;
-                let cost = facts.prices.map_or(0.0, |prices| prices.cost(reply.usage).0 as f64 / 1e6);
-                used.cost_usd += cost;
-                self.cost_usd += cost;
+                // Summed as integers: money in floats is not exact.
+                let cost = facts.prices.map_or(MicroUsd(0), |prices| prices.cost(reply.usage));
+                let of_model = self.costs.entry(name.to_string()).or_default();
+                *of_model += cost;
+                self.cost += cost;
+                used.cost_usd = of_model.0 as f64 / 1e6;
                 (used.context_window, used.max_output_tokens) = (facts.context_window, facts.max_output);
                 if main {
                     let now = self.clock.elapsed();
@@ -149,7 +154,10 @@ impl Tally {
                 self.turn.results += 1;
                 self.turn.waiting = Some(self.clock.elapsed());
             }
-            EventKind::MessageStarted { .. } if main => self.turn.aborted = Aborted::Streaming,
+            EventKind::MessageStarted { .. } if main => {
+                self.turn.aborted = Aborted::Streaming;
+                self.turn.first = self.turn.first.or_else(|| Some(self.clock.elapsed()));
+            }
             EventKind::Notice { level: NoticeLevel::Error, text, .. } if main => {
                 self.turn.why = Some(text.clone());
             }
@@ -198,7 +206,7 @@ impl Tally {
             ttft_ms: self.turn.first.map(since).filter(|_| summary.is_some()),
             num_turns: summary.map_or(0, |_| 1 + self.turn.results + self.turn.notes),
             session_id,
-            total_cost_usd: self.cost_usd,
+            total_cost_usd: self.cost.0 as f64 / 1e6,
             usage: summary.map(|summary| summary.usage).unwrap_or_default().into(),
             model_usage: &self.model_usage,
             permission_denials: &self.turn.denials,

@@ -222,7 +222,7 @@ fn calls_of_sub_agents_name_the_call_that_started_them() {
     for event in &events {
         log.append(event).unwrap();
     }
-    let text = std::fs::read_to_string(audit_path(dir.path())).unwrap();
+    let text = fs::read_to_string(audit_path(dir.path())).unwrap();
     let record = |line: &str| {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
         format!("{} {} {}", record["event"], record["summary"], record["parent"])

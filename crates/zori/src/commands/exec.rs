@@ -92,7 +92,12 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
             .value(text)
             .suggest("give the prompt with `-p TEXT`; a lone `-` reads standard input")
     };
-    other.map(issue).into_iter().collect()
+    let outputs = ["output", "format", "json", "stream", "no-stream"];
+    let twice = outputs.iter().find(|name| speaks && args.has(name)).map(|name| {
+        let message = format!("`--output-format` and `--{name}` both say what to print");
+        Issue::new("--output-format", "CONFLICTING_ARGUMENTS", message).suggest("leave one of them out")
+    });
+    other.map(issue).into_iter().chain(twice).collect()
 }
 
 /// Runs one prompt in a session.

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use zori_core::ids::IdSource;
+use zori_frontends::claude::Frames;
 use zori_frontends::claude::control::{Response, question, withdrawal};
-use zori_frontends::claude::{Frames, uuid};
 
 /// What the client answered, or why it did not.
 pub type Body = Result<Option<Box<RawValue>>, String>;
@@ -17,8 +17,9 @@ pub type Body = Result<Option<Box<RawValue>>, String>;
 /// The way to ask the client something.
 pub struct Channel {
     frames: Frames,
-    ids: Arc<dyn IdSource>,
     open: Mutex<Open>,
+    /// How many numbers were given; each question and each message to a server has one of its own.
+    numbers: AtomicU64,
 }
 
 #[derive(Default)]
@@ -41,13 +42,18 @@ const CLOSED: &str = "standard input has ended, so nobody can answer";
 
 impl Channel {
     /// Asks by these frames.
-    pub fn new(frames: Frames, ids: Arc<dyn IdSource>) -> Arc<Self> {
-        Arc::new(Self { frames, ids, open: Mutex::default() })
+    pub fn new(frames: Frames) -> Arc<Self> {
+        Arc::new(Self { frames, open: Mutex::default(), numbers: AtomicU64::new(0) })
+    }
+
+    /// Returns a number that nothing else has.
+    pub fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Asks, and waits for the answer. Dropping the wait takes the question back.
     pub async fn ask(self: &Arc<Self>, kind: Kind, request: impl Serialize) -> Body {
-        let id = uuid(&*self.ids);
+        let id = format!("req_{}", self.number());
         let (sender, answer) = oneshot::channel();
         {
             let mut open = self.lock();

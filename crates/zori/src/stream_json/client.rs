@@ -69,8 +69,6 @@ pub struct Client {
     /// Questions of the engine.
     pub questions: Option<mpsc::UnboundedReceiver<Asked>>,
     answers: JoinSet<(CallId, Approval, Vec<String>)>,
-    /// Whether it ended the last turn.
-    interrupted: bool,
 }
 
 /// What is to be done between turns.
@@ -101,7 +99,6 @@ impl Client {
             servers: Vec::new(),
             questions: None,
             answers: JoinSet::new(),
-            interrupted: false,
         }
     }
 
@@ -132,7 +129,6 @@ impl Client {
 
     /// Deals with everything the client says, and asks what the turn wants to know, until it is dropped with the turn.
     pub async fn serve(&mut self, inputs: Option<&mpsc::Sender<Input>>) -> Infallible {
-        self.interrupted = false;
         loop {
             let reading = !self.ended && self.prompts.len() < MOST_WAITING;
             tokio::select! {
@@ -152,11 +148,6 @@ impl Client {
                 else => std::future::pending().await,
             }
         }
-    }
-
-    /// Returns whether it was the client that ended the last turn.
-    pub fn interrupted(&self) -> bool {
-        self.interrupted
     }
 
     /// Returns what a mode means, or why it may not hold.
@@ -293,7 +284,6 @@ impl Client {
 
     async fn interrupt(&mut self, inputs: Option<&mpsc::Sender<Input>>) {
         if let Some(inputs) = inputs {
-            self.interrupted = true;
             self.answers.abort_all();
             let _ = inputs.send(Input::Cancel(CancelCause::User)).await;
         }

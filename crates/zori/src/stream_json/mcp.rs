@@ -124,14 +124,14 @@ pub async fn connect(channel: &Arc<Channel>, named: &Named) -> Connected {
 async fn handshake(channel: &Arc<Channel>, server: &str) -> Result<Vec<Offer>, String> {
     let client = json!({"name": "zori", "version": env!("CARGO_PKG_VERSION")});
     let hello = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client});
-    rpc(channel, server, Some(1), "initialize", hello).await?;
+    call(channel, server, "initialize", hello).await?;
     rpc(channel, server, None, "notifications/initialized", json!({})).await?;
     let mut offers = Vec::new();
     let mut cursor = Value::Null;
     // A server that goes on and on is believed for so many pages.
-    for page in 2..50 {
+    for _ in 0..50 {
         let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
-        let listed = rpc(channel, server, Some(page), "tools/list", params).await?;
+        let listed = call(channel, server, "tools/list", params).await?;
         for tool in listed["tools"].as_array().into_iter().flatten() {
             offers.extend(offer(server, tool));
         }
@@ -155,6 +155,11 @@ fn offer(server: &str, tool: &Value) -> Option<Offer> {
         schema: serde_json::value::to_raw_value(&schema).ok()?,
         reads_only: tool["annotations"]["readOnlyHint"] == true,
     })
+}
+
+/// Calls a method of a server.
+async fn call(channel: &Arc<Channel>, server: &str, method: &str, params: Value) -> Result<Value, String> {
+    rpc(channel, server, Some(channel.number()), method, params).await
 }
 
 /// Sends one message of JSON-RPC, and returns its result. A notification has no id and no result.
@@ -224,7 +229,7 @@ impl Tool for ClientTool {
         Box::pin(async move {
             let arguments: Value = serde_json::from_str(args.get()).unwrap_or_default();
             let params = json!({"name": self.offer.tool, "arguments": arguments});
-            match rpc(&self.channel, &self.offer.server, Some(1), "tools/call", params).await {
+            match call(&self.channel, &self.offer.server, "tools/call", params).await {
                 Ok(result) => laid_out(&result),
                 Err(why) => plain(ToolOutput::failure(ToolCode::ExecError, why.clone()), why),
             }

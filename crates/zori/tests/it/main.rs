@@ -32,6 +32,7 @@ mod recording;
 mod resume;
 mod sandbox;
 mod sessions;
+mod stream_json;
 mod surface;
 mod system_prompt;
 mod task;

@@ -127,7 +127,7 @@ fn a_turn_with_a_tool() {
     {"agents":[],"apiKeySource":"none","claude_code_version":"2.1.0","cwd":"/ws","mcp_servers":[{"name":"calc","status":"connected"}],"model":"m","output_style":"default","permissionMode":"default","plugins":[],"provider":"p","skills":[],"slash_commands":[],"subtype":"init","tools":["Read"],"type":"system","zori_version":"0.0.0"}
     assistant [{"text":"I look","type":"text"}] null
     assistant [{"id":"1","input":{"file_path":"a"},"name":"Read","type":"tool_use"}] null
-    {"message":{"content":[{"content":"{\"ok\":true,\"data\":{}}","is_error":false,"tool_use_id":"1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","tool_use_result":null,"type":"user"}
+    {"message":{"content":[{"content":"{\"ok\":true,\"data\":{}}","is_error":false,"tool_use_id":"1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","type":"user"}
     assistant [{"text":"done","type":"text"}] null
     {"api_error_status":null,"duration_api_ms":0,"duration_ms":0,"is_error":false,"modelUsage":{"m":{"cacheCreationInputTokens":0,"cacheReadInputTokens":0,"contextWindow":0,"costUSD":0.0,"inputTokens":0,"maxOutputTokens":0,"outputTokens":0,"webSearchRequests":0}},"num_turns":2,"permission_denials":[],"result":"","stop_reason":"end_turn","subtype":"success","terminal_reason":"completed","total_cost_usd":0.0,"ttft_ms":0,"type":"result","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"}}
     "#);

@@ -10,8 +10,8 @@ use zori_redact::Redactor;
 pub(super) struct Line {
     /// The `tool_result` block.
     pub(super) block: Value,
-    /// The form for user interfaces.
-    pub(super) structured: Value,
+    /// The form for user interfaces, where there is one.
+    pub(super) structured: Option<Value>,
 }
 
 /// Lays a result out.
@@ -59,15 +59,16 @@ fn text(done: &ToolFinished) -> String {
     }
 }
 
-fn structured(done: &ToolFinished, text: &str, redactor: &Redactor) -> Value {
+fn structured(done: &ToolFinished, text: &str, redactor: &Redactor) -> Option<Value> {
     if done.output.failure.is_some() {
-        return format!("Error: {text}").into();
+        return Some(format!("Error: {text}").into());
     }
     if done.kind != Some(ToolKind::Bash) {
-        return Value::Null;
+        return None;
     }
     let envelope: Value = serde_json::from_str(done.output.envelope.get()).unwrap_or_default();
     let stream =
         |name: &str| redactor.redact(envelope["data"][name].as_str().unwrap_or_default()).into_owned();
-    json!({"stdout": stream("stdout"), "stderr": stream("stderr"), "interrupted": false, "isImage": false})
+    let streams = json!({"stdout": stream("stdout"), "stderr": stream("stderr"), "interrupted": false, "isImage": false});
+    Some(streams)
 }

@@ -1,0 +1,100 @@
+//! Sessions by the protocol's flags.
+
+use serde_json::json;
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::output::CommandOutput;
+
+use super::{args, lines, told, user};
+use crate::world::with_model;
+
+fn say(world: &TestEnv, more: &[&str], text: &str) -> CommandOutput {
+    world.run_with_stdin(&args(more), user(text))
+}
+
+fn session(output: &CommandOutput) -> String {
+    lines(&output.stdout()).last().unwrap()["session_id"].as_str().unwrap().to_owned()
+}
+
+/// Going on keeps the id, a fork has another one; the model sees all that was said.
+#[test]
+fn resume_continue_and_fork() {
+    let (world, model) = with_model(["One.", "Two.", "Three.", "Four."].map(anthropic::text));
+    let first = session(&say(&world, &["--session-id=my-own"], "a"));
+    assert_eq!(first, "my-own");
+    assert_eq!(session(&say(&world, &["--resume=my-own"], "b")), "my-own");
+    assert_eq!(session(&say(&world, &["--continue"], "c")), "my-own");
+    let forked = session(&say(&world, &["--resume", "my-own", "--fork-session"], "d"));
+    assert_ne!(forked, "my-own");
+    assert_eq!(
+        model.request(3).conversation(),
+        "user: a\nassistant: One.\nuser: b\nassistant: Two.\nuser: c\nassistant: Three.\nuser: d\n"
+    );
+    let files = world.session_files();
+    let own = files.iter().filter(|path| path.file_stem().is_some_and(|stem| stem == "my-own")).count();
+    assert_eq!((files.len(), own), (2, 1), "{files:?}");
+}
+
+#[test]
+fn sessions_that_cannot_be() {
+    let (world, _model) = with_model([anthropic::text("One.")]);
+    insta::assert_snapshot!(told(&say(&world, &["--resume=nope"], "a")), @r#"
+    over error_during_execution is_error ["No conversation found with session ID: nope"] not_started turns=0
+    ------- stderr -------
+    Error: No conversation found with session ID: nope
+    [exit status: 1]
+    "#);
+    assert_eq!(say(&world, &["--continue"], "a").code(), Some(1));
+    say(&world, &["--session-id", "mine"], "a");
+    insta::assert_snapshot!(say(&world, &["--session-id", "mine"], "b"), @r"
+
+    ------- stderr -------
+    Error: Session ID mine is already in use.
+    [exit status: 1]
+    ");
+}
+
+/// Clients kill or resume right after the `result`: what it is about is on disk by then.
+#[test]
+fn saved_before_the_result() {
+    let (world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    let mut run = super::start(&world, &["--session-id", "s"]);
+    run.write_stdin(&user("a")).wait_for_stdout("{\"type\":\"result\"").kill();
+    drop(run);
+    let output = say(&world, &["--resume", "s"], "b");
+    assert_eq!(output.code(), Some(0), "{output}");
+    let none = with_model([anthropic::text("One.")]).0;
+    say(&none, &["--no-session-persistence"], "a");
+    assert_eq!(none.session_files(), [std::path::PathBuf::new(); 0]);
+}
+
+/// The system prompt comes as an argument (Python) or with `initialize` (TypeScript).
+#[test]
+fn system_prompts() {
+    let system = |more: &[&str], before: &str| {
+        let (world, model) = with_model([anthropic::text("ok")]);
+        world.write("prompt.txt", "from a file");
+        world.run_with_stdin(&args(more), format!("{before}{}", user("hi")));
+        let json = model.request(0).json();
+        json["system"]
+            .as_array()
+            .map(|parts| parts.iter().filter_map(|part| part["text"].as_str()).collect::<String>())
+    };
+    assert_eq!(system(&["--system-prompt", ""], ""), None);
+    assert_eq!(
+        system(&["--system-prompt", "be", "--append-system-prompt", "so"], "").as_deref(),
+        Some("be\n\nso")
+    );
+    assert_eq!(system(&["--system-prompt-file", "prompt.txt"], "").as_deref(), Some("from a file"));
+    let initialize = |prompt: serde_json::Value| {
+        super::request(
+            "r",
+            json!({"subtype": "initialize", "systemPrompt": prompt, "appendSystemPrompt": "z"}),
+        )
+    };
+    assert_eq!(
+        system(&["--system-prompt", "x"], &initialize(json!(["a", "b"]))).as_deref(),
+        Some("a\n\nb\n\nz")
+    );
+    assert_eq!(system(&[], &initialize(json!([""]))).as_deref(), Some("z"));
+}
