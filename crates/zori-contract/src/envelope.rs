@@ -216,11 +216,11 @@ mod tests {
         assert_eq!(
             line,
             "{\"ok\":true,\"data\":[1],\"error\":null,\"warnings\":[\"DEPRECATED: use `b`\"],\"meta\":{\
-             \"command\":\"list\",\"command_schema_version\":\"1.0.0\",\"config_sources\":[],\"cwd\":\"/w\",\
-             \"duration_ms\":12,\"effective_config_hash\":\"e3b0c442\",\"exit_code\":0,\"headless\":true,\"ok\":true,\
-             \"request_id\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"schema_version\":\"1.0\",\
-             \"timeout_ms\":30000,\"timestamp\":\"2026-11-16T00:00:00Z\",\"tool_version\":\"0.1.0\",\"trace_id\":\"t\",\
-             \"warning_details\":[{\"code\":\"DEPRECATED\",\"field\":\"a\",\"message\":\"use `b`\",\
+             \"ok\":true,\"exit_code\":0,\"command\":\"list\",\"schema_version\":\"1.0\",\
+             \"command_schema_version\":\"1.0.0\",\"tool_version\":\"0.1.0\",\"timeout_ms\":30000,\"cwd\":\"/w\",\
+             \"config_sources\":[],\"effective_config_hash\":\"e3b0c442\",\"duration_ms\":12,\
+             \"request_id\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"timestamp\":\"2026-11-16T00:00:00Z\",\"trace_id\":\"t\",\
+             \"headless\":true,\"warning_details\":[{\"code\":\"DEPRECATED\",\"message\":\"use `b`\",\"field\":\"a\",\
              \"removed_in\":\"2.0\"}]}}\n"
         );
     }

@@ -46,9 +46,9 @@ pub fn manifest<A>(program: &Program<A>) -> Manifest {
 
 /// Returns the extended form: the same commands, with every declaration on the entry itself.
 pub fn extended<A>(program: &Program<A>) -> Value {
-    let commands: Map<_, _> =
+    let commands: BTreeMap<_, _> =
         program.commands.iter().map(|command| (key(command), schema(program, command))).collect();
-    let commands = Value::Object(commands);
+    let commands = Value::Object(commands.into_iter().collect());
     let mut document = json!({
         "schema_version": SCHEMA_VERSION,
         "framework_version": program.version,

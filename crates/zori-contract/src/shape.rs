@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(printed(Format::Plain), "a  one\ttwo\nthree\nlong\n");
         assert_eq!(
             printed(Format::Jsonl),
-            "{\"id\":\"a\",\"n\":1,\"title\":\"one\\ttwo\\nthree\"}\n{\"id\":\"long\",\"title\":null}\n"
+            "{\"id\":\"a\",\"title\":\"one\\ttwo\\nthree\",\"n\":1}\n{\"id\":\"long\",\"title\":null}\n"
         );
     }
 
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn without_columns_every_field_is_shown() {
         let bare = Columns { names: &[], id: None };
-        assert_eq!(print(Format::Plain, &[json!({"b": [1], "a": true})], bare), "a: true\nb: [1]\n");
+        assert_eq!(print(Format::Plain, &[json!({"b": [1], "a": true})], bare), "b: [1]\na: true\n");
         assert_eq!(print(Format::Tsv, &[json!({"b": 1}), json!({"a": 2})], bare), "a\tb\n\t1\n2\t\n");
     }
 

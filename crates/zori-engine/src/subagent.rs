@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(reported(done(), " a\nb\n"), r#"{"ok":true,"data":{"text":"a\nb"}}"#);
         assert_eq!(
             reported(Outcome::Completed(StopReason::MaxTokens), "a"),
-            r#"{"ok":true,"data":{"note":"the report was cut off at the token limit","text":"a"}}"#
+            r#"{"ok":true,"data":{"text":"a","note":"the report was cut off at the token limit"}}"#
         );
         assert_eq!(
             reported(done(), " "),

@@ -238,16 +238,16 @@ mod tests {
             [
                 "message_start",
                 "start thinking",
-                r#"{"thinking":"Hm","type":"thinking_delta"}"#,
-                r#"{"signature":"sig","type":"signature_delta"}"#,
+                r#"{"type":"thinking_delta","thinking":"Hm"}"#,
+                r#"{"type":"signature_delta","signature":"sig"}"#,
                 "content_block_stop",
                 "start text",
-                r#"{"text":"Hello ","type":"text_delta"}"#,
-                r#"{"text":"you","type":"text_delta"}"#,
+                r#"{"type":"text_delta","text":"Hello "}"#,
+                r#"{"type":"text_delta","text":"you"}"#,
                 "content_block_stop",
                 "start tool_use",
-                r#"{"partial_json":"{\"path","type":"input_json_delta"}"#,
-                r#"{"partial_json":"\":\"é\"}","type":"input_json_delta"}"#,
+                r#"{"type":"input_json_delta","partial_json":"{\"path"}"#,
+                r#"{"type":"input_json_delta","partial_json":"\":\"é\"}"}"#,
                 "content_block_stop",
                 "\"tool_use\"",
                 "message_stop",
@@ -263,7 +263,7 @@ mod tests {
         );
         let message = text("a");
         assert!(message.sse().starts_with(&message.sse_unfinished()));
-        assert!(message.sse_unfinished().ends_with("\"type\":\"content_block_stop\"}\n\n"));
+        assert!(message.sse_unfinished().ends_with("{\"type\":\"content_block_stop\",\"index\":0}\n\n"));
         assert_eq!(message.stop("max_tokens").json()["stop_reason"], "max_tokens");
     }
 }

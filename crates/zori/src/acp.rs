@@ -95,7 +95,11 @@ async fn serve(
                 // Turns go on to their ends; what would be asked is denied (IO-3).
                 peer.hung_up();
                 tokio::select! {
-                    () = desk.finish() => {}
+                    cut_off = desk.finish() => {
+                        if cut_off && peer.is_closed() {
+                            exit = Exit::General;
+                        }
+                    }
                     Some(Input::Cancel(cause)) = signalled.recv() => {
                         exit = if cause == CancelCause::User { Exit::Interrupted } else { Exit::Terminated };
                         desk.cancel_all();

@@ -258,7 +258,11 @@ mod tests {
 
     #[test]
     fn the_others_name_what_they_owe() {
-        let fields = |failure: Failure| failure.facts.fields.keys().cloned().collect::<Vec<_>>().join(" ");
+        let fields = |failure: Failure| {
+            let mut names: Vec<_> = failure.facts.fields.keys().cloned().collect();
+            names.sort();
+            names.join(" ")
+        };
         let (a, b) = (path("/a"), path("/b"));
         assert_eq!(fields(Failure::not_found("note", "x")), "id resource");
         assert_eq!(fields(Failure::already_exists("note", "x", json!({}))), "conflict_id");

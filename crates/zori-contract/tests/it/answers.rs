@@ -10,11 +10,12 @@ fn a_result_on_a_pipe_is_one_envelope() {
     let output = env.run(&["list", "--stable-output"]);
     assert_eq!(
         output.to_string(),
-        "{\"ok\":true,\"data\":[{\"id\":\"a\",\"path\":\"$HOME/notes/notes/a.md\",\"title\":\"Title of a\"}],\"error\":null,\
-         \"warnings\":[],\"meta\":{\"command\":\"list\",\"command_schema_version\":\"1.0.0\",\"config_sources\":[],\
-         \"cwd\":\"$WORK\",\"duration_ms\":0,\"effective_config_hash\":\"e3b0c442\",\"exit_code\":0,\"headless\":true,\
-         \"ok\":true,\"page_size\":20,\"pagination\":{\"has_more\":false,\"next_cursor\":null,\"returned\":1,\"total\":1,\
-         \"truncated\":false},\"schema_version\":\"1.0\",\"timeout_ms\":30000,\"tool_version\":\"0.1.0\",\"total\":1}}\n\
+        "{\"ok\":true,\"data\":[{\"id\":\"a\",\"title\":\"Title of a\",\"path\":\"$HOME/notes/notes/a.md\"}],\"error\":null,\
+         \"warnings\":[],\"meta\":{\"ok\":true,\"exit_code\":0,\"command\":\"list\",\"schema_version\":\"1.0\",\
+         \"command_schema_version\":\"1.0.0\",\"tool_version\":\"0.1.0\",\"timeout_ms\":30000,\"cwd\":\"$WORK\",\
+         \"config_sources\":[],\"effective_config_hash\":\"e3b0c442\",\"duration_ms\":0,\"headless\":true,\
+         \"pagination\":{\"total\":1,\"returned\":1,\"truncated\":false,\"has_more\":false,\"next_cursor\":null},\
+         \"total\":1,\"page_size\":20}}\n\
          [exit status: 0]"
     );
     envelope_of(&output);

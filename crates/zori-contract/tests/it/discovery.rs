@@ -31,7 +31,7 @@ fn the_manifest_keeps_to_its_schema() {
         json!({"type": "boolean", "required": false, "description": "Say what would be done and do nothing"})
     );
     let codes: Vec<_> = rm["exit_codes"].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(codes, ["0", "1", "10", "130", "143", "2", "3", "4"]);
+    assert_eq!(codes, ["0", "1", "2", "3", "4", "10", "130", "143"]);
     assert_eq!(rm["output_schema"]["x-cli"]["requires_confirmation"], true);
 }
 

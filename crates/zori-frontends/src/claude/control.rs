@@ -386,7 +386,7 @@ mod tests {
     fn rules_as_suggestions() {
         assert_eq!(
             suggestion("Bash(ls -l)").to_string(),
-            r#"{"behavior":"allow","destination":"session","rules":[{"ruleContent":"ls -l","toolName":"Bash"}],"type":"addRules"}"#
+            r#"{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls -l"}],"behavior":"allow","destination":"session"}"#
         );
         assert!(suggestion("mcp__a__b").to_string().contains(r#"[{"toolName":"mcp__a__b"}]"#));
     }

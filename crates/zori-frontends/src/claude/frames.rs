@@ -182,7 +182,7 @@ mod tests {
     fn a_line_that_is_too_long_is_cut_where_it_is_long() {
         let line = json!({"type": "user", "id": "short", "content": ["x".repeat(5000), "ä".repeat(200)]});
         let text = written(1000, &line);
-        assert!(text.len() < 1000 && text.ends_with("\"}\n"), "{text}");
+        assert!(text.len() < 1000 && text.ends_with("\"]}\n"), "{text}");
         let read: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&read["type"], &read["id"]), (&json!("user"), &json!("short")));
         assert!(read["content"][0].as_str().unwrap().ends_with(" more bytes left out]"), "{text}");

@@ -193,7 +193,7 @@ fn arguments() {
         requested("4", "x", json(r#"{"kept": 1.50, "as": "it is"}"#)),
     ]);
     insta::assert_snapshot!(lines, @r#"
-    {"type":"tool_call","schema":1,"tool":"x","input":{"a":12345678901234567890,"b":100.0},"id":"1"}
+    {"type":"tool_call","schema":1,"tool":"x","input":{"b":100.0,"a":12345678901234567890},"id":"1"}
     {"type":"tool_call","schema":1,"tool":"x","input":{"raw":"[1]"},"id":"2"}
     {"type":"tool_call","schema":1,"tool":"x","input":{"raw":"{\"cut\": "},"id":"3"}
     {"type":"tool_call","schema":1,"tool":"x","input":{"kept": 1.50, "as": "it is"},"id":"4"}

@@ -69,18 +69,18 @@ fn spellings(field: &Field, spoken: &Entry, def: &'static ToolDef) -> Vec<&'stat
     field.aliases.iter().chain(own).chain(foreign).copied().collect()
 }
 
-/// Gives a field its name, if it has another one. A field that is there under its name stays.
+/// Gives a field its name, if it has another one; it keeps its place. A field that is there under its name stays.
 fn rename(map: &mut Map<String, Value>, name: &str, others: &[&str]) -> bool {
     if map.contains_key(name) {
         return false;
     }
-    match others.iter().find_map(|other| map.remove(*other)) {
-        Some(value) => {
-            map.insert(name.to_owned(), value);
-            true
-        }
-        None => false,
-    }
+    let Some(other) = others.iter().find(|other| map.contains_key(**other)) else { return false };
+    let renamed = |(key, value): (String, Value)| match key == *other {
+        true => (name.to_owned(), value),
+        false => (key, value),
+    };
+    *map = std::mem::take(map).into_iter().map(renamed).collect();
+    true
 }
 
 fn def(kind: ToolKind) -> &'static ToolDef {
@@ -105,22 +105,22 @@ mod tests {
             ("Read", r#"{"path":"b","file_path":"a"}"#, "Read as it is"),
             ("read", r#"{"path":"a"}"#, r#"Read {"file_path":"a"}"#),
             ("read_file", r#"{"target":"a","x":1}"#, r#"Read {"file_path":"a","x":1}"#),
-            ("Write", r#"{"path":"a","content":"b"}"#, r#"Write {"content":"b","file_path":"a"}"#),
+            ("Write", r#"{"path":"a","content":"b"}"#, r#"Write {"file_path":"a","content":"b"}"#),
             (
                 "edit",
                 r#"{"path":"a","old":"b","new":"c"}"#,
-                r#"Edit {"file_path":"a","new_string":"c","old_string":"b"}"#,
+                r#"Edit {"file_path":"a","old_string":"b","new_string":"c"}"#,
             ),
             (
                 "MultiEdit",
                 r#"{"path":"a","edits":[{"old":"b","new":"c"},{"old_string":"d","new_string":"e"}]}"#,
-                r#"MultiEdit {"edits":[{"new_string":"c","old_string":"b"},{"new_string":"e","old_string":"d"}],"file_path":"a"}"#,
+                r#"MultiEdit {"file_path":"a","edits":[{"old_string":"b","new_string":"c"},{"old_string":"d","new_string":"e"}]}"#,
             ),
             ("LS", r#"{"path":"a"}"#, "LS as it is"),
             (
                 "Grep",
                 r#"{"pattern":"x","path":"a","context":2}"#,
-                r#"Grep {"-C":2,"path":"a","pattern":"x"}"#,
+                r#"Grep {"pattern":"x","path":"a","-C":2}"#,
             ),
             ("Frobnicate", r#"{"path":"a"}"#, "Frobnicate as it is"),
             ("Read", "[1]", "Read as it is"),

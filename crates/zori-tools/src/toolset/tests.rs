@@ -420,7 +420,7 @@ fn paths_in_any_spelling() {
     let outside = RawValue::from_string(r#"{"file_path":"C:\\x","content":""}"#.to_owned()).unwrap();
     let call = set.resolve("Write", &outside).unwrap();
     assert_eq!(call.effects, [Effect::Write("/c/x".into())]);
-    assert_eq!(call.args.get(), r#"{"content":"","path":"/c/x"}"#);
+    assert_eq!(call.args.get(), r#"{"path":"/c/x","content":""}"#);
     let plain = tools(&scratch, &CLAUDE);
     assert!(
         read(&scratch, &plain, "Read", r#"{"file_path":"src\\app.tsx"}"#).contains("not found"),

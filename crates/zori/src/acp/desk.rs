@@ -116,8 +116,8 @@ impl Desk {
         }
     }
 
-    /// Ends every session. Turns go on to their ends first.
-    pub(super) async fn finish(&mut self) {
+    /// Ends every session. Turns go on to their ends first; says whether one was cut off.
+    pub(super) async fn finish(&mut self) -> bool {
         // All hear it before the first is waited for. A wait that is dropped loses no session.
         for handle in self.open.values() {
             let _ = handle.said.send(Said::End);
@@ -129,6 +129,7 @@ impl Desk {
             }
             self.open.remove(&id);
         }
+        self.over.cut_off.get()
     }
 
     fn say(&self, session: &str, said: Said) {

@@ -4,7 +4,7 @@ use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::mode::{Class, Format};
 
-use super::{AGENT_EXITS, example, own_streams};
+use super::{example, own_streams};
 use crate::acp;
 use crate::args::flags;
 use crate::program::App;
@@ -15,7 +15,6 @@ pub const COMMAND: Command<App> = Command {
     danger: Danger::Mutating,
     class: Class::Protocol,
     formats: &[("plain", Format::Plain)],
-    exits: AGENT_EXITS,
     timeout_ms: None,
     examples: &[
         example("what an editor is told to start", "zori acp"),

@@ -23,7 +23,6 @@ pub const COMMAND: Command<App> = Command {
     danger: Danger::Mutating,
     class: Class::Protocol,
     formats: const { &[("plain", Format::Plain)] },
-    exits: const { &[Exit::General] },
     timeout_ms: None,
     examples: &[
         example(

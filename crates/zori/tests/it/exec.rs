@@ -209,7 +209,7 @@ fn thinking_goes_back_as_it_came() {
     let body = String::from_utf8(server.request(1).body).unwrap();
     let sent = concat!(
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":"Hm \"é\"\n","signature":"c2ln/+=="},"#,
-        r#"{"data":"ZGF0YQ==","type":"redacted_thinking"},{"type":"text","text":"Let me see."},"#,
+        r#"{"type":"redacted_thinking","data":"ZGF0YQ=="},{"type":"text","text":"Let me see."},"#,
         r#"{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]}"#
     );
     assert!(body.contains(sent), "{body}");

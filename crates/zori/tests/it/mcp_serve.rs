@@ -80,11 +80,12 @@ fn what_is_offered() {
             "apply_patch",
             "web_fetch",
             "todo_write",
+            "task",
             "prompt"
         ]
     );
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["path"]));
-    assert_eq!(tools[11]["inputSchema"]["required"], json!(["prompt"]));
+    assert_eq!(tools[12]["inputSchema"]["required"], json!(["prompt"]));
     assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
 }
 

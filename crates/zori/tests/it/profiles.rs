@@ -324,7 +324,8 @@ fn yume_has_a_base_directory_of_its_own() {
 fn yume_shows_claudes_tools() {
     let (world, model) = with_model([anthropic::text("Hi.")]);
     world.run(&["--as", "yume-cli", "exec", "-p", "hi", "--no-save"]).success();
-    let names = ["Read", "Write", "Edit", "Bash", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "TodoWrite"];
+    let names =
+        ["Read", "Write", "Edit", "Bash", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "TodoWrite", "Task"];
     assert_eq!(tools(&model), names);
 }
 

@@ -143,7 +143,7 @@ fn tools_and_thinking_are_sent_back() {
     assistant: Looking.
     assistant: tool_use t1 bash {"command":"echo hi"}
     user: tool_result t1 {"ok":true,"data":{"stdout":"hi\n","stderr":"","exit_code":0,"timed_out":false}}
-    assistant: {"data":"aGlkZGVu","type":"redacted_thinking"}
+    assistant: {"type":"redacted_thinking","data":"aGlkZGVu"}
     assistant: It says hi.
     user: second
     "#);
@@ -155,7 +155,7 @@ fn tools_and_thinking_are_sent_back() {
 }
 
 /// The cache breakpoint moves on with the conversation.
-const CACHE_MARK: &str = "\"cache_control\":{\"type\":\"ephemeral\"},";
+const CACHE_MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 /// SES-9, LOG-2: the torn line stays where it is, on a line of its own.
 #[test]

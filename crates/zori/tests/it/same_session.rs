@@ -8,6 +8,7 @@ use zori_testkit::anthropic::{self, Message};
 use zori_testkit::env::TestEnv;
 use zori_testkit::running::{Stdin, Stdout};
 
+use crate::acp::Editor;
 use crate::jsonl::events;
 use crate::world::{in_shell, with_model};
 
@@ -35,6 +36,8 @@ const FRONT_ENDS: &[FrontEnd] = &[
     // Seven types of events, and none for thinking.
     FrontEnd { name: "--json", shows_thinking: false, shows_output: true, play: jsonl },
     FrontEnd { name: "stream-json", shows_thinking: true, shows_output: true, play: sdk },
+    FrontEnd { name: "start", shows_thinking: true, shows_output: true, play: gui },
+    FrontEnd { name: "acp", shows_thinking: true, shows_output: true, play: acp },
 ];
 
 /// What the model says: thinking, text, a call that works, one that fails, and the answer.
@@ -145,6 +148,54 @@ fn sdk(world: &TestEnv) -> Vec<Line> {
             lines.push(Line::End { failed: message["is_error"] == true || code != Some(0) });
         }
     }
+    lines
+}
+
+/// The Claude protocol as GUIs read it: flat lines, text in pieces.
+fn gui(world: &TestEnv) -> Vec<Line> {
+    let flags = ["start", "--provider", "anthropic", "--permission-mode", "auto", "--prompt", "go"];
+    let (stdout, code) = run(world, world.cmd(&flags));
+    let mut lines = Vec::new();
+    for message in objects(&stdout) {
+        match message["type"].as_str().expect("a message has a type") {
+            "thinking" if message["is_thinking"] == false => {}
+            "thinking" => {
+                lines.push(Line::Thinking(message["thought"].as_str().expect("a thought").to_owned()))
+            }
+            "text" => piece(&mut lines, &message["content"]),
+            "tool_use" => lines.push(call(&message["name"], &message["input"])),
+            "tool_result" => lines.push(result(message["is_error"] == true, &message["content"])),
+            "result" => lines.push(Line::End { failed: message["is_error"] == true || code != Some(0) }),
+            "system" | "usage" | "message_stop" => {}
+            other => panic!("{other}"),
+        }
+    }
+    lines
+}
+
+/// An editor's view: updates, then why the turn ended.
+fn acp(world: &TestEnv) -> Vec<Line> {
+    let mut editor = Editor::with_session(world, &["--permission-mode", "yolo"]);
+    let (updates, answer) = editor.turn("go");
+    let mut lines = Vec::new();
+    for update in updates {
+        match update["sessionUpdate"].as_str().expect("an update has a kind") {
+            "agent_thought_chunk" => {
+                lines.push(Line::Thinking(update["content"]["text"].as_str().expect("a thought").to_owned()));
+            }
+            "agent_message_chunk" => piece(&mut lines, &update["content"]["text"]),
+            "tool_call" => lines.push(call(&update["name"], &update["rawInput"])),
+            "tool_call_update" if update["status"] == "in_progress" => {}
+            "tool_call_update" => {
+                lines.push(result(update["status"] == "failed", &update["content"][0]["content"]["text"]));
+            }
+            "usage_update" => {}
+            other => panic!("{other}"),
+        }
+    }
+    let (_, output) = editor.hang_up();
+    let failed = answer["result"]["stopReason"] != "end_turn" || output.code() != Some(0);
+    lines.push(Line::End { failed });
     lines
 }
 

@@ -35,6 +35,7 @@ const FRONTS: &[Front] = &[
         input: "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"go\"}}\n",
         piece: Some("/event/delta/text"),
     },
+    Front { args: &["start", "--prompt", "go"], input: "", piece: Some("/content") },
 ];
 
 #[test]

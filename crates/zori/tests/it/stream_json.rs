@@ -181,12 +181,12 @@ fn a_turn_line_by_line() {
     all.iter_mut().for_each(steady);
     let text = all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(text, @r#"
-    {"agents":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","cwd":"$WORK","mcp_servers":[],"model":"claude-haiku-4-5","output_style":"default","permissionMode":"default","plugins":[],"provider":"anthropic","session_id":"[session_id]","skills":[],"slash_commands":[],"subtype":"init","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite"],"type":"system","uuid":"[uuid]","zori_version":"[zori_version]"}
-    {"message":{"content":[{"text":"I look.","type":"text"}],"id":"[id]","model":"claude-haiku-4-5","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","type":"assistant","uuid":"[uuid]"}
-    {"message":{"content":[{"id":"toolu_1","input":{"path":"."},"name":"LS","type":"tool_use"}],"id":"[id]","model":"claude-haiku-4-5","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","type":"assistant","uuid":"[uuid]"}
-    {"message":{"content":[{"content":"(the directory is empty)","is_error":false,"tool_use_id":"toolu_1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"session_id":"[session_id]","timestamp":"[timestamp]","type":"user","uuid":"[uuid]"}
-    {"message":{"content":[{"text":"Nothing there.","type":"text"}],"id":"[id]","model":"claude-haiku-4-5","role":"assistant","stop_reason":null,"stop_sequence":null,"type":"message","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","type":"assistant","uuid":"[uuid]"}
-    {"api_error_status":null,"duration_api_ms":0,"duration_ms":0,"is_error":false,"modelUsage":{"claude-haiku-4-5":{"cacheCreationInputTokens":0,"cacheReadInputTokens":0,"contextWindow":200000,"costUSD":0.00007,"inputTokens":20,"maxOutputTokens":64000,"outputTokens":10,"webSearchRequests":0}},"num_turns":2,"permission_denials":[],"result":"Nothing there.","session_id":"[session_id]","stop_reason":"end_turn","subtype":"success","terminal_reason":"completed","total_cost_usd":0.00007,"ttft_ms":0,"type":"result","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":20,"output_tokens":10,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"},"uuid":"[uuid]"}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"[session_id]","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"[zori_version]","provider":"anthropic","uuid":"[uuid]"}
+    {"type":"assistant","message":{"id":"[id]","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"text","text":"I look."}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","uuid":"[uuid]"}
+    {"type":"assistant","message":{"id":"[id]","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"tool_use","id":"toolu_1","name":"LS","input":{"path":"."}}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","uuid":"[uuid]"}
+    {"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"(the directory is empty)","is_error":false}]},"parent_tool_use_id":null,"timestamp":"[timestamp]","session_id":"[session_id]","uuid":"[uuid]"}
+    {"type":"assistant","message":{"id":"[id]","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"text","text":"Nothing there."}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","uuid":"[uuid]"}
+    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Nothing there.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":0,"duration_api_ms":0,"ttft_ms":0,"num_turns":2,"session_id":"[session_id]","total_cost_usd":0.00007,"usage":{"input_tokens":20,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":10,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-haiku-4-5":{"inputTokens":20,"outputTokens":10,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.00007,"contextWindow":200000,"maxOutputTokens":64000}},"permission_denials":[],"uuid":"[uuid]"}
     "#);
     assert_eq!((output.stderr(), output.code()), (String::new(), Some(0)));
     assert!(output.stdout().lines().all(|line| line.starts_with("{\"type\":\"")), "{output}");
@@ -201,13 +201,13 @@ fn several_prompts() {
     let (output, _world) = talk(replies, &["--replay-user-messages"], &lines);
     let told = told(&output);
     let (introduction, rest) = told.split_once('\n').unwrap();
-    assert!(introduction.starts_with("answers r1 {\"account\":{},\"agents\":[]"), "{introduction}");
+    assert!(introduction.starts_with("answers r1 {\"commands\":[],\"agents\":[]"), "{introduction}");
     insta::assert_snapshot!(rest, @r#"
-    echo {"content":"a","role":"user"}
+    echo {"role":"user","content":"a"}
     init
     says "One."
     over success "One." completed turns=1
-    echo {"content":"b","role":"user"}
+    echo {"role":"user","content":"b"}
     init
     says "Two."
     over success "Two." completed turns=1

@@ -124,12 +124,12 @@ fn a_turn_with_a_tool() {
         turn_over(),
     ];
     insta::assert_snapshot!(lines(false, &events), @r#"
-    {"agents":[],"apiKeySource":"none","claude_code_version":"2.1.0","cwd":"/ws","mcp_servers":[{"name":"calc","status":"connected"}],"model":"m","output_style":"default","permissionMode":"default","plugins":[],"provider":"p","skills":[],"slash_commands":[],"subtype":"init","tools":["Read"],"type":"system","zori_version":"0.0.0"}
-    assistant [{"text":"I look","type":"text"}] null
-    assistant [{"id":"1","input":{"file_path":"a"},"name":"Read","type":"tool_use"}] null
-    {"message":{"content":[{"content":"{\"ok\":true,\"data\":{}}","is_error":false,"tool_use_id":"1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","type":"user"}
-    assistant [{"text":"done","type":"text"}] null
-    {"api_error_status":null,"duration_api_ms":0,"duration_ms":0,"is_error":false,"modelUsage":{"m":{"cacheCreationInputTokens":0,"cacheReadInputTokens":0,"contextWindow":0,"costUSD":0.0,"inputTokens":0,"maxOutputTokens":0,"outputTokens":0,"webSearchRequests":0}},"num_turns":2,"permission_denials":[],"result":"","stop_reason":"end_turn","subtype":"success","terminal_reason":"completed","total_cost_usd":0.0,"ttft_ms":0,"type":"result","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"}}
+    {"type":"system","subtype":"init","cwd":"/ws","provider":"p","tools":["Read"],"mcp_servers":[{"name":"calc","status":"connected"}],"model":"m","permissionMode":"default","slash_commands":[],"apiKeySource":"none","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.0.0"}
+    assistant [{"type":"text","text":"I look"}] null
+    assistant [{"type":"tool_use","id":"1","name":"Read","input":{"file_path":"a"}}] null
+    {"type":"user","message":{"role":"user","content":[{"tool_use_id":"1","type":"tool_result","content":"{\"ok\":true,\"data\":{}}","is_error":false}]},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z"}
+    assistant [{"type":"text","text":"done"}] null
+    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":0,"duration_api_ms":0,"ttft_ms":0,"num_turns":2,"permission_denials":[],"total_cost_usd":0.0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"m":{"inputTokens":0,"outputTokens":0,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.0,"contextWindow":0,"maxOutputTokens":0}}}
     "#);
 }
 
@@ -148,21 +148,21 @@ fn pieces() {
     ];
     insta::assert_snapshot!(lines(true, &events), @r#"
     stream {"type":"message_start"}
-    stream {"content_block":{"signature":"","thinking":"","type":"thinking"},"index":0,"type":"content_block_start"}
-    stream {"delta":{"thinking":"h","type":"thinking_delta"},"index":0,"type":"content_block_delta"}
-    stream {"delta":{"thinking":"m","type":"thinking_delta"},"index":0,"type":"content_block_delta"}
-    assistant [{"signature":"","thinking":"hm","type":"thinking"}] null
-    stream {"index":0,"type":"content_block_stop"}
-    stream {"content_block":{"text":"","type":"text"},"index":1,"type":"content_block_start"}
-    stream {"delta":{"text":"a","type":"text_delta"},"index":1,"type":"content_block_delta"}
-    stream {"delta":{"text":"b","type":"text_delta"},"index":1,"type":"content_block_delta"}
-    assistant [{"text":"ab","type":"text"}] null
-    stream {"index":1,"type":"content_block_stop"}
-    stream {"content_block":{"id":"1","input":{},"name":"Read","type":"tool_use"},"index":2,"type":"content_block_start"}
-    stream {"delta":{"partial_json":"{}","type":"input_json_delta"},"index":2,"type":"content_block_delta"}
-    assistant [{"id":"1","input":{},"name":"Read","type":"tool_use"}] null
-    stream {"index":2,"type":"content_block_stop"}
-    stream {"delta":{"stop_reason":"tool_use","stop_sequence":null},"type":"message_delta"}
+    stream {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+    stream {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"h"}}
+    stream {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"m"}}
+    assistant [{"type":"thinking","thinking":"hm","signature":""}] null
+    stream {"type":"content_block_stop","index":0}
+    stream {"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}
+    stream {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"a"}}
+    stream {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"b"}}
+    assistant [{"type":"text","text":"ab"}] null
+    stream {"type":"content_block_stop","index":1}
+    stream {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"1","name":"Read","input":{}}}
+    stream {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{}"}}
+    assistant [{"type":"tool_use","id":"1","name":"Read","input":{}}] null
+    stream {"type":"content_block_stop","index":2}
+    stream {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null}}
     stream {"type":"message_stop"}
     "#);
 }
@@ -191,12 +191,12 @@ fn trouble() {
         event(EventKind::Interrupted),
     ];
     insta::assert_snapshot!(lines(false, &events), @r#"
-    {"attempt":1,"error":"overloaded","error_status":529,"max_retries":4,"retry_delay_ms":550,"subtype":"api_retry","type":"system"}
-    {"message":"no","subtype":"permission_denied","tool_name":"Write","tool_use_id":"1","type":"system"}
-    {"message":{"content":[{"content":"no","is_error":true,"tool_use_id":"1","type":"tool_result"}],"role":"user"},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","tool_use_result":"Error: no","type":"user"}
-    {"permissionMode":"bypassPermissions","status":null,"subtype":"status","type":"system"}
-    assistant [{"text":"API Error: 529 Overloaded","type":"text"}] "overloaded"
-    {"message":{"content":[{"text":"[Request interrupted by user for tool use]","type":"text"}],"role":"user"},"parent_tool_use_id":null,"type":"user"}
+    {"type":"system","subtype":"api_retry","attempt":1,"max_retries":4,"retry_delay_ms":550,"error_status":529,"error":"overloaded"}
+    {"type":"system","subtype":"permission_denied","tool_name":"Write","tool_use_id":"1","message":"no"}
+    {"type":"user","message":{"role":"user","content":[{"tool_use_id":"1","type":"tool_result","content":"no","is_error":true}]},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","tool_use_result":"Error: no"}
+    {"type":"system","subtype":"status","status":null,"permissionMode":"bypassPermissions"}
+    assistant [{"type":"text","text":"API Error: 529 Overloaded"}] "overloaded"
+    {"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"parent_tool_use_id":null}
     "#);
 }
 
@@ -218,9 +218,9 @@ fn a_sub_agent() {
         sub(turn_over()),
     ];
     insta::assert_snapshot!(lines(false, &events), @r#"
-    {"description":"count","prompt":"go","subagent_type":"general-purpose","subtype":"task_started","task_id":"agent-1","task_type":"local_agent","tool_use_id":"1","type":"system"}
-    {"message":{"content":[{"text":"p","type":"text"}],"role":"user"},"parent_tool_use_id":"1","type":"user"}
-    assistant [{"text":"three","type":"text"}] null
-    {"output_file":"","status":"completed","subtype":"task_notification","summary":"count","task_id":"agent-1","tool_use_id":"1","type":"system"}
+    {"type":"system","subtype":"task_started","task_id":"agent-1","description":"count","tool_use_id":"1","task_type":"local_agent","subagent_type":"general-purpose","prompt":"go"}
+    {"type":"user","message":{"role":"user","content":[{"type":"text","text":"p"}]},"parent_tool_use_id":"1"}
+    assistant [{"type":"text","text":"three"}] null
+    {"type":"system","subtype":"task_notification","task_id":"agent-1","status":"completed","output_file":"","summary":"count","tool_use_id":"1"}
     "#);
 }

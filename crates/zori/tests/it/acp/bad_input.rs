@@ -89,7 +89,7 @@ fn the_end_in_a_turn() {
 /// IO-2: a reader that is gone ends the turn it is missed in, and the program.
 #[test]
 fn a_reader_that_leaves() {
-    let many = || anthropic::text(&"many words ".repeat(2000));
+    let many = || anthropic::text(&"many words ".repeat(200));
     let (world, _model) = with_model([anthropic::text("One."), many(), many()]);
     world.run(&["exec", "--session", "known", "-p", "hi"]);
     let cwd = world.work().canonicalize().unwrap();

@@ -86,10 +86,10 @@ fn questions_are_answered_by_the_gui() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","id":"t1","input":{"content":"a","file_path":"a.txt"},"name":"Write"}
-    {"type":"tool_result","content":"Created $WORK/a.txt (1 bytes)","is_error":false,"tool_use_id":"t1"}
-    {"type":"tool_use","id":"t2","input":{"content":"b","file_path":"b.txt"},"name":"Write"}
-    {"type":"tool_result","content":"The user rejected this call: not this one","is_error":true,"tool_use_id":"t2"}
+    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
+    {"type":"tool_result","is_error":false,"tool_use_id":"t1","content":"Created $WORK/a.txt (1 bytes)"}
+    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t2","content":"The user rejected this call: not this one"}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
@@ -117,12 +117,12 @@ fn another_mode_while_a_call_waits() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s interactive
     usage 10 5
-    {"type":"tool_use","id":"t1","input":{"content":"a","file_path":"a.txt"},"name":"Write"}
+    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
     {"type":"error","code":"bad_mode","message":"`mode` cannot be `sudo` (the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo)"}
-    {"type":"tool_result","content":"The user rejected this call","is_error":true,"tool_use_id":"t1"}
-    {"type":"tool_use","id":"t2","input":{"content":"b","file_path":"b.txt"},"name":"Write"}
-    {"type":"system","permissionMode":"auto","session_id":"s","status":null,"subtype":"status","uuid":"$SESSION"}
-    {"type":"tool_result","content":"Created $WORK/b.txt (1 bytes)","is_error":false,"tool_use_id":"t2"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"The user rejected this call"}
+    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
+    {"type":"system","uuid":"$SESSION","subtype":"status","status":null,"permissionMode":"auto","session_id":"s"}
+    {"type":"tool_result","is_error":false,"tool_use_id":"t2","content":"Created $WORK/b.txt (1 bytes)"}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
@@ -176,10 +176,10 @@ fn an_interrupt_while_a_call_waits() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","id":"t1","input":{"content":"a","file_path":"a.txt"},"name":"Write"}
-    {"type":"tool_result","content":"The call was canceled before it was done","is_error":true,"tool_use_id":"t1"}
-    {"type":"tool_use","id":"t2","input":{"content":"b","file_path":"b.txt"},"name":"Write"}
-    {"type":"tool_result","content":"The call was canceled before it was done","is_error":true,"tool_use_id":"t2"}
+    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"The call was canceled before it was done"}
+    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t2","content":"The call was canceled before it was done"}
     {"type":"interrupt"}
     result error_during_execution is_error=true "aborted_tools" turns=4 ["Request was aborted"]
     {"type":"message_stop"}
@@ -201,10 +201,10 @@ fn requests_of_sdks() {
     let output = world.run_with_stdin(&["start", "--session-id", "s"], input);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"control_response","response":{"error":"this request is not known in the flat dialect","request_id":"r1","subtype":"error"}}
-    {"type":"control_response","response":{"request_id":"r2","subtype":"success"}}
-    {"type":"control_response","response":{"request_id":"r3","subtype":"success"}}
-    {"type":"system","permissionMode":"deny","session_id":"s","status":null,"subtype":"status","uuid":"$SESSION"}
+    {"type":"control_response","response":{"subtype":"error","request_id":"r1","error":"this request is not known in the flat dialect"}}
+    {"type":"control_response","response":{"subtype":"success","request_id":"r2"}}
+    {"type":"control_response","response":{"subtype":"success","request_id":"r3"}}
+    {"type":"system","uuid":"$SESSION","subtype":"status","status":null,"permissionMode":"deny","session_id":"s"}
     [exit status: 0]
     "#);
 }
@@ -218,10 +218,10 @@ fn the_end_of_input_at_each_point() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","id":"t1","input":{"content":"a","file_path":"a.txt"},"name":"Write"}
-    {"type":"tool_result","content":"standard input has ended, so nobody can answer","is_error":true,"tool_use_id":"t1"}
-    {"type":"tool_use","id":"t2","input":{"content":"b","file_path":"b.txt"},"name":"Write"}
-    {"type":"tool_result","content":"standard input has ended, so nobody can answer","is_error":true,"tool_use_id":"t2"}
+    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"standard input has ended, so nobody can answer"}
+    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t2","content":"standard input has ended, so nobody can answer"}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."

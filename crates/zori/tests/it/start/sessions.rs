@@ -50,7 +50,7 @@ fn the_dialect_by_its_version() {
 fn names_that_do_not_fit() {
     let (world, model) = with_model([anthropic::text("One.")]);
     insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "nope", "--prompt", "x"])), @r#"
-    {"type":"system","code":"SESSION_NOT_FOUND","message":"No conversation found with session ID: nope","session_id":"nope","subtype":"error","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"error","message":"No conversation found with session ID: nope","code":"SESSION_NOT_FOUND","session_id":"nope"}
     result error_during_execution is_error=true "not_started" turns=0 ["No conversation found with session ID: nope"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -60,7 +60,7 @@ fn names_that_do_not_fit() {
     "#);
     world.run(&["start", "--session-id", "s", "--prompt", "one"]).success();
     insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "s", "--prompt", "x"])), @r#"
-    {"type":"system","code":"ALREADY_EXISTS","message":"Session ID s is already in use.","session_id":"s","subtype":"error","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"error","message":"Session ID s is already in use.","code":"ALREADY_EXISTS","session_id":"s"}
     result error_during_execution is_error=true "not_started" turns=0 ["Session ID s is already in use."]
     {"type":"message_stop"}
     ------- stderr -------
@@ -78,7 +78,7 @@ fn a_session_under_another_name() {
     world.run(&["start", "--session-id", "s", "--prompt", "one"]).success();
     insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "s", "--session-id", "t", "--prompt", "two"])), @r#"
     init t default
-    {"type":"system","previous_session_id":"s","session_id":"t","subtype":"session_id","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"session_id","previous_session_id":"s","session_id":"t"}
     {"type":"text","content":"Two."}
     usage 10 5
     result success is_error=false "completed" turns=1 "Two."

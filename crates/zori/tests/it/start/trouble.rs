@@ -13,9 +13,9 @@ fn a_provider_that_refuses() {
     let (world, _model) = with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
     let output = world.run(&["start", "--session-id", "s", "--prompt", "hi"]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","agents":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","cwd":"$WORK","mcp_servers":[],"model":"claude-haiku-4-5","output_style":"default","permissionMode":"default","plugins":[],"provider":"anthropic","session_id":"s","skills":[],"slash_commands":[],"subtype":"init","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite"],"uuid":"$SESSION","zori_version":"0.1.0"}
+    {"type":"system","uuid":"$SESSION","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic"}
     {"type":"error","code":"invalid_request","message":"API error 400: no"}
-    {"type":"result","api_error_status":400,"duration_api_ms":"$TIME","duration_ms":"$TIME","errors":["API error 400: no"],"is_error":true,"modelUsage":{},"num_turns":1,"permission_denials":[],"result":"API error 400: no","session_id":"s","stop_reason":"stop_sequence","subtype":"success","terminal_reason":"api_error","total_cost_usd":0.0,"usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"},"uuid":"$SESSION"}
+    {"type":"result","uuid":"$SESSION","subtype":"success","is_error":true,"api_error_status":400,"result":"API error 400: no","errors":["API error 400: no"],"stop_reason":"stop_sequence","terminal_reason":"api_error","duration_ms":"$TIME","duration_api_ms":"$TIME","num_turns":1,"session_id":"s","total_cost_usd":0.0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{},"permission_denials":[]}
     {"type":"message_stop"}
     ------- stderr -------
     Error [http_status]: HTTP 400: no
@@ -29,7 +29,7 @@ fn a_key_that_is_refused_or_missing() {
     let (mut world, _model) = with_model([anthropic::http_error(401, "authentication_error", "bad key")]);
     insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "s", "--prompt", "hi"])), @r#"
     init s default
-    {"type":"system","code":"AUTH","message":"API error 401: bad key","session_id":"s","subtype":"error","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"error","message":"API error 401: bad key","code":"AUTH","session_id":"s"}
     result success is_error=true "api_error" turns=1 ["API error 401: bad key"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -39,7 +39,7 @@ fn a_key_that_is_refused_or_missing() {
     "#);
     world.remove_var("ANTHROPIC_API_KEY");
     insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "t", "--prompt", "hi"])), @r#"
-    {"type":"system","code":"AUTH","message":"ANTHROPIC_API_KEY is not set","session_id":"t","subtype":"error","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"error","message":"ANTHROPIC_API_KEY is not set","code":"AUTH","session_id":"t"}
     result success is_error=true "api_error" turns=0 ["ANTHROPIC_API_KEY is not set"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -96,7 +96,7 @@ fn bad_arguments() {
     [exit status: 2]
     "#);
     insta::assert_snapshot!(brief(&world.run(&["start", "--provider", "nope", "--prompt", "x"])), @r#"
-    {"type":"system","code":"SETTING_INVALID","message":"unknown provider `nope`","session_id":"$SESSION","subtype":"error","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"error","message":"unknown provider `nope`","code":"SETTING_INVALID","session_id":"$SESSION"}
     result error_during_execution is_error=true "not_started" turns=0 ["unknown provider `nope`"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -106,7 +106,7 @@ fn bad_arguments() {
     "#);
     let (world, _model) = with_model([anthropic::text("x")]);
     insta::assert_snapshot!(brief(&world.run(&["start", "--permission-mode", "sudo", "--prompt", "x"])), @r#"
-    {"type":"system","code":"SETTING_INVALID","message":"`--permission-mode` cannot be `sudo`","session_id":"$SESSION","subtype":"error","uuid":"$SESSION"}
+    {"type":"system","uuid":"$SESSION","subtype":"error","message":"`--permission-mode` cannot be `sudo`","code":"SETTING_INVALID","session_id":"$SESSION"}
     result error_during_execution is_error=true "not_started" turns=0 ["`--permission-mode` cannot be `sudo`"]
     {"type":"message_stop"}
     ------- stderr -------

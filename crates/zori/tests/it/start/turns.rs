@@ -14,10 +14,10 @@ fn every_field_of_a_turn() {
     let output =
         world.run(&["start", "--session-id", "sess-123", "--prompt", "hi", "--output-format", "stream-json"]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","agents":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","cwd":"$WORK","mcp_servers":[],"model":"claude-haiku-4-5","output_style":"default","permissionMode":"default","plugins":[],"provider":"anthropic","session_id":"sess-123","skills":[],"slash_commands":[],"subtype":"init","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite"],"uuid":"$SESSION","zori_version":"0.1.0"}
+    {"type":"system","uuid":"$SESSION","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic"}
     {"type":"text","content":"Hello."}
-    {"type":"usage","cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5}
-    {"type":"result","api_error_status":null,"duration_api_ms":"$TIME","duration_ms":"$TIME","is_error":false,"modelUsage":{"claude-haiku-4-5":{"cacheCreationInputTokens":0,"cacheReadInputTokens":0,"contextWindow":200000,"costUSD":0.000035,"inputTokens":10,"maxOutputTokens":64000,"outputTokens":5,"webSearchRequests":0}},"num_turns":1,"permission_denials":[],"result":"Hello.","session_id":"sess-123","stop_reason":"end_turn","subtype":"success","terminal_reason":"completed","total_cost_usd":0.000035,"ttft_ms":"$TIME","usage":{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":5,"server_tool_use":{"web_fetch_requests":0,"web_search_requests":0},"service_tier":"standard"},"uuid":"$SESSION"}
+    {"type":"usage","output_tokens":5,"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}
+    {"type":"result","uuid":"$SESSION","subtype":"success","is_error":false,"api_error_status":null,"result":"Hello.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":"$TIME","duration_api_ms":"$TIME","ttft_ms":"$TIME","num_turns":1,"session_id":"sess-123","total_cost_usd":0.000035,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-haiku-4-5":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.000035,"contextWindow":200000,"maxOutputTokens":64000}},"permission_denials":[]}
     {"type":"message_stop"}
     [exit status: 0]
     "#);
@@ -43,18 +43,18 @@ fn tools_by_claudes_names() {
     {"type":"text","content":"I "}
     {"type":"text","content":"look."}
     usage 10 5
-    {"type":"tool_use","id":"t1","input":{"file_path":"src\\a.txt"},"name":"Read"}
-    {"type":"tool_result","content":"1\tone","is_error":false,"tool_use_id":"t1"}
-    {"type":"tool_use","id":"t2","input":{"file_path":"src/a.txt","new_string":"two","old_string":"one"},"name":"Edit"}
-    {"type":"tool_result","content":"Replaced 1 occurrence in $WORK/src/a.txt","is_error":false,"tool_use_id":"t2"}
-    {"type":"tool_use","id":"t3","input":{"command":"true"},"name":"Bash"}
-    {"type":"tool_result","content":"(Bash completed with no output)","is_error":false,"tool_use_id":"t3"}
-    {"type":"tool_use","id":"t4","input":{"command":"echo out; exit 3"},"name":"Bash"}
-    {"type":"tool_result","content":"out\nExit code 3","is_error":true,"tool_use_id":"t4"}
-    {"type":"tool_use","id":"t5","input":{"command":"sleep 1","run_in_background":true},"name":"Bash"}
-    {"type":"tool_result","content":"`run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)","is_error":true,"tool_use_id":"t5"}
-    {"type":"tool_use","id":"t6","input":{"query":"x"},"name":"WebSearch"}
-    {"type":"tool_result","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite","is_error":true,"tool_use_id":"t6"}
+    {"type":"tool_use","input":{"file_path":"src\\a.txt"},"id":"t1","name":"Read"}
+    {"type":"tool_result","is_error":false,"tool_use_id":"t1","content":"1\tone"}
+    {"type":"tool_use","input":{"file_path":"src/a.txt","old_string":"one","new_string":"two"},"id":"t2","name":"Edit"}
+    {"type":"tool_result","is_error":false,"tool_use_id":"t2","content":"Replaced 1 occurrence in $WORK/src/a.txt"}
+    {"type":"tool_use","input":{"command":"true"},"id":"t3","name":"Bash"}
+    {"type":"tool_result","is_error":false,"tool_use_id":"t3","content":"(Bash completed with no output)"}
+    {"type":"tool_use","input":{"command":"echo out; exit 3"},"id":"t4","name":"Bash"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t4","content":"out\nExit code 3"}
+    {"type":"tool_use","input":{"command":"sleep 1","run_in_background":true},"id":"t5","name":"Bash"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t5","content":"`run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)"}
+    {"type":"tool_use","input":{"query":"x"},"id":"t6","name":"WebSearch"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task"}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=7 "Done."
@@ -104,9 +104,9 @@ fn a_denied_call() {
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","id":"t1","input":{"content":"x","file_path":"b.txt"},"name":"Write"}
-    {"type":"system","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run","session_id":"s","subtype":"permission_denied","tool_name":"Write","tool_use_id":"t1","uuid":"$SESSION"}
-    {"type":"tool_result","content":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed.","is_error":true,"tool_use_id":"t1"}
+    {"type":"tool_use","input":{"file_path":"b.txt","content":"x"},"id":"t1","name":"Write"}
+    {"type":"system","uuid":"$SESSION","subtype":"permission_denied","tool_name":"Write","tool_use_id":"t1","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run","session_id":"s"}
+    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed."}
     {"type":"text","content":"Pity."}
     usage 10 5
     result success is_error=false "completed" turns=2 "Pity."

@@ -46,7 +46,7 @@ fn allowed_changed_and_denied() {
     let said: Vec<_> = said.lines().filter(|line| !line.starts_with("asks")).collect();
     insta::assert_snapshot!(said.join("\n"), @r#"
     init
-    calls Write {"content":"model","file_path":"a.txt"}
+    calls Write {"file_path":"a.txt","content":"model"}
     result "Created $WORK/a.txt (6 bytes)"
     calls Bash {"command":"touch b"}
     result failed "no shell"
@@ -201,7 +201,7 @@ fn requests_at_any_time() {
     init
     says "ok"
     over success "ok" completed turns=1
-    answers 10 {"categories":[{"color":"blue","name":"Messages","tokens":15}],"maxTokens":200000,"model":"claude-sonnet-4-5","percentage":0,"rawMaxTokens":200000,"totalTokens":15}
+    answers 10 {"categories":[{"name":"Messages","tokens":15,"color":"blue"}],"totalTokens":15,"maxTokens":200000,"rawMaxTokens":200000,"percentage":0,"model":"claude-sonnet-4-5"}
     "#);
     assert!(output.stdout().contains("\"permissionMode\":\"acceptEdits\""), "{output}");
     assert_eq!(model.request(0).json()["model"], "claude-sonnet-4-5");
@@ -213,7 +213,7 @@ fn nobody_to_ask() {
     let (output, world) = super::talk([write("1"), anthropic::text("ok")], &[], &user("go"));
     insta::assert_snapshot!(told(&output), @r#"
     init
-    calls Write {"content":"model","file_path":"a.txt"}
+    calls Write {"file_path":"a.txt","content":"model"}
     denied Write
     result failed "approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed."
     says "ok"

@@ -67,7 +67,7 @@ fn hooks_of_every_moment() {
     assert_eq!((&told["callback_id"], &told["input"]["stop_hook_active"]), (&json!("stop"), &json!(false)));
     insta::assert_snapshot!(end(run), @r#"
     init
-    calls Write {"content":"x","file_path":"a"}
+    calls Write {"file_path":"a","content":"x"}
     result "Created $WORK/b (1 bytes)"
     calls LS {"path":"."}
     result "b"
@@ -155,7 +155,7 @@ fn tools_in_the_client() {
             );
         }
         let told = end(run);
-        assert!(told.contains("result [{\"text\":\"2\",\"type\":\"text\"}]"), "{told}");
+        assert!(told.contains("result [{\"type\":\"text\",\"text\":\"2\"}]"), "{told}");
         assert!(model.request(0).json()["tools"].to_string().contains("mcp__calc__add"));
     }
 }
