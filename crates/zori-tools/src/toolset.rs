@@ -66,12 +66,15 @@ pub enum Offered {
     All,
     /// Those of these names, in any dialect's words.
     Named(Vec<String>),
+    /// All that need no model.
+    WithoutModel,
 }
 
 impl Offered {
     fn holds(&self, entry: &Entry) -> bool {
         match self {
             Self::All => true,
+            Self::WithoutModel => entry.kind != ToolKind::Task,
             Self::Named(names) => {
                 let kind = |name: &String| {
                     dialect::ALL.iter().filter_map(|dialect| dialect.find(name)).any(|e| e.kind == entry.kind)

@@ -147,11 +147,9 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-fn ask<'a>(peer: &'a Peer, question: &'a Question) -> impl Future<Output = Option<Approval>> + 'a {
-    async move {
-        let decision = Decision::new(Verdict::Ask, Class::X, "why");
-        peer.ask("s", &CallId::new("c"), question, &decision, &redactor()).await
-    }
+async fn ask(peer: &Peer, question: &Question) -> Option<Approval> {
+    let decision = Decision::new(Verdict::Ask, Class::X, "why");
+    peer.ask("s", &CallId::new("c"), question, &decision, &redactor()).await
 }
 
 /// The second answer, and one for a question that was taken back, change nothing (IO-7).

@@ -130,7 +130,7 @@ impl Bench {
 
     /// Returns the tools there are.
     pub(super) fn tools(&mut self, cx: &mut Cx<'_>) -> Result<Vec<ToolSpec>, Failure> {
-        let place = self.place(cx, self.relay.clone(), Saved::nowhere(), false)?;
+        let place = self.place(cx, self.relay.clone(), Offered::WithoutModel, Saved::nowhere(), false)?;
         let specs = place.session.tools.specs().to_vec();
         self.tools = Some(place);
         Ok(specs)
@@ -197,7 +197,7 @@ impl Bench {
             self.settings.policy = place.session.engine.policy().clone();
             close(place).await;
         }
-        self.place(cx, self.relay.clone(), Saved::nowhere(), asks)
+        self.place(cx, self.relay.clone(), Offered::WithoutModel, Saved::nowhere(), asks)
     }
 
     async fn prompt(
@@ -260,13 +260,14 @@ impl Bench {
         };
         let saved = wire_up::open(&self.settings, open, cx.ui)?;
         let provider = wire_up::provider(&self.settings, &self.network);
-        Ok((self.place(cx, provider, saved, asks)?, prompt))
+        Ok((self.place(cx, provider, Offered::All, saved, asks)?, prompt))
     }
 
     fn place(
         &mut self,
         cx: &Cx<'_>,
         provider: Arc<dyn Provider>,
+        offered: Offered,
         saved: Saved,
         asks: bool,
     ) -> Result<Place, Failure> {
@@ -277,7 +278,7 @@ impl Bench {
             renderers: vec![Box::new(remarks), Box::new(Ears(ears))],
             asking: Asking::nobody(),
             dialect: cx.profile.dialect,
-            offered: Offered::All,
+            offered,
             tools: Vec::new(),
             hooks: Vec::new(),
             modes: ModeGate::new(&self.settings, Protocol::Own, true),

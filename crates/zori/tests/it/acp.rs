@@ -42,7 +42,7 @@ impl Editor {
     pub fn silent(world: &TestEnv, args: &[&str]) -> Self {
         let args = [&["acp"], args].concat();
         let run = world.start(world.cmd(&args), Stdin::Open, Stdout::Captured);
-        let work = world.work().canonicalize().unwrap().display().to_string();
+        let work = world.work().canonicalize().expect("the folder is there").display().to_string();
         Self { run, asked: 0, seen: 0, session: "-".to_owned(), work }
     }
 
@@ -65,10 +65,10 @@ impl Editor {
     /// Means the session that was opened last from then on; what was read has its id rewritten.
     pub fn opened(&mut self) {
         let raw = self.run.raw_stdout();
-        let ids = messages(&raw)
+        let mut ids = messages(&raw)
             .into_iter()
             .filter_map(|one| Some(one["result"]["sessionId"].as_str()?.to_owned()));
-        self.session = ids.last().expect("a session was opened");
+        self.session = ids.next_back().expect("a session was opened");
     }
 
     /// Returns the id of the session.
@@ -125,7 +125,7 @@ impl Editor {
     pub fn until(&mut self, id: i64) -> (Vec<Value>, Value) {
         let is = |message: &Value| message["id"] == json!(id) && message.get("method").is_none();
         let mut before = self.read("the answer", is);
-        let answer = before.pop().unwrap();
+        let answer = before.pop().expect("it was waited for");
         (before, answer)
     }
 
@@ -139,7 +139,7 @@ impl Editor {
         let seen = self.seen;
         let found = |run: &Running| messages(&run.stdout()).iter().skip(seen).position(&is);
         self.run.wait_until(what, |run| found(run).is_some());
-        let count = found(&self.run).unwrap() + 1;
+        let count = found(&self.run).expect("it was waited for") + 1;
         self.seen += count;
         messages(&self.run.stdout()).into_iter().skip(seen).take(count).collect()
     }

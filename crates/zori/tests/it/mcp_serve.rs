@@ -80,12 +80,11 @@ fn what_is_offered() {
             "apply_patch",
             "web_fetch",
             "todo_write",
-            "task",
             "prompt"
         ]
     );
     assert_eq!(tools[0]["inputSchema"]["required"], json!(["path"]));
-    assert_eq!(tools[12]["inputSchema"]["required"], json!(["prompt"]));
+    assert_eq!(tools[11]["inputSchema"]["required"], json!(["prompt"]));
     assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
 }
 
@@ -247,7 +246,11 @@ fn bad_input() {
     let output = world.run_with_stdin(&["mcp", "serve", "--provider", "anthropic"], input);
     let told = messages(&output.stdout());
     let codes: Vec<_> = told.iter().map(|message| message["error"]["code"].as_i64().unwrap_or(0)).collect();
-    assert_eq!(codes, [-32700, -32600, -32700, -32700, 0, -32700, 0], "{told:?}");
+    assert_eq!(codes[..5], [-32700, -32600, -32700, -32700, 0], "{told:?}");
+    // The answer and the complaint about the line behind it come in either order.
+    let mut last = codes[5..].to_vec();
+    last.sort();
+    assert_eq!(last, [-32700, 0], "{told:?}");
     assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
     for words in ["", "\n", "{"] {
         let output = world.run_with_stdin(&["mcp", "serve", "--provider", "anthropic"], words);

@@ -51,7 +51,7 @@ fn answered(args: &[&str], answer: impl FnOnce(&mut Editor, &Value)) -> (Value, 
     let (world, _model) = with_model([touch("t1"), anthropic::text("Done.")]);
     let mut editor = Editor::with_session(&world, args);
     let id = editor.prompt("go");
-    let asked = editor.next("session/request_permission").pop().unwrap();
+    let asked = editor.next("session/request_permission").pop().expect("it was waited for");
     answer(&mut editor, &asked["id"]);
     let (before, end) = editor.until(id);
     let is_result = |update: &&Value| update["status"] == "failed" || update["status"] == "completed";
@@ -93,7 +93,7 @@ fn a_cancel_with_an_open_question() {
     let (world, _model) = with_model([touch("t1"), anthropic::text("Done.")]);
     let mut editor = Editor::with_session(&world, &[]);
     let id = editor.prompt("go");
-    let asked = editor.next("session/request_permission").pop().unwrap();
+    let asked = editor.next("session/request_permission").pop().expect("it was waited for");
     let session = editor.session().to_owned();
     editor.tell("session/cancel", json!({"sessionId": session}));
     let (before, end) = editor.until(id);
@@ -112,7 +112,7 @@ fn always() {
     let (world, _model) = with_model([touch("t1"), touch("t2"), anthropic::text("Done.")]);
     let mut editor = Editor::with_session(&world, &[]);
     let id = editor.prompt("go");
-    let asked = editor.next("session/request_permission").pop().unwrap();
+    let asked = editor.next("session/request_permission").pop().expect("it was waited for");
     editor.answer(&asked["id"], json!({"outcome": {"outcome": "selected", "optionId": "always"}}));
     let (before, end) = editor.until(id);
     assert_eq!(end, stopped(id, "end_turn"));
@@ -127,7 +127,7 @@ fn a_diff() {
     world.write("a.txt", "one\n");
     let mut editor = Editor::with_session(&world, &[]);
     let id = editor.prompt("go");
-    let asked = editor.next("session/request_permission").pop().unwrap();
+    let asked = editor.next("session/request_permission").pop().expect("it was waited for");
     let diff = json!({"type": "diff", "path": "$WORK/a.txt", "oldText": "one\n", "newText": "two\n"});
     assert_eq!(asked["params"]["toolCall"]["content"][0], diff);
     editor.answer(&asked["id"], json!({"outcome": {"outcome": "selected", "optionId": "allow"}}));

@@ -22,6 +22,9 @@ use crate::jsonl::events;
 /// How a command is made to end so.
 type Provoke = fn() -> CommandOutput;
 
+/// How a command asks a model.
+type Ask = fn(&ModelServer) -> CommandOutput;
+
 /// What the commands declare beyond what every command may: all of them may fail in general, refuse what was asked, want
 /// something first, take too long or be stopped, which the tests of the framework provoke.
 const DECLARED: &[(&str, Exit, Provoke)] = &[
@@ -60,7 +63,7 @@ const DECLARED: &[(&str, Exit, Provoke)] = &[
 ];
 
 /// The commands that ask a model. What it answers decides how they end.
-const AGENTS: &[(&str, fn(&ModelServer) -> CommandOutput)] = &[
+const AGENTS: &[(&str, Ask)] = &[
     ("exec", |model| asked(model, &["exec", "-p", "hi", "--retries", "0", "--output", "json"])),
     ("sessions resume", |model| {
         asked(model, &["sessions", "resume", "s", "-p", "hi", "--retries", "0", "--output", "json"])
