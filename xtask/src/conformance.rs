@@ -115,10 +115,10 @@ fn prepare(
     })
 }
 
-/// Builds zori without optimisation, as the tests do, and returns where it is.
+/// Builds zori as `cargo xtask test` does, so that what that has built serves here too, and returns where it is.
 fn build(workspace: &Workspace) -> Result<PathBuf> {
     let mut command = Command::new(cargo_path());
-    command.args(["build", "--quiet", "--package", "zori"]).current_dir(&workspace.root);
+    command.args(["build", "--quiet", "--workspace", "--tests"]).current_dir(&workspace.root);
     ensure!(command.status().context("cannot run cargo")?.success(), "zori does not build");
     Ok(target_folder(workspace).join("debug/zori"))
 }

@@ -1,8 +1,8 @@
 //! The page of commands, flags and exit codes, and the page of settings.
 
 use zori::commands::COMMANDS;
+use zori::config::keys::{KEYS, Key, Kind, LOGIN_KEYS};
 use zori::config::own_models::MODEL_KEYS;
-use zori::config::{KEYS, Key, Kind, LOGIN_KEYS};
 use zori::program::{App, ZORI};
 use zori_contract::command::Command;
 use zori_contract::exit::Exit;

@@ -15,7 +15,8 @@ use zori_providers::catalog::PROVIDERS;
 
 use super::{Context, example};
 use crate::base::Base;
-use crate::config::{Config, KEYS, template};
+use crate::config::keys::KEYS;
+use crate::config::{Config, template};
 use crate::error::BASE_UNUSABLE;
 use crate::permissions;
 use crate::program::App;

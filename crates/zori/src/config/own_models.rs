@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 use zori_providers::catalog::{BadModel, Model, OwnModel, OwnPrices, ProviderFacts, nearest_provider};
 
-use super::{Key, Kind, check, key};
+use super::keys::{Key, Kind, check, key};
 
 /// The name of the table that holds the others.
 pub const TABLE: &str = "models";

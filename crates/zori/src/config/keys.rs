@@ -1,0 +1,396 @@
+//! The keys of the config file: what each holds, and whether a value is one it can hold.
+
+use toml::Value;
+use zori_core::cost::MicroUsd;
+use zori_providers::catalog;
+
+use super::own_models;
+use crate::hooks;
+use crate::model_choice::is_loopback;
+use crate::sandbox;
+
+/// A key of the file.
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What stands behind the comment sign in the file `config init` writes.
+    pub example: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What a key holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A string.
+    Text,
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range.
+    Count(u64, u64),
+    /// A number.
+    Number,
+    /// An amount of dollars.
+    Money,
+    /// True or false.
+    Flag,
+    /// Dollars for a million tokens.
+    Price,
+    /// Tables of [`LOGIN_KEYS`], by provider.
+    Logins,
+    /// A list of strings.
+    List,
+    /// A table of hooks, by event.
+    Hooks,
+}
+
+/// The keys of `[auth.<provider>]` (AUTH-6).
+pub const LOGIN_KEYS: &[&str] = &["client_id", "authorize_url", "token_url", "scopes"];
+
+pub(super) const fn key(name: &'static str, kind: Kind, example: &'static str, about: &'static str) -> Key {
+    Key { name, kind, example, about }
+}
+
+/// Every key, in the order `config init` writes them.
+pub const KEYS: &[Key] = &[
+    key("provider", Kind::Text, "\"anthropic\"", "Who serves the model"),
+    key("model", Kind::Text, "\"claude-haiku-4-5\"", "The model"),
+    key(
+        "max_tokens",
+        Kind::Count(1, u32::MAX as u64),
+        "8192",
+        "Upper bound of a reply; unset: the model's own limit",
+    ),
+    key("temperature", Kind::Number, "1.0", "Sent only if set"),
+    key(
+        "thinking",
+        Kind::Choice(&["off", "low", "medium", "high", "max"]),
+        "\"medium\"",
+        "How much the model thinks; unset: as the provider has it",
+    ),
+    key("stream", Kind::Flag, "true", "Take replies as they are made; false: in one piece"),
+    key("system_prompt", Kind::Text, "\"\"", "What the model is told before everything else"),
+    key(
+        "system_prompt_file",
+        Kind::Text,
+        "\"prompt.md\"",
+        "The same from a file, which wins; relative to this file",
+    ),
+    key("anthropic_base_url", Kind::Text, "\"https://api.anthropic.com\"", "Another address for Anthropic"),
+    key("openai_base_url", Kind::Text, "\"https://api.openai.com/v1\"", "Another address for OpenAI"),
+    key(
+        "gemini_base_url",
+        Kind::Text,
+        "\"https://generativelanguage.googleapis.com/v1beta\"",
+        "Another address for Gemini",
+    ),
+    key(
+        "openrouter_base_url",
+        Kind::Text,
+        "\"https://openrouter.ai/api/v1\"",
+        "Another address for OpenRouter",
+    ),
+    key(
+        "copilot_base_url",
+        Kind::Text,
+        "\"https://api.githubcopilot.com\"",
+        "Another address for GitHub Copilot",
+    ),
+    key("ollama_base_url", Kind::Text, "\"http://127.0.0.1:11434/v1\"", "Another address for Ollama"),
+    key("llamacpp_base_url", Kind::Text, "\"http://127.0.0.1:8080/v1\"", "Another address for llama.cpp"),
+    key("lmstudio_base_url", Kind::Text, "\"http://127.0.0.1:1234/v1\"", "Another address for LM Studio"),
+    key("vllm_base_url", Kind::Text, "\"http://127.0.0.1:8000/v1\"", "Another address for vLLM"),
+    key(
+        "compat_base_url",
+        Kind::Text,
+        "\"http://127.0.0.1:8080/v1\"",
+        "Another address for any other server that speaks Chat Completions",
+    ),
+    key(
+        "credential_helper",
+        Kind::Text,
+        "\"my-helper\"",
+        "A program that keeps keys and logins in place of the system's credential store",
+    ),
+    key(
+        "auth",
+        Kind::Logins,
+        "{ openai = { client_id = \"\", authorize_url = \"https://\", token_url = \"https://\", scopes = \"\" } }",
+        "Where to log in with a client id of your own, by provider; also as a section [auth.openai]",
+    ),
+    key(
+        "tool_calls",
+        Kind::Choice(&["native", "prose"]),
+        "\"prose\"",
+        "How tools are offered over Chat Completions; prose: in the text, for models that know no others",
+    ),
+    key(
+        "tool_timeout_secs",
+        Kind::Count(0, 86_400),
+        "120",
+        "Time limit of one tool call in seconds; 0: none",
+    ),
+    key(
+        "bash_max_output_bytes",
+        Kind::Count(0, 8 << 20),
+        "65536",
+        "How much of each output stream of a command the model sees; 0: up to 8 MiB",
+    ),
+    key(
+        "context_window",
+        Kind::Count(256, u32::MAX as u64),
+        "32768",
+        "How many tokens the model takes, prompt and reply together; unset: what the catalogue says of it",
+    ),
+    key(
+        "compact_at_percent",
+        Kind::Count(0, 95),
+        "80",
+        "When so much of that is used, old tool outputs are left out, then old messages summarised; 0: only when asked",
+    ),
+    key(
+        "output",
+        Kind::Choice(&["json", "jsonl", "tsv", "plain", "table", "id"]),
+        "\"plain\"",
+        "What commands print that can; unset: text at a terminal, JSON elsewhere",
+    ),
+    key(
+        "durability",
+        Kind::Choice(&["process", "full"]),
+        "\"process\"",
+        "Survive the death of the process, or with \"full\" also a loss of power",
+    ),
+    key("session_required", Kind::Flag, "false", "Stop when the session cannot be saved"),
+    key(
+        "audit",
+        Kind::Choice(&["on", "required", "off"]),
+        "\"on\"",
+        "Keep an audit log of decisions, calls and commands; \"required\": nothing runs that cannot be written there",
+    ),
+    key("retries", Kind::Count(0, 20), "4", "How often a failed request is tried again"),
+    key("retry_delay_ms", Kind::Count(0, 60_000), "1000", "The first wait before that; it doubles each time"),
+    key(
+        "connect_timeout_ms",
+        Kind::Count(0, 600_000),
+        "15000",
+        "How long a connection to the provider may take; 0: for ever",
+    ),
+    key(
+        "first_byte_timeout_ms",
+        Kind::Count(0, 86_400_000),
+        "120000",
+        "How long the provider may think before its answer begins; 0: for ever",
+    ),
+    key(
+        "idle_timeout_ms",
+        Kind::Count(0, 86_400_000),
+        "300000",
+        "How long a begun answer may be silent; 0: for ever",
+    ),
+    key(
+        "max_turns",
+        Kind::Count(1, u32::MAX as u64),
+        "50",
+        "How often the model is asked for one prompt; unset: as often as it takes",
+    ),
+    key("max_budget_usd", Kind::Money, "0.50", "What a run may cost in dollars; unset: any amount"),
+    key(
+        "allow_unpriced",
+        Kind::Flag,
+        "false",
+        "Use a model whose price is not known although there is a budget, which it does not count towards",
+    ),
+    key(
+        "max_tokens_total",
+        Kind::Count(1, i64::MAX as u64),
+        "1000000",
+        "How many tokens a run may use, read and written; unset: any number",
+    ),
+    key(
+        "subagent_depth",
+        Kind::Count(0, 2),
+        "1",
+        "How deep sub-agents may start sub-agents; 0: the model has no tool `task`",
+    ),
+    key("subagent_max", Kind::Count(1, 1000), "16", "How many sub-agents one prompt may start"),
+    key(
+        "sandbox",
+        Kind::Choice(sandbox::USES),
+        "\"auto\"",
+        "Commands in a sandbox: off, whatever the machine has, or required; unset: off in the mode yolo, else auto",
+    ),
+    key(
+        "sandbox_level",
+        Kind::Choice(sandbox::LEVELS),
+        "\"workspace\"",
+        "Where commands in a sandbox may write: the workspace, or nowhere",
+    ),
+    key(
+        "sandbox_network",
+        Kind::Choice(sandbox::NETWORKS),
+        "\"off\"",
+        "Whether they may use the network; one that you approved yourself always may",
+    ),
+    key(
+        "sandbox_caches",
+        Kind::List,
+        "[\"~/.cargo/registry\"]",
+        "Folders outside the workspace that they may write, too",
+    ),
+    key("cli.json", Kind::Flag, "false", "Print events where there is a model to ask, as `--json` does"),
+    key("cli.bare", Kind::Flag, "false", "Start nothing in the background, as `--bare` does"),
+    key("cli.auto", Kind::Flag, "false", "Answer every question about a call with yes, as `-y` does"),
+    key("security.mode", Kind::Text, "\"default\"", "The permission mode; unset: yolo, which asks nothing"),
+    key("security.allow_shell", Kind::Flag, "true", "Whether the model may run shell commands at all"),
+    key(
+        "security.whitelist",
+        Kind::List,
+        "[\"ls\", \"git status\"]",
+        "Commands that run without a question in the mode balanced",
+    ),
+    key(
+        "security.blacklist_patterns",
+        Kind::List,
+        "[\"rm -rf\", \"re:^npm publish\"]",
+        "Commands that never run: words with options folded, or re: and an expression",
+    ),
+    key(
+        "security.blacklist_off",
+        Kind::List,
+        "[\"power-off\"]",
+        "Entries of the built-in blacklist to switch off",
+    ),
+    key(
+        "security.child_env_deny",
+        Kind::List,
+        "[\"DATABASE_URL\", \"MY_*\"]",
+        "Environment variables that commands do not inherit, on top of keys and, outside yolo, what looks like a secret",
+    ),
+    key(
+        "security.child_env_allow",
+        Kind::List,
+        "[\"GITHUB_TOKEN\"]",
+        "Environment variables that commands inherit all the same",
+    ),
+    key(
+        "security.sensitive_paths",
+        Kind::List,
+        "[\"~/.config/work\", \"*.tfstate\"]",
+        "Files that are not read without a question, on top of the built-in list; patterns as in Read rules",
+    ),
+    key(
+        "security.forbid_yolo",
+        Kind::Flag,
+        "false",
+        "No mode without questions; of use in the administrator's file /etc/zori/config.toml",
+    ),
+    key(
+        "security.managed_allow_only",
+        Kind::Flag,
+        "false",
+        "Only the administrator's allow rules count; of use in that file",
+    ),
+    key(
+        "hooks",
+        Kind::Hooks,
+        "{ PreToolUse = [{ matcher = \"Bash\", hooks = [{ type = \"command\", command = \"my-check\", timeout = 60 }] }] }",
+        "Programs that are told what happens and may object, as in Claude Code; also as [[hooks.PreToolUse]]",
+    ),
+    key("permissions.allow", Kind::List, "[\"Bash(git diff:*)\"]", "What runs without a question"),
+    key("permissions.ask", Kind::List, "[\"Bash(git commit:*)\"]", "What is asked about in every mode"),
+    key("permissions.deny", Kind::List, "[\"Read(.env)\", \"Bash(curl:*)\"]", "What never runs"),
+];
+
+pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
+    let wrong = |wanted: &str| Err(format!("`{}` must be {wanted}, not {}", key.name, describe(value)));
+    match (key.kind, value) {
+        (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
+        (Kind::List, Value::Array(entries)) if entries.iter().all(Value::is_str) => Ok(()),
+        (Kind::List, _) => wrong("a list of strings"),
+        (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),
+        (Kind::Money, value) if dollars(value).is_some() => Ok(()),
+        (Kind::Price, value) if own_models::price(value).is_some() => Ok(()),
+        (Kind::Choice(choices), Value::String(text)) if choices.contains(&text.as_str()) => Ok(()),
+        (Kind::Count(min, max), Value::Integer(n))
+            if u64::try_from(*n).is_ok_and(|n| min <= n && n <= max) =>
+        {
+            Ok(())
+        }
+        (Kind::Logins, value) => logins(value),
+        (Kind::Hooks, value) => {
+            let table = serde_json::to_value(value).map_err(|error| error.to_string())?;
+            hooks::read(&table).map(|_| ())
+        }
+        (Kind::Text, _) => wrong("a string"),
+        (Kind::Flag, _) => wrong("true or false"),
+        (Kind::Number, _) => wrong("a number"),
+        (Kind::Price, _) => {
+            wrong("dollars for a million tokens from 0 to 1000000, with six decimals at most")
+        }
+        (Kind::Money, _) => wrong("an amount of dollars from 0.000001 to 1000000"),
+        (Kind::Choice(choices), _) => wrong(&format!(
+            "one of {}",
+            choices.iter().map(|c| format!("\"{c}\"")).collect::<Vec<_>>().join(", ")
+        )),
+        (Kind::Count(min, max), _) => wrong(&format!("a whole number from {min} to {max}")),
+    }
+}
+
+/// Checks the tables of logins. Tokens are had over these addresses, so that nobody else may read along.
+fn logins(value: &Value) -> Result<(), String> {
+    let wanted = |what: &str, value: &Value| format!("`{what}` must be a table, not {}", describe(value));
+    for (provider, keys) in value.as_table().ok_or_else(|| wanted("auth", value))? {
+        let name = format!("auth.{provider}");
+        if catalog::provider(provider).is_none() {
+            let near =
+                catalog::nearest_provider(provider).map(|near| format!("; did you mean `auth.{near}`?"));
+            return Err(format!("`{name}` is no provider's{}", near.unwrap_or_default()));
+        }
+        for (key, value) in keys.as_table().ok_or_else(|| wanted(&name, keys))? {
+            if !LOGIN_KEYS.contains(&key.as_str()) {
+                return Err(format!("`{name}` has no key `{key}`; it has {}", LOGIN_KEYS.join(", ")));
+            }
+            let Some(text) = value.as_str() else {
+                return Err(format!("`{name}.{key}` must be a string, not {}", describe(value)));
+            };
+            if key.ends_with("_url") && !text.trim().is_empty() && !is_private(text.trim()) {
+                return Err(format!("`{name}.{key}` must be an https:// address, or one on this machine"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_private(url: &str) -> bool {
+    let visible = url.bytes().all(|b| b.is_ascii_graphic());
+    visible && (url.starts_with("https://") || is_loopback(url))
+}
+
+pub(super) fn dollars(value: &Value) -> Option<MicroUsd> {
+    MicroUsd::from_dollars(value.as_float().or_else(|| Some(value.as_integer()? as f64))?)
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("the string {text:?}"),
+        Value::Integer(n) => n.to_string(),
+        Value::Float(n) => n.to_string(),
+        Value::Boolean(b) => b.to_string(),
+        Value::Datetime(date) => date.to_string(),
+        Value::Array(_) => "a list".into(),
+        Value::Table(_) => "a table".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_provider_has_its_address() {
+        let known = |key: &str| KEYS.iter().any(|known| known.name == key);
+        assert!(catalog::PROVIDERS.iter().all(|facts| known(facts.base_url_key)));
+    }
+}
