@@ -1,4 +1,5 @@
-//! Starts a program, waits for it, and writes its peak resident size to a file: `launch FILE PROGRAM [ARGS]`.
+//! Starts a program, waits for it, and writes its peak resident size in bytes and the microseconds of CPU it has used
+//! to a file: `launch FILE PROGRAM [ARGS]`.
 //!
 //! A process of its own, because a new process inherits the peak of the one that started it: started from the
 //! benchmark, with its megabytes of prepared replies, every program would look at least that large.
@@ -6,7 +7,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// `struct rusage` as 64-bit systems have it: two time values, then longs, of which the first is the peak.
+/// `struct rusage` as 64-bit systems have it: the times of the program and of the kernel, each in seconds and
+/// microseconds, then longs, of which the first is the peak.
 #[repr(C)]
 struct Usage {
     times: [i64; 4],
@@ -31,6 +33,9 @@ fn main() {
     assert_eq!(waited, pid, "the child can be waited for");
     // Linux counts kibibytes, macOS bytes.
     let bytes = if cfg!(target_os = "macos") { usage.peak } else { usage.peak * 1024 };
-    std::fs::write(file, bytes.to_string()).expect("FILE can be written");
+    // macOS has 32 bits of microseconds, and rubbish may be in the others.
+    let [seconds, micros, kernel_seconds, kernel_micros] = usage.times;
+    let cpu = (seconds + kernel_seconds) * 1_000_000 + (micros as i32 + kernel_micros as i32) as i64;
+    std::fs::write(file, format!("{bytes} {cpu}")).expect("FILE can be written");
     std::process::exit(i32::from(status != 0));
 }

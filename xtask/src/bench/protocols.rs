@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::area::{Bench, RUNS};
 use super::figure::{Bar, Figure, median, megabytes, ms};
 use super::replies::{self, Reply};
-use super::run::ms_between;
+use super::run::{self, Used, ms_between};
 
 /// How a client drives zori.
 struct Front {
@@ -126,9 +126,8 @@ impl Front {
 
     fn all_words(&self, bench: &Bench, script: &[Arc<Reply>]) -> Result<f64> {
         bench.server().begin(script);
-        let ended = Client::start(self, bench)?.end(self)?;
-        let sent = bench.server().exchanges(1)[0].parts[0];
-        Ok(ms_between(sent, ended))
+        Client::start(self, bench)?.end(self)?;
+        Ok(Used::read(&bench.note())?.cpu)
     }
 
     fn peak(&self, bench: &Bench, script: &[Arc<Reply>], reading: Reading) -> Result<f64> {
@@ -136,15 +135,11 @@ impl Front {
         let mut client = Client::start(self, bench)?;
         client.read_until("word")?;
         if reading == Reading::Late {
-            // The server cannot have sent everything: nobody takes it.
-            std::thread::sleep(Duration::from_secs(1));
-            ensure!(bench.server().exchanges(0).is_empty(), "{:?} takes what nobody reads", self.args);
-        } else {
-            client.read_until(self.over)?;
+            let taken = bench.server().taken();
+            ensure!(bench.server().exchanges(0).is_empty(), "{:?} takes {taken} bytes unread", self.args);
         }
-        let peak = client.peak_memory()?;
         client.end(self)?;
-        Ok(peak)
+        Ok(Used::read(&bench.note())?.memory)
     }
 }
 
@@ -161,8 +156,9 @@ impl Client {
     fn start(front: &Front, bench: &Bench) -> Result<Self> {
         let mut command = bench.zori(front.args);
         command.env("ANTHROPIC_BASE_URL", format!("http://{}", bench.server().address));
-        command.env("ANTHROPIC_API_KEY", "dummy").stdin(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
+        command.env("ANTHROPIC_API_KEY", "dummy");
+        let mut command = run::launched(bench.launcher(), &bench.note(), &command);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().context("stdout is a pipe")?;
         let mut client = Self { child, stdin, stdout, read: String::new(), looked_at: 0 };
@@ -202,21 +198,14 @@ impl Client {
         told.unwrap_or_default().to_owned()
     }
 
-    fn peak_memory(&self) -> Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak is told")?;
-        let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
-        Ok(kilobytes * 1024.0)
-    }
-
-    /// Reads to the end of the turn, closes stdin and reads to the end. Returns when the turn was over.
-    fn end(mut self, front: &Front) -> Result<Instant> {
-        let over = self.read_until(front.over)?;
+    /// Reads to the end of the turn, closes stdin and reads to the end.
+    fn end(mut self, front: &Front) -> Result<()> {
+        self.read_until(front.over)?;
         self.stdin = None;
         let mut rest = Vec::new();
         self.stdout.read_to_end(&mut rest)?;
         let status = self.child.wait()?;
         ensure!(status.success(), "{:?} ended with {status}", front.args);
-        Ok(over)
+        Ok(())
     }
 }

@@ -49,16 +49,37 @@ pub fn run(mut command: Command) -> Result<Run> {
     Ok(Run { started, first_output, ended })
 }
 
-/// Runs the command through the launcher and returns its peak resident size in bytes.
-pub fn peak_memory(launch: &Path, note: &Path, command: &Command) -> Result<f64> {
+/// What a program has used, as the launcher noted it.
+pub struct Used {
+    /// Its peak resident size in bytes.
+    pub memory: f64,
+    /// How long it has kept a processor busy, in milliseconds.
+    pub cpu: f64,
+}
+
+impl Used {
+    /// Reads the launcher's note.
+    pub fn read(note: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(note).context("the launcher left no note")?;
+        let (memory, cpu) = text.split_once(' ').context("the launcher's note is two numbers")?;
+        Ok(Self { memory: memory.parse()?, cpu: cpu.parse::<f64>()? / 1000.0 })
+    }
+}
+
+/// Returns the command that runs this one through the launcher.
+pub fn launched(launch: &Path, note: &Path, command: &Command) -> Command {
     let mut launched = Command::new(launch);
     launched.arg(note).arg(command.get_program()).args(command.get_args()).env_clear();
     launched.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     launched.current_dir(command.get_current_dir().unwrap_or_else(|| Path::new(OsStr::new("."))));
     launched.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    run(launched)?;
-    let text = std::fs::read_to_string(note).context("the launcher left no note")?;
-    text.parse().context("the launcher's note is a number")
+    launched
+}
+
+/// Runs the command through the launcher and returns its peak resident size in bytes.
+pub fn peak_memory(launch: &Path, note: &Path, command: &Command) -> Result<f64> {
+    run(launched(launch, note, command))?;
+    Ok(Used::read(note)?.memory)
 }
 
 /// Returns the time from one moment to another in milliseconds; 0 where the order is the other way round.

@@ -28,9 +28,17 @@ pub struct Server {
     state: Arc<Mutex<State>>,
 }
 
+/// How much is written at most before it is counted.
+const PIECE: usize = 1024 * 1024;
+
+/// How long nothing is taken until it is said that nobody takes it.
+const STANDSTILL: Duration = Duration::from_millis(500);
+
 #[derive(Default)]
 struct State {
     script: VecDeque<Arc<Reply>>,
+    /// How much of the replies was taken.
+    sent: usize,
     exchanges: Vec<Exchange>,
 }
 
@@ -54,8 +62,22 @@ impl Server {
     /// Forgets what was, and answers from this script next.
     pub fn begin(&self, script: &[Arc<Reply>]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state =
-            State { script: script.iter().cloned().collect(), exchanges: Vec::with_capacity(script.len()) };
+        let exchanges = Vec::with_capacity(script.len());
+        *state = State { script: script.iter().cloned().collect(), sent: 0, exchanges };
+    }
+
+    /// Returns how many bytes of the replies were taken since [`Server::begin`], once no more are: nobody takes them, or
+    /// there are none left.
+    pub fn taken(&self) -> usize {
+        let sent = || self.state.lock().unwrap_or_else(PoisonError::into_inner).sent;
+        let (mut seen, mut since) = (sent(), Instant::now());
+        while since.elapsed() < STANDSTILL {
+            std::thread::sleep(Duration::from_millis(10));
+            if seen != sent() {
+                (seen, since) = (sent(), Instant::now());
+            }
+        }
+        seen
     }
 
     /// Returns the exchanges since [`Server::begin`], once there are so many of them, or after a second: a client
@@ -100,7 +122,10 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
             match step {
                 Step::Send(bytes) => {
                     parts.push(Instant::now());
-                    stream.write_all(bytes)?;
+                    for piece in bytes.chunks(PIECE) {
+                        stream.write_all(piece)?;
+                        state.lock().unwrap_or_else(PoisonError::into_inner).sent += piece.len();
+                    }
                 }
                 Step::Pause(time) => std::thread::sleep(*time),
             }
