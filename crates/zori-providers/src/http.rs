@@ -1,8 +1,10 @@
 //! The real [`Transport`]: reqwest over rustls, one pool, a limit for every phase, redirects by our own rules.
 //!
 //! The client takes proxies from the environment itself (`HTTPS_PROXY`, `NO_PROXY` and so on), as every HTTP
-//! program does; nothing else here does. Trust is in [`roots`], the watched bodies are in `body`.
+//! program does; nothing else here does. Trust is in [`roots`], the watched bodies are in `body` and
+//! `ahead`.
 
+mod ahead;
 mod body;
 pub mod roots;
 
@@ -18,6 +20,7 @@ use zori_core::transport::{
     HttpRequest, HttpResponse, Limits, Method, Redirects, Transport, TransportFailure,
 };
 
+use self::ahead::Ahead;
 use self::body::{Announced, IdleLimited, innermost, seconds};
 use self::roots::Roots;
 
@@ -240,7 +243,7 @@ fn answer(response: Response, url: &Url, idle: Option<Duration>) -> HttpResponse
         status: response.status().as_u16(),
         headers,
         url: url.to_string(),
-        body: Box::pin(IdleLimited::new(response.bytes_stream(), idle)),
+        body: Box::pin(IdleLimited::new(Ahead::new(response.bytes_stream()), idle)),
     }
 }
 

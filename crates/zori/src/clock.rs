@@ -1,5 +1,6 @@
 //! The real clock and the real source of randomness. Everything else gets them handed in.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use zori_core::ids::{IdSource, SessionId, uuid_v4};
@@ -38,9 +39,20 @@ impl IdSource for SystemIds {
     }
 
     fn random(&self) -> u64 {
-        u64::from_le_bytes(random())
+        let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
+        if ahead.is_empty() {
+            let bytes: [u8; FETCHED] = random();
+            ahead.extend(bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)));
+        }
+        ahead.pop().unwrap_or_else(|| u64::from_le_bytes(random()))
     }
 }
+
+/// Numbers that were fetched ahead. Every line of some protocols has an id of its own, and to ask the kernel for each
+/// would take longer than to write the line.
+static AHEAD: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+/// How many bytes are fetched at once.
+const FETCHED: usize = 256;
 
 /// Returns random bytes, good enough for secrets.
 pub fn random<const N: usize>() -> [u8; N] {
@@ -48,4 +60,18 @@ pub fn random<const N: usize>() -> [u8; N] {
     let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     assert_eq!(got, Ok(N), "the kernel has random numbers");
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_number_comes_twice() {
+        let many = 4 * FETCHED;
+        let numbers: BTreeSet<u64> = (0..many).map(|_| SystemIds.random()).collect();
+        assert_eq!(numbers.len(), many);
+    }
 }

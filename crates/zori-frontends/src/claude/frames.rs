@@ -116,7 +116,7 @@ impl Out {
 fn encode(line: &impl Serialize, buffer: &mut Vec<u8>) {
     buffer.clear();
     serde_json::to_writer(&mut *buffer, line).expect("lines are made of JSON, and memory takes them");
-    if buffer.windows(3).any(|at| matches!(at, [0xe2, 0x80, 0xa8 | 0xa9])) {
+    if buffer.contains(&0xe2) && buffer.windows(3).any(|at| matches!(at, [0xe2, 0x80, 0xa8 | 0xa9])) {
         let text =
             String::from_utf8_lossy(buffer).replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
         *buffer = text.into_bytes();

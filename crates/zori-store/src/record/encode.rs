@@ -23,6 +23,9 @@ use super::view::ViewOut;
 
 /// Returns the lines an event becomes, each with its newline; most events become none.
 pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
+    if is_delta(&event.kind) {
+        return Vec::new();
+    }
     let ts = event.at.rfc3339();
     match &event.kind {
         EventKind::TurnStarted { prompt, images } => vec![user(prompt, images, &ts)],
@@ -55,6 +58,18 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         | EventKind::Retrying { .. }
         | EventKind::Error { .. } => Vec::new(),
     }
+}
+
+/// Whether this is a piece of something that is kept whole later. There are thousands of them, and to write a date for each
+/// would cost.
+fn is_delta(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::AssistantDelta { .. }
+            | EventKind::ThinkingDelta { .. }
+            | EventKind::ToolInputDelta { .. }
+            | EventKind::ToolOutputDelta { .. }
+    )
 }
 
 /// Returns the first line of a session.

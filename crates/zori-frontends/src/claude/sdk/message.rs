@@ -3,7 +3,6 @@
 use std::io;
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use zori_core::ids::IdSource;
 use zori_core::message::{Block, Thinking};
@@ -53,9 +52,9 @@ struct Message<'a> {
 }
 
 #[derive(Serialize)]
-struct Stream<'a> {
+struct Stream<'a, E> {
     r#type: &'static str,
-    event: Value,
+    event: E,
     session_id: &'a str,
     parent_tool_use_id: Option<&'a str>,
     uuid: String,
@@ -85,7 +84,7 @@ impl Scope<'_> {
     }
 
     /// Writes one streaming event.
-    pub(super) fn stream(&self, event: Value) -> io::Result<()> {
+    pub(super) fn stream(&self, event: impl Serialize) -> io::Result<()> {
         self.frames.write(&Stream {
             r#type: "stream_event",
             event,
@@ -124,7 +123,7 @@ pub(super) fn content(block: &Block) -> Option<Content<'_>> {
 
 /// What the provider wants back stays with us; the field has to be there, though, or a client throws.
 fn thought(thinking: &Thinking) -> Option<Content<'_>> {
-    let replay: Value = thinking
+    let replay: serde_json::Value = thinking
         .replay
         .as_ref()
         .and_then(|opaque| serde_json::from_str(opaque.raw.get()).ok())

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use serde::Serialize;
 use serde_json::json;
 use zori_core::event::Reply;
 use zori_core::message::{Block, Thinking};
@@ -21,6 +22,22 @@ pub(super) struct Partial {
     over: usize,
     /// The block that is open: text or thinking.
     open: Option<Block>,
+}
+
+/// A piece on the wire. There are thousands of them, so that they have a type where the rare events are made as they
+/// come.
+#[derive(Serialize)]
+struct Piece<'a> {
+    r#type: &'static str,
+    index: usize,
+    delta: Delta<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Delta<'a> {
+    TextDelta { text: &'a str },
+    ThinkingDelta { thinking: &'a str },
 }
 
 impl Partial {
@@ -62,8 +79,8 @@ impl Partial {
                 .stream(json!({"type": "content_block_start", "index": self.over, "content_block": block}))?;
         }
         let delta = match piece {
-            Block::Thinking(more) => json!({"type": "thinking_delta", "thinking": more.text}),
-            Block::Text(more) => json!({"type": "text_delta", "text": more}),
+            Block::Thinking(more) => Delta::ThinkingDelta { thinking: &more.text },
+            Block::Text(more) => Delta::TextDelta { text: more },
             Block::Image(_) | Block::ToolCall(_) | Block::ToolResult(_) => return Ok(()),
         };
         match (&mut self.open, piece) {
@@ -71,7 +88,7 @@ impl Partial {
             (Some(Block::Thinking(text)), Block::Thinking(more)) => text.text.push_str(&more.text),
             (open, piece) => *open = Some(piece.clone()),
         }
-        scope.stream(json!({"type": "content_block_delta", "index": self.over, "delta": delta}))
+        scope.stream(Piece { r#type: "content_block_delta", index: self.over, delta })
     }
 
     /// Ends the block that is open, because another kind begins. Its signature, if it will have one, is not known yet.
