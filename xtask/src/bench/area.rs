@@ -286,7 +286,7 @@ pub fn size(bench: &Bench) -> Result<Vec<Figure>> {
         name: "release binary",
         measured: megabytes(bytes),
         floor: None,
-        bar: Bar::Under(12.0),
+        bar: Bar::Under(15.0),
     }])
 }
 
