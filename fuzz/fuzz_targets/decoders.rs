@@ -14,16 +14,16 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 use zori_core::message::Message;
-use zori_core::secret::Secret;
 use zori_core::provider::{Chunk, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
 use zori_core::transport::{Limits, Transport};
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{self, Api};
-use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
-use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
+use zori_providers::openai_responses::OpenAiResponses;
 use zori_providers::quirks::{Quirks, ToolStyle};
 use zori_providers::replay::{Chunking, Exchange, ReplayTransport};
 
@@ -98,33 +98,17 @@ async fn decode(api: usize, exchange: Exchange) -> (String, bool) {
 fn provider(api: usize, transport: Arc<dyn Transport>) -> Box<dyn Provider> {
     let (name, tools, _) = APIS[api];
     let facts = catalog::provider(name).expect("the catalogue lists it");
-    let (base_url, key) = ("http://api.test".to_owned(), Secret::from("sk-test-key"));
+    let (base_url, key) = ("http://api.test".to_owned(), Some(Credential::Key("sk-test-key".into())));
     let (limits, clock) = (Limits::DEFAULT, Arc::new(Stopped));
+    let endpoint = Endpoint { base_url, key, transport, limits, clock };
     match facts.api {
-        Api::Anthropic => {
-            let key = Some(Credential::Key(key));
-            Box::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
-        }
+        Api::Anthropic => Box::new(Anthropic::new(endpoint)),
         Api::OpenAiChat(quirks) => {
-            let (quirks, key) = (Quirks { tools, ..*quirks }, Some(key));
-            Box::new(OpenAiChat::new(OpenAiChatOptions {
-                facts,
-                quirks,
-                base_url,
-                key,
-                transport,
-                limits,
-                clock,
-            }))
+            let quirks = Quirks { tools, ..*quirks };
+            Box::new(OpenAiChat::new(OpenAiChatOptions { facts, quirks, endpoint }))
         }
-        Api::OpenAiResponses => {
-            let key = Some(key);
-            Box::new(OpenAiResponses::new(OpenAiResponsesOptions { base_url, key, transport, limits, clock }))
-        }
-        Api::Gemini => {
-            let credential = Some(Credential::Key(key));
-            Box::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
-        }
+        Api::OpenAiResponses => Box::new(OpenAiResponses::new(endpoint)),
+        Api::Gemini => Box::new(Gemini::new(endpoint)),
     }
 }
 

@@ -26,18 +26,26 @@ impl Credential {
     pub(crate) fn header(&self, key_header: &'static str) -> (&'static str, String) {
         match self {
             Self::Key(key) => (key_header, key.reveal().to_owned()),
-            Self::Token(token) => ("authorization", bearer(token.reveal())),
+            Self::Token(_) => self.bearer(),
         }
+    }
+
+    /// Returns the header that tells it to those who know no other.
+    pub(crate) fn bearer(&self) -> (&'static str, String) {
+        ("authorization", format!("Bearer {}", self.secret().reveal()))
     }
 
     /// Checks that there is one and that it can be sent. `variable` is what the user knows a key by.
     pub(crate) fn usable<'a>(this: Option<&'a Self>, variable: &str) -> Result<&'a Self, ProviderFailure> {
-        let name = match this {
-            Some(Self::Token(_)) => "the access token",
-            Some(Self::Key(_)) | None => variable,
-        };
-        usable(this.map(Self::secret), name)?;
-        Ok(this.expect("what is not there is not usable"))
+        let name = if matches!(this, Some(Self::Token(_))) { "the access token" } else { variable };
+        let auth = |text: String| Err(ProviderFailure::new(FailureKind::Auth, text));
+        match this {
+            None => auth(format!("{name} is not set")),
+            Some(key) if !fits(key.secret().reveal()) => {
+                auth(format!("{name} has characters that no key has"))
+            }
+            Some(key) => Ok(key),
+        }
     }
 }
 
@@ -47,21 +55,6 @@ impl fmt::Debug for Credential {
             Self::Key(_) => "Key(..)",
             Self::Token(_) => "Token(..)",
         })
-    }
-}
-
-/// Returns the value of the header `authorization`.
-pub(crate) fn bearer(key: &str) -> String {
-    format!("Bearer {key}")
-}
-
-/// Returns the key if it can be sent. `name` is what the user knows it by, usually a variable.
-pub(crate) fn usable<'a>(key: Option<&'a Secret>, name: &str) -> Result<&'a str, ProviderFailure> {
-    let auth = |text: String| Err(ProviderFailure::new(FailureKind::Auth, text));
-    match key.map(Secret::reveal) {
-        None => auth(format!("{name} is not set")),
-        Some(key) if !fits(key) => auth(format!("{name} has characters that no key has")),
-        Some(key) => Ok(key),
     }
 }
 

@@ -10,6 +10,7 @@ mod answer;
 pub mod anthropic;
 pub mod catalog;
 mod encoded;
+pub mod endpoint;
 pub mod failure;
 pub mod gemini;
 #[cfg(feature = "http")]

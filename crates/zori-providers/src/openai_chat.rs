@@ -8,42 +8,31 @@ mod decode;
 mod encode;
 mod wire;
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use bytes::Bytes;
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Provider, Request};
-use zori_core::secret::Secret;
-use zori_core::time::Clock;
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 
 use crate::catalog::{ProviderFacts, SERVED};
+use crate::endpoint::{Endpoint, Headers};
+use crate::models;
 use crate::quirks::{KeyNeed, Quirks, ToolStyle};
 use crate::text_tools::Scanner;
-use crate::{answer, failure, key, models};
 
 /// What a provider is made from.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct OpenAiChatOptions {
     /// Who it is: the name, the models and their limits.
     pub facts: &'static ProviderFacts,
     /// How it wants to be spoken to: what the catalogue says, or a variation of it.
     pub quirks: Quirks,
-    /// Where the API is, as [`ProviderFacts::parse_base_url`] returned it.
-    pub base_url: String,
-    /// The key; without one, servers that need it are not asked.
-    pub key: Option<Secret>,
-    /// Who sends.
-    pub transport: Arc<dyn Transport>,
-    /// How long each phase of a request may take.
-    pub limits: Limits,
-    /// Reads the dates in `Retry-After`, and counts how long nothing but comments has come.
-    pub clock: Arc<dyn Clock>,
+    /// Where it is, and who asks.
+    pub endpoint: Endpoint,
 }
 
 /// Models behind Chat Completions.
+#[derive(Debug)]
 pub struct OpenAiChat {
     options: OpenAiChatOptions,
     encoder: Mutex<encode::Encoder>,
@@ -58,12 +47,11 @@ impl OpenAiChat {
         Self { options, encoder: Mutex::new(encoder), served: Mutex::default() }
     }
 
-    fn headers(&self) -> Result<Vec<(&'static str, String)>, ProviderFailure> {
-        let OpenAiChatOptions { facts, quirks, key, .. } = &self.options;
-        let mut headers = vec![("content-type", "application/json".to_owned())];
-        if key.is_some() || quirks.key == KeyNeed::Required {
-            let key = key::usable(key.as_ref(), facts.key_var)?;
-            headers.push(("authorization", key::bearer(key)));
+    fn headers(&self) -> Result<Headers, ProviderFailure> {
+        let OpenAiChatOptions { facts, quirks, endpoint } = &self.options;
+        let mut headers = Headers::new();
+        if endpoint.key.is_some() || quirks.key == KeyNeed::Required {
+            headers.push(endpoint.bearer(facts.key_var)?);
         }
         headers.extend(quirks.headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
         Ok(headers)
@@ -71,7 +59,7 @@ impl OpenAiChat {
 
     /// Returns the first model that the server lists; it is asked once.
     async fn first_served(&self) -> Result<String, ProviderFailure> {
-        let OpenAiChatOptions { base_url, transport, limits, clock, .. } = &self.options;
+        let Endpoint { base_url, transport, limits, clock, .. } = &self.options.endpoint;
         if let Some(model) = self.served.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             return Ok(model);
         }
@@ -91,32 +79,21 @@ impl OpenAiChat {
     }
 
     async fn send(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
-        let OpenAiChatOptions { facts, quirks, base_url, transport, limits, clock, .. } = &self.options;
+        let OpenAiChatOptions { facts, quirks, endpoint } = &self.options;
         let mut headers = self.headers()?;
         if request.messages.iter().any(|message| message.images().next().is_some()) {
             headers.extend(quirks.image_headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
         }
         let limit = facts.max_tokens(request.model, None);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, limit);
-        let http = HttpRequest {
-            method: Method::Post,
-            url: format!("{}/chat/completions", base_url.trim_end_matches('/')),
-            headers,
-            body: Bytes::from(body),
-            limits: *limits,
-            redirects: Redirects::SameOrigin,
-        };
+        let http = endpoint.post("/chat/completions", headers, body);
         let decoder = decode::Decoder::new(decode::Reading {
             provider: facts.name,
             reasoning_replay: quirks.reasoning_replay,
             end_mark: quirks.end_mark,
             prose: (quirks.tools == ToolStyle::Prose).then(|| Scanner::new(request.tools)),
         });
-        answer::ask(&**transport, http, decoder, request.delivery, clock, self.key()).await
-    }
-
-    fn key(&self) -> Secret {
-        self.options.key.clone().unwrap_or_default()
+        endpoint.ask(http, decoder, request.delivery).await
     }
 }
 
@@ -126,13 +103,6 @@ impl Provider for OpenAiChat {
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
-        Box::pin(async move { self.ask(request).await.map_err(|f| failure::without(&self.key(), f)) })
-    }
-}
-
-impl fmt::Debug for OpenAiChat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Neither the key nor the base URL, which may hold a password.
-        f.debug_struct("OpenAiChat").field("provider", &self.options.facts.name).finish_non_exhaustive()
+        Box::pin(async move { self.ask(request).await.map_err(|f| self.options.endpoint.without_key(f)) })
     }
 }

@@ -24,12 +24,13 @@ use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::subagent::{AgentLimits, WithoutTask};
 use zori_frontends::Fanout;
 use zori_policy::Policy;
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{Api, ProviderFacts};
-use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
-use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
+use zori_providers::openai_responses::OpenAiResponses;
 use zori_providers::quirks::{Quirks, ToolStyle};
 use zori_store::{Damage, NewSession, SessionDir, StoreError};
 use zori_tools::env::ToolEnv;
@@ -190,30 +191,23 @@ struct Access {
 }
 
 impl Access {
-    fn provider(&self, credential: Option<Credential>) -> Arc<dyn Provider> {
-        let (facts, base_url, limits) = (self.facts, self.base_url.clone(), self.limits);
-        let (transport, clock) = (self.transport.clone(), self.clock.clone());
-        // Bearers all, to those who know no other header.
-        let bearer = |credential: Option<Credential>| credential.map(|key| key.secret().clone());
+    fn provider(&self, key: Option<Credential>) -> Arc<dyn Provider> {
+        let facts = self.facts;
+        let endpoint = Endpoint {
+            base_url: self.base_url.clone(),
+            key,
+            transport: self.transport.clone(),
+            limits: self.limits,
+            clock: self.clock.clone(),
+        };
         match facts.api {
-            Api::Anthropic => {
-                let key = credential;
-                Arc::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
-            }
+            Api::Anthropic => Arc::new(Anthropic::new(endpoint)),
             Api::OpenAiChat(quirks) => {
                 let quirks = Quirks { tools: self.tool_style, ..*quirks };
-                let key = bearer(credential);
-                let options = OpenAiChatOptions { facts, quirks, base_url, key, transport, limits, clock };
-                Arc::new(OpenAiChat::new(options))
+                Arc::new(OpenAiChat::new(OpenAiChatOptions { facts, quirks, endpoint }))
             }
-            Api::OpenAiResponses => {
-                let key = bearer(credential);
-                let options = OpenAiResponsesOptions { base_url, key, transport, limits, clock };
-                Arc::new(OpenAiResponses::new(options))
-            }
-            Api::Gemini => {
-                Arc::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
-            }
+            Api::OpenAiResponses => Arc::new(OpenAiResponses::new(endpoint)),
+            Api::Gemini => Arc::new(Gemini::new(endpoint)),
         }
     }
 }

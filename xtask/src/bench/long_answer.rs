@@ -11,15 +11,15 @@ use bytes::Bytes;
 use futures_core::Stream;
 use zori_core::BoxFuture;
 use zori_core::provider::Provider;
-use zori_core::secret::Secret;
 use zori_core::time::{Clock, Timestamp};
 use zori_core::transport::{HttpRequest, HttpResponse, Limits, Transport, TransportFailure};
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{self, Api};
-use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
-use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
+use zori_providers::openai_responses::OpenAiResponses;
 
 /// How many deltas come in one piece, as a network read brings them.
 const BLOCK: usize = 100;
@@ -119,39 +119,17 @@ impl Vendor {
             times: deltas / BLOCK,
             end: self.end,
         });
-        let (base_url, key) = ("http://api.test".to_owned(), Secret::from("sk-test-key"));
+        let (base_url, key) = ("http://api.test".to_owned(), Some(Credential::Key("sk-test-key".into())));
         let (limits, clock) = (Limits::DEFAULT, Arc::new(Stopped));
+        let endpoint = Endpoint { base_url, key, transport, limits, clock };
         Ok(match facts.api {
-            Api::Anthropic => {
-                let key = Some(Credential::Key(key));
-                Box::new(Anthropic::new(AnthropicOptions { base_url, key, transport, limits, clock }))
-            }
+            Api::Anthropic => Box::new(Anthropic::new(endpoint)),
             Api::OpenAiChat(quirks) => {
-                let (quirks, key) = (*quirks, Some(key));
-                Box::new(OpenAiChat::new(OpenAiChatOptions {
-                    facts,
-                    quirks,
-                    base_url,
-                    key,
-                    transport,
-                    limits,
-                    clock,
-                }))
+                let quirks = *quirks;
+                Box::new(OpenAiChat::new(OpenAiChatOptions { facts, quirks, endpoint }))
             }
-            Api::OpenAiResponses => {
-                let key = Some(key);
-                Box::new(OpenAiResponses::new(OpenAiResponsesOptions {
-                    base_url,
-                    key,
-                    transport,
-                    limits,
-                    clock,
-                }))
-            }
-            Api::Gemini => {
-                let credential = Some(Credential::Key(key));
-                Box::new(Gemini::new(GeminiOptions { base_url, credential, transport, limits, clock }))
-            }
+            Api::OpenAiResponses => Box::new(OpenAiResponses::new(endpoint)),
+            Api::Gemini => Box::new(Gemini::new(endpoint)),
         })
     }
 }

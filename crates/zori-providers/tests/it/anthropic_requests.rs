@@ -8,7 +8,8 @@ use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolC
 use zori_core::provider::{Delivery, Provider, Request};
 use zori_core::tool::ToolSpec;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects};
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
+use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
@@ -202,7 +203,7 @@ async fn without_a_usable_key_nothing_is_sent() {
         (Some("two\nlines"), "refused auth: ANTHROPIC_API_KEY has characters that no key has"),
     ] {
         let transport = Arc::new(ReplayTransport::default());
-        let provider = Anthropic::new(AnthropicOptions {
+        let provider = Anthropic::new(Endpoint {
             base_url: "http://api.test".to_owned(),
             key: key.map(|key| Credential::Key(key.into())),
             transport: transport.clone(),

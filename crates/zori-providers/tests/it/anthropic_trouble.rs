@@ -5,7 +5,8 @@ use std::sync::Arc;
 use zori_core::provider::Delivery;
 use zori_core::time::Clock;
 use zori_core::transport::{Limits, TransportFailure};
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
+use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
 use zori_providers::replay::{Ending, Exchange, ReplayTransport};
 
@@ -218,7 +219,7 @@ async fn oddities_that_are_none() {
 }
 
 async fn endless(clock: Arc<dyn Clock>, start: &'static str, again: String) -> String {
-    let provider = Anthropic::new(AnthropicOptions {
+    let provider = Anthropic::new(Endpoint {
         base_url: "http://api.test".to_owned(),
         key: Some(Credential::Key("k".into())),
         transport: Arc::new(Endless { start, again }),

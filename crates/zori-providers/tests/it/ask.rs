@@ -11,7 +11,8 @@ use zori_core::message::Message;
 use zori_core::provider::{Chunk, ChunkStream, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
 use zori_core::transport::{Limits, Transport};
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
+use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
@@ -49,7 +50,7 @@ pub fn streams(folder: &str) -> Vec<String> {
 
 /// Returns a provider on this transport.
 pub fn anthropic(transport: Arc<dyn Transport>) -> Anthropic {
-    Anthropic::new(AnthropicOptions {
+    Anthropic::new(Endpoint {
         base_url: "http://api.test".to_owned(),
         key: Some(Credential::Key("sk-test-key".into())),
         transport,

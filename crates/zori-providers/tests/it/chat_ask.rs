@@ -5,6 +5,8 @@ use std::sync::Arc;
 use zori_core::provider::Delivery;
 use zori_core::transport::{Limits, Transport};
 use zori_providers::catalog::{self, Api};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::quirks::{Quirks, ToolStyle};
 use zori_providers::replay::{Exchange, ReplayTransport};
@@ -18,11 +20,13 @@ pub fn chat(name: &str, tools: ToolStyle, transport: Arc<dyn Transport>) -> Open
     OpenAiChat::new(OpenAiChatOptions {
         facts,
         quirks: Quirks { tools, ..*quirks },
-        base_url: "http://api.test/v1".to_owned(),
-        key: Some("sk-test-key".into()),
-        transport,
-        limits: Limits::DEFAULT,
-        clock: Arc::new(StoppedClock),
+        endpoint: Endpoint {
+            base_url: "http://api.test/v1".to_owned(),
+            key: Some(Credential::Key("sk-test-key".into())),
+            transport,
+            limits: Limits::DEFAULT,
+            clock: Arc::new(StoppedClock),
+        },
     })
 }
 

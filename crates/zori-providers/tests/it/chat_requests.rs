@@ -6,10 +6,11 @@ use serde_json::value::RawValue;
 use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
 use zori_core::provider::{Delivery, Provider, Request};
-use zori_core::secret::Secret;
 use zori_core::tool::ToolSpec;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects};
 use zori_providers::catalog;
+use zori_providers::endpoint::Endpoint;
+use zori_providers::key::Credential;
 use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::quirks::{COMPAT, OPENAI, ToolStyle};
 use zori_providers::replay::{Exchange, ReplayTransport};
@@ -181,11 +182,13 @@ async fn keys_are_sent_where_there_are_any_and_asked_for_where_they_are_needed()
         let provider = OpenAiChat::new(OpenAiChatOptions {
             facts: catalog::provider(name).expect("the catalogue lists it"),
             quirks,
-            base_url: "http://api.test/v1/".to_owned(),
-            key: key.map(Secret::from),
-            transport: transport.clone(),
-            limits: Limits::DEFAULT,
-            clock: Arc::new(StoppedClock),
+            endpoint: Endpoint {
+                base_url: "http://api.test/v1/".to_owned(),
+                key: key.map(|key| Credential::Key(key.into())),
+                transport: transport.clone(),
+                limits: Limits::DEFAULT,
+                clock: Arc::new(StoppedClock),
+            },
         });
         let answer = ask(&provider, Delivery::Streamed).await;
         let names = transport.requests().first().map(|r| r.headers.iter().map(|h| h.0).collect::<Vec<_>>());

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
 use zori_core::transport::{Limits, Method, Redirects};
-use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
@@ -94,10 +95,10 @@ async fn the_request_around_the_body() {
     assert_eq!(prefixed.url, "http://api.test/v1/models/gemini-2.5-pro:streamGenerateContent?alt=sse");
 }
 
-fn gemini(credential: Option<Credential>, transport: Arc<ReplayTransport>) -> Gemini {
-    Gemini::new(GeminiOptions {
+fn gemini(key: Option<Credential>, transport: Arc<ReplayTransport>) -> Gemini {
+    Gemini::new(Endpoint {
         base_url: "http://api.test".to_owned(),
-        credential,
+        key,
         transport,
         limits: Limits::DEFAULT,
         clock: Arc::new(StoppedClock),

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use zori_core::provider::Delivery;
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport, TransportFailure};
-use zori_providers::anthropic::{Anthropic, AnthropicOptions};
+use zori_providers::anthropic::Anthropic;
+use zori_providers::endpoint::Endpoint;
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::key::Credential;
@@ -86,7 +87,7 @@ async fn one_connection_serves_a_whole_turn() {
         chunked += &format!("{:x}\r\n{event}\r\n", event.len());
     }
     let server = Loopback::start(vec![Answer::InParts(chunked, "0\r\n\r\n".to_owned()); 20]).await;
-    let provider = Anthropic::new(AnthropicOptions {
+    let provider = Anthropic::new(Endpoint {
         base_url: server.url.clone(),
         key: Some(Credential::Key("k".into())),
         transport: Arc::new(transport()),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
-use zori_core::secret::Secret;
 use zori_core::transport::{Limits, Method, Redirects};
-use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::key::Credential;
+use zori_providers::openai_responses::OpenAiResponses;
 use zori_providers::replay::ReplayTransport;
 
 use crate::ask::{StoppedClock, ask, fixture, streams};
@@ -84,9 +85,9 @@ async fn without_a_usable_key_nothing_is_sent() {
         (Some("two\nlines"), "refused auth: OPENAI_API_KEY has characters that no key has"),
     ] {
         let transport = Arc::new(ReplayTransport::default());
-        let provider = OpenAiResponses::new(OpenAiResponsesOptions {
+        let provider = OpenAiResponses::new(Endpoint {
             base_url: "http://api.test".to_owned(),
-            key: key.map(Secret::from),
+            key: key.map(|key| Credential::Key(key.into())),
             transport: transport.clone(),
             limits: Limits::DEFAULT,
             clock: Arc::new(StoppedClock),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use zori_core::provider::{Delivery, Provider};
-use zori_core::secret::Secret;
 use zori_core::time::Clock;
 use zori_core::transport::{Limits, Transport};
-use zori_providers::gemini::{Gemini, GeminiOptions};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
-use zori_providers::openai_responses::{OpenAiResponses, OpenAiResponsesOptions};
+use zori_providers::openai_responses::OpenAiResponses;
 use zori_providers::replay::{Exchange, ReplayTransport};
 
 use crate::ask::{StoppedClock, anthropic, ask, fixture, streams};
@@ -32,24 +32,13 @@ impl Vendor {
     /// Returns the provider on this transport.
     pub fn provider_at(self, transport: Arc<dyn Transport>, clock: Arc<dyn Clock>) -> Box<dyn Provider> {
         let base_url = "http://api.test/v1".to_owned();
-        let key = Secret::from("sk-test-key");
-        let limits = Limits::DEFAULT;
+        let key = Some(Credential::Key("sk-test-key".into()));
+        let endpoint =
+            Endpoint { base_url, key, transport: transport.clone(), limits: Limits::DEFAULT, clock };
         match self {
             Self::Anthropic => Box::new(anthropic(transport)),
-            Self::Responses => Box::new(OpenAiResponses::new(OpenAiResponsesOptions {
-                base_url,
-                key: Some(key),
-                transport,
-                limits,
-                clock,
-            })),
-            Self::Gemini => Box::new(Gemini::new(GeminiOptions {
-                base_url,
-                credential: Some(Credential::Key(key)),
-                transport,
-                limits,
-                clock,
-            })),
+            Self::Responses => Box::new(OpenAiResponses::new(endpoint)),
+            Self::Gemini => Box::new(Gemini::new(endpoint)),
         }
     }
 
