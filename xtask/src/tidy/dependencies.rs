@@ -100,6 +100,8 @@ const RULES: &[Rule] = &[
             "clap",
             "clap_complete",
             "clap_mangen",
+            // Signals to a child's whole group, and the name of an error that the standard library has none for.
+            "rustix",
             "serde",
             "serde_json",
             "sha2",
