@@ -3,6 +3,7 @@
 mod callers;
 mod children;
 mod documents;
+mod edges;
 mod failures;
 mod network;
 mod schemas;
