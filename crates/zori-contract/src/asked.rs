@@ -15,7 +15,8 @@ pub fn read(
 ) -> Asked {
     let spelled = spelled(args, class);
     let differing = differing(&spelled);
-    if let Some(((one, a), (other, b))) = differing {
+    // One flag with two values is told by whoever checks flags.
+    if let Some(((one, a), (other, b))) = differing.filter(|(one, other)| one.0 != other.0) {
         let message = format!("`{one}` asks for {a} and `{other}` for {b}");
         issues
             .push(Issue::new("--output", "CONFLICTING_ARGUMENTS", message).suggest("leave one of them out"));
@@ -63,8 +64,8 @@ fn json(class: Class) -> &'static str {
 fn spelled(args: &Args, class: Class) -> Vec<(&'static str, &str)> {
     let json = json(class);
     let mut found = Vec::new();
-    found.extend(args.text("output").map(|name| ("--output", name)));
-    found.extend(args.text("format").map(|name| match name {
+    found.extend(args.all("output").iter().map(|name| ("--output", name.as_str())));
+    found.extend(args.all("format").iter().map(|name| match name.as_str() {
         "text" => ("--format", "plain"),
         "json" => ("--format", json),
         other => ("--format", other),

@@ -80,7 +80,11 @@ fn run_completions<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure>
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut tree::showing(cx.program, Shown::All), cx.program.name, &mut script);
-    Ok(Reply::document(String::from_utf8_lossy(&script)))
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    // zsh finds out by the first line which command it is for.
+    let begin = script.find('\n').filter(|_| script.starts_with("#compdef")).map_or(0, |end| end + 1);
+    script.insert_str(begin, &format!("# {} {}\n", cx.program.name, cx.program.version));
+    Ok(Reply::document(script))
 }
 
 fn run_man<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {

@@ -7,6 +7,12 @@ use crate::warning::Warning;
 /// The bound when nobody says otherwise.
 pub const DEFAULT_BYTES: usize = 1_048_576;
 
+/// How many characters a text within an answer has when nobody says otherwise.
+pub const DEFAULT_FIELD: usize = 10_000;
+
+/// So many fields that were cut are named one by one.
+const NAMED: usize = 20;
+
 /// What stands where a string was cut.
 const MARK: &str = "… [truncated]";
 
@@ -71,6 +77,69 @@ pub fn fit(data: &mut Value, max: usize) -> Option<Cut> {
     }
     cut.returned_bytes = size(data);
     Some(cut)
+}
+
+/// Cuts every string that has more than `max` characters; the object around it says so with `_truncated`. Returns what was cut,
+/// and a warning for each; `None` if there was nothing to cut.
+pub fn fields(data: &mut Value, max: usize) -> Option<(Cut, Vec<Warning>)> {
+    if !has_longer(data, max) {
+        return None;
+    }
+    let total_bytes = size(data);
+    let mut warnings = Vec::new();
+    shorten_fields(data, max, String::new(), &mut warnings);
+    if warnings.len() > NAMED {
+        let more = warnings.len() - NAMED;
+        warnings.truncate(NAMED);
+        warnings.push(Warning::new("FIELD_TRUNCATED", format!("{more} more fields were cut")));
+    }
+    let cut = Cut { total_bytes, returned_bytes: size(data), total_count: None, returned_count: None };
+    Some((cut, warnings))
+}
+
+fn has_longer(value: &Value, max: usize) -> bool {
+    match value {
+        // No text has more characters than bytes, so that most need not be counted.
+        Value::String(text) => text.len() > max && text.chars().count() > max,
+        Value::Array(items) => items.iter().any(|item| has_longer(item, max)),
+        Value::Object(map) => map.values().any(|inner| has_longer(inner, max)),
+        _ => false,
+    }
+}
+
+/// Returns whether a string was cut that no object within this value is around.
+fn shorten_fields(value: &mut Value, max: usize, at: String, warnings: &mut Vec<Warning>) -> bool {
+    match value {
+        Value::String(text) => {
+            let Some((end, _)) = text.char_indices().nth(max) else { return false };
+            let (bytes, length) = (text.len(), text.chars().count());
+            text.truncate(end);
+            let message = format!("`{at}` was cut to {max} of {length} characters");
+            let warning = Warning::new("FIELD_TRUNCATED", message).field(at).length(length, max);
+            warnings.push(warning.bytes(bytes, end));
+            text.push_str(MARK);
+            true
+        }
+        Value::Array(items) => {
+            let mut cut = false;
+            for (n, item) in items.iter_mut().enumerate() {
+                cut |= shorten_fields(item, max, format!("{at}[{n}]"), warnings);
+            }
+            cut
+        }
+        Value::Object(map) => {
+            let dot = if at.is_empty() { "" } else { "." };
+            let mut cut = false;
+            for (name, inner) in map.iter_mut() {
+                cut |= shorten_fields(inner, max, format!("{at}{dot}{name}"), warnings);
+            }
+            if cut {
+                map.insert("_truncated".into(), json!(true));
+            }
+            false
+        }
+        _ => false,
+    }
 }
 
 fn size(value: &Value) -> usize {
@@ -152,6 +221,37 @@ mod tests {
         assert!(size(&data) <= 200 && cut.returned_bytes == size(&data), "{data}");
         assert_eq!(data["id"], "x");
         assert!(data["body"].as_str().unwrap().ends_with("é… [truncated]"), "{data}");
+    }
+
+    #[test]
+    fn long_fields_are_cut_and_named() {
+        let mut data =
+            json!({"id": "x", "events": [{"text": "é".repeat(12)}, {"lines": ["short", "0123456789ab"]}]});
+        let before = size(&data);
+        let (cut, warnings) = fields(&mut data, 10).unwrap();
+        assert_eq!(
+            data,
+            json!({"id": "x", "events": [
+                {"text": format!("{}… [truncated]", "é".repeat(10)), "_truncated": true},
+                {"lines": ["short", "0123456789… [truncated]"], "_truncated": true},
+            ]})
+        );
+        assert_eq!((cut.total_bytes, cut.returned_bytes), (before, size(&data)));
+        assert_eq!(
+            json!(warnings),
+            json!([
+                {"code": "FIELD_TRUNCATED", "message": "`events[0].text` was cut to 10 of 12 characters",
+                 "field": "events[0].text", "original_length": 12, "truncated_to": 10, "original_bytes": 24,
+                 "returned_bytes": 20},
+                {"code": "FIELD_TRUNCATED", "message": "`events[1].lines[1]` was cut to 10 of 12 characters",
+                 "field": "events[1].lines[1]", "original_length": 12, "truncated_to": 10, "original_bytes": 12,
+                 "returned_bytes": 10},
+            ])
+        );
+        assert_eq!(fields(&mut json!({"a": "0123456789"}), 10), None);
+        let mut many = json!((0..30).map(|_| "0123456789ab").collect::<Vec<_>>());
+        let (_, warnings) = fields(&mut many, 10).unwrap();
+        assert_eq!((warnings.len(), warnings[20].message.as_str()), (21, "10 more fields were cut"));
     }
 
     #[test]

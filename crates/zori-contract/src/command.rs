@@ -52,6 +52,8 @@ pub struct Command<A: 'static> {
     pub columns: &'static [&'static str],
     /// The field with the id of a row, for `--output id` and cursors.
     pub id_field: Option<&'static str>,
+    /// It walks over folders: `--no-follow-symlinks`, `--max-depth`; [`crate::walk::Walk`] does it.
+    pub walks: bool,
     /// Its steps, if it has a fixed row of them: [`crate::steps::Steps`] says how far it got.
     pub steps: &'static [&'static str],
     /// How long it may take when nobody says otherwise; `None` is for ever.
@@ -147,6 +149,7 @@ impl<A> Command<A> {
             exits: &[],
             list: false,
             preview: None,
+            walks: false,
             steps: &[],
             idempotent: false,
             safe_default: false,

@@ -45,6 +45,7 @@ fn structured(printer: &Printer) -> Printer {
     let mut printer = printer.clone();
     printer.mode.format = Format::Json;
     printer.max_bytes = usize::MAX;
+    printer.max_field = None;
     printer
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{ErrorKind, VALIDATION_ERROR};
 use crate::exit::{Exit, SideEffects};
+use crate::redact;
 
 /// A run that did not do what was asked.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct Facts {
     pub text: Option<String>,
     /// What to do about it, one line each.
     pub hints: Vec<String>,
+    /// Whether the same call may work later, where this run knows it better than the registry.
+    pub retryable: Option<bool>,
     /// How long to wait before the same call makes sense.
     pub retry_after_ms: Option<u64>,
     /// How to space out several attempts.
@@ -45,6 +48,8 @@ pub struct Facts {
     pub fix_command: Option<String>,
     /// Further fields, by situation.
     pub fields: Map<String, Value>,
+    /// Further facts for `meta`.
+    pub meta: Map<String, Value>,
 }
 
 /// The phase of a run.
@@ -111,9 +116,9 @@ impl Issue {
         }
     }
 
-    /// Adds what was given.
+    /// Adds what was given, without the password of an address.
     pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into());
+        self.value = Some(redact::address(&value.into()));
         self
     }
 
@@ -197,6 +202,12 @@ impl Failure {
         self
     }
 
+    /// Adds a fact to `meta`.
+    pub fn meta(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.facts.meta.insert(name.to_owned(), value.into());
+        self
+    }
+
     /// Adds what there is to say all the same.
     pub fn with_data(mut self, data: Value) -> Self {
         self.facts.data = Some(data);
@@ -217,8 +228,8 @@ impl Failure {
 
     /// Returns the `error` object. `entry` is what the command's exit map says of the code.
     pub(crate) fn detail(&self, program: &str, entry: crate::exit::ExitEntry) -> Value {
-        let retryable =
-            self.kind.retryable.unwrap_or(entry.retryable) && entry.side_effects == SideEffects::None;
+        let known = self.facts.retryable.or(self.kind.retryable).unwrap_or(entry.retryable);
+        let retryable = known && entry.side_effects == SideEffects::None;
         let mut error = self.facts.fields.clone();
         let mut put = |name: &str, value: Value| {
             error.insert(name.to_owned(), value);

@@ -33,6 +33,8 @@ pub struct Flag {
     pub max_length: Option<usize>,
     /// A check beyond the kind; an error says what is wrong.
     pub check: Option<Check>,
+    /// A flag that says the opposite.
+    pub excludes: Option<&'static str>,
 }
 
 /// A check beyond the kind; an error says what is wrong.
@@ -68,6 +70,7 @@ impl Flag {
             shown: Shown::Common,
             max_length: None,
             check: None,
+            excludes: None,
         }
     }
 
@@ -116,6 +119,12 @@ impl Flag {
     /// Adds a check beyond the kind.
     pub const fn check(mut self, check: Check) -> Self {
         self.check = Some(check);
+        self
+    }
+
+    /// Names a flag that does not go together with it.
+    pub const fn excludes(mut self, other: &'static str) -> Self {
+        self.excludes = Some(other);
         self
     }
 

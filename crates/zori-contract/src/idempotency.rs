@@ -11,8 +11,10 @@ use sha2::{Digest, Sha256};
 
 use crate::args::Args;
 use crate::atomic::atomic_write;
+use crate::cancel::Cancel;
 use crate::error;
 use crate::failure::Failure;
+use crate::lock::{self, Lock};
 use crate::path::AbsPath;
 
 /// How long an answer is kept.
@@ -34,6 +36,15 @@ impl Answers {
     /// Looks into the state folder, which need not exist.
     pub fn new(state: &AbsPath, now_ms: u64) -> Self {
         Self { folder: state.join("idempotency"), now_ms }
+    }
+
+    /// Lets nobody else use a key until the lock is dropped, so that two calls at once are one after the other.
+    pub fn hold(&self, cancel: &Cancel) -> Result<Lock, Failure> {
+        let failed = |error: std::io::Error| {
+            Failure::new(&error::IO_ERROR, format!("cannot keep answers in {}: {error}", self.folder))
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        Lock::take(&self.folder.join(".lock"), lock::PATIENCE, self.now_ms, cancel)
     }
 
     /// Returns the answer that was given to this call before; what it did then it does not do again.
@@ -59,7 +70,6 @@ impl Answers {
             );
             Failure::new(&error::PARTIAL_FAILURE, message).with_data(data.clone())
         };
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
         self.prune();
         let kept = Kept { at_ms: self.now_ms, data: data.clone() };
         let bytes = serde_json::to_vec(&kept).expect("JSON values can be written");
@@ -102,6 +112,11 @@ const FORM: &[&str] = &[
     "no-color",
     "stable-output",
     "max-output",
+    "max-field",
+    "width",
+    "schema-version",
+    "stream",
+    "no-stream",
     "unmask",
     "timeout",
     "yes",
@@ -121,6 +136,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let state = AbsPath::new(state.path()).unwrap();
         let answers = Answers::new(&state, 1_000);
+        let _held = answers.hold(&Cancel::default()).unwrap();
         let mut args = Args::default();
         args.push("TITLE", "x");
         assert_eq!(answers.find("add", "k", &args), None);
@@ -137,6 +153,8 @@ mod tests {
         let later = Answers::new(&state, 1_001 + KEPT_MS);
         assert_eq!(later.find("add", "k", &args), None);
         later.keep("add", "k2", &args, &json!({})).unwrap();
-        assert_eq!(fs::read_dir(state.join("idempotency")).unwrap().count(), 1, "the old one is gone");
+        let kept = fs::read_dir(state.join("idempotency")).unwrap().flatten();
+        let kept = kept.filter(|entry| entry.path().extension().is_some()).count();
+        assert_eq!(kept, 1, "the old one is gone");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::command::Command;
 use crate::error::ErrorKind;
-use crate::exit::{Danger, Exit, SideEffects};
+use crate::exit::{Danger, Exit, ExitEntry, SideEffects};
 use crate::flag::Flag;
 use crate::help;
 use crate::kind::Kind;
@@ -53,10 +53,8 @@ fn command_offences<A>(program: &Program<A>, command: &Command<A>) -> Vec<String
         found.push("its exit map has no 0".to_owned());
     }
     for exit in exits {
-        let entry = exit.entry(command.danger);
-        if entry.retryable && entry.side_effects != SideEffects::None {
-            found.push(format!("{} can be repeated although something was changed", entry.name));
-        }
+        let offence = exit_offence(exit.code(), exit.entry(command.danger));
+        found.extend(offence.map(|what| format!("{}: {what}", exit.name())));
     }
     if command.danger == Danger::Destructive && command.preview.is_none() {
         found.push("it destroys and has no preview".to_owned());
@@ -106,6 +104,23 @@ fn command_offences<A>(program: &Program<A>, command: &Command<A>) -> Vec<String
         }
     }
     found
+}
+
+/// Says what is wrong with a code in an exit map: the promises of the table, whoever made the entry.
+fn exit_offence(code: u8, entry: ExitEntry) -> Option<&'static str> {
+    let nothing_done = entry.side_effects == SideEffects::None;
+    match code {
+        // 14 to 63 are for the framework, 64 to 78 are those of `sysexits.h`, 79 to 125 are for one command alone: this closed
+        // table has none of them. A shell uses the others for itself, but for two signals.
+        14.. if !matches!(code, 130 | 143) => Some("the code is none of the table's"),
+        _ if entry.retryable && !nothing_done => Some("it can be repeated although something was changed"),
+        2 if !nothing_done => Some("it is a rejection, and something was changed"),
+        3 if entry.retryable => Some("what was done in part cannot be repeated"),
+        _ if !(1..=120).contains(&entry.description.chars().count()) => {
+            Some("it is described in 1 to 120 characters")
+        }
+        _ => None,
+    }
 }
 
 fn flag_offences(flag: &Flag) -> Vec<String> {
@@ -225,6 +240,34 @@ mod tests {
         unknown: None,
         rewrite: |_| {},
     };
+
+    /// Section 1 of the contract, each promise broken once.
+    #[test]
+    fn exit_codes_that_break_a_promise() {
+        let entry =
+            |retryable, side_effects| ExitEntry { name: "X", description: "It is.", retryable, side_effects };
+        use SideEffects::{Complete, None as Nothing, Partial};
+        for (code, entry, wanted) in [
+            (0, entry(false, Complete), None),
+            (11, entry(true, Nothing), None),
+            (130, entry(false, Partial), None),
+            (143, entry(false, Partial), None),
+            (10, entry(true, Partial), Some("it can be repeated although something was changed")),
+            (2, entry(false, Partial), Some("it is a rejection, and something was changed")),
+            (3, entry(true, Nothing), Some("what was done in part cannot be repeated")),
+            (
+                5,
+                ExitEntry { description: "", ..entry(false, Nothing) },
+                Some("it is described in 1 to 120 characters"),
+            ),
+        ] {
+            assert_eq!(exit_offence(code, entry), wanted, "{code}");
+        }
+        for code in (14..=129).chain(131..=142).chain(144..=255) {
+            let offence = exit_offence(code, entry(false, Nothing));
+            assert_eq!(offence, Some("the code is none of the table's"), "{code}");
+        }
+    }
 
     #[test]
     fn every_offence_is_found() {

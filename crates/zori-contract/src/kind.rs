@@ -3,6 +3,7 @@
 use crate::failure::Issue;
 use crate::hygiene::{self, Judge};
 use crate::path::AbsPath;
+use crate::redact;
 use crate::time;
 
 /// What a value must look like.
@@ -144,8 +145,12 @@ impl Kind {
         }
         let wrong = |takes: String| {
             Some(
-                Issue::new(param, "INVALID_VALUE", format!("`{param}` takes {takes}, not `{value}`"))
-                    .value(value),
+                Issue::new(
+                    param,
+                    "INVALID_VALUE",
+                    format!("`{param}` takes {takes}, not `{}`", redact::address(value)),
+                )
+                .value(value),
             )
         };
         match self {
@@ -215,7 +220,7 @@ fn not_one_of(param: &str, value: &str, names: &[&str]) -> Option<Issue> {
 }
 
 fn doubtful(param: &str, value: &str, pattern: &'static str, corrected: Option<String>) -> Issue {
-    let shown = crate::clean::text(value.as_bytes()).0.replace('\n', " ");
+    let shown = redact::address(&crate::clean::text(value.as_bytes()).0.replace('\n', " "));
     let message = format!("`{param}` cannot be `{shown}`: {}", explained(pattern));
     let mut issue = Issue::new(param, "INVALID_AGENT_INPUT", message).value(shown);
     if let Some(corrected) = &corrected {
@@ -302,6 +307,16 @@ mod tests {
             (Kind::Path, "../x", "`--x` cannot be `../x`: it leads out of the allowed folder"),
             (Kind::Path, "", "`--x` takes a path, not ``"),
             (Kind::Url, "ftp://x", "`--x` takes an address with `http://` or `https://`, not `ftp://x`"),
+            (
+                Kind::Url,
+                "ftp://me:hunter2@x",
+                "`--x` takes an address with `http://` or `https://`, not `ftp://[REDACTED]@x`",
+            ),
+            (
+                Kind::Url,
+                "http://me:hunter2@x;y",
+                "`--x` cannot be `http://[REDACTED]@x;y`: it has characters of the shell",
+            ),
             (
                 Kind::Duration,
                 "soon",

@@ -80,6 +80,7 @@ pub fn schema<A>(program: &Program<A>, command: &Command<A>) -> Value {
         .chain(command.args.iter().map(|arg| (arg.name.to_owned(), extended_positional(arg))))
         .collect();
     object.insert("parameters".into(), Value::Object(parameters));
+    object.insert("tool_version".into(), json!(program.version));
     all
 }
 
@@ -255,6 +256,7 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
         "dry_run": command.preview.is_some(),
         "list": command.list,
         "primary_id_field": command.id_field,
+        "recursive_traversal": command.walks,
         "steps": command.steps,
         "timeout_ms": command.timeout_ms.unwrap_or(0),
         "cancellable": true,

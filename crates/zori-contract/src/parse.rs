@@ -202,6 +202,10 @@ fn check_flag(flag: &Flag, args: &Args, place: &Place, issues: &mut Vec<Issue>) 
         }
         return;
     }
+    if let Some(other) = flag.excludes.filter(|other| args.has(other)) {
+        issues.extend(check_rule(&Rule::Excludes { flag: flag.long, other }, args));
+        return;
+    }
     if !flag.many && values.iter().any(|value| *value != values[0]) {
         let message = format!("`{param}` is there {} times with different values", values.len());
         issues.push(Issue::new(&param, "REPEATED_ARGUMENT", message).value(values.join(", ")));

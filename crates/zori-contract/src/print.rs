@@ -1,5 +1,7 @@
 //! From what a command came to, to the bytes that are printed. Everything every answer must have is put there here.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::cap;
@@ -35,6 +37,12 @@ pub struct Printer {
     pub fields: Option<Vec<String>>,
     /// The bound of an answer.
     pub max_bytes: usize,
+    /// The bound of a text within it, in characters.
+    pub max_field: Option<usize>,
+    /// How wide a table may be.
+    pub width: Option<usize>,
+    /// What was typed, for the call that gets what was cut.
+    pub argv: Vec<String>,
     /// Which part of a list.
     pub page: Option<Page>,
     /// `--no-injection-protection`.
@@ -95,6 +103,11 @@ impl Printer {
         if let Some(fields) = &self.fields {
             shape::project(&mut data, fields);
         }
+        let long = self.max_field.filter(|_| structured).and_then(|max| cap::fields(&mut data, max));
+        if let Some((cut, warnings)) = long {
+            cut.describe(&mut out.meta, &self.again("--max-field", 0));
+            out.warnings.extend(warnings);
+        }
         if structured && let Some(cut) = cap::fit(&mut data, self.max_bytes) {
             cut.describe(&mut out.meta, &self.rest(&cut));
             out.warnings.push(cut.warning());
@@ -113,8 +126,7 @@ impl Printer {
         let stdout = match self.mode.format {
             Format::Json => self.envelope(Exit::Success, Value::Null, &out, duration_ms),
             Format::Jsonl if out.data.is_array() => {
-                let rows =
-                    shape::print(Format::Jsonl, out.data.as_array().expect("looked at above"), self.columns);
+                let rows = self.rows(Format::Jsonl, out.data.as_array().expect("looked at above"));
                 out.data = Value::Null;
                 out.meta.insert("summary".into(), json!(true));
                 rows + &self.envelope(Exit::Success, Value::Null, &out, duration_ms)
@@ -124,9 +136,9 @@ impl Printer {
                 self.text(&text.map(Text::make).unwrap_or_default())
             }
             format => match &out.data {
-                Value::Array(rows) => shape::print(format, rows, self.columns),
+                Value::Array(rows) => self.rows(format, rows),
                 Value::Null => String::new(),
-                one => shape::print(format, std::slice::from_ref(one), self.columns),
+                one => self.rows(format, std::slice::from_ref(one)),
             },
         };
         let said = if structured { Vec::new() } else { said(&out.warnings) };
@@ -136,7 +148,7 @@ impl Printer {
     /// Prints a failure.
     pub fn failure(&self, failure: &Failure, duration_ms: u64) -> Printed {
         let data = failure.facts.data.clone().unwrap_or(Value::Null);
-        let mut out = Answer { data: Value::Null, warnings: Vec::new(), meta: serde_json::Map::new() };
+        let mut out = Answer { data: Value::Null, warnings: Vec::new(), meta: failure.facts.meta.clone() };
         let mut data = data;
         self.make_harmless(&mut data, &mut out);
         if data.get("partial") == Some(&json!(true)) {
@@ -177,6 +189,10 @@ impl Printer {
         Printed { stdout: self.text(text), said: said(warnings), exit: Exit::Success }
     }
 
+    fn rows(&self, format: Format, rows: &[Value]) -> String {
+        shape::print(format, rows, self.columns, self.width)
+    }
+
     /// Text for people: harmless, and with its newline.
     fn text(&self, text: &str) -> String {
         let hidden = self.mask.line(text);
@@ -211,11 +227,34 @@ impl Printer {
 
     /// Returns the call that gets what was cut.
     fn rest(&self, cut: &cap::Cut) -> String {
-        let call = format!("{} {}", self.program, self.facts.command);
         match cut.returned_count {
-            Some(n) if n > 0 && self.page.is_some() => format!("{call} --limit {n}"),
-            _ => format!("{call} --max-output {}", cut.total_bytes),
+            Some(n) if n > 0 && self.page.is_some() => self.again("--limit", n),
+            _ => self.again("--max-output", cut.total_bytes),
         }
+    }
+
+    /// Returns the same call with another value of a flag, as it would be typed.
+    fn again(&self, flag: &str, value: usize) -> String {
+        let mut words = self.argv.iter();
+        let mut call = self.program.to_owned();
+        while let Some(word) = words.next() {
+            if word == flag {
+                words.next();
+            } else if !word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')) {
+                call.push(' ');
+                call.push_str(&quoted(word));
+            }
+        }
+        format!("{call} {flag} {value}")
+    }
+}
+
+/// Returns a word as a shell takes it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:=,@%+".contains(&b);
+    match !word.is_empty() && word.bytes().all(plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
     }
 }
 

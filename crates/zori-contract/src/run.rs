@@ -1,43 +1,40 @@
 //! One run, as a straight line: read the call, answer questions about the program, check everything, pass the gates, do it,
-//! print what came of it. [`run`] returns the exit code; ending the process is the binary's business.
+//! print what came of it. [`run`] returns the exit code; ending the process is the binary's business. What is decided before
+//! anything is done is in `run/prepare.rs`.
+
+mod prepare;
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::args::Args;
-use crate::asked;
 use crate::cancel::Cancel;
-use crate::cap;
 use crate::command::{Command, Place};
 use crate::discover;
-use crate::envelope::Facts;
 use crate::error;
 use crate::exit::{Danger, Exit};
 use crate::failure::{Failure, Issue};
 use crate::gate::{self, Gate};
 use crate::idempotency::Answers;
 use crate::input;
-use crate::kind::Kind;
 use crate::lock::Lock;
-use crate::mask::Mask;
-use crate::mode::{Class, Format, Inputs, Mode, Talk};
+use crate::mode::{Class, Inputs, Mode, Talk};
 use crate::outlet::{Outlet, Written};
-use crate::page::{self, Cursor, Page};
 use crate::parse::{self, Parsed};
 use crate::path::AbsPath;
-use crate::print::{Printed, Printer};
+use crate::print::Printed;
+use crate::process::PidFile;
 use crate::program::{Bare, Program};
 use crate::reply::{Body, Reply};
-use crate::shape::Columns;
 use crate::steps::Steps;
 use crate::temp::SessionTemp;
 use crate::time;
 use crate::watchdog::Watchdog;
 use crate::world::{Begin, Clock, Started, World};
+
+use self::prepare::{Ready, prepare, short_hash};
 
 /// What a command runs in.
 pub struct Cx<'a, A: 'static> {
@@ -71,6 +68,16 @@ struct Temp {
     program: &'static str,
     request_id: String,
     folder: Option<SessionTemp>,
+    pids: Option<PidFile>,
+}
+
+impl Temp {
+    /// Returns what `meta` says of what was made.
+    fn facts(&self) -> Vec<(&'static str, Value)> {
+        let folder = self.folder.as_ref().map(|folder| ("session_tmp_dir", json!(folder.path())));
+        let pids = self.pids.as_ref().map(|pids| ("session_pid_file", json!(pids.path())));
+        folder.into_iter().chain(pids).collect()
+    }
 }
 
 impl<A> Cx<'_, A> {
@@ -104,6 +111,16 @@ impl<A> Cx<'_, A> {
         Ok(temp.folder.as_ref().expect("made above"))
     }
 
+    /// Returns the file that names the run's children.
+    pub(crate) fn pids(&mut self) -> Result<&PidFile, Failure> {
+        if self.temp.pids.is_none() {
+            let made = PidFile::create(self.temp()?);
+            let failed = |error| Failure::new(&error::IO_ERROR, format!("cannot make a pid file: {error}"));
+            self.temp.pids = Some(made.map_err(failed)?);
+        }
+        Ok(self.temp.pids.as_ref().expect("made above"))
+    }
+
     /// Takes a lock, waiting for it as long as is usual.
     pub fn lock(&self, path: &AbsPath) -> Result<Lock, Failure> {
         Lock::take(path, crate::lock::PATIENCE, self.clock.unix_ms(), &self.cancel)
@@ -130,7 +147,8 @@ pub fn run<A>(
     }
     // Help and the like look at no file.
     let output = move |args: &Args| if asks { None } else { output(args) };
-    let mut outside = Outside { inputs, stdin, clock, temp_parent: temp, end, cancel, outlet };
+    let typed = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut outside = Outside { argv: typed, inputs, stdin, clock, temp_parent: temp, end, cancel, outlet };
     let request_id = time::ulid(outside.clock.unix_ms(), random);
     let (ready, issues) = prepare(program, &mut parsed, &mut outside, cwd, request_id, output);
     let printed = match discover::answer(
@@ -151,6 +169,7 @@ pub fn run<A>(
 
 /// The outside, as far as it is still needed.
 struct Outside {
+    argv: Vec<String>,
     inputs: Inputs,
     stdin: Box<dyn Read + Send>,
     clock: std::sync::Arc<dyn Clock>,
@@ -158,136 +177,6 @@ struct Outside {
     end: fn(u8),
     cancel: Cancel,
     outlet: Outlet,
-}
-
-/// What is decided before anything is done.
-struct Ready {
-    printer: Printer,
-    place: Place,
-    timeout: Option<Duration>,
-    request_id: String,
-}
-
-/// Decides the mode and how to print, and finds everything that is wrong with the call.
-fn prepare<A>(
-    program: &'static Program<A>,
-    parsed: &mut Parsed<A>,
-    outside: &mut Outside,
-    cwd: AbsPath,
-    request_id: String,
-    configured: impl FnOnce(&Args) -> Option<String>,
-) -> (Ready, Vec<Issue>) {
-    let mut issues = std::mem::take(&mut parsed.issues);
-    let (command, vars) = (parsed.command, &outside.inputs.vars);
-    let class = command.map_or(Class::Utility, |command| command.class);
-    let list = command.is_some_and(|command| command.list);
-    let known = command.map_or(Format::of(class), |command| command.formats());
-    let configured = || if command.is_some() { configured(&parsed.args) } else { None };
-    let mut asked =
-        asked::read(&parsed.args, (class, known), list, (vars, program.prefix), configured, &mut issues);
-    asked.format = asked.format.or(program.plain.then_some(Format::Plain));
-    let mode = Mode::detect(&outside.inputs, class, asked, program.prefix);
-    let mut place = Place { cwd };
-    for name in ["cwd", "root"] {
-        let Some(folder) = parsed.args.text(name) else { continue };
-        let folder = place.cwd.join(folder);
-        if folder.as_path().is_dir() {
-            place.cwd = folder;
-        } else {
-            let message = format!("`--{name}` takes a folder, and {folder} is none");
-            issues.push(Issue::new(&format!("--{name}"), "INVALID_VALUE", message).value(folder.to_string()));
-        }
-    }
-    issues.extend(ids_from_stdin(command, &mut parsed.args, outside));
-    issues.extend(parse::check(program, command, &parsed.args, &place));
-    let args = &parsed.args;
-    let timeout = match args.duration("timeout") {
-        Some(time) => Some(time).filter(|time| !time.is_zero()),
-        None => command.and_then(|command| command.timeout_ms).map(Duration::from_millis),
-    };
-    let page = command
-        .filter(|command| command.list)
-        .map(|command| wanted_page(command, args, mode.format, &mut issues));
-    let bytes = |value: &str| value.parse::<usize>().ok();
-    let max_bytes = args
-        .text("max-output")
-        .and_then(bytes)
-        .or_else(|| outside.inputs.vars.tool(program.prefix, "MAX_OUTPUT_BYTES").and_then(bytes))
-        .or(command.and_then(|command| command.max_output_bytes))
-        .unwrap_or(cap::DEFAULT_BYTES);
-    let facts = Facts {
-        command: command.map_or_else(|| parsed.path.join(" "), |command| command.name()),
-        command_schema_version: command.map_or("1.0.0", |command| command.schema_version),
-        tool_version: program.version,
-        timeout_ms: timeout.map_or(0, |time| time.as_millis() as u64),
-        cwd: place.cwd.clone(),
-        project_root: None,
-        audit_log: None,
-        config_sources: Vec::new(),
-        effective_config_hash: short_hash(""),
-        request_id: request_id.clone(),
-        trace_id: outside.inputs.vars.tool(program.prefix, "TRACE_ID").map(str::to_owned),
-        timestamp: time::rfc3339((outside.clock.unix_ms() / 1_000) as i64),
-        headless: mode.headless,
-        stable: args.has("stable-output"),
-    };
-    let printer = Printer {
-        program: program.name,
-        danger: command.map_or(Danger::Safe, |command| command.danger),
-        columns: Columns {
-            names: command.map_or(&[], |command| command.columns),
-            id: command.and_then(|command| command.id_field),
-        },
-        mode,
-        facts,
-        mask: Mask { known: Vec::new(), entropy: !args.has("unmask") },
-        fields: args.has("fields").then(|| args.list("fields")),
-        max_bytes,
-        page,
-        unmark: args.has("no-injection-protection"),
-        strict: args.has("warnings-as-errors"),
-        failure_line: command.and_then(|command| command.failure_line),
-    };
-    outside.outlet.set_talk(mode.talk);
-    (Ready { printer, place, timeout, request_id }, issues)
-}
-
-/// Replaces `-` where an id is expected by the id that standard input has.
-fn ids_from_stdin<A>(command: Option<&Command<A>>, args: &mut Args, outside: &mut Outside) -> Option<Issue> {
-    let positional =
-        command?.args.iter().find(|arg| matches!(arg.kind, Kind::Id(_)) && args.all(arg.name) == ["-"])?;
-    let stdin: &mut dyn Read =
-        if outside.inputs.stdin_terminal { &mut std::io::empty() } else { &mut outside.stdin };
-    match input::id(stdin, input::DEFAULT_BYTES) {
-        Ok(id) => {
-            args.replace(positional.name, vec![id]);
-            None
-        }
-        Err(failure) => Some(Issue::new(positional.name, failure.kind.code, failure.message).value("-")),
-    }
-}
-
-fn wanted_page<A>(command: &Command<A>, args: &Args, format: Format, issues: &mut Vec<Issue>) -> Page {
-    let own = args.iter().filter(|(name, _)| {
-        command.flags.iter().any(|flag| flag.long == *name)
-            || command.args.iter().any(|arg| arg.name == *name)
-    });
-    let filter = page::filter(&command.name(), own);
-    let cursor = args.text("cursor").and_then(|text| {
-        let cursor = Cursor::parse(text, &filter);
-        if cursor.is_none() {
-            let message = format!("`--cursor {text}` is not a cursor of this list");
-            issues.push(Issue::new("--cursor", "INVALID_CURSOR", message).value(text));
-        }
-        cursor
-    });
-    // Text for people is whole unless they say otherwise; they can scroll.
-    let whole = format == Format::Plain && !args.has("limit");
-    let limit = match whole {
-        true => 0,
-        false => args.int("limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(page::DEFAULT_LIMIT),
-    };
-    Page { limit: (limit > 0).then_some(limit), cursor, filter }
 }
 
 /// Returns the command if nothing is wrong with the call.
@@ -370,7 +259,8 @@ fn execute<A>(
             Failure::new(&error::IO_ERROR, format!("cannot start the clock of the command: {error}"));
         return write(&outside.outlet, &printer.failure(&failure, clock.elapsed_ms()));
     }
-    let mut temp = Temp { parent: outside.temp_parent, program: program.name, request_id, folder: None };
+    let mut temp =
+        Temp { parent: outside.temp_parent, program: program.name, request_id, folder: None, pids: None };
     let answers = started.state.as_ref().map(|state| Answers::new(state, clock.unix_ms()));
     let mut cx = Cx {
         app: &mut started.app,
@@ -394,6 +284,7 @@ fn execute<A>(
         ))
     });
     // It goes before the answer does: whoever has the answer finds nothing left behind.
+    let made = temp.facts();
     drop(temp.folder);
     let result = result.map_err(|failure| match failure.kind.exit {
         Exit::Timeout | Exit::Interrupted | Exit::Terminated if failure.facts.data.is_none() => {
@@ -402,8 +293,14 @@ fn execute<A>(
         _ => failure,
     });
     let printed = match result {
-        Ok(reply) => printer.reply(reply, clock.elapsed_ms()),
-        Err(failure) => printer.failure(&failure, clock.elapsed_ms()),
+        Ok(reply) => {
+            let reply = made.into_iter().fold(reply, |reply, (name, value)| reply.meta(name, value));
+            printer.reply(reply, clock.elapsed_ms())
+        }
+        Err(failure) => {
+            let failure = made.into_iter().fold(failure, |failure, (name, value)| failure.meta(name, value));
+            printer.failure(&failure, clock.elapsed_ms())
+        }
     };
     debug_assert!(
         command.exit_map().contains(&printed.exit),
@@ -450,6 +347,7 @@ fn gated<A>(cx: &mut Cx<'_, A>, args: &Args, answers: Option<&Answers>) -> Resul
         None => Err(Failure::new(&error::INIT_REQUIRED, "there is no folder to remember the key in")),
     });
     let key = key.transpose()?;
+    let _held = key.map(|(answers, _)| answers.hold(&cx.cancel)).transpose()?;
     let name = command.name();
     let mut reply = match key.and_then(|(answers, key)| answers.find(&name, key, args)) {
         Some(data) => Reply::one(data).meta("idempotency_hit", true),
@@ -479,8 +377,4 @@ fn write(outlet: &Outlet, printed: &Printed) -> u8 {
 
 fn stdin_limit(inputs: &Inputs, prefix: &str) -> Option<usize> {
     inputs.vars.tool(prefix, "MAX_STDIN_BYTES").and_then(|value| value.parse().ok())
-}
-
-fn short_hash(text: &str) -> String {
-    Sha256::digest(text).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -13,11 +13,11 @@ pub struct Columns {
     pub id: Option<&'static str>,
 }
 
-/// Returns the rows in a format without envelope. The last line has its newline.
-pub fn print(format: Format, rows: &[Value], columns: Columns) -> String {
+/// Returns the rows in a format without envelope. The last line has its newline. `width` is how wide a table may be.
+pub fn print(format: Format, rows: &[Value], columns: Columns, width: Option<usize>) -> String {
     match format {
         Format::Tsv => tsv(rows, columns),
-        Format::Table => table(rows, columns),
+        Format::Table => table(rows, columns, width.unwrap_or(usize::MAX)),
         Format::Id => ids(rows, columns),
         Format::Plain => rows.iter().map(|row| flat(row, columns)).collect(),
         Format::Json | Format::Jsonl => rows.iter().map(|row| format!("{row}\n")).collect(),
@@ -77,7 +77,10 @@ fn tsv(rows: &[Value], columns: Columns) -> String {
     out
 }
 
-fn table(rows: &[Value], columns: Columns) -> String {
+/// What stands where a line of a table was cut.
+const MORE: char = '…';
+
+fn table(rows: &[Value], columns: Columns, max: usize) -> String {
     let names = heading(rows, columns);
     let one_line = |text: String| text.replace(['\n', '\t'], " ");
     let mut lines = vec![names.iter().map(|name| name.to_uppercase()).collect::<Vec<_>>()];
@@ -90,7 +93,12 @@ fn table(rows: &[Value], columns: Columns) -> String {
     let mut out = String::new();
     for line in lines {
         let padded: Vec<_> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        out.push_str(padded.join("  ").trim_end());
+        let line = padded.join("  ");
+        let line = line.trim_end();
+        match line.char_indices().nth(max) {
+            Some(_) => out.extend(line.chars().take(max.saturating_sub(1)).chain([MORE])),
+            None => out.push_str(line),
+        }
         out.push('\n');
     }
     out
@@ -122,7 +130,7 @@ mod tests {
     fn printed(format: Format) -> String {
         let rows =
             [json!({"id": "a", "title": "one\ttwo\nthree", "n": 1}), json!({"id": "long", "title": null})];
-        print(format, &rows, COLUMNS)
+        print(format, &rows, COLUMNS, None)
     }
 
     #[test]
@@ -138,16 +146,23 @@ mod tests {
     }
 
     #[test]
+    fn a_table_has_a_width() {
+        let rows = [json!({"id": "a", "title": "ein längerer Titel"}), json!({"id": "b", "title": "kurz"})];
+        assert_eq!(print(Format::Table, &rows, COLUMNS, Some(12)), "ID  TITLE\na   ein län…\nb   kurz\n");
+        assert_eq!(print(Format::Tsv, &rows, COLUMNS, Some(5)).lines().nth(2), Some("b\tkurz"));
+    }
+
+    #[test]
     fn nothing_has_a_heading_all_the_same() {
-        assert_eq!(print(Format::Tsv, &[], COLUMNS), "id\ttitle\n");
-        assert_eq!(print(Format::Id, &[], COLUMNS), "");
+        assert_eq!(print(Format::Tsv, &[], COLUMNS, None), "id\ttitle\n");
+        assert_eq!(print(Format::Id, &[], COLUMNS, None), "");
     }
 
     #[test]
     fn without_columns_every_field_is_shown() {
         let bare = Columns { names: &[], id: None };
-        assert_eq!(print(Format::Plain, &[json!({"b": [1], "a": true})], bare), "b: [1]\na: true\n");
-        assert_eq!(print(Format::Tsv, &[json!({"b": 1}), json!({"a": 2})], bare), "a\tb\n\t1\n2\t\n");
+        assert_eq!(print(Format::Plain, &[json!({"b": [1], "a": true})], bare, None), "b: [1]\na: true\n");
+        assert_eq!(print(Format::Tsv, &[json!({"b": 1}), json!({"a": 2})], bare, None), "a\tb\n\t1\n2\t\n");
     }
 
     #[test]

@@ -15,6 +15,12 @@ pub struct Warning {
     /// The field of `data` it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// How many characters the field had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_length: Option<usize>,
+    /// How many of them are in the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated_to: Option<usize>,
     /// How many bytes there were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original_bytes: Option<usize>,
@@ -30,12 +36,27 @@ impl Warning {
     /// A warning without further facts.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { code, message, field: None, original_bytes: None, returned_bytes: None, removed_in: None }
+        Self {
+            code,
+            message,
+            field: None,
+            original_length: None,
+            truncated_to: None,
+            original_bytes: None,
+            returned_bytes: None,
+            removed_in: None,
+        }
     }
 
     /// Says which field of `data` it is about.
     pub fn field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
+        self
+    }
+
+    /// Says to how many characters it was cut.
+    pub fn length(mut self, original: usize, truncated: usize) -> Self {
+        (self.original_length, self.truncated_to) = (Some(original), Some(truncated));
         self
     }
 

@@ -284,6 +284,8 @@ pub struct TurnSummary {
     pub cost: Option<MicroUsd>,
     /// How many requests were answered.
     pub requests: u32,
+    /// How many were sent again because they had failed.
+    pub retries: u32,
     /// How long it took.
     pub duration: Duration,
     /// The text of its last message.

@@ -276,6 +276,7 @@ mod tests {
             usage: Usage::NOTHING,
             cost: None,
             requests: 1,
+            retries: 0,
             duration: std::time::Duration::ZERO,
             text: text.into(),
             effects: false,

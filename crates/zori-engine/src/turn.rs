@@ -105,6 +105,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             usage: self.spent.usage,
             cost: self.spent.cost,
             requests: self.requests,
+            retries: self.retries,
             duration: self.engine.clock.elapsed().saturating_sub(began),
             text: self.text.clone(),
             effects: self.effects,

@@ -1,8 +1,8 @@
 //! The real [`Transport`]: reqwest over rustls, one pool, a limit for every phase, redirects by our own rules.
 //!
 //! The client takes proxies from the environment itself (`HTTPS_PROXY`, `NO_PROXY` and so on), as every HTTP
-//! program does; nothing else here does. Trust is in [`roots`], the watched bodies are in `body` and
-//! `ahead`.
+//! program does, unless it is told another way; nothing else here does. Trust is in [`roots`], the watched bodies are in
+//! `body` and `ahead`.
 
 mod ahead;
 mod body;
@@ -11,8 +11,9 @@ pub mod roots;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, Proxy, Response, Url};
 use rustls::ClientConfig;
 use tokio::time::timeout;
 use zori_core::BoxFuture;
@@ -39,12 +40,35 @@ pub struct HttpOptions {
 }
 
 /// Which way requests go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proxies {
     /// Through the proxies that the environment names.
     Environment,
+    /// Through this one, whatever the environment says.
+    Only(String),
     /// Straight to the host.
     None,
+}
+
+impl Proxies {
+    /// Returns the proxy that a request to this address goes through, without what it is told to let it pass.
+    pub fn used_for(&self, url: &str) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Only(proxy) => Some(proxy.clone()),
+            // The one that the client asks itself.
+            Self::Environment => {
+                let found = Matcher::from_env().intercept(&url.parse().ok()?)?;
+                let uri = found.uri();
+                let host = uri.authority()?.as_str();
+                Some(format!(
+                    "{}://{}",
+                    uri.scheme_str()?,
+                    host.rsplit_once('@').map_or(host, |(_, host)| host)
+                ))
+            }
+        }
+    }
 }
 
 /// Sends requests over the network. Nothing is built before the first send.
@@ -77,8 +101,13 @@ impl HttpTransport {
         if let Some(limit) = connect {
             builder = builder.connect_timeout(limit);
         }
-        if self.options.proxies == Proxies::None {
-            builder = builder.no_proxy();
+        match &self.options.proxies {
+            Proxies::Environment => {}
+            Proxies::Only(proxy) => {
+                let proxy = Proxy::all(proxy).map_err(|e| TransportFailure::BadUrl(e.to_string()))?;
+                builder = builder.proxy(proxy);
+            }
+            Proxies::None => builder = builder.no_proxy(),
         }
         let client = builder.build().map_err(|e| TransportFailure::Connect(innermost(&e)))?;
         if clients.len() == MAX_CLIENTS {

@@ -92,6 +92,7 @@ pub(crate) fn turn_over() -> Event {
         usage: Usage::default(),
         cost: None,
         requests: 1,
+        retries: 0,
         duration: Duration::ZERO,
         text: "".into(),
         effects: false,

@@ -2,7 +2,7 @@
 //!
 //! [`env::TestEnv`] runs the binary in a world of its own, [`server::ModelServer`] plays the model, and
 //! [`anthropic`] writes its replies tersely; [`faults`] lists how an answer can go wrong on its way, and a
-//! [`proxy::Proxy`] stands in between. A [`output::CommandOutput`] prints everything a user would see, with
+//! [`proxy::Proxy`] or a [`tls::TlsFront`] stands in between. A [`output::CommandOutput`] prints everything a user would see, with
 //! what differs from run to run rewritten, so that a test compares one literal. [`pty::Pty`] is for what needs a
 //! terminal, [`authorization::AuthorizationServer`] and [`browser`] for logins; [`random`] and [`shell`] make cases
 //! from seeds. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
@@ -28,6 +28,7 @@ pub mod running;
 pub mod schema;
 pub mod server;
 pub mod shell;
+pub mod tls;
 pub mod wait;
 
 mod capture;

@@ -2,12 +2,13 @@
 //!
 //! [`Processes`] is shared by all calls of a run. Its parts: [`spawn`] starts the shell, [`output`] collects what it
 //! prints, [`spill`] keeps on disk what memory does not, [`group`] signals, [`keeper`] ends what a dropped call left,
-//! [`guard`] does so when this program itself is killed.
+//! [`guard`] does so when this program itself is killed; [`pids`] names who lives.
 
 pub mod group;
 pub mod guard;
 pub mod keeper;
 pub mod output;
+pub mod pids;
 pub mod spawn;
 pub mod spill;
 
@@ -29,6 +30,7 @@ use zori_core::tool::{LiveOutput, OutputStream, ProcessEnd};
 use self::group::Group;
 use self::keeper::Keeper;
 use self::output::{Captured, Collector};
+use self::pids::PidFile;
 use self::spawn::{Confinement, Shell};
 use self::spill::SpillFolder;
 
@@ -106,7 +108,13 @@ pub enum ProcessError {
 impl Processes {
     /// Starts nothing yet. Spilled output goes to a folder that is made in `temp_parent` when it is needed.
     pub fn new(temp_parent: PathBuf) -> Self {
-        Self { keeper: Arc::new(Keeper::new()), spill: Arc::new(SpillFolder::new(temp_parent)) }
+        let spill = Arc::new(SpillFolder::new(temp_parent));
+        Self { keeper: Arc::new(Keeper::new(PidFile::new(spill.clone()))), spill }
+    }
+
+    /// Returns the file that names the groups that live, if there ever were any.
+    pub fn pid_file(&self) -> Option<PathBuf> {
+        self.keeper.pid_file()
     }
 
     /// Runs a command to its end. Dropped, it ends the command's whole group without waiting for it.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use zori_contract::args::Args;
-use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 
 use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
@@ -17,19 +16,14 @@ static CONFIG: OnceLock<Option<PathBuf>> = OnceLock::new();
 /// A file that is always there and says nothing.
 const NOTHING: &str = "/dev/null";
 
-/// Follows `--config FILE` and `--no-config`.
-pub fn choose_config(args: &Args) -> Result<(), Failure> {
-    let chosen = match (args.text("config"), args.has("no-config")) {
-        (Some(_), true) => {
-            return Err(Failure::new(&VALIDATION_ERROR, "`--config` and `--no-config` do not go together"));
-        }
-        (Some(file), false) => Some(std::path::absolute(file).unwrap_or_else(|_| file.into())),
-        (None, true) => Some(NOTHING.into()),
-        (None, false) => None,
+/// Follows `--config FILE` and `--no-config`, of which there is one at most.
+pub fn choose_config(args: &Args) {
+    let chosen = match args.text("config") {
+        Some(file) => Some(std::path::absolute(file).unwrap_or_else(|_| file.into())),
+        None => args.has("no-config").then(|| NOTHING.into()),
     };
     // Whoever comes first has said it; the lines of a batch are of one process.
     let _ = CONFIG.set(chosen);
-    Ok(())
 }
 
 /// The base directory. Nothing in it is created by asking for it.

@@ -101,7 +101,8 @@ fn start(
     begin: &Begin<'_, App>,
 ) -> Result<Started<App>, Failure> {
     let command = begin.command;
-    base::choose_config(begin.args)?;
+    base::choose_config(begin.args);
+    network::choose(begin.args);
     if command.danger != Danger::Safe {
         audit::begin(profile, command.name(), begin.args, argv);
     }

@@ -1,15 +1,18 @@
 //! What a run's requests go through: the network, the network with a recorder before it (`--record`), or a recording
-//! in place of it (`--replay`). The model and the tools share it.
+//! in place of it (`--replay`). The model and the tools share it; `--proxy` and the variables say which way it goes.
+
+mod told;
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use zori_contract::args::Args;
 use zori_contract::error::{ALREADY_EXISTS, VALIDATION_ERROR};
 use zori_contract::exit::Exit;
-use zori_contract::failure::Failure;
+use zori_contract::failure::{Failure, Network as Way};
 use zori_core::input::Prompt;
 use zori_core::transport::Transport;
 use zori_providers::http::roots::Roots;
@@ -19,6 +22,7 @@ use zori_providers::recording::recorder::{Recorder, RecordingTransport};
 use zori_providers::recording::secrets::Secrets;
 use zori_providers::recording::{Recorded, Recording, Shape, Start};
 
+use self::told::Told;
 use crate::args::LowArgs;
 use crate::clock::SystemClock;
 use crate::commands::Cx;
@@ -129,24 +133,107 @@ impl Network {
     }
 }
 
-/// HTTP with the embedded certificate authorities, and those of `SSL_CERT_FILE` if it is set.
-pub fn http() -> Result<Arc<dyn Transport>, Failure> {
-    let roots = match std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) {
-        None => Roots::embedded(),
-        Some(path) => {
-            let unusable = |why: String| {
-                let message = format!("cannot use SSL_CERT_FILE {}: {why}", path.display());
-                Failure::new(&SETTING_INVALID, message)
-            };
-            let pem = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
-            Roots::with_pem(&pem).map_err(|error| unusable(error.to_string()))?
-        }
+/// Which way requests go, decided once for the process by [`choose`].
+static PROXIES: OnceLock<Proxies> = OnceLock::new();
+/// Whether requests are said on standard error; decided there, too.
+static TELLING: OnceLock<()> = OnceLock::new();
+
+/// Variables that name certificates to trust beside the embedded ones.
+const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"];
+
+/// Follows `--proxy URL` and `--no-proxy`, which are stronger than the variables, and `--debug`.
+pub fn choose(args: &Args) {
+    if args.has("debug") {
+        let _ = TELLING.set(());
+    }
+    let chosen = match args.text("proxy") {
+        Some(url) => Proxies::Only(url.to_owned()),
+        None if args.has("no-proxy") => Proxies::None,
+        None => return,
     };
+    // Whoever comes first has said it; the lines of a batch are of one process.
+    let _ = PROXIES.set(chosen);
+}
+
+/// Checks the value of `--proxy`. What is told to a proxy to let one pass is no business of those who see a command line.
+pub fn check_proxy(url: &str) -> Result<(), String> {
+    let host = url.split("://").nth(1).unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Err(
+            "`--proxy` takes no name and password, which others could read: set `HTTPS_PROXY` to the \
+                    address with them"
+                .to_owned(),
+        );
+    }
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    if name.is_empty() || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err(format!("`--proxy` takes an address such as http://127.0.0.1:3128, not `{url}`"));
+    }
+    Ok(())
+}
+
+/// HTTP with the embedded certificate authorities, and those of the files that variables name.
+pub fn http() -> Result<Arc<dyn Transport>, Failure> {
+    let mut pem = Vec::new();
+    for name in CERTIFICATES {
+        let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) else { continue };
+        let unusable = |why: String| {
+            Failure::new(&SETTING_INVALID, format!("cannot use {name} {}: {why}", path.display()))
+        };
+        let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+        Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?;
+        pem.extend(bytes);
+        pem.push(b'\n');
+    }
+    let roots = match pem.as_slice() {
+        [] => Roots::embedded(),
+        pem => Roots::with_pem(pem).map_err(|error| {
+            Failure::new(&SETTING_INVALID, format!("cannot use the certificates: {error}"))
+        })?,
+    };
+    let transport: Arc<dyn Transport> =
+        Arc::new(HttpTransport::new(HttpOptions { roots, proxies: proxies() }));
+    Ok(if TELLING.get().is_some() { Arc::new(Told(transport)) } else { transport })
+}
+
+fn proxies() -> Proxies {
+    if let Some(chosen) = PROXIES.get() {
+        return chosen.clone();
+    }
     // The client knows `*` for names only, but whoever writes it means addresses, too.
     let everything = |name| std::env::var(name).is_ok_and(|hosts| hosts.trim() == "*");
-    let direct = everything("NO_PROXY") || everything("no_proxy");
-    let proxies = if direct { Proxies::None } else { Proxies::Environment };
-    Ok(Arc::new(HttpTransport::new(HttpOptions { roots, proxies })))
+    if everything("NO_PROXY") || everything("no_proxy") { Proxies::None } else { Proxies::Environment }
+}
+
+/// Says how requests to this address go out, for those whose request did not come back.
+pub fn way_to(url: &str, program: &str) -> Way {
+    let proxies = proxies();
+    let said = |names: &[&str]| {
+        let mut found = names.iter().filter_map(|name| Some((name.to_string(), std::env::var(name).ok()?)));
+        found.find(|(_, value)| !value.is_empty())
+    };
+    let proxy_used = proxies.used_for(url);
+    let variables: &[&str] = match url.starts_with("https:") {
+        true => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        false => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    };
+    let proxy_source = match (&proxy_used, &proxies) {
+        (None, _) => None,
+        (Some(_), Proxies::Only(_)) => Some("--proxy".to_owned()),
+        (Some(_), _) => said(variables).map(|(name, _)| name),
+    };
+    Way {
+        url: url.to_owned(),
+        status_code: None,
+        proxy_used,
+        proxy_source,
+        no_proxy: said(&["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts),
+        ssl_verify: true,
+        suggestion: format!("{program} doctor"),
+    }
 }
 
 /// Makes the file and writes its first line.
@@ -246,5 +333,23 @@ fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), Failure> {
             "`--system-prompt` and `--replay` exclude each other: a recording has its own",
         )),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_proxies() {
+        for url in ["http://proxy", "http://127.0.0.1:3128/", "https://[::1]:8080", "http://[::1]"] {
+            assert_eq!(check_proxy(url), Ok(()), "{url}");
+        }
+        for url in ["http://:3128", "http://proxy:port", "http://proxy:99999", "http:///x"] {
+            let told = format!("`--proxy` takes an address such as http://127.0.0.1:3128, not `{url}`");
+            assert_eq!(check_proxy(url), Err(told));
+        }
+        let told = check_proxy("http://me:hunter2@proxy").unwrap_err();
+        assert!(told.contains("HTTPS_PROXY") && !told.contains("hunter2"), "{told}");
     }
 }

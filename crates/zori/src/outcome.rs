@@ -1,6 +1,8 @@
 //! From the end of a turn to the exit code (DECISIONS 8 and 24), and to the envelope for those who asked for one.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use zori_contract::error::{
@@ -9,7 +11,7 @@ use zori_contract::error::{
 };
 use zori_contract::exit::Exit;
 use zori_contract::external::External;
-use zori_contract::failure::Failure;
+use zori_contract::failure::{Failure, Network, RetryStrategy};
 use zori_contract::reply::Reply;
 use zori_core::cost::Spent;
 use zori_core::event::TurnSummary;
@@ -19,6 +21,9 @@ use zori_core::message::{Block, Message};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 
 use crate::error::{PAYMENT_REQUIRED, PROVIDER_FAILED};
+
+/// How long to wait before another call where the provider does not say.
+const ANOTHER_CALL: Duration = Duration::from_secs(1);
 
 /// Returns the code for a turn's end. `effects`: a tool that changes something has run.
 pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
@@ -62,13 +67,27 @@ pub struct Report {
     effects: bool,
     spent: Spent,
     turns: u32,
+    retries: u32,
+    max_retries: u32,
+    way: Network,
     steps: Vec<String>,
-    why: Option<String>,
+    pid_file: Option<PathBuf>,
+    why: Why,
+}
+
+/// Why the last turn failed, if it did.
+enum Why {
+    /// It did not, or there is nothing more to say of it.
+    Nothing,
+    /// Because of what these words say.
+    Words(String),
+    /// Because the provider failed, after so many retries.
+    Provider(ProviderFailure, u32),
 }
 
 impl Report {
-    /// Begins with nothing.
-    pub fn new(session: &SessionId) -> Self {
+    /// Begins with nothing. `max_retries`: how often one request may be sent again; `way`: how requests go out.
+    pub fn new(session: &SessionId, max_retries: u32, way: Network) -> Self {
         let session = session.as_str().to_owned();
         Self {
             session,
@@ -76,8 +95,12 @@ impl Report {
             effects: false,
             spent: Spent::NOTHING,
             turns: 0,
+            retries: 0,
+            max_retries,
+            way,
             steps: Vec::new(),
-            why: None,
+            pid_file: None,
+            why: Why::Nothing,
         }
     }
 
@@ -92,24 +115,61 @@ impl Report {
         self.effects |= summary.effects;
         self.spent += Spent { usage: summary.usage, cost: summary.cost };
         self.turns += summary.requests;
+        self.retries += summary.retries;
         self.why = match &summary.outcome {
-            Outcome::Failed(failure) => Some(failure.message.clone()),
-            Outcome::NotSaved(why) => Some(why.clone()),
-            Outcome::Limit(kind) => Some(format!("a limit was reached: {kind:?}").to_lowercase()),
-            Outcome::Completed(_) | Outcome::Cancelled(_) | Outcome::OutputClosed => None,
+            Outcome::Failed(failure) => Why::Provider(failure.clone(), summary.retries),
+            Outcome::NotSaved(why) => Why::Words(why.clone()),
+            Outcome::Limit(kind) => Why::Words(format!("a limit was reached: {kind:?}").to_lowercase()),
+            Outcome::Completed(_) | Outcome::Cancelled(_) | Outcome::OutputClosed => Why::Nothing,
         };
+    }
+
+    /// Takes down which file named the processes of the run while they lived.
+    pub fn pids(&mut self, file: Option<PathBuf>) {
+        self.pid_file = file;
     }
 
     /// Returns the answer to a run that ended so.
     pub fn reply(self, exit: Exit) -> Result<Reply, Failure> {
+        let mut meta = Vec::new();
+        if self.retries > 0 {
+            meta.push(("retries", json!(self.retries)));
+        }
+        if let Some(file) = &self.pid_file {
+            meta.push(("session_pid_file", json!(file.to_string_lossy())));
+        }
         if exit == Exit::Success {
-            return Ok(Reply::one(self.data()));
+            let reply = Reply::one(self.data());
+            return Ok(meta.into_iter().fold(reply, |reply, (name, value)| reply.meta(name, value)));
         }
         let kind = kind(exit);
-        let message =
-            self.why.clone().unwrap_or_else(|| kind.about.to_lowercase().trim_end_matches('.').to_owned());
+        let message = match &self.why {
+            Why::Nothing => kind.about.to_lowercase().trim_end_matches('.').to_owned(),
+            Why::Words(words) => words.clone(),
+            Why::Provider(failure, _) => failure.message.clone(),
+        };
         let data = serde_json::to_value(self.data()).unwrap_or(Value::Null);
-        Err(Failure::new(kind, message).field("resume_token", &self.session).with_data(data))
+        let mut failure = Failure::new(kind, message).field("resume_token", &self.session).with_data(data);
+        if let Why::Provider(why, retries) = &self.why {
+            failure = self.reached(failure, why, *retries);
+        }
+        Err(meta.into_iter().fold(failure, |failure, (name, value)| failure.meta(name, value)))
+    }
+
+    /// Adds how the provider could not be reached, and whether another call makes sense.
+    fn reached(&self, mut failure: Failure, why: &ProviderFailure, retries: u32) -> Failure {
+        if why.status.is_none() && matches!(why.kind, FailureKind::Timeout | FailureKind::Transport) {
+            failure = failure.network(&self.way);
+        }
+        let transient = failure.kind.exit.retryable();
+        if transient && retries > 0 {
+            failure = failure.retries_exhausted(retries, self.max_retries);
+        } else if transient {
+            let wait = why.retry_after.unwrap_or(ANOTHER_CALL);
+            failure.facts.retry_after_ms = Some(wait.as_millis() as u64);
+            failure.facts.retry_strategy = Some(RetryStrategy::ExponentialBackoff);
+        }
+        failure
     }
 
     fn data(&self) -> External<Value> {

@@ -63,7 +63,7 @@ fn vars(profile: &Profile) -> Vars {
 
 /// Returns `output` of the config file, or `--json` where it says `cli.json`. A file that is wrong is told by whoever needs the rest of it.
 fn configured_output(profile: &Profile, args: &Args) -> Option<String> {
-    base::choose_config(args).ok()?;
+    base::choose_config(args);
     let path = Base::find(profile).ok()?.config();
     // Most files do not say it, and then there is no need to understand them twice.
     let said = |line: &str| {

@@ -124,5 +124,6 @@ const VARIABLES: &[(&str, &str)] = &[
     ("HTTPS_PROXY", "the proxy for https"),
     ("NO_PROXY", "which hosts are reached without a proxy"),
     ("SSL_CERT_FILE", "certificates to trust beside the built-in ones"),
+    ("REQUESTS_CA_BUNDLE", "more certificates to trust"),
     ("ANTHROPIC_API_KEY", "the key of Anthropic; each provider has its own, as `auth status` shows"),
 ];

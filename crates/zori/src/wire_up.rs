@@ -1,5 +1,6 @@
 //! Puts a run together: the one place that knows all crates.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::runtime::Runtime;
@@ -107,9 +108,14 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
     };
     let lock = match settings.save.then(|| sessions.lock(&id)).transpose() {
         Ok(lock) => lock,
-        Err(error @ StoreError::Locked { .. }) => {
-            return Err(Failure::new(&LOCK_HELD, error.to_string())
-                .hint("end that process, or leave `--session` out to start another session"));
+        Err(ref error @ StoreError::Locked { pid, .. }) => {
+            let file = base.sessions().join(format!("{id}.lock"));
+            let mut failure = Failure::new(&LOCK_HELD, error.to_string())
+                .context("lock_file", file.display().to_string())
+                .context("holder_pid", pid)
+                .hint("end that process, or leave `--session` out to start another session");
+            failure.facts.retry_after_ms = Some(1_000);
+            return Err(failure);
         }
         Err(error) if settings.session_required => {
             return Err(Failure::new(&IO_ERROR, format!("Failed to save session: {error}"))
@@ -345,6 +351,11 @@ impl Session {
         let runtime = runtime()?;
         let Loop { engine, asking, tools } = Loop::start(cx, run, saved, outlet, Elsewhere::default())?;
         Ok(Self { engine, runtime, asking, tools })
+    }
+
+    /// Returns the file that names the processes of the session while they live, if there ever were any.
+    pub fn pid_file(&self) -> Option<PathBuf> {
+        self.tools.processes().pid_file()
     }
 
     /// Ends the session: the last bytes written, the last process gone.

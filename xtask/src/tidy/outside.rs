@@ -27,6 +27,13 @@ const BANS: &[(&str, &str)] = &[
     ("RandomState::new", "a library makes no random numbers: take an `IdSource`"),
 ];
 
+/// What nobody's code may contain, that of the binary neither: the working directory is everybody's, so it never changes.
+const NEVER: &[(&str, &str)] = &[
+    ("set_current_dir", "the working directory never changes: take a path"),
+    ("chdir(", "the working directory never changes: take a path"),
+    ("fchdir(", "the working directory never changes: take a path"),
+];
+
 /// A file that may do what others may not, and why.
 struct Exception {
     path: &'static str,
@@ -46,6 +53,11 @@ const EXCEPTIONS: &[Exception] = &[
         why: "no system call waits for a file lock with a time limit, and who holds it may have been stopped",
     },
     Exception {
+        path: "crates/zori-tools/src/process/guard.rs",
+        ban: "chdir(",
+        why: "the guard is a process of its own, and keeps no folder from being unmounted",
+    },
+    Exception {
         path: "crates/zori-tools/src/process/keeper.rs",
         ban: "thread::sleep",
         why: "no system call waits for the end of a process group, so a thread of its own looks again and again",
@@ -60,8 +72,13 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut used = vec![false; EXCEPTIONS.len()];
     let tests = test_files(workspace);
-    for file in workspace.rust().filter(|file| is_library(file) && !tests.contains(&file.path)) {
-        for (line, ban, instead) in offences(&file.text) {
+    let product = |file: &&TextFile| file.path.starts_with("crates/") && !tests.contains(&file.path);
+    for file in workspace.rust().filter(product) {
+        let mut found = offences(&file.text, NEVER);
+        if is_library(file) {
+            found.extend(offences(&file.text, BANS));
+        }
+        for (line, ban, instead) in found {
             match EXCEPTIONS.iter().position(|e| e.path == file.path && e.ban == ban) {
                 Some(n) => used[n] = true,
                 None => findings.push(Finding::line(&file.path, line, format!("`{ban}`: {instead}"))),
@@ -107,11 +124,11 @@ fn test_files(workspace: &Workspace) -> Vec<String> {
 }
 
 /// Returns line, ban and advice for each offence in the code that is not a test.
-fn offences(source: &str) -> Vec<(usize, &'static str, &'static str)> {
+fn offences(source: &str, bans: &[(&'static str, &'static str)]) -> Vec<(usize, &'static str, &'static str)> {
     let code = scan::without_tests(&scan::code_only(source));
     let mut found = Vec::new();
     for (n, line) in code.lines().enumerate() {
-        if let Some((ban, instead)) = BANS.iter().find(|(ban, _)| contains_word(line, ban)) {
+        if let Some((ban, instead)) = bans.iter().find(|(ban, _)| contains_word(line, ban)) {
             found.push((n + 1, *ban, *instead));
         }
     }
@@ -128,7 +145,7 @@ mod tests {
     use super::*;
 
     fn banned(source: &str) -> Vec<(usize, &'static str)> {
-        offences(source).into_iter().map(|(line, ban, _)| (line, ban)).collect()
+        offences(source, BANS).into_iter().map(|(line, ban, _)| (line, ban)).collect()
     }
 
     #[test]
@@ -136,6 +153,24 @@ mod tests {
         let source = "fn a() {\n    println!(\"x\");\n    let t = std::time::Instant::now();\n}\n\
             // println!\nconst A: &str = \"println!\";\n#[cfg(test)]\nmod tests { fn b() { println!() } }\n";
         assert_eq!(banned(source), [(2, "println!"), (3, "Instant::now")]);
+    }
+
+    /// F-041.
+    #[test]
+    fn nobody_changes_the_working_directory() {
+        let found = |source| {
+            offences(source, NEVER).into_iter().map(|(line, ban, _)| (line, ban)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found(
+                "fn a() {\n    std::env::set_current_dir(p)?;\n    rustix::process::chdir(p)?;\n    libc::fchdir(f);\n}\n"
+            ),
+            [(2, "set_current_dir"), (3, "chdir("), (4, "fchdir(")]
+        );
+        assert_eq!(
+            found("command.current_dir(p); // chdir(p)\n#[cfg(test)]\nmod tests { fn b() { chdir(p) } }\n"),
+            []
+        );
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The table of commands, and what each does. Nothing here parses, prints, prompts or counts milliseconds.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::builtin;
+use zori_contract::child::Purpose;
 use zori_contract::command::{Command, Example, Rule, StdinInput};
 use zori_contract::error::{self, ErrorKind};
 use zori_contract::exit::{Danger, Exit};
@@ -19,6 +22,7 @@ use zori_contract::mode::{Class, Talk};
 use zori_contract::program::{Bare, Program};
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::run::Cx;
+use zori_contract::walk::{self, Walk};
 
 use crate::store::{Note, Store};
 
@@ -136,6 +140,31 @@ pub static PROGRAM: Program<Store> = Program {
             ],
             steps: &["began", "waited"],
             ..Command::new(&["wait"], "Wait, to try out signals and time limits", wait)
+        },
+        Command {
+            args: const { &[Positional::required("ID", ID, "The note")] },
+            flags: const { &[Flag::valued("program", "NAME", Kind::Path, "The program").required()] },
+            examples: &[
+                example("on the desktop", "notes tell groceries --program notify-send"),
+                example("see how it is called", "notes tell groceries --program echo --debug"),
+            ],
+            exits: &[Exit::NotFound],
+            output_schema: r#"{"type":"object","required":["code","printed","_source","_trusted"]}"#,
+            declares: r#"{"subprocess":{"binary":"--program","user_controlled_args":true,"hardcoded_args":[]}}"#,
+            ..Command::new(&["tell"], "Run a program with the text of a note as its argument", tell)
+        },
+        Command {
+            args: const { &[Positional::required("DIR", Kind::Path, "The folder")] },
+            examples: &[
+                example("what is there", "notes scan drafts"),
+                example("only what really lies there", "notes scan drafts --no-follow-symlinks"),
+            ],
+            list: true,
+            walks: true,
+            id_field: Some("path"),
+            columns: &["path", "bytes"],
+            output_schema: r#"{"type":"array","items":{"type":"object","required":["path","bytes"]}}"#,
+            ..Command::new(&["scan"], "List the files in a folder that could become notes", scan)
         },
         Command {
             class: Class::Interactive,
@@ -287,6 +316,23 @@ fn wait(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         cx.cancel.wait(time.min(Duration::from_secs(86_400)))?;
     }
     Ok(Reply::one(json!({"waited_ms": time.as_millis() as u64})).text("Done"))
+}
+
+fn tell(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let id = args.text("ID").unwrap_or_default();
+    let note = cx.app.find(id).map_err(unreadable)?.ok_or_else(|| Failure::not_found("note", id))?;
+    let program = args.text("program").unwrap_or_default().to_owned();
+    let ended = cx.child(program, [OsString::from_vec(note.text)], Purpose::Foreign)?;
+    let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let told = External(json!({"code": ended.status.code(), "printed": printed}));
+    Ok(Reply::one(told).text(printed))
+}
+
+fn scan(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let folder = cx.place.cwd.join(args.text("DIR").unwrap_or_default());
+    let found = Walk::asked(args).below(&folder, &cx.cancel)?;
+    let files = found.into_iter().filter(|found| found.kind == walk::Kind::File);
+    Ok(Reply::rows(files.map(|file| json!({"path": file.path, "bytes": file.bytes}))))
 }
 
 fn unreadable(error: io::Error) -> Failure {

@@ -8,6 +8,7 @@ use crate::error;
 use crate::exit::Danger;
 use crate::lock::Held;
 use crate::path::AbsPath;
+use crate::redact;
 
 /// One way to provide a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -145,14 +146,15 @@ impl Failure {
 
     /// Adds how a request went out.
     pub fn network(self, network: &Network) -> Self {
-        let safe = Network { url: without_credentials(&network.url), ..network.clone() };
+        let safe = Network { url: redact::address(&network.url), ..network.clone() };
         self.field("network_context", safe).hint(network.suggestion.clone())
     }
 
-    /// The service answered this often with a failure, and it was not asked again.
-    pub fn retries_exhausted(self, tries: u32) -> Self {
-        let mut failure = self.field("retries_exhausted", tries).field("max_retries", tries);
-        failure.facts.retry_after_ms = None;
+    /// It was tried again this often, of at most so many times, and failed each time: whoever calls again at once does
+    /// nothing new.
+    pub fn retries_exhausted(self, retries: u32, max: u32) -> Self {
+        let mut failure = self.field("retries_exhausted", retries).field("max_retries", max);
+        failure.facts.retryable = Some(false);
         failure
     }
 
@@ -176,15 +178,6 @@ impl Failure {
             .field("path", path.to_string())
             .field("max_depth", max)
             .field("completed_count", done)
-    }
-}
-
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{scheme}://[REDACTED]{}", &rest[at..]),
-        None => url.to_owned(),
     }
 }
 
@@ -244,11 +237,12 @@ mod tests {
             ssl_verify: true,
             suggestion: "notes doctor".into(),
         };
-        let failure = Failure::new(&error::UNAVAILABLE, "no answer").network(&network).retries_exhausted(3);
+        let failure =
+            Failure::new(&error::UNAVAILABLE, "no answer").network(&network).retries_exhausted(3, 4);
         assert_eq!(
             detail(&failure),
             json!({"code": "UNAVAILABLE", "message": "No answer.", "phase": "execution", "exit_code": 12,
-                   "retryable": true, "retries_exhausted": 3, "max_retries": 3,
+                   "retryable": false, "retries_exhausted": 3, "max_retries": 4,
                    "suggestion": "notes doctor", "hint": "notes doctor",
                    "network_context": {"url": "https://[REDACTED]@example.org/a@b", "status_code": 503,
                        "proxy_used": null, "proxy_source": null, "no_proxy": null, "ssl_verify": true,

@@ -38,10 +38,31 @@ pub const GLOBAL: &[Flag] = &[
     Flag::switch("stable-output", "Leave out what differs from run to run").rare(),
     Flag::valued("max-output", "BYTES", Kind::Int { min: 256, max: i64::MAX }, "Cut the answer to this size")
         .rare(),
+    Flag::valued(
+        "max-field",
+        "CHARS",
+        Kind::Int { min: 0, max: i64::MAX },
+        "Cut texts within the answer to this length; 0: never",
+    )
+    .rare(),
+    Flag::valued(
+        "width",
+        "COLUMNS",
+        Kind::Int { min: 20, max: 100_000 },
+        "Cut the lines of a table to this width",
+    )
+    .rare(),
     Flag::switch("unmask", "Show values that look like secrets").rare(),
     Flag::switch("no-injection-protection", "Leave out the marks on text that others wrote").rare(),
     Flag::switch("warnings-as-errors", "Exit with 1 where there are warnings").rare(),
     Flag::switch("no-update-check", "Accepted; there is nothing to switch off").rare(),
+    Flag::valued(
+        "schema-version",
+        "VERSION",
+        Kind::Choice(&["1", "1.0"]),
+        "Fail unless answers have this form; there is only 1",
+    )
+    .rare(),
     Flag::switch("schema", "Print what the command takes and returns, as JSON")
         .aliases(&["print-schema"])
         .rare(),
@@ -63,6 +84,15 @@ const LIMIT: Flag = Flag::valued("limit", "N", ANY_NUMBER, "Print at most N rows
 const CURSOR: Flag = Flag::valued("cursor", "CURSOR", Kind::Text, "Go on where the last page ended");
 const INPUT_FILE: Flag =
     Flag::valued("input-file", "PATH", Kind::Path, "Read the input from a file; `-`: standard input");
+const NO_FOLLOW: Flag = Flag::switch("no-follow-symlinks", "Enter no folder that is a symbolic link").rare();
+const MAX_DEPTH: Flag = Flag::valued(
+    "max-depth",
+    "N",
+    Kind::Int { min: 0, max: 100_000 },
+    "Fail where folders are nested more deeply than this",
+)
+.default("64")
+.rare();
 
 /// Returns the flags a command gets because of what it is.
 pub fn of<A>(command: &Command<A>) -> Vec<Flag> {
@@ -81,6 +111,9 @@ pub fn of<A>(command: &Command<A>) -> Vec<Flag> {
     }
     if command.list {
         flags.extend([LIMIT, CURSOR]);
+    }
+    if command.walks {
+        flags.extend([NO_FOLLOW, MAX_DEPTH]);
     }
     if command.stdin.is_some() {
         flags.push(INPUT_FILE);

@@ -6,9 +6,11 @@ mod commands;
 mod store;
 
 mod answers;
+mod children;
 mod discovery;
 mod endings;
 mod gates;
 mod notes;
 mod refusals;
 mod requirements;
+mod walks;

@@ -61,13 +61,14 @@ fn what_is_met_names_a_test_that_exists() {
     }
 }
 
-/// Looks for `crate::path::to::test`: the crate's folder, a file called like one of the modules, a test of that name in it.
+/// Looks for `crate::path::to::test`: the crate's folder (or that of `xtask`), a file called like one of the modules, a test of that name in it.
 fn exists(name: &str) -> bool {
     let parts: Vec<_> = name.split("::").collect();
     let [krate, modules @ .., test] = parts.as_slice() else { return false };
     let modules: BTreeSet<_> = modules.iter().copied().collect();
     let mut found = false;
-    let mut folders = vec![root().join("crates").join(krate)];
+    let place = if *krate == "xtask" { root() } else { root().join("crates") };
+    let mut folders = vec![place.join(krate)];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for path in entries.flatten().map(|entry| entry.path()) {

@@ -7,6 +7,7 @@
 
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "attacks are made of bare system calls")]
+#![expect(clippy::disallowed_methods, reason = "a program of its own, which goes where its attacks begin")]
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

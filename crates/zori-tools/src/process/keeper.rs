@@ -2,6 +2,7 @@
 //!
 //! Its thread exists only while something is being ended. It counts ticks instead of reading a clock.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tokio::process::Child;
 use super::Hold;
 use super::group::Group;
 use super::guard::Guard;
+use super::pids::PidFile;
 
 /// How often groups are looked at.
 const TICK: Duration = Duration::from_millis(10);
@@ -18,8 +20,8 @@ const TICK: Duration = Duration::from_millis(10);
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
 /// Looks after groups.
-#[derive(Default)]
 pub struct Keeper {
+    pids: PidFile,
     state: Mutex<State>,
     idle: Condvar,
 }
@@ -55,9 +57,14 @@ struct Dying {
 }
 
 impl Keeper {
-    /// A keeper with nothing to do.
-    pub fn new() -> Self {
-        Self::default()
+    /// A keeper with nothing to do, who writes down in this file who lives.
+    pub fn new(pids: PidFile) -> Self {
+        Self { pids, state: Mutex::default(), idle: Condvar::new() }
+    }
+
+    /// Returns the file that names those who live, if there ever were any.
+    pub fn pid_file(&self) -> Option<PathBuf> {
+        self.pids.path()
     }
 
     /// Takes note of a group that was just started; the first one brings the guard.
@@ -69,6 +76,8 @@ impl Keeper {
         if let Guarding::On(guard) = &state.guard {
             guard.add(group);
         }
+        drop(state);
+        self.pids.add(group);
     }
 
     /// Takes note that a group's call is over. What it left running goes on until the end of the run.
@@ -78,7 +87,7 @@ impl Keeper {
         state.background.push(group);
         let ended: Vec<Group> = state.background.extract_if(.., |group| !group.exists()).collect();
         for group in ended {
-            state.forget(group);
+            self.forget(&state, group);
         }
     }
 
@@ -125,7 +134,7 @@ impl Keeper {
         loop {
             let ended: Vec<Dying> = state.dying.extract_if(.., Dying::tick).collect();
             for dying in ended {
-                state.forget(dying.group);
+                self.forget(&state, dying.group);
                 drop(dying.hold);
             }
             if state.dying.is_empty() {
@@ -139,16 +148,15 @@ impl Keeper {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn forget(&self, group: Group) {
-        if let Guarding::On(guard) = &self.guard {
+    fn forget(&self, state: &State, group: Group) {
+        if let Guarding::On(guard) = &state.guard {
             guard.remove(group);
         }
+        self.pids.remove(group);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

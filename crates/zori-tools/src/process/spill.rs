@@ -26,15 +26,25 @@ impl SpillFolder {
         Self { parent, made: Mutex::default() }
     }
 
-    /// Creates a file that only we can read.
+    /// Creates a file that only we can read; its name has a number of its own.
     pub fn create(&self, name: &str) -> io::Result<(PathBuf, File)> {
         let mut made = self.lock();
+        made.files += 1;
+        let name = format!("{}-{name}.txt", made.files);
+        self.create_as(made, &name)
+    }
+
+    /// Creates the file of this name, which there is one of in a run.
+    pub fn create_only(&self, name: &str) -> io::Result<(PathBuf, File)> {
+        self.create_as(self.lock(), name)
+    }
+
+    fn create_as(&self, mut made: MutexGuard<'_, Made>, name: &str) -> io::Result<(PathBuf, File)> {
         let folder = match &made.folder {
             Some(folder) => folder.clone(),
             None => made.folder.insert(make_folder(&self.parent)?).clone(),
         };
-        made.files += 1;
-        let path = folder.join(format!("{}-{name}.txt", made.files));
+        let path = folder.join(name);
         let file = OpenOptions::new()
             .read(true)
             .write(true)

@@ -5,7 +5,8 @@ use crate::dialect::{A0, CLAUDE, Source, ZORI};
 use crate::testing::{Scratch, ask};
 
 fn tools(scratch: &Scratch, dialect: &'static Dialect) -> ToolSet {
-    ToolSet::new(Arc::new(scratch.env()), dialect)
+    // What a command needs for itself is not in the folder that is listed.
+    ToolSet::new(Arc::new(ToolEnv { temp_parent: std::env::temp_dir(), ..scratch.env() }), dialect)
 }
 
 /// The specs as a provider would send them, one tool a paragraph.

@@ -5,6 +5,8 @@ use zori_contract::kind::{Kind, Pattern};
 use zori_core::cost::MicroUsd;
 use zori_core::ids::SessionId;
 
+use crate::network;
+
 /// What a session is called (DECISIONS 28).
 pub const SESSION: Pattern = Pattern {
     name: "session_id",
@@ -110,6 +112,7 @@ pub const GLOBAL: &[Flag] = &[
             true => Ok(()),
             false => Err(format!("`--config` takes a file, and `{value}` is none")),
         })
+        .excludes("no-config")
         .rare(),
     Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare(),
     Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare(),
@@ -130,6 +133,11 @@ pub const GLOBAL: &[Flag] = &[
         "How long a connection may take; 0: for ever",
     )
     .rare(),
+    Flag::valued("proxy", "URL", Kind::Url, "Send every request through this proxy, whatever variables say")
+        .check(network::check_proxy)
+        .excludes("no-proxy")
+        .rare(),
+    Flag::switch("no-proxy", "Send every request straight to its host, whatever variables say").rare(),
     Flag::valued(
         "thinking",
         "LEVEL",

@@ -1,19 +1,24 @@
-//! `cleanup`: removes what runs left behind that ended without tidying up: temporary folders, and remembered answers.
+//! `cleanup`: removes what runs left behind: temporary folders of those that ended without tidying up, remembered answers,
+//! and logs that were put aside long ago.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rustix::io::Errno;
 use serde_json::json;
 use zori_contract::args::Args;
+use zori_contract::cancel::Cancel;
 use zori_contract::command::Command;
-use zori_contract::error::PARTIAL_FAILURE;
+use zori_contract::error::{IO_ERROR, PARTIAL_FAILURE};
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
+use zori_contract::path::AbsPath;
 use zori_contract::reply::{Effect, Reply};
+use zori_contract::walk::Walk;
 
 use super::{Context, example};
 use crate::base::Base;
@@ -26,8 +31,8 @@ pub const COMMAND: Command<App> = Command {
             Flag::valued(
                 "scope",
                 "SCOPE",
-                Kind::Choice(&["all", "temp", "cache"]),
-                "What to remove: temp (folders of runs that are gone), cache (remembered answers), all",
+                Kind::Choice(&["all", "temp", "cache", "logs"]),
+                "What to remove: temp (folders of runs that are gone), cache (remembered answers), logs (put aside for 30 days), all",
             )
             .default("all"),
             Flag::valued("min-age", "DURATION", Kind::Duration, "Only what is older than this").default("1h"),
@@ -39,8 +44,9 @@ pub const COMMAND: Command<App> = Command {
         example("only old temporary folders", "zori cleanup --scope temp --min-age 24h --yes"),
     ],
     danger: Danger::Destructive,
+    walks: true,
     preview: Some(|cx, args| {
-        let items = leftovers(cx, args).into_iter().map(|left| left.path.display().to_string()).collect();
+        let items = leftovers(cx, args)?.into_iter().map(|left| left.path.display().to_string()).collect();
         Ok(Preview { verb: "delete", items, reversible: false })
     }),
     exits: &[Exit::Partial],
@@ -50,18 +56,23 @@ pub const COMMAND: Command<App> = Command {
     ..Command::new(&["cleanup"], "Remove what runs that are gone left behind", run)
 };
 
+/// How long a log that was put aside is kept in any case.
+const KEPT_LOGS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// Something that nobody needs any more.
 struct Leftover {
     path: PathBuf,
     kind: &'static str,
+    bytes: u64,
 }
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (mut cleaned, mut failed, mut total) = (Vec::new(), Vec::new(), 0);
-    for Leftover { path, kind } in leftovers(cx, args) {
+    for Leftover { path, kind, bytes } in leftovers(cx, args)? {
         cx.cancel.check()?;
-        let bytes = size(&path);
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        // What is found is never entered through a link.
+        let folder = fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_dir());
+        let removed = if folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         let shown = path.display().to_string();
         match removed {
             Ok(()) => {
@@ -89,32 +100,66 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     Ok(Reply::changed(effect, data).text(text))
 }
 
-/// Returns what can go, sorted by path.
-fn leftovers(cx: &Context<'_>, args: &Args) -> Vec<Leftover> {
+/// Returns what can go, sorted by path. Everything is looked at before anything goes.
+fn leftovers(cx: &Context<'_>, args: &Args) -> Result<Vec<Leftover>, Failure> {
     let scope = args.text("scope").unwrap_or("all");
     let age = args.duration("min-age").unwrap_or_default();
-    let old = |path: &Path| {
-        let changed = fs::symlink_metadata(path).and_then(|facts| facts.modified());
-        let since = |changed| SystemTime::now().duration_since(changed).unwrap_or(Duration::ZERO);
-        changed.is_ok_and(|changed| since(changed) >= age)
-    };
+    let walk = Walk::asked(args);
+    let wanted = |kind: &str| scope == "all" || scope == kind;
     let mut found = Vec::new();
-    if matches!(scope, "all" | "temp") {
-        let dead = children(&std::env::temp_dir()).filter(|path| is_of_a_dead_run(path, cx.program.name));
-        found.extend(dead.map(|path| Leftover { path, kind: "temp" }));
+    if wanted("temp") {
+        let dead = children(&cx.place.cwd.join(std::env::temp_dir()), walk)?;
+        found.extend(dead.filter(|path| is_of_a_dead_run(path, cx.program.name)).map(|path| ("temp", path)));
     }
-    if matches!(scope, "all" | "cache")
-        && let Ok(base) = Base::find(cx.app.profile)
-    {
-        found.extend(children(&base.dir().join("idempotency")).map(|path| Leftover { path, kind: "cache" }));
+    if let Ok(base) = Base::find(cx.app.profile) {
+        let base = cx.place.cwd.join(base.dir());
+        if wanted("cache") {
+            // The lock beside them may be held at any time.
+            let answers = children(&base.join("idempotency"), walk)?.filter(|path| !path.ends_with(".lock"));
+            found.extend(answers.map(|path| ("cache", path)));
+        }
+        if wanted("logs") {
+            let projects = children(&base.join("projects"), walk)?.map(|project| base.join(project));
+            for folder in projects.chain([base.clone()]) {
+                let aside = children(&folder, walk)?.filter(|path| is_put_aside(path));
+                found.extend(aside.map(|path| ("logs", path)));
+            }
+        }
     }
-    found.retain(|left| old(&left.path));
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    found
+    let age_of = |kind: &str| if kind == "logs" { age.max(KEPT_LOGS) } else { age };
+    found.retain(|(kind, path)| is_older(path, age_of(kind)));
+    found.sort_by(|a, b| a.1.cmp(&b.1));
+    let sized = |(kind, path): (&'static str, PathBuf)| {
+        let bytes = size(&path, walk, &cx.cancel)?;
+        Ok(Leftover { path, kind, bytes })
+    };
+    found.into_iter().map(sized).collect()
 }
 
-fn children(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+fn is_older(path: &Path, age: Duration) -> bool {
+    let changed = fs::symlink_metadata(path).and_then(|facts| facts.modified());
+    changed.is_ok_and(|changed| SystemTime::now().duration_since(changed).unwrap_or(Duration::ZERO) >= age)
+}
+
+/// Returns what lies in a folder; nothing, where it is a link and those are not followed. One that leads to itself is a failure.
+fn children(folder: &AbsPath, walk: Walk) -> Result<impl Iterator<Item = PathBuf> + use<>, Failure> {
+    let link = fs::symlink_metadata(folder).is_ok_and(|facts| facts.is_symlink());
+    let entries = match fs::read_dir(folder) {
+        _ if link && !walk.follow => None,
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            let next = fs::read_link(folder).unwrap_or_default();
+            return Err(Failure::symlink_loop(folder, &folder.join("..").join(next), 0));
+        }
+        entries => entries.ok(),
+    };
+    Ok(entries.into_iter().flatten().flatten().map(|entry| entry.path()))
+}
+
+/// Returns whether a file is a part of an audit log that was put aside because it was full.
+fn is_put_aside(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name.strip_prefix("audit.jsonl.").is_some_and(|number| number.parse::<u32>().is_ok());
+    number && fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file())
 }
 
 /// Returns whether a folder is one that a run of ours made for itself, and the run is gone: `zori-PID-N` of the tools, whose
@@ -134,7 +179,7 @@ fn is_of_a_dead_run(path: &Path, program: &str) -> bool {
         n.parse::<u32>().ok()?;
         rustix::process::Pid::from_raw(pid.parse().ok()?)
     });
-    process.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+    process.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH))
 }
 
 fn is_mine(facts: &fs::Metadata) -> bool {
@@ -142,11 +187,18 @@ fn is_mine(facts: &fs::Metadata) -> bool {
     facts.uid() == rustix::process::getuid().as_raw()
 }
 
-fn size(path: &Path) -> u64 {
-    let own = fs::symlink_metadata(path);
-    match own {
-        Ok(facts) if facts.is_dir() => children(path).map(|child| size(&child)).sum(),
-        Ok(facts) => facts.len(),
-        Err(_) => 0,
+/// Returns how many bytes go with it. What lies behind its links stays.
+fn size(path: &Path, walk: Walk, cancel: &Cancel) -> Result<u64, Failure> {
+    match (fs::symlink_metadata(path), AbsPath::new(path)) {
+        (Ok(facts), Some(path)) if facts.is_dir() => {
+            match (Walk { follow: false, ..walk }).below(&path, cancel) {
+                Ok(below) => Ok(below.iter().map(|found| found.bytes).sum()),
+                // Whoever cannot look into it will not be able to remove it, and say so.
+                Err(failure) if failure.kind == &IO_ERROR => Ok(0),
+                Err(failure) => Err(failure),
+            }
+        }
+        (Ok(facts), _) => Ok(facts.len()),
+        (Err(_), _) => Ok(0),
     }
 }

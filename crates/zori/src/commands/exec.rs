@@ -26,7 +26,7 @@ use crate::attachment::{self, Viewer};
 use crate::chat;
 use crate::client::Client;
 use crate::gui;
-use crate::network::Network;
+use crate::network::{self, Network};
 use crate::outcome::{self, Report};
 use crate::outlet::Outlet;
 use crate::program::App;
@@ -163,7 +163,10 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
         exit = if ended.exit == Exit::Success { exit } else { ended.exit };
         refused |= ended.refused;
         cx.report
-            .get_or_insert_with(|| Report::new(&id))
+            .get_or_insert_with(|| {
+                let way = network::way_to(&settings.choice.base_url, cx.profile.name);
+                Report::new(&id, settings.retry.per_request, way)
+            })
             .turn(&ended.summary, session.engine.messages().get(before..).unwrap_or_default());
         unasked |= ended.unasked;
         let on_track = network.turn_over(cx.ui);
@@ -175,6 +178,9 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
         }
     }
     signals.leave();
+    if let Some(report) = &mut cx.report {
+        report.pids(session.pid_file());
+    }
     let closed = session.finish(cx.ui);
     if unasked {
         cx.ui.say(asking::WAYS_OUT);

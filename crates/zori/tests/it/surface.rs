@@ -1,8 +1,11 @@
 //! The command surface as programs see it: stdin closed, no terminal, JSON. Text is what the other tests compare.
 
 mod callers;
+mod children;
 mod documents;
+mod edges;
 mod failures;
+mod network;
 mod schemas;
 
 use serde_json::{Value, json};

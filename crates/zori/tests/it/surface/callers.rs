@@ -39,6 +39,55 @@ fn the_page_is_true() {
     }
 }
 
+/// O-044: the page and the README name the same way to install, which asks nothing, and how to verify it.
+#[test]
+fn how_to_install_is_said_alike() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for page in ["AGENTS.md", "README.md"] {
+        let text = std::fs::read_to_string(root.join(page)).expect("the page is there");
+        for part in ["cargo install --path crates/zori --locked", "zori --version", "zori doctor"] {
+            assert!(text.contains(part), "{page}: {part}");
+        }
+    }
+    // What the line names is there, and is called so.
+    let manifest = std::fs::read_to_string(root.join("crates/zori/Cargo.toml")).expect("it is this package");
+    assert!(manifest.contains("name = \"zori\"") && root.join("Cargo.lock").exists());
+}
+
+/// O-045: whatever is made for somebody else says which version made it.
+#[test]
+fn every_artifact_carries_the_version() {
+    let world = bare();
+    let version = env!("CARGO_PKG_VERSION");
+    let named = format!("zori {version}");
+    assert_eq!(world.run(&["--version"]).stdout(), format!("{named}\n"));
+    for args in
+        [&["manifest"][..], &["--schema"], &["sessions", "list", "--schema"], &["exec", "--output-schema"]]
+    {
+        let answer = super::envelope(&world.run(args).success());
+        assert_eq!(answer["meta"]["tool_version"], version, "{args:?}");
+        if args.len() == 1 {
+            assert_eq!(answer["data"]["framework_version"], version, "{args:?}");
+        }
+    }
+    assert!(
+        world.run(&["man"]).stdout().lines().any(|line| line.starts_with(".TH") && line.contains(&named))
+    );
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = world.run(&["completions", shell]).success().stdout();
+        let at = script.lines().position(|line| line == format!("# {named}"));
+        assert_eq!(at, Some(usize::from(shell == "zsh")), "{shell}");
+    }
+    for (format, ending) in [("markdown", "md"), ("json", "json")] {
+        world.run(&["generate-skills", "--output-dir", format, "--skill-format", format]).success();
+        for file in ["CONTEXT", "SKILL-exec"] {
+            let text = world.read(format!("{format}/{file}.{ending}"));
+            let said = [named.clone(), format!("version: {version}"), format!("_version\": \"{version}\"")];
+            assert!(said.iter().any(|words| text.contains(words)), "{file}.{ending}");
+        }
+    }
+}
+
 /// How each shell that distributions package is asked to load `script` and to complete `zori sess`, and what it says.
 const SHELLS: &[(&str, &str, &str)] = &[
     (
@@ -97,10 +146,11 @@ fn completions_load_in_elvish() {
 #[test]
 fn completions_for_powershell() {
     let script = bare().run(&["completions", "powershell"]).success().stdout();
-    let start: Vec<_> = script.lines().filter(|line| !line.is_empty()).take(6).collect();
+    let start: Vec<_> = script.lines().filter(|line| !line.is_empty()).take(7).collect();
     assert_eq!(
         start,
         [
+            concat!("# zori ", env!("CARGO_PKG_VERSION")),
             "using namespace System.Management.Automation",
             "using namespace System.Management.Automation.Language",
             "Register-ArgumentCompleter -Native -CommandName 'zori' -ScriptBlock {",

@@ -1,0 +1,119 @@
+//! Children of a command: their arguments, what is written down of them, their end.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::json;
+use zori_contract::path::AbsPath;
+use zori_testkit::env::TestEnv;
+use zori_testkit::wait;
+
+use crate::notes::{envelope_of, exact_envelope, world};
+use crate::store::Store;
+
+/// What shells, and those who split or join command lines, have gone wrong with.
+const HOSTILE: &[&[u8]] = &[
+    b"two words",
+    b"  blanks  around  ",
+    b"",
+    b"-n",
+    b"--help",
+    b"*",
+    b"$(touch made) `touch made` ${HOME} ; touch made | touch made & touch made > made",
+    b"'single' \"double\" \\back\\slash\\",
+    b"a\nb\r\n\tc",
+    b"\x1b[31m\x07",
+    b"\xff\xfe\x80 no UTF-8",
+    "ä€😀\u{202e}".as_bytes(),
+    b"%s%n {} !! ~ # =",
+];
+
+fn with_note(env: &TestEnv, text: &[u8]) {
+    let folder = AbsPath::new(&env.home().join("notes/notes")).expect("a home is absolute");
+    Store::new(folder).write("n", text).expect("a note can be written");
+}
+
+fn program(env: &TestEnv, script: &str) -> String {
+    let path: PathBuf = env.write("program", format!("#!/bin/sh\n{script}"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    path.to_str().expect("test paths are UTF-8").to_owned()
+}
+
+/// F-062: there is no shell in between, whatever the argument looks like.
+#[test]
+fn arguments_arrive_as_they_are() {
+    for text in HOSTILE {
+        let env = world();
+        with_note(&env, text);
+        let program = program(&env, "printf %s \"$1\" > got; printf %d $#\n");
+        let answer = envelope_of(&env.run(&["tell", "n", "--program", &program]).success());
+        assert_eq!(answer["data"]["printed"], "1", "{text:?}");
+        assert_eq!(fs::read(env.work().join("got")).unwrap(), *text);
+        assert!(!env.work().join("made").exists(), "{text:?}");
+    }
+    // No argument can hold this one, and nothing is cut off silently.
+    let env = world();
+    with_note(&env, b"a\0b");
+    let output = env.run(&["tell", "n", "--program", "echo"]);
+    let error = envelope_of(&output)["error"].clone();
+    assert_eq!((output.code(), &error["code"]), (Some(1), &json!("IO_ERROR")));
+    assert!(error["message"].as_str().unwrap().contains("nul byte"), "{error}");
+}
+
+/// F-062: whoever wonders can see it word for word.
+#[test]
+fn the_words_of_a_call_can_be_seen() {
+    let env = world();
+    with_note(&env, b"two \"words\"");
+    let output = env.run(&["tell", "n", "--program", "echo", "--debug"]).success();
+    assert_eq!(output.stderr(), "starting [\"echo\",\"two \\\"words\\\"\"]\n");
+}
+
+/// F-030: a file names the child while it lives, and says so afterwards.
+#[test]
+fn a_pid_file_names_those_who_live() {
+    let env = world();
+    with_note(&env, b"x");
+    let script = "tries=0; while [ ! -s \"$TMPDIR\"/notes-*/pids ] && [ $tries -lt 500 ]; do tries=$((tries+1)); sleep 0.02; done\n\
+                  echo $$ $(cat \"$TMPDIR\"/notes-*/pids); ls \"$TMPDIR\"/notes-*/pids\n";
+    let program = program(&env, script);
+    let answer = exact_envelope(&env.run(&["tell", "n", "--program", &program]).success());
+    let printed = answer["data"]["printed"].as_str().unwrap();
+    let lines: Vec<_> = printed.lines().collect();
+    let (own, written) = lines[0].split_once(' ').unwrap();
+    assert_eq!(own, written);
+    assert_eq!(answer["meta"]["session_pid_file"], lines[1]);
+    assert_eq!(fs::read_dir(env.tmp()).unwrap().count(), 0, "it goes with the run");
+    // Who starts nobody has none.
+    let plain = exact_envelope(&env.run(&["list"]).success());
+    assert_eq!(plain["meta"].get("session_pid_file"), None);
+}
+
+/// F-030, F-031: the end of the run is the end of the child, and of what that has started.
+#[test]
+fn nobody_outlives_the_run() {
+    let env = world();
+    with_note(&env, b"x");
+    let program = program(&env, "sleep 300 & echo $! > new; echo $$ >> new; mv new pids; wait\n");
+    let output = env.run(&["tell", "n", "--program", &program, "--timeout", "2s"]);
+    assert_eq!(envelope_of(&output)["error"]["code"], "TIMEOUT");
+    let pids = env.read("pids");
+    wait::until(format_args!("{pids:?} to be gone"), || pids.lines().all(|pid| !lives(pid)));
+}
+
+fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let env = world();
+    with_note(&env, b"x");
+    let output = env.run(&["tell", "n", "--program", "no-such-program", "--output", "plain"]);
+    assert_eq!(
+        output.to_string(),
+        "------- stderr -------\nError: `no-such-program` cannot be started: No such file or directory (os error 2)\n[exit status: 1]"
+    );
+}
