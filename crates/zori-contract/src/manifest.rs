@@ -246,7 +246,8 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
         .collect();
     let mut all = json!({
         "output_class": command.class.as_str(),
-        "read_only": command.danger == crate::exit::Danger::Safe,
+        "read_only": command.danger == crate::exit::Danger::Safe && command.changes_with.is_none(),
+        "changes_with": command.changes_with.map(|flag| format!("--{flag}")),
         "supports_streaming": command.list || command.class == crate::mode::Class::Agent,
         "streaming_default": false,
         "safe_default": command.safe_default,

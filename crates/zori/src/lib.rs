@@ -55,7 +55,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::path::AbsPath;
@@ -102,17 +101,18 @@ fn start(
 ) -> Result<Started<App>, Failure> {
     let command = begin.command;
     base::choose_config(begin.args)?;
-    if command.danger != Danger::Safe {
+    if command.danger_of(begin.args) != Danger::Safe {
         audit::begin(profile, command.name(), begin.args, argv);
     }
     if !commands::hears_signals(command) {
         signals::hear(begin.cancel)?;
     }
-    Ok(started(profile, command))
+    Ok(started(profile, begin))
 }
 
 /// Returns what a command runs on, and what every answer says about it.
-fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
+fn started(profile: &'static Profile, begin: &Begin<'_, App>) -> Started<App> {
+    let command = begin.command;
     let mut started = Started::plain(App { profile });
     if command.owns_streams() {
         // Its parts look for themselves, once.
@@ -127,7 +127,8 @@ fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
             started.effective_config = text;
         }
         started.state = AbsPath::new(base.dir());
-        started.audit_log = AbsPath::new(&base.audit()).filter(|_| command.danger != Danger::Safe);
+        let kept = command.danger_of(begin.args) != Danger::Safe;
+        started.audit_log = AbsPath::new(&base.audit()).filter(|_| kept);
     }
     started
 }

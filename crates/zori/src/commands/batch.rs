@@ -98,7 +98,7 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str) -> Value {
         cancel: Cancel::default(),
         end: |_| {},
     };
-    zori_contract::run::run(profile.program, world, |begin| Ok(crate::started(profile, begin.command)));
+    zori_contract::run::run(profile.program, world, |begin| Ok(crate::started(profile, begin)));
     let printed = out.0.lock().unwrap_or_else(PoisonError::into_inner);
     let mut answer: Value = serde_json::from_slice(&printed).unwrap_or(Value::Null);
     answer["meta"]["_cmd"] = json!(name);

@@ -3,6 +3,7 @@
 mod callers;
 mod documents;
 mod failures;
+mod handoff;
 mod schemas;
 
 use serde_json::{Value, json};

@@ -1,65 +1,6 @@
-//! Documents: handoff and exports, printed as they are, and nothing in them more than text.
+//! Documents: exports, printed as they are, and nothing in them more than text. Handoffs are in `handoff.rs`.
 
 use super::{envelope, with_session};
-
-/// HO-1 to HO-7.
-#[test]
-fn a_handoff() {
-    let world = with_session();
-    insta::assert_snapshot!(world.run(&["handoff", "--goal", "Finish <it>"]), @"
-    # Handoff
-
-    ## Goal
-
-    Finish <it>
-
-    ## Starter prompt
-
-    ```text
-    Finish <it>
-
-    This continues the session s. It began with: Fix <b>the parser</b> & tell me
-
-    Look at these files first: src/parser.rs
-
-    Still open:
-    - write tests
-    - And now the lexer
-
-    The last thing said was:
-    Looking.
-    - [ ] write tests
-    - [x] read it
-    ```
-
-    ## Relevant files
-
-    - src/parser.rs
-
-    ## Open tasks
-
-    - [ ] write tests
-    - [ ] And now the lexer
-
-    ## Repro commands
-
-    ```sh
-    cargo test
-    ```
-    [exit status: 0]
-    ");
-    let written = world.run(&["handoff", "--goal", "Finish <it>", "--out", "H.md"]).success();
-    assert_eq!(written.to_string(), "------- stderr -------\nWrote $WORK/H.md\n[exit status: 0]");
-    assert_eq!(world.read("H.md"), world.run(&["handoff", "--goal", "Finish <it>"]).stdout());
-}
-
-#[test]
-fn a_handoff_of_nothing() {
-    let world = super::bare();
-    let output = world.run(&["handoff", "--goal", "x"]);
-    assert_eq!(envelope(&output)["error"]["code"], "SESSION_NOT_FOUND");
-    assert_eq!((output.code(), world.base().exists()), (Some(5), false));
-}
 
 /// HO-9: keys of this process, and whatever looks like a secret.
 #[test]
