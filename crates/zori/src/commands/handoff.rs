@@ -23,7 +23,7 @@ use zori_providers::quirks::ToolStyle;
 use zori_redact::Redactor;
 use zori_store::Record;
 
-use super::sessions::{directory, latest, load, no_session};
+use super::sessions::{directory, latest, load, named, none_yet};
 use super::{Context, example, ui};
 use crate::args::{LowArgs, flags};
 use crate::base::Base;
@@ -35,7 +35,7 @@ use crate::model_choice::{self, Choice};
 use crate::network::Network;
 use crate::program::App;
 use crate::secrets;
-use crate::settings::{self, parse_session};
+use crate::settings;
 use crate::wire_up;
 
 /// The entry.
@@ -85,9 +85,9 @@ pub const COMMAND: Command<App> = Command {
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let sessions = directory(cx.app.profile)?;
     let id = match args.text("from-session") {
-        Some(text) => parse_session(text)?,
+        Some(text) => named(cx.app.profile, &sessions, text)?,
         None => latest(&sessions, None)?
-            .ok_or_else(|| no_session(cx.app.profile, "No sessions found to hand off"))?,
+            .ok_or_else(|| none_yet(cx.app.profile, "No sessions found to hand off"))?,
     };
     let loaded = load(cx.app.profile, &sessions, &id)?;
     let goal = args.text("goal").unwrap_or_default();
