@@ -27,7 +27,7 @@ use crate::{answer, failure};
 /// The provider's name; also marks the blocks that only it understands.
 pub const NAME: &str = "anthropic";
 
-const VERSION: &str = "2023-06-01";
+pub(crate) const VERSION: &str = "2023-06-01";
 
 /// What a provider is made from.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! The command surface as programs see it: stdin closed, no terminal, JSON. Text is what the other tests compare.
 
 mod callers;
+mod doctor;
 mod documents;
 mod failures;
 mod handoff;
