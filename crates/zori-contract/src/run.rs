@@ -357,6 +357,7 @@ fn execute<A>(
     let watchdog = Watchdog {
         cancel: outside.cancel.clone(),
         time: timeout,
+        signals: started.signals.take(),
         printer: printer.clone(),
         outlet: outside.outlet.clone(),
         steps: steps.clone(),

@@ -104,10 +104,11 @@ fn start(
     if command.danger_of(begin.args) != Danger::Safe {
         audit::begin(profile, command.name(), begin.args, argv);
     }
+    let mut started = started(profile, begin);
     if !commands::hears_signals(command) {
-        signals::hear(begin.cancel)?;
+        started.signals = Some(signals::hear()?);
     }
-    Ok(started(profile, begin))
+    Ok(started)
 }
 
 /// Returns what a command runs on, and what every answer says about it.
