@@ -63,6 +63,8 @@ pub struct Begin<'a, A: 'static> {
     pub cwd: AbsPath,
     /// The terminals and the environment.
     pub inputs: &'a Inputs,
+    /// The name of this run, as `meta` of its answer has it.
+    pub request_id: &'a str,
 }
 
 /// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that

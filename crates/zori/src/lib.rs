@@ -102,7 +102,7 @@ fn start(
     let command = begin.command;
     base::choose_config(begin.args)?;
     if command.danger_of(begin.args) != Danger::Safe {
-        audit::begin(profile, command.name(), begin.args, argv);
+        audit::begin(profile, begin, argv);
     }
     let mut started = started(profile, begin);
     if !commands::hears_signals(command) {
