@@ -1,5 +1,6 @@
 //! The command surface as programs see it: stdin closed, no terminal, JSON. Text is what the other tests compare.
 
+mod batch;
 mod callers;
 mod doctor;
 mod documents;

@@ -121,37 +121,6 @@ fn the_manifest() {
     assert_eq!(names, wanted);
 }
 
-/// O-050: many calls in one process, each with its envelope.
-#[test]
-fn a_batch_answers_line_by_line() {
-    let world = with_session();
-    let lines = "{\"_cmd\":\"config.path\"}\nnonsense\n{\"_cmd\":\"sessions.show\",\"id\":\"s\"}\n\
-                 {\"_cmd\":\"exec\",\"prompt\":\"hi\"}\n{\"_cmd\":\"sessions.list\",\"_opts\":{\"limit\":0}}\n";
-    let output = world.run_with_stdin(&["batch", "--ignore-errors"], lines);
-    assert_eq!(output.code(), Some(3), "{output}");
-    let text = String::from_utf8(output.stdout.clone()).unwrap();
-    let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let facts = answers.iter().map(|answer| {
-        (answer["meta"]["_line"].clone(), answer["ok"].clone(), answer["error"]["code"].clone())
-    });
-    let ok = |line: u32| (json!(line), json!(true), Value::Null);
-    let failed = |line: Value, code: &str| (line, json!(false), json!(code));
-    assert_eq!(
-        facts.collect::<Vec<_>>(),
-        [
-            ok(1),
-            failed(json!(2), "DISPATCH_PARSE_ERROR"),
-            ok(3),
-            failed(json!(4), "DISPATCH_REFUSED"),
-            ok(5),
-            failed(Value::Null, "PARTIAL_FAILURE")
-        ]
-    );
-    for answer in &answers {
-        assert_valid(&envelope::schema(&json!(true)), answer);
-    }
-}
-
 /// DECISIONS 4: one envelope when the turn is over, also when it fails.
 #[test]
 fn a_turn_in_an_envelope() {
