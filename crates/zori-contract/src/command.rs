@@ -31,6 +31,8 @@ pub struct Command<A: 'static> {
     pub rules: &'static [Rule],
     /// What it does to the world.
     pub danger: Danger,
+    /// The flag with which a command that changes nothing otherwise changes something: a file it writes.
+    pub changes_with: Option<&'static str>,
     /// What its output is.
     pub class: Class,
     /// What it can print, if that is less than its class can.
@@ -144,6 +146,7 @@ impl<A> Command<A> {
             args: &[],
             rules: &[],
             danger: Danger::Safe,
+            changes_with: None,
             class: Class::Utility,
             formats: &[],
             exits: &[],
@@ -171,6 +174,14 @@ impl<A> Command<A> {
     /// Returns its name as it is typed.
     pub fn name(&self) -> String {
         self.path.join(" ")
+    }
+
+    /// Returns what this call of it does to the world.
+    pub fn danger_of(&self, args: &Args) -> Danger {
+        match self.changes_with {
+            Some(flag) if self.danger == Danger::Safe && args.has(flag) => Danger::Mutating,
+            _ => self.danger,
+        }
     }
 
     /// Returns whether it prints by itself: what a model says, a conversation, a protocol.

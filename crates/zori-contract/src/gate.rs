@@ -62,7 +62,9 @@ pub enum Gate {
 impl Gate {
     /// Decides by the command's entry and the flags.
     pub fn of<A>(command: &Command<A>, args: &Args) -> Self {
-        if args.has("dry-run") || (command.safe_default && !args.has("live")) {
+        // A command without a preview that takes the flag all the same has its own way with it.
+        let dry = args.has("dry-run") && command.preview.is_some();
+        if dry || (command.safe_default && !args.has("live")) {
             return Self::Preview;
         }
         let agreed = args.has("yes") || args.has("confirm-destructive") || args.has("live");

@@ -62,8 +62,14 @@ fn command_offences<A>(program: &Program<A>, command: &Command<A>) -> Vec<String
     if command.safe_default && (command.preview.is_none() || command.danger == Danger::Safe) {
         found.push("it is only shown by default, and there is nothing to show".to_owned());
     }
-    if command.danger == Danger::Safe && (command.preview.is_some() || command.idempotent) {
+    let safe = command.danger == Danger::Safe && command.changes_with.is_none();
+    if safe && (command.preview.is_some() || command.idempotent) {
         found.push("it changes nothing: there is nothing to preview or to do once".to_owned());
+    }
+    if let Some(flag) = command.changes_with
+        && !command.flags.iter().any(|known| known.long == flag)
+    {
+        found.push(format!("it changes something with `--{flag}`, which it does not take"));
     }
     if command.list && command.id_field.is_none() {
         found.push("it is a list and names no field with the id".to_owned());
@@ -204,6 +210,7 @@ mod tests {
         commands: &[
             Command {
                 danger: Danger::Destructive,
+                changes_with: Some("out"),
                 flags: const {
                     &[
                         Flag::valued("api-token", "TOKEN", Kind::Text, "A secret"),
@@ -276,6 +283,7 @@ mod tests {
             [
                 "`wipe`: says what it does in one line without full stop",
                 "`wipe`: it destroys and has no preview",
+                "`wipe`: it changes something with `--out`, which it does not take",
                 "`wipe`: it has 2 to 4 examples",
                 "`wipe`: the example `good wipe` does not call `bad wipe`",
                 "`wipe`: `--api-token` takes a secret on the command line",

@@ -39,6 +39,7 @@ pub mod outlet;
 pub mod page;
 pub mod parse;
 pub mod path;
+mod payload;
 mod print;
 pub mod process;
 pub mod program;

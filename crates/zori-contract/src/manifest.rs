@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::command::{Command, Example, Rule};
-use crate::exit::Exit;
+use crate::exit::{Danger, Exit};
 use crate::flag::{Flag, Positional};
 use crate::help;
 use crate::kind::Kind;
@@ -29,10 +29,9 @@ pub struct Manifest {
 
 /// Returns the manifest. What its closed schema has no place for is below `output_schema["x-cli"]` of each command.
 pub fn manifest<A>(program: &Program<A>) -> Manifest {
-    // Every command has these, so they are written once.
-    let global: Vec<_> = program.global_flags().iter().map(described_flag).collect();
+    let shared = Shared::of(program);
     let commands: BTreeMap<_, _> =
-        program.commands.iter().map(|command| (key(command), entry(program, command, &global))).collect();
+        program.commands.iter().map(|command| (key(command), entry(program, command, &shared))).collect();
     let commands = raw(&commands);
     let etag = etag(commands.get());
     let document = Document {
@@ -67,8 +66,7 @@ pub fn extended<A>(program: &Program<A>) -> Value {
 
 /// Returns the extended entry of one command, with its parameters and the schema of its data.
 pub fn schema<A>(program: &Program<A>, command: &Command<A>) -> Value {
-    let global: Vec<_> = program.global_flags().iter().map(described_flag).collect();
-    let mut all = json!(entry(program, command, &global));
+    let mut all = json!(entry(program, command, &Shared::of(program)));
     let declared = declared(program, command);
     all["output_schema"] = output_schema(command);
     let object = all.as_object_mut().expect("an entry is an object");
@@ -133,6 +131,33 @@ fn key<A>(command: &Command<A>) -> String {
     command.path.join(".")
 }
 
+/// What many commands have in common, written once.
+struct Shared {
+    flags: Vec<(&'static str, Box<RawValue>)>,
+    exits: Vec<(Exit, Danger, Box<RawValue>)>,
+}
+
+impl Shared {
+    fn of<A>(program: &Program<A>) -> Self {
+        let dangers = [Danger::Safe, Danger::Mutating, Danger::Destructive];
+        let exit =
+            |danger: Danger| Exit::ALL.iter().map(move |exit| (*exit, danger, raw(&exit.entry(danger))));
+        Self {
+            flags: program.global_flags().iter().map(described_flag).collect(),
+            exits: dangers.into_iter().flat_map(exit).collect(),
+        }
+    }
+}
+
+/// A map in the order it was made.
+struct InOrder<'a>(Vec<(String, &'a RawValue)>);
+
+impl Serialize for InOrder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
 /// What the manifest says of a command.
 #[derive(Serialize)]
 struct Entry<'a> {
@@ -140,31 +165,30 @@ struct Entry<'a> {
     danger_level: &'a str,
     description: &'a str,
     examples: Vec<Value>,
-    exit_codes: Map<String, Value>,
+    exit_codes: InOrder<'a>,
     flags: BTreeMap<&'a str, Cow<'a, RawValue>>,
     output_formats: Vec<&'a str>,
     output_schema: Value,
 }
-fn entry<'a, A>(
-    program: &Program<A>,
-    command: &'a Command<A>,
-    global: &'a [(&'static str, Box<RawValue>)],
-) -> Entry<'a> {
+fn entry<'a, A>(program: &Program<A>, command: &'a Command<A>, shared: &'a Shared) -> Entry<'a> {
     let mut flags: BTreeMap<_, _> =
-        global.iter().map(|(name, json)| (*name, Cow::Borrowed(&**json))).collect();
+        shared.flags.iter().map(|(name, json)| (*name, Cow::Borrowed(&**json))).collect();
     let own = program.own_flags(command);
     flags.extend(own.iter().map(described_flag).map(|(name, json)| (name, Cow::Owned(json))));
     flags.extend(command.args.iter().map(|arg| (arg.name, Cow::Owned(raw(&positional_entry(arg))))));
     let mut output_schema = output_schema(command);
     output_schema["x-cli"] = declared(program, command);
     let example = |example: &Example| json!({"description": example.about, "command": example.command});
-    let exit = |exit: &Exit| (exit.code().to_string(), json!(exit.entry(command.danger)));
+    let exit = |exit: &Exit| {
+        let known = shared.exits.iter().find(|(known, danger, _)| known == exit && *danger == command.danger);
+        (exit.code().to_string(), &*known.expect("all of them are there").2)
+    };
     Entry {
         aliases: command.aliases,
         danger_level: command.danger.as_str(),
         description: command.about,
         examples: command.examples.iter().map(example).collect(),
-        exit_codes: command.exit_map().iter().map(exit).collect(),
+        exit_codes: InOrder(command.exit_map().iter().map(exit).collect()),
         flags,
         output_formats: command.formats().iter().map(|(name, _)| *name).collect(),
         output_schema,
@@ -247,11 +271,12 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
         .collect();
     let mut all = json!({
         "output_class": command.class.as_str(),
-        "read_only": command.danger == crate::exit::Danger::Safe,
+        "read_only": command.danger == Danger::Safe && command.changes_with.is_none(),
+        "changes_with": command.changes_with.map(|flag| format!("--{flag}")),
         "supports_streaming": command.list || command.class == crate::mode::Class::Agent,
         "streaming_default": false,
         "safe_default": command.safe_default,
-        "requires_confirmation": command.danger == crate::exit::Danger::Destructive && !command.safe_default,
+        "requires_confirmation": command.danger == Danger::Destructive && !command.safe_default,
         "idempotent_key": command.idempotent,
         "dry_run": command.preview.is_some(),
         "list": command.list,

@@ -14,6 +14,7 @@ use crate::command::{Command, Place, Rule};
 use crate::failure::Issue;
 use crate::flag::{Flag, Positional};
 use crate::kind::{Kind, nearest};
+use crate::payload;
 use crate::program::Program;
 use crate::tree;
 
@@ -114,6 +115,9 @@ pub fn read<A>(program: &'static Program<A>, argv: &[OsString]) -> Parsed<A> {
             for value in deepest.get_many::<String>(positional.name).into_iter().flatten() {
                 args.push(positional.name, value);
             }
+        }
+        if command.is_some() && args.has(payload::NAME) {
+            issues.extend(payload::take(&mut args, &flags, command.map_or(&[], |command| command.args)));
         }
         if command.is_none()
             && !path.is_empty()

@@ -12,7 +12,7 @@ use crate::exit::Danger;
 use crate::outlet::{Outlet, Written};
 use crate::print::Printer;
 use crate::steps::Steps;
-use crate::world::Clock;
+use crate::world::{Clock, Signals};
 
 /// How long a command may take to end cleanly.
 const GRACE: Duration = Duration::from_secs(5);
@@ -25,6 +25,8 @@ pub struct Watchdog {
     pub cancel: Cancel,
     /// How much time there is; `None` is for ever.
     pub time: Option<Duration>,
+    /// Where signals come from, if nobody else hears them: one thread is enough to wait for them and for the end of the time.
+    pub signals: Option<Signals>,
     /// How the end is printed.
     pub printer: Printer,
     /// Where to.
@@ -47,16 +49,18 @@ impl Watchdog {
         Ok(())
     }
 
-    fn watch(self) {
-        let cause = match self.cancel.watch(self.time) {
-            Watched::Over => return,
-            Watched::Cancelled(cause) => cause,
-            Watched::Nothing => {
-                let cause = Cause::Timeout { after_ms: self.time.map_or(0, |time| time.as_millis() as u64) };
-                self.cancel.cancel(cause);
-                cause
-            }
+    fn watch(mut self) {
+        let over = Cause::Timeout { after_ms: self.time.map_or(0, |time| time.as_millis() as u64) };
+        let cause = match self.signals.take() {
+            Some(mut wait) => wait(self.time).unwrap_or(over),
+            None => match self.cancel.watch(self.time) {
+                Watched::Over => return,
+                Watched::Cancelled(cause) => cause,
+                Watched::Nothing => over,
+            },
         };
+        // Where somebody else has said so already, that counts.
+        self.cancel.cancel(cause);
         let careful = match self.cancel.ends() {
             Some(ends) => ends == Ends::ByItself,
             None => self.printer.danger != Danger::Safe,

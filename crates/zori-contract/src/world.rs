@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::args::Args;
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Cause};
 use crate::command::Command;
 use crate::mode::Inputs;
 use crate::path::AbsPath;
@@ -62,6 +63,8 @@ pub struct Begin<'a, A: 'static> {
     pub cwd: AbsPath,
     /// The terminals and the environment.
     pub inputs: &'a Inputs,
+    /// The name of this run, as `meta` of its answer has it.
+    pub request_id: &'a str,
 }
 
 /// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that
@@ -81,7 +84,12 @@ pub struct Started<A> {
     pub audit_log: Option<AbsPath>,
     /// Where the program keeps its state, for `--idempotency-key`.
     pub state: Option<AbsPath>,
+    /// Waits for signals. A program that has a thread of its own for them tells [`Cancel`] and needs none.
+    pub signals: Option<Signals>,
 }
+
+/// Waits for a signal that ends the run, for this long or for ever. `None`: none came.
+pub type Signals = Box<dyn FnMut(Option<Duration>) -> Option<Cause> + Send>;
 
 impl<A> Started<A> {
     /// A state without config, secrets and folders.
@@ -94,6 +102,7 @@ impl<A> Started<A> {
             secrets: Vec::new(),
             audit_log: None,
             state: None,
+            signals: None,
         }
     }
 }

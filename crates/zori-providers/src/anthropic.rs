@@ -22,7 +22,7 @@ use crate::key::Credential;
 /// The provider's name; also marks the blocks that only it understands.
 pub const NAME: &str = "anthropic";
 
-const VERSION: &str = "2023-06-01";
+pub(crate) const VERSION: &str = "2023-06-01";
 
 /// Anthropic's models.
 #[derive(Debug)]

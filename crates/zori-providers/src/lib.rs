@@ -23,6 +23,7 @@ pub mod oauth;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod quirks;
+pub mod reach;
 #[cfg(feature = "http")]
 pub mod recording;
 pub mod replay;

@@ -59,6 +59,10 @@ pub struct Run<'a> {
     pub duration: Duration,
     /// Who ran it.
     pub operator: &'a str,
+    /// The name of this run, as its answer has it.
+    pub request_id: &'a str,
+    /// The name of what it is a part of, if its caller gave one.
+    pub trace_id: Option<&'a str>,
 }
 
 /// A decision about a folder.
@@ -91,8 +95,10 @@ impl AuditFile {
     pub fn run(&mut self, run: &Run<'_>, redactor: &Redactor) -> Result<(), LogError> {
         let args = clean(redactor, run.args);
         let duration_ms = millis(run.duration);
-        let Run { command, exit_code, operator, .. } = *run;
-        let body = Ran { command, args: &args, exit_code, duration_ms, operator };
+        let Run { command, exit_code, operator, request_id, trace_id, .. } = *run;
+        let trace_id = trace_id.map(|id| clean(redactor, id));
+        let trace_id = trace_id.as_deref();
+        let body = Ran { command, args: &args, exit_code, duration_ms, operator, request_id, trace_id };
         self.append(run.at, "run", Whose::NOBODY, &body)
     }
 

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use zori_contract::args::Args;
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
+use zori_contract::world::Begin;
 use zori_core::log::LogError;
 use zori_providers::catalog::PROVIDERS;
 use zori_redact::Redactor;
@@ -23,6 +24,7 @@ use crate::base::Base;
 use crate::config::Config;
 use crate::error::AUDIT_UNUSABLE;
 use crate::profile::Profile;
+use crate::program::App;
 use crate::secrets;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -102,12 +104,21 @@ struct Running {
     profile: &'static Profile,
     command: String,
     args: String,
+    request_id: String,
+    trace_id: Option<String>,
     started: Instant,
 }
 
 /// Remembers that a command runs.
-pub fn begin(profile: &'static Profile, command: String, args: &Args, argv: &[OsString]) {
-    let running = Running { profile, command, args: shown(argv, args), started: Instant::now() };
+pub fn begin(profile: &'static Profile, begin: &Begin<'_, App>, argv: &[OsString]) {
+    let running = Running {
+        profile,
+        command: begin.command.name(),
+        args: shown(argv, begin.args),
+        request_id: begin.request_id.to_owned(),
+        trace_id: begin.inputs.vars.tool(profile.program.prefix, "TRACE_ID").map(str::to_owned),
+        started: Instant::now(),
+    };
     *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
 }
 
@@ -147,6 +158,8 @@ impl Running {
             exit_code,
             duration: self.started.elapsed(),
             operator: &operator,
+            request_id: &self.request_id,
+            trace_id: self.trace_id.as_deref(),
         };
         AuditFile::new(base.audit()).run(&run, &secrets::redactor())
     }
@@ -186,6 +199,10 @@ fn split(arg: &str) -> (&str, Option<&str>) {
 /// Whether a flag's value is something said to a model.
 fn is_prompt(flag: &str) -> bool {
     let name = flag.trim_end_matches('=');
+    // A goal is said to a model, and a payload may have a prompt in it.
+    if matches!(name, "--goal" | "--raw-payload") {
+        return true;
+    }
     let long =
         |flag: &&Flag| name.strip_prefix("--").is_some_and(|n| n == flag.long || flag.aliases.contains(&n));
     let short =
@@ -228,5 +245,7 @@ mod tests {
             "--system-prompt [2 bytes, sha256 8f434346648f6b96] exec -p [1 bytes, sha256 3973e022e93220f9]",
         );
         check(&["--model=m", "-o", "plain"], "hi", "--model=m -o plain");
+        check(&["handoff", "--goal", "hi"], "", &format!("handoff --goal {hi}"));
+        check(&["exec", "--raw-payload=hi"], "", &format!("exec --raw-payload={hi}"));
     }
 }

@@ -1,6 +1,9 @@
 //! What one session hands on to the next: goal, files, open tasks and commands, found in its records (HO-5 to HO-7).
 //!
-//! It is a pure function of the records. Where secrets are taken out and where the text goes is the command's business.
+//! It is a pure function of the records. Asking a model for better words is in `handoff/model.rs`; where secrets are taken
+//! out and where the text goes is the command's business.
+
+pub mod model;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +11,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use zori_core::ids::CallId;
 use zori_core::message::{Role, ToolInput};
+use zori_core::tool::ToolKind;
 use zori_store::{Record, RecordKind};
+use zori_tools::dialect::{self, Entry, Source};
 
 const MAX_FILES: usize = 20;
 const MAX_COMMANDS: usize = 10;
@@ -28,6 +33,15 @@ pub struct Bundle {
     pub about: Option<String>,
     /// The last thing the model said.
     pub last: Option<String>,
+}
+
+/// What the document says in words: what was found, or what a model makes of it (HO-8).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Words {
+    /// A prompt to go on with. It begins with the goal as it was given.
+    pub starter: String,
+    /// What is left to do, a line each.
+    pub tasks: Vec<String>,
 }
 
 impl Bundle {
@@ -51,12 +65,16 @@ impl Bundle {
                     let ToolInput::Json(input) = &call.input else { continue };
                     let Some(output) = result(&records[at..], &call.id) else { continue };
                     let input: Value = serde_json::from_str(input.get()).unwrap_or_default();
-                    let path = || input["path"].as_str().map(|path| shown(path, root));
-                    match &*call.name {
-                        "write" | "edit" | "multi_edit" => written.extend(path()),
-                        "read" => read.extend(path()),
-                        "bash" if output["data"]["exit_code"] == 0 => {
-                            found.commands.extend(input["command"].as_str().map(str::to_owned));
+                    // A session is in the words of the client it was had with.
+                    let Some(entry) = dialect::ALL.iter().find_map(|dialect| dialect.find(&call.name)) else {
+                        continue;
+                    };
+                    let path = || argument(entry, &input, "path").map(|path| shown(path, root));
+                    match entry.kind {
+                        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => written.extend(path()),
+                        ToolKind::Read => read.extend(path()),
+                        ToolKind::Bash if output["data"]["exit_code"] == 0 => {
+                            found.commands.extend(argument(entry, &input, "command").map(str::to_owned));
                         }
                         _ => {}
                     }
@@ -83,14 +101,19 @@ impl Bundle {
         found
     }
 
+    /// Returns the words that need no model.
+    pub fn words(&self, goal: &str, session: &str) -> Words {
+        Words { starter: self.starter(goal, session), tasks: self.tasks.clone() }
+    }
+
     /// Returns the document, in its fixed order (HO-5).
-    pub fn markdown(&self, goal: &str, session: &str) -> String {
+    pub fn markdown(&self, goal: &str, words: &Words) -> String {
         let mut text = format!("# Handoff\n\n## Goal\n\n{goal}\n\n## Starter prompt\n\n");
-        text.push_str(&fenced("text", &self.starter(goal, session)));
+        text.push_str(&fenced("text", &words.starter));
         text.push_str("\n## Relevant files\n\n");
         text.push_str(&bullets("- ", &self.files));
         text.push_str("\n## Open tasks\n\n");
-        text.push_str(&bullets("- [ ] ", &self.tasks));
+        text.push_str(&bullets("- [ ] ", &words.tasks));
         text.push_str("\n## Repro commands\n\n");
         match self.commands.as_slice() {
             [] => text.push_str("- none\n"),
@@ -116,6 +139,14 @@ impl Bundle {
         }
         text
     }
+}
+
+/// Returns an argument by the name the tool itself has for it, whatever the client calls it.
+fn argument<'a>(entry: &Entry, input: &'a Value, name: &str) -> Option<&'a str> {
+    let field =
+        entry.fields.iter().find(|field| matches!(field.source, Source::Canonical(own) if own == name));
+    let known = field.into_iter().flat_map(|field| std::iter::once(&field.name).chain(field.aliases));
+    known.copied().chain([name, "file_path"]).find_map(|name| input[name].as_str())
 }
 
 /// Returns the result of a call that succeeded.
@@ -182,7 +213,8 @@ mod tests {
 
     #[test]
     fn nothing_is_said_as_nothing() {
-        let text = Bundle::default().markdown("Go on", "s");
+        let nothing = Bundle::default();
+        let text = nothing.markdown("Go on", &nothing.words("Go on", "s"));
         assert_eq!(
             text,
             "# Handoff\n\n## Goal\n\nGo on\n\n## Starter prompt\n\n```text\nGo on\n\nThis continues the session s.\n```\n\n\

@@ -55,7 +55,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::path::AbsPath;
@@ -103,17 +102,19 @@ fn start(
     let command = begin.command;
     base::choose_config(begin.args);
     network::choose(begin.args);
-    if command.danger != Danger::Safe {
-        audit::begin(profile, command.name(), begin.args, argv);
+    if command.danger_of(begin.args) != Danger::Safe {
+        audit::begin(profile, begin, argv);
     }
+    let mut started = started(profile, begin);
     if !commands::hears_signals(command) {
-        signals::hear(begin.cancel)?;
+        started.signals = Some(signals::hear()?);
     }
-    Ok(started(profile, command))
+    Ok(started)
 }
 
 /// Returns what a command runs on, and what every answer says about it.
-fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
+fn started(profile: &'static Profile, begin: &Begin<'_, App>) -> Started<App> {
+    let command = begin.command;
     let mut started = Started::plain(App { profile });
     if command.owns_streams() {
         // Its parts look for themselves, once.
@@ -128,7 +129,8 @@ fn started(profile: &'static Profile, command: &Command<App>) -> Started<App> {
             started.effective_config = text;
         }
         started.state = AbsPath::new(base.dir());
-        started.audit_log = AbsPath::new(&base.audit()).filter(|_| command.danger != Danger::Safe);
+        let kept = command.danger_of(begin.args) != Danger::Safe;
+        started.audit_log = AbsPath::new(&base.audit()).filter(|_| kept);
     }
     started
 }

@@ -63,10 +63,7 @@ impl Network {
     /// Opens it. The file of a recording is made here, so nothing that could be refused may come after this.
     pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, Failure> {
         Ok(match &settings.tape {
-            Tape::None => {
-                let transport = http()?;
-                Self { private: transport.clone(), transport, end: End::Live }
-            }
+            Tape::None => Self::live()?,
             Tape::Record(path) => {
                 let inner = http()?;
                 let recorder = Arc::new(recorder(cx, settings, path)?);
@@ -78,6 +75,12 @@ impl Network {
                 Self { transport: player.clone(), private: player.clone(), end: End::Replayed(player) }
             }
         })
+    }
+
+    /// Opens the network itself.
+    pub fn live() -> Result<Self, Failure> {
+        let transport = http()?;
+        Ok(Self { private: transport.clone(), transport, end: End::Live })
     }
 
     /// Takes down what the user said and showed.

@@ -477,7 +477,8 @@ impl SystemParts {
     }
 }
 
-fn retry(args: &LowArgs, config: &Config) -> Retry {
+/// Returns how often a failed request is sent again: flags over config.
+pub fn retry(args: &LowArgs, config: &Config) -> Retry {
     let per_request = args
         .retries
         .or_else(|| config.count("retries").map(|n| n as u32))
@@ -491,7 +492,8 @@ fn retry(args: &LowArgs, config: &Config) -> Retry {
     }
 }
 
-fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
+/// Returns how long each phase of a request may take: flags over config.
+pub fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
     let limit = |key, default| match config.count(key) {
         Some(0) => None,
         Some(ms) => Some(Duration::from_millis(ms)),

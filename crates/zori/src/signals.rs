@@ -3,7 +3,8 @@
 //! One thread waits for signals and turns them into `Input::Cancel` for the turn that runs. Nothing but flags is
 //! touched inside a handler.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -219,31 +220,37 @@ fn die(signal: i32) {
     std::process::exit(i32::from(exit.code()));
 }
 
-/// Turns signals into the word for commands that have nothing to tidy up themselves. A second SIGINT ends the program at
-/// once; a second SIGTERM changes nothing.
-pub fn hear(cancel: &Cancel) -> Result<(), Failure> {
+/// Returns who waits for signals, for commands that have nothing to tidy up themselves. A second SIGINT ends the program at
+/// once; a second SIGTERM changes nothing. There is no thread here: the framework has one that waits for the end of the time.
+pub fn hear() -> Result<zori_contract::world::Signals, Failure> {
     let failed = |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot handle signals: {error}"));
     let ignored = ignored_signals();
-    let heard = |signal: &i32| *signal == SIGTERM || ignored & (1 << (signal - 1)) == 0;
-    if heard(&SIGINT) {
+    let (mut reads, writes) = UnixStream::pair().map_err(failed)?;
+    if ignored & (1 << (SIGINT - 1)) == 0 {
         let flag = Arc::default();
         // The order matters: the second SIGINT must find the flag set by the first one.
         let code = i32::from(Exit::Interrupted.code());
         signal_hook::flag::register_conditional_shutdown(SIGINT, code, Arc::clone(&flag)).map_err(failed)?;
         signal_hook::flag::register(SIGINT, flag).map_err(failed)?;
+        signal_hook::low_level::pipe::register(SIGINT, writes.try_clone().map_err(failed)?)
+            .map_err(failed)?;
     }
-    let mut signals = Iter::new([SIGINT, SIGTERM].iter().filter(|signal| heard(signal))).map_err(failed)?;
-    let cancel = cancel.clone();
-    std::thread::Builder::new()
-        .name("signals".into())
-        .stack_size(64 * 1024)
-        .spawn(move || {
-            for signal in signals.forever() {
-                cancel.cancel(if signal == SIGINT { Cause::Interrupt } else { Cause::Terminate });
+    let terminated: Arc<AtomicBool> = Arc::default();
+    signal_hook::flag::register(SIGTERM, terminated.clone()).map_err(failed)?;
+    signal_hook::low_level::pipe::register(SIGTERM, writes).map_err(failed)?;
+    Ok(Box::new(move |time| {
+        // A time that cannot be set would be none.
+        reads.set_read_timeout(time).ok()?;
+        loop {
+            match reads.read(&mut [0]) {
+                Ok(0) => return None,
+                Ok(_) if terminated.load(Ordering::Relaxed) => return Some(Cause::Terminate),
+                Ok(_) => return Some(Cause::Interrupt),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return None,
             }
-        })
-        .map_err(failed)?;
-    Ok(())
+        }
+    }))
 }
 
 /// Returns the signals our parent had us ignore, as a mask; none where the system does not tell.

@@ -161,10 +161,19 @@ fn left_out(id: &SessionId, records: u64) -> Option<String> {
 
 /// Returns the model that was chosen.
 pub fn provider(settings: &Settings, network: &Network) -> Arc<dyn Provider> {
-    let Choice { facts, base_url, key, secrets, .. } = &settings.choice;
-    let (transport, clock) = (network.transport.clone(), Arc::new(SystemClock::new()));
     let tool_style = settings.tool_style(&settings.choice.model);
-    let limits = settings.http_limits;
+    provider_of(&settings.choice, network, settings.http_limits, tool_style)
+}
+
+/// Returns the model of a choice.
+pub fn provider_of(
+    choice: &Choice,
+    network: &Network,
+    limits: Limits,
+    tool_style: ToolStyle,
+) -> Arc<dyn Provider> {
+    let Choice { facts, base_url, key, secrets, .. } = choice;
+    let (transport, clock) = (network.transport.clone(), Arc::new(SystemClock::new()));
     let access = Access { facts, base_url: base_url.clone(), transport, limits, clock, tool_style };
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
     match key.as_ref().ok().and_then(Option::as_ref) {

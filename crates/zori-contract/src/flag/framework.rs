@@ -35,6 +35,13 @@ pub const GLOBAL: &[Flag] = &[
     Flag::switch("debug", "Say everything on standard error").rare(),
     Flag::switch("no-color", "Print without colour").rare(),
     Flag::switch("validate-only", "Check the arguments and do nothing").rare(),
+    Flag::valued(
+        crate::payload::NAME,
+        "JSON",
+        Kind::Json,
+        "Take the arguments from a JSON object, each by the name of its flag",
+    )
+    .rare(),
     Flag::switch("stable-output", "Leave out what differs from run to run").rare(),
     Flag::valued("max-output", "BYTES", Kind::Int { min: 256, max: i64::MAX }, "Cut the answer to this size")
         .rare(),

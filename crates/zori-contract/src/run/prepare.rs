@@ -98,7 +98,7 @@ pub(super) fn prepare<A>(
     };
     let printer = Printer {
         program: program.name,
-        danger: command.map_or(Danger::Safe, |command| command.danger),
+        danger: command.map_or(Danger::Safe, |command| command.danger_of(args)),
         columns: Columns {
             names: command.map_or(&[], |command| command.columns),
             id: command.and_then(|command| command.id_field),

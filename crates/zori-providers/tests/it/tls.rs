@@ -11,6 +11,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_providers::reach::{Reach, reach};
 
 const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
@@ -71,6 +72,17 @@ async fn an_unknown_authority_is_refused() {
         (shown.as_str(), seen),
         ("Connection failed: HOST: invalid peer certificate: UnknownIssuer", false)
     );
+}
+
+/// Somebody who looks for the reason has to be told this from no connection at all.
+#[tokio::test]
+async fn an_unknown_authority_is_told_apart() {
+    let (url, server) = serve();
+    let options = HttpOptions { roots: Roots::embedded(), proxies: Proxies::None };
+    let facts = zori_providers::catalog::provider("openai").expect("the catalogue has it");
+    let asked = reach(&HttpTransport::new(options), facts, &url, None, Limits::DEFAULT).await;
+    assert!(matches!(asked, Reach::Certificate(_)), "{asked:?}");
+    assert!(!server.join().expect("the server did not fail"));
 }
 
 #[tokio::test]

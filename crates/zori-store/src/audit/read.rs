@@ -49,6 +49,9 @@ pub struct AuditEntry {
     args: Option<String>,
     exit_code: Option<i64>,
     duration_ms: Option<u64>,
+    request_id: Option<String>,
+    /// What a run is a part of, if its caller said so.
+    pub trace_id: Option<String>,
     state: Option<String>,
     folder: Option<String>,
     by: Option<String>,

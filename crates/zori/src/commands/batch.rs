@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
 use zori_contract::cancel::Cancel;
 use zori_contract::command::{Command, StdinInput};
-use zori_contract::error::PARTIAL_FAILURE;
+use zori_contract::error::{PARTIAL_FAILURE, VALIDATION_ERROR};
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
@@ -28,7 +28,18 @@ use crate::program::App;
 
 /// The entry. What its lines change is in their own answers.
 pub const COMMAND: Command<App> = Command {
-    flags: const { &[Flag::switch("ignore-errors", "Go on after a line that fails")] },
+    flags: const {
+        &[
+            Flag::switch("ignore-errors", "Go on after a line that fails"),
+            Flag::switch("dry-run", "Say what the lines would do and do nothing"),
+            Flag::valued(
+                "resume-from",
+                "LINE",
+                Kind::Int { min: 1, max: i64::MAX },
+                "Begin with this line, as `resume_from` of a batch that failed says",
+            ),
+        ]
+    },
     class: Class::Document,
     danger: Danger::Mutating,
     stdin: Some(StdinInput { max_bytes: input::DEFAULT_BYTES, format: "jsonl", required: true }),
@@ -40,6 +51,7 @@ pub const COMMAND: Command<App> = Command {
             r#"printf '{"_cmd":"config.path"}\n{"_cmd":"sessions.list","_opts":{"limit":5}}\n' | zori batch"#,
         ),
         example("from a file", "zori batch --input-file calls.jsonl --ignore-errors"),
+        example("where it failed", "zori batch --input-file calls.jsonl --resume-from 3"),
     ],
     ..Command::new(&["batch"], "Run many commands, a JSON object a line", run)
 };
@@ -47,12 +59,25 @@ pub const COMMAND: Command<App> = Command {
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let input = cx.input(args)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&input).into_owned();
-    let (mut total, mut failed) = (0, 0);
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+    let first = args.int("resume-from").and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let last = lines.clone().last().map_or(0, |(number, _)| number);
+    if first > last.max(1) {
+        let message = format!("`--resume-from {first}` is behind the last line, which is {last}");
+        return Err(Failure::new(&VALIDATION_ERROR, message).field("resume_from", first));
+    }
+    let how = if args.has("dry-run") { Lines::Shown } else { Lines::Run };
+    let (mut total, mut failed, mut first_failed) = (0, 0, None);
+    for (number, line) in lines.filter(|(number, _)| *number >= first) {
         cx.cancel.check()?;
-        let answer = dispatch(cx, number, line);
+        let answer = dispatch(cx, number, line, how);
         total += 1;
-        failed += usize::from(answer["ok"] != json!(true));
+        if answer["ok"] == json!(true) {
+            cx.steps.done(number.to_string());
+        } else {
+            failed += 1;
+            first_failed.get_or_insert(number);
+        }
         // A reader that is gone wants no more of it.
         if !matches!(cx.outlet.stream(&format!("{answer}\n")), zori_contract::outlet::Written::Done) {
             break;
@@ -64,19 +89,27 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     if failed == 0 {
         return Ok(Reply::streamed());
     }
-    let data =
-        json!({"partial": true, "summary": {"total": total, "succeeded": total - failed, "failed": failed}});
+    let data = json!({"partial": true, "resume_from": first_failed,
+        "summary": {"total": total, "succeeded": total - failed, "failed": failed}});
     Err(Failure::new(&PARTIAL_FAILURE, format!("{failed} of {total} lines failed")).with_data(data))
 }
 
+/// What is done with the lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    /// They are run.
+    Run,
+    /// It is only said what they would do.
+    Shown,
+}
+
 /// Runs one line and returns its envelope.
-fn dispatch(cx: &Context<'_>, number: usize, line: &str) -> Value {
-    let (name, argv) = match call(line) {
+fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: Lines) -> Value {
+    let (name, argv) = match call(line, lines) {
         Ok(call) => call,
         Err(failure) => return refused(cx, number, &failure),
     };
-    let known = COMMANDS.iter().find(|command| command.path.join(".") == name);
-    if known.is_some_and(|command| command.owns_streams() || command.stdin.is_some()) {
+    if find(&name).is_some_and(|command| command.owns_streams() || command.stdin.is_some()) {
         let message = format!("`{name}` cannot be called from a batch: it needs the streams for itself");
         return refused(cx, number, &Failure::new(&DISPATCH_REFUSED, message));
     }
@@ -98,7 +131,7 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str) -> Value {
         cancel: Cancel::default(),
         end: |_| {},
     };
-    zori_contract::run::run(profile.program, world, |begin| Ok(crate::started(profile, begin.command)));
+    zori_contract::run::run(profile.program, world, |begin| Ok(crate::started(profile, begin)));
     let printed = out.0.lock().unwrap_or_else(PoisonError::into_inner);
     let mut answer: Value = serde_json::from_slice(&printed).unwrap_or(Value::Null);
     answer["meta"]["_cmd"] = json!(name);
@@ -107,54 +140,31 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str) -> Value {
 }
 
 /// Reads a line: `_cmd` is the command, `_opts` its options, and every other field an option or argument of that name.
-fn call(line: &str) -> Result<(String, Vec<OsString>), Failure> {
+fn call(line: &str, lines: Lines) -> Result<(String, Vec<OsString>), Failure> {
     let wrong = |why: String| Failure::new(&DISPATCH_PARSE_ERROR, why);
     let mut fields: Map<String, Value> = serde_json::from_str(line)
         .map_err(|error| wrong(format!("the line is not a JSON object: {error}")))?;
     let Some(Value::String(name)) = fields.remove("_cmd") else {
         return Err(wrong("`_cmd` is missing: the command, such as `sessions.list`".into()));
     };
-    let options = match fields.remove("_opts") {
-        None => Map::new(),
-        Some(Value::Object(options)) => options,
+    match fields.remove("_opts") {
+        None => {}
+        Some(Value::Object(options)) => fields.extend(options),
         Some(other) => return Err(wrong(format!("`_opts` is an object, not {other}"))),
-    };
-    let command = COMMANDS.iter().find(|command| command.path.join(".") == name);
+    }
     let mut words: Vec<String> = name.split('.').map(str::to_owned).collect();
     words.extend(["--output=json".to_owned(), "--non-interactive".to_owned()]);
-    let mut positionals = Vec::new();
-    for (key, value) in options.into_iter().chain(fields) {
-        let values = match value {
-            Value::Array(values) => values,
-            value => vec![value],
-        };
-        let positional = command.and_then(|command| {
-            command
-                .args
-                .iter()
-                .find(|arg| arg.name.eq_ignore_ascii_case(&key) && !matches!(arg.kind, Kind::Switch))
-        });
-        for value in values {
-            let text = match value {
-                Value::Bool(true) => {
-                    words.push(format!("--{key}"));
-                    continue;
-                }
-                Value::Bool(false) | Value::Null => continue,
-                Value::String(text) => text,
-                other => other.to_string(),
-            };
-            match positional {
-                Some(_) => positionals.push(text),
-                None => words.push(format!("--{key}={text}")),
-            }
-        }
+    if lines == Lines::Shown {
+        // What would be changed is said where that is known, and nothing else is done than to look at the arguments.
+        let previews = find(&name).is_some_and(|command| command.preview.is_some());
+        words.push(if previews { "--dry-run" } else { "--validate-only" }.to_owned());
     }
-    if !positionals.is_empty() {
-        words.push("--".to_owned());
-        words.append(&mut positionals);
-    }
+    words.push(format!("--raw-payload={}", Value::Object(fields)));
     Ok((name, words.into_iter().map(OsString::from).collect()))
+}
+
+fn find(name: &str) -> Option<&'static Command<App>> {
+    COMMANDS.iter().find(|command| command.path.join(".") == name)
 }
 
 /// Returns the envelope of a line that is not run.

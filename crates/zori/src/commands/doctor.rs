@@ -1,7 +1,9 @@
-//! `doctor`: whether everything is there that a run needs, each check with what mends it.
+//! `doctor`: whether everything is there that a run needs, each check with what mends it. The provider is asked for its models,
+//! which costs nothing, and for a few seconds at most; `--offline` leaves that out.
 
 use std::path::PathBuf;
 use std::process::{Command as Process, Stdio};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
@@ -9,25 +11,40 @@ use zori_contract::args::Args;
 use zori_contract::child::{self, Purpose};
 use zori_contract::command::Command;
 use zori_contract::failure::Failure;
+use zori_contract::flag::Flag;
 use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
-use zori_providers::catalog::PROVIDERS;
+use zori_core::time::Clock as _;
+use zori_core::transport::Limits;
+use zori_providers::catalog::{PROVIDERS, ProviderFacts};
+use zori_providers::key::Credential;
+use zori_providers::reach::{Reach, reach};
 use zori_sandbox::{Backend, Machine};
 
 use super::{Context, example};
 use crate::args::LowArgs;
+use crate::auth::grant::Kind;
 use crate::base::Base;
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::error::CHECKS_FAILED;
-use crate::model_choice;
+use crate::model_choice::{self, Choice, Key};
+use crate::network;
 use crate::program::App;
+use crate::settings;
 use crate::ui::Ui;
+use crate::wire_up;
+
+/// How long the provider is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The entry.
 pub const COMMAND: Command<App> = Command {
+    flags: const { &[Flag::switch("offline", "Do not ask the provider whether it can be reached")] },
     examples: &[
         example("what is missing", "zori doctor"),
         example("for one provider", "zori doctor --provider openai"),
+        example("without the network", "zori doctor --offline"),
     ],
     output_schema: r#"{"type":"object","required":["checks","dependencies"],"properties":{
         "checks":{"type":"array","x-ordered":true,"items":{"type":"object","additionalProperties":false,
@@ -85,7 +102,7 @@ impl Check {
         let what = self.error.as_ref().or(self.found.as_ref()).map_or("", String::as_str);
         let mut line = format!("{state}  {:<12} {what}\n", self.name);
         if let Some(fix) = &self.fix {
-            line.push_str(&format!("{:23}fix: {fix}\n", ""));
+            line.push_str(&format!("{:22}fix: {fix}\n", ""));
         }
         line
     }
@@ -199,7 +216,74 @@ fn provider(cx: &Context<'_>, args: &Args, config: &Config) -> Vec<Check> {
             format!("set {}, or `{name} auth login --provider {}`", choice.facts.key_var, choice.facts.name),
         ),
     };
-    vec![chosen, credentials]
+    vec![chosen, credentials, connection(cx, args, config, &choice)]
+}
+
+/// Whether the provider answers and takes the key: a key that is refused, a network that is not there and a certificate that
+/// is not trusted are mended in different ways.
+fn connection(cx: &Context<'_>, args: &Args, config: &Config, choice: &Choice) -> Check {
+    const NAME: &str = "connection";
+    let unasked = |why: &str| Check::fine(NAME, format!("not asked: {why}")).optional();
+    let credential = match &choice.key {
+        _ if args.has("offline") => return unasked("`--offline`"),
+        Err(_) => return unasked("there is no key"),
+        Ok(None) => None,
+        Ok(Some(Key::Variable(key))) => Some(Credential::Key(key.clone())),
+        Ok(Some(Key::Program(token))) => Some(Credential::Token(token.clone())),
+        Ok(Some(Key::Stored(stored))) => match stored.grant.kind {
+            Kind::ApiKey => Some(Credential::Key(stored.grant.access.clone())),
+            Kind::OAuth if stored.grant.is_expired(SystemClock::new().now()) => {
+                return unasked("the login has expired, and is renewed when it is used");
+            }
+            Kind::OAuth => Some(Credential::Token(stored.grant.access.clone())),
+        },
+    };
+    let asked = ask(choice, credential.as_ref(), settings::http_limits(&LowArgs::new(args), config));
+    let ProviderFacts { display, base_url_var, .. } = choice.facts;
+    match asked {
+        Err(failure) => Check::failed(NAME, &failure, "unset SSL_CERT_FILE"),
+        Ok(Reach::Answers) if credential.is_none() => Check::fine(NAME, format!("{display} answers")),
+        Ok(Reach::Answers) => Check::fine(NAME, format!("{display} answers, and takes the key")),
+        Ok(Reach::KeyRefused(why)) => Check::bad(
+            NAME,
+            format!("{display} answers, and refuses the key: {why}"),
+            choice.advice(cx.program.name),
+        ),
+        Ok(Reach::Certificate(why)) => Check::bad(
+            NAME,
+            format!("what answers for {display} is not trusted: {why}"),
+            "set SSL_CERT_FILE to the certificates of whoever signs in this network, such as a proxy",
+        ),
+        Ok(Reach::NoConnection(why)) if choice.facts.is_local() => Check::bad(
+            NAME,
+            format!("{display} is not there: {why}"),
+            format!("start {display}, or set {base_url_var} to where it is"),
+        ),
+        Ok(Reach::NoConnection(why)) => Check::bad(
+            NAME,
+            format!("{display} cannot be reached: {why}"),
+            format!(
+                "look at the network, at HTTPS_PROXY if there is a proxy, and at {base_url_var} if it is set"
+            ),
+        ),
+        Ok(Reach::Trouble(why)) => {
+            Check::bad(NAME, format!("{display} is in trouble: {why}"), "try again later")
+        }
+    }
+}
+
+/// Asks for the models, and waits for a few seconds.
+fn ask(choice: &Choice, credential: Option<&Credential>, limits: Limits) -> Result<Reach, Failure> {
+    let patient = |limit: Option<Duration>| Some(limit.unwrap_or(PATIENCE).min(PATIENCE));
+    let limits =
+        Limits { connect: patient(limits.connect), first_byte: patient(limits.first_byte), ..limits };
+    let transport = network::http()?;
+    let runtime = wire_up::runtime()?;
+    let asking = reach(&*transport, choice.facts, &choice.base_url, credential, limits);
+    let asked = runtime.block_on(async { tokio::time::timeout(PATIENCE, asking).await });
+    // A name that is still being looked up must not keep the program from ending.
+    runtime.shutdown_background();
+    Ok(asked.unwrap_or_else(|_| Reach::NoConnection(format!("no answer within {PATIENCE:?}"))))
 }
 
 fn sandbox(cx: &Context<'_>) -> Check {

@@ -16,8 +16,10 @@ use zori_contract::flag::{Flag, Positional};
 use zori_contract::kind::Kind;
 use zori_contract::mode::{Class, Talk};
 use zori_contract::reply::Reply;
+use zori_core::BoxFuture;
 use zori_core::permission::Decision;
 use zori_core::tool::{Effect, Toolbox};
+use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_policy::decide::Explanation;
 use zori_policy::file::{PolicyFile, Wanted};
 use zori_policy::{Asker, Call, Policy, decide, explain as walk};
@@ -28,7 +30,6 @@ use zori_tools::toolset::ToolSet;
 use super::{Context, example};
 use crate::args::{LowArgs, flags};
 use crate::error::{CONFIG_INVALID, POLICY_UNEXPECTED};
-use crate::network;
 use crate::program::App;
 use crate::settings;
 
@@ -122,7 +123,7 @@ pub const TEST: Command<App> = Command {
 fn check(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (file, name) = open(args)?;
     let policy = chosen(cx, &file, &name, args.text("profile"))?;
-    let bench = Bench::new(policy, file.home(), cx)?;
+    let bench = Bench::new(policy, file.home(), cx);
     let mut out = String::new();
     let mut bad = 0;
     let input = text(cx.input(args)?.unwrap_or_default())?;
@@ -179,7 +180,7 @@ fn explain(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             (Policy { asker: Asker::Present, ..gathered.policy }, home.unwrap_or_default(), cwd)
         }
     };
-    let bench = Bench::new(policy, &home, cx)?;
+    let bench = Bench::new(policy, &home, cx);
     let explanation = walk(&bench.policy, &bench.call(&tool, &input, &cwd)?);
     let Decision { verdict, class, reason, rule, .. } = &explanation.decision;
     let rule = rule.as_ref().map(
@@ -229,7 +230,7 @@ fn test(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let profile = file.choose(asked, &name).map_err(bad_file)?.to_owned();
         if !benches.iter().any(|(known, _)| *known == profile) {
             let policy = chosen(cx, &file, &name, Some(&profile))?;
-            benches.push((profile.clone(), Bench::new(policy, file.home(), cx)?));
+            benches.push((profile.clone(), Bench::new(policy, file.home(), cx)));
         }
         let (_, bench) = benches.iter().find(|(known, _)| *known == profile).expect("it was just added");
         let decision = decide(&bench.policy, &bench.call(&case.tool, &case.input, file.cwd())?);
@@ -311,17 +312,20 @@ struct Bench {
 struct ToolEnvParts {
     home: PathBuf,
     dialect: &'static zori_tools::dialect::Dialect,
-    transport: Arc<dyn zori_core::transport::Transport>,
+}
+
+/// The network of those who only look: nothing is sent, and so no certificate is read.
+struct Nowhere;
+
+impl Transport for Nowhere {
+    fn send(&self, _: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
+        Box::pin(async { Err(TransportFailure::Connect("calls are only looked at here".to_owned())) })
+    }
 }
 
 impl Bench {
-    fn new(policy: Policy, home: &Path, cx: &Context<'_>) -> Result<Self, Failure> {
-        let env = ToolEnvParts {
-            home: home.to_owned(),
-            dialect: cx.app.profile.dialect,
-            transport: network::http()?,
-        };
-        Ok(Self { policy, env })
+    fn new(policy: Policy, home: &Path, cx: &Context<'_>) -> Self {
+        Self { policy, env: ToolEnvParts { home: home.to_owned(), dialect: cx.app.profile.dialect } }
     }
 
     /// Understands a call as a run would, with what the disk says about its paths.
@@ -350,7 +354,7 @@ impl Bench {
             confine: None,
             files: None,
             terminals: None,
-            transport: self.env.transport.clone(),
+            transport: Arc::new(Nowhere),
         };
         let tools = ToolSet::new(Arc::new(env), self.env.dialect);
         Ok(match tools.resolve(tool, input) {

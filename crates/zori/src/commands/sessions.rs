@@ -33,6 +33,9 @@ use crate::program::App;
 use crate::settings::parse_session;
 use crate::wire_up::{self, Open};
 
+/// So much of a session's name has to be said, at least.
+const SHORTEST_PREFIX: usize = 4;
+
 /// What a session is, as an argument.
 const ID: Kind = Kind::Id(flags::SESSION);
 
@@ -53,7 +56,7 @@ pub const LIST: Command<App> = Command {
 
 /// The entry of `sessions show`.
 pub const SHOW: Command<App> = Command {
-    args: const { &[Positional::required("ID", ID, "The session")] },
+    args: const { &[Positional::required("ID", ID, "The session, or how its name begins")] },
     examples: &[
         example("read it", "zori sessions show refactoring"),
         example("the latest", "zori sessions list --limit 1 --output id | zori sessions show -"),
@@ -106,8 +109,8 @@ fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
 
 /// Prints a transcript.
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let id = parse_session(args.text("ID").unwrap_or_default())?;
     let sessions = directory(cx.app.profile)?;
+    let id = named(cx.app.profile, &sessions, args.text("ID").unwrap_or_default())?;
     let (mut text, mut warning) = (String::new(), None);
     if let Some(mut records) = sessions.records(&id).map_err(unreadable)? {
         for record in records.by_ref() {
@@ -181,15 +184,15 @@ fn events(sessions: &SessionDir, id: &SessionId) -> Result<Vec<Value>, Failure> 
 
 /// Goes on with a session: a chat, or one turn with `-p`.
 fn resume(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
-    let named = match (&args.id, &args.session) {
+    let meant = match (&args.id, &args.session) {
         (Some(id), Some(flag)) if id != flag => {
             let message = format!("`--session {flag}` and `{id}` name two sessions");
             return Err(Failure::new(&VALIDATION_ERROR, message).hint("leave one of them out"));
         }
         (id, flag) => id.as_ref().or(flag.as_ref()),
     };
-    let id = named.map(|text| parse_session(text)).transpose()?;
     let sessions = directory(cx.profile)?;
+    let id = meant.map(|text| named(cx.profile, &sessions, text)).transpose()?;
     let id = match id {
         Some(id) if sessions.file(&id).exists() => id,
         Some(id) => return Err(no_session(cx.profile, &format!("No session '{id}' to resume"))),
@@ -210,9 +213,35 @@ pub fn latest(sessions: &SessionDir, except: Option<&SessionId>) -> Result<Optio
     Ok(entries.into_iter().map(|entry| entry.id).find(|id| Some(id) != except))
 }
 
+/// Returns the session that is meant: the one of this name, else the only one whose name begins so. A name that nobody has
+/// stays as it is, for the caller to say what that means.
+pub(super) fn named(profile: &Profile, sessions: &SessionDir, text: &str) -> Result<SessionId, Failure> {
+    let id = parse_session(text)?;
+    if text.len() < SHORTEST_PREFIX || sessions.file(&id).exists() {
+        return Ok(id);
+    }
+    let mut entries = sessions.list().map_err(unreadable)?;
+    entries.retain(|entry| entry.id.as_str().starts_with(text));
+    match entries.as_slice() {
+        [] => Ok(id),
+        [one] => Ok(one.id.clone()),
+        many => {
+            let names: Vec<_> = many.iter().take(5).map(|entry| format!("'{}'", entry.id)).collect();
+            let more = if many.len() > names.len() { ", ..." } else { "" };
+            let message = format!("{} sessions begin with '{text}': {}{more}", many.len(), names.join(", "));
+            Err(no_session(profile, &message).field("id", text).hint("say more of the name"))
+        }
+    }
+}
+
 /// Returns where the sessions are.
 pub(super) fn directory(profile: &Profile) -> Result<SessionDir, Failure> {
     Ok(SessionDir::new(Base::find(profile)?.sessions()))
+}
+
+/// There is no session at all, and `message` says for what.
+pub(super) fn none_yet(profile: &Profile, message: &str) -> Failure {
+    Failure::new(&SESSION_NOT_FOUND, message).hint(format!("`{} -p TEXT` begins one", profile.name))
 }
 
 pub(super) fn no_session(profile: &Profile, message: &str) -> Failure {

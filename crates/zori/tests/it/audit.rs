@@ -207,9 +207,11 @@ fn wrong_flags() {
 /// O-030.
 #[test]
 fn filters() {
-    let world = world();
+    let mut world = world();
     world.run(&["config", "init"]).success();
-    assert_eq!(world.run(&["config", "init"]).code(), Some(6));
+    world.set_var("ZORI_TRACE_ID", "trace-7");
+    let answer = world.run(&["config", "init", "--output", "json"]);
+    assert_eq!(answer.code(), Some(6));
     let shown = |args: &[&str]| {
         let text = world.run(&[&["audit-log"], args].concat()).success().stdout();
         text.lines().filter(|line| line.contains("config init")).count()
@@ -218,5 +220,10 @@ fn filters() {
     assert_eq!(shown(&["--command", "config init", "--since", "2020-01-01"]), 2);
     assert_eq!(shown(&["--command", "sessions rm"]), 0);
     assert_eq!(shown(&["--since", "2999-01-01"]), 0);
+    assert_eq!(shown(&["--trace-id", "trace-7"]), 1);
+    let told: Value = serde_json::from_str(&answer.stdout()).unwrap();
+    let log = world.run(&["audit-log", "--trace-id", "trace-7", "--output", "json"]).success().stdout();
+    let log: Value = serde_json::from_str(&log).unwrap();
+    assert_eq!(log["data"]["entries"][0]["request_id"], told["meta"]["request_id"]);
     assert_eq!(world.run(&["audit-log", "--since", "yesterday"]).code(), Some(2));
 }

@@ -1,10 +1,13 @@
 //! The command surface as programs see it: stdin closed, no terminal, JSON. Text is what the other tests compare.
 
+mod batch;
 mod callers;
 mod children;
+mod doctor;
 mod documents;
 mod edges;
 mod failures;
+mod handoff;
 mod network;
 mod schemas;
 

@@ -11,12 +11,11 @@ use zori_contract::mode::Class;
 use zori_contract::reply::Reply;
 use zori_store::transcript;
 
-use super::{ID, directory, events, latest, load, no_session};
+use super::{ID, directory, events, latest, load, named, none_yet};
 use crate::commands::{Context, example};
 use crate::page;
 use crate::program::App;
 use crate::secrets;
-use crate::settings::parse_session;
 
 /// The entry.
 pub const COMMAND: Command<App> = Command {
@@ -45,9 +44,10 @@ pub const COMMAND: Command<App> = Command {
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let sessions = directory(cx.app.profile)?;
     let id = match args.text("ID") {
-        Some(text) => parse_session(text)?,
-        None => latest(&sessions, None)?
-            .ok_or_else(|| no_session(cx.app.profile, "No sessions found to export"))?,
+        Some(text) => named(cx.app.profile, &sessions, text)?,
+        None => {
+            latest(&sessions, None)?.ok_or_else(|| none_yet(cx.app.profile, "No sessions found to export"))?
+        }
     };
     let loaded = load(cx.app.profile, &sessions, &id)?;
     let text = match args.text("to") {

@@ -17,7 +17,7 @@ use zori_contract::reply::{Effect, Reply};
 use zori_core::ids::{IdSource, SessionId};
 use zori_store::SessionDir;
 
-use super::{ID, directory, no_session};
+use super::{ID, directory, named, no_session};
 use crate::args::flags;
 use crate::clock::SystemIds;
 use crate::commands::{Context, example};
@@ -47,7 +47,7 @@ pub const COMMAND: Command<App> = Command {
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let sessions = directory(cx.app.profile)?;
-    let parent = parse_session(args.text("ID").unwrap_or_default())?;
+    let parent = named(cx.app.profile, &sessions, args.text("ID").unwrap_or_default())?;
     let id = match args.text("name") {
         Some(name) => parse_session(name)?,
         None => SystemIds.session(),

@@ -46,7 +46,7 @@ pub const COMMAND: Command<App> = Command {
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let sessions = directory(cx.app.profile)?;
-    let (mut results, mut removed, mut failed) = (Vec::new(), 0, Vec::new());
+    let (mut results, mut removed, mut missing, mut failed) = (Vec::new(), 0, Vec::new(), Vec::new());
     for text in args.all("ID") {
         cx.cancel.check()?;
         let id = parse_session(text)?;
@@ -55,7 +55,10 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                 removed += 1;
                 json!({"id": text, "ok": true, "effect": "deleted", "status": "removed"})
             }
-            Ok(false) => json!({"id": text, "ok": true, "effect": "noop", "status": "not_found"}),
+            Ok(false) => {
+                missing.push(text.as_str());
+                json!({"id": text, "ok": true, "effect": "noop", "status": "not_found"})
+            }
             Err(error) => {
                 let locked = matches!(error, StoreError::Locked { .. });
                 let (code, status) = if locked { ("LOCK_HELD", "locked") } else { ("IO_ERROR", "failed") };
@@ -86,7 +89,11 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             format!("{} of {total} sessions could not be removed: {}", failed.len(), failed.join("; "));
         return Err(Failure::new(&PARTIAL_FAILURE, message).with_data(data));
     }
-    Ok(Reply::changed(effect, data).text(format!("Removed {removed} of {total}")))
+    let text = match missing.as_slice() {
+        [] => format!("Removed {removed} of {total}"),
+        missing => format!("Removed {removed} of {total}; not there: {}", missing.join(", ")),
+    };
+    Ok(Reply::changed(effect, data).text(text))
 }
 
 /// Removes a session that nobody uses; returns whether there was one.

@@ -6,9 +6,9 @@ use std::fs;
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 use zori_contract::args::Args;
-use zori_contract::command::Command;
+use zori_contract::command::{Command, Place};
 use zori_contract::external::External;
-use zori_contract::failure::Failure;
+use zori_contract::failure::{Failure, Issue};
 use zori_contract::flag::Positional;
 use zori_contract::kind::Kind;
 use zori_contract::reply::Reply;
@@ -20,6 +20,9 @@ use crate::program::App;
 
 /// How much of what is around a hit is shown, in characters on each side.
 const AROUND: usize = 60;
+
+/// How long what is looked for may be.
+const MAX_QUERY: usize = 4096;
 
 /// The entry.
 pub const COMMAND: Command<App> = Command {
@@ -34,19 +37,36 @@ pub const COMMAND: Command<App> = Command {
     output_schema: r#"{"type":"array","x-ordered":true,"items":{"type":"object",
         "required":["id","session","line","type","role","ts","text","_source","_trusted"]}}"#,
     timeout_ms: Some(60_000),
+    validate: says_something,
     ..Command::new(&["sessions", "search"], "Find where something was said, in the newest session first", run)
 };
+
+/// Nothing is said everywhere, and nobody looks for a whole page.
+fn says_something(args: &Args, _: &Place) -> Vec<Issue> {
+    let text = args.text("TEXT").unwrap_or_default();
+    let issue = match text.len() {
+        _ if text.trim().is_empty() => {
+            Some(Issue::new("TEXT", "INVALID_VALUE", "`TEXT` is empty: say what to look for".to_owned()))
+        }
+        bytes if bytes > MAX_QUERY => {
+            let message = format!("`TEXT` takes at most {MAX_QUERY} bytes, and this has {bytes}");
+            Some(Issue::new("TEXT", "FIELD_TOO_LARGE", message).value(format!("{bytes} bytes")))
+        }
+        _ => None,
+    };
+    issue.into_iter().collect()
+}
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let query = args.text("TEXT").unwrap_or_default();
     let sessions = directory(cx.app.profile)?;
-    let pattern = pattern(query);
+    let looked_for = Words::new(query);
     let (mut rows, mut text) = (Vec::new(), String::new());
     for entry in sessions.list().map_err(unreadable)? {
         cx.cancel.check()?;
         // One that is gone meanwhile has nothing to say.
         let Ok(bytes) = fs::read(sessions.file(&entry.id)) else { continue };
-        for hit in hits(&bytes, &pattern, query) {
+        for hit in hits(&bytes, &looked_for) {
             let session = entry.id.as_str();
             text.push_str(&format!("{session}:{}  {}\n", hit.line, text::one_line(&hit.around)));
             rows.push(External(json!({
@@ -61,14 +81,26 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     Ok(Reply::rows(rows).text(text))
 }
 
-/// Returns what to look for in the bytes of a file: the words as JSON has them.
-fn pattern(query: &str) -> Regex {
-    let quoted = Value::from(query).to_string();
-    RegexBuilder::new(&regex::escape(&quoted[1..quoted.len() - 1]))
+/// What to look for, in any case of letters: as JSON has it, to find lines in the bytes of a file, and as it is, in what was
+/// said. Both go by the same folding of letters.
+struct Words {
+    in_bytes: Regex,
+    in_text: Regex,
+}
+
+impl Words {
+    fn new(query: &str) -> Self {
+        let quoted = Value::from(query).to_string();
+        Self { in_bytes: literal(&quoted[1..quoted.len() - 1]), in_text: literal(query) }
+    }
+}
+
+fn literal(text: &str) -> Regex {
+    RegexBuilder::new(&regex::escape(text))
         .case_insensitive(true)
-        .size_limit(64 << 20)
+        .size_limit(1 << 30)
         .build()
-        .unwrap_or_else(|_| Regex::new("$^").expect("an expression that never matches"))
+        .expect("a literal of bounded length is never too large")
 }
 
 /// A line that has the words.
@@ -78,11 +110,11 @@ struct Hit {
     record: Value,
 }
 
-fn hits<'a>(bytes: &'a [u8], pattern: &'a Regex, query: &'a str) -> impl Iterator<Item = Hit> + 'a {
+fn hits<'a>(bytes: &'a [u8], words: &'a Words) -> impl Iterator<Item = Hit> + 'a {
     let (mut from, mut line, mut counted) = (0, 1, 0);
     std::iter::from_fn(move || {
         loop {
-            let found = pattern.find_at(bytes, from)?;
+            let found = words.in_bytes.find_at(bytes, from)?;
             let start = bytes[..found.start()].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let end = bytes[found.end()..].iter().position(|byte| *byte == b'\n');
             let end = end.map_or(bytes.len(), |at| found.end() + at);
@@ -91,10 +123,10 @@ fn hits<'a>(bytes: &'a [u8], pattern: &'a Regex, query: &'a str) -> impl Iterato
             from = end;
             let Ok(record) = serde_json::from_slice::<Value>(&bytes[start..end]) else { continue };
             // Names of fields and ids are not what anybody said.
-            let Some(said) = texts(&record).into_iter().find(|text| position(text, query).is_some()) else {
+            let Some(around) = texts(&record).iter().find_map(|text| around(text, &words.in_text)) else {
                 continue;
             };
-            return Some(Hit { line, around: around(&said, query), record });
+            return Some(Hit { line, around, record });
         }
     })
 }
@@ -109,19 +141,14 @@ fn texts(record: &Value) -> Vec<String> {
     ["text", "input", "output", "reason"].iter().filter_map(|name| field(name)).collect()
 }
 
-fn position(text: &str, query: &str) -> Option<usize> {
-    text.to_lowercase().find(&query.to_lowercase())
-}
-
 /// Returns the words with what stands around them.
-fn around(text: &str, query: &str) -> String {
-    let at = position(text, query).unwrap_or(0).min(text.len());
-    let at = text.floor_char_boundary(at);
-    let before: String =
-        text[..at].chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
-    let after: String = text[at..].chars().take(query.chars().count() + AROUND).collect();
+fn around(text: &str, words: &Regex) -> Option<String> {
+    let found = words.find(text.as_bytes())?.range();
+    let start =
+        text[..found.start].char_indices().rev().take(AROUND).last().map_or(found.start, |(at, _)| at);
+    let end = text[found.end..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| found.end + at);
     let dots = |cut: bool| if cut { "..." } else { "" };
-    format!("{}{before}{after}{}", dots(before.len() < at), dots(at + after.len() < text.len()))
+    Some(format!("{}{}{}", dots(start > 0), &text[start..end], dots(end < text.len())))
 }
 
 #[cfg(test)]
@@ -129,8 +156,8 @@ mod tests {
     use super::*;
 
     fn found(file: &str, query: &str) -> Vec<(usize, String)> {
-        let pattern = pattern(query);
-        hits(file.as_bytes(), &pattern, query).map(|hit| (hit.line, hit.around)).collect()
+        let words = Words::new(query);
+        hits(file.as_bytes(), &words).map(|hit| (hit.line, hit.around)).collect()
     }
 
     #[test]
@@ -146,7 +173,25 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_around_the_words() {
         let text = format!("{}needle{}", "a".repeat(100), "é".repeat(100));
-        let shown = around(&text, "NEEDLE");
-        assert_eq!(shown, format!("...{}needle{}...", "a".repeat(60), "é".repeat(60)));
+        let shown = around(&text, &literal("NEEDLE"));
+        assert_eq!(shown, Some(format!("...{}needle{}...", "a".repeat(60), "é".repeat(60))));
+    }
+
+    /// Letters whose other case has another length, and what means something in an expression.
+    #[test]
+    fn letters_and_signs_of_all_kinds() {
+        let said = |text: &str| format!("{}\n", json!({"type": "message", "text": text}));
+        for (text, query, wanted) in [
+            ("İstanbul und STRASSE", "strasse", Some("İstanbul und STRASSE")),
+            ("ẞ groß, ÉCOLE", "école", Some("ẞ groß, ÉCOLE")),
+            ("a.*b [x] (y) \\d", ".*b [x] (y) \\D", Some("a.*b [x] (y) \\d")),
+            ("axxb", "a.*b", None),
+            ("C:\\temp\t\"x\"", "\\temp\t\"", Some("C:\\temp\t\"x\"")),
+            ("日本語のテスト", "語の", Some("日本語のテスト")),
+            ("\u{1b}[31mred", "31MRED", Some("\u{1b}[31mred")),
+        ] {
+            let wanted: Vec<_> = wanted.map(|text| (1, text.to_owned())).into_iter().collect();
+            assert_eq!(found(&said(text), query), wanted, "{query}");
+        }
     }
 }
