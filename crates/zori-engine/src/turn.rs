@@ -203,11 +203,12 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
     /// Sends the request once. An error says whether any of the answer was shown.
     async fn attempt(&mut self) -> Result<Reply, (Cut, bool)> {
         let model = self.engine.settings.model.clone();
-        let mut assembly = Assembly::new(model.clone());
+        let (maker, made) = (self.engine.call_maker(), self.engine.made_calls);
+        let mut assembly = Assembly::new(model.clone(), maker, made);
         let cut = match self.receive(&model, &mut assembly).await {
             Ok(()) => {
-                let maker = self.engine.call_maker();
-                match assembly.finish(&maker, &mut self.engine.made_calls) {
+                self.engine.made_calls = assembly.made();
+                match assembly.finish() {
                     Some(reply) => return Ok(reply),
                     None => {
                         let text = "the provider ended the reply without saying so";
@@ -218,6 +219,10 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             Err(cut) => cut,
         };
         let visible = assembly.visible();
+        if visible {
+            // Somebody may have seen the ids, so no other call gets them.
+            self.engine.made_calls = assembly.made();
+        }
         if visible && let Some(partial) = assembly.partial() {
             self.count(partial.usage);
             self.text = partial.message.text().into();
@@ -263,6 +268,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             effort: settings.effort,
             delivery: settings.delivery,
         };
+        engine.emitter.emit(EventKind::RequestStarted);
         engine.emitter.idle();
         if let Some(stop) = engine.emitter.stop() {
             return Err(Cut::Stopped(stop));

@@ -1,12 +1,14 @@
 //! The SDK dialect: a turn told in whole messages, as `claude -p --output-format stream-json` tells it (chapter 4).
 //!
 //! [`SdkRenderer`] is the one place that turns events into lines of this dialect. The messages are `sdk/message.rs`, the
-//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs`, results of tools `sdk/tool_result.rs`.
+//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs` and `sdk/under_way.rs`, results of tools
+//! `sdk/tool_result.rs`.
 
 mod message;
 mod partial;
 mod tasks;
 mod tool_result;
+mod under_way;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +21,6 @@ use zori_core::compaction::{CompactCause, Compaction};
 use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
-use zori_core::message::Block;
 use zori_core::outcome::Outcome;
 use zori_core::permission::{Decision, Verdict};
 use zori_core::provider::StopReason;
@@ -28,7 +29,7 @@ use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
 use self::message::{Assistant, Scope};
-use self::partial::Partial;
+use self::partial::{Partial, Piece};
 use self::tasks::Tasks;
 use super::wire::{CallUsage, Init, McpServer};
 use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
@@ -101,6 +102,8 @@ pub struct SdkRenderer {
     session: Option<SessionFacts>,
     /// The message under way, of the main agent.
     partial: Partial,
+    /// Calls that were told in a message that was cut: they never run, and get their result when the turn ends.
+    orphans: Vec<CallId>,
     /// Whether a turn is told in several of the engine's.
     again: bool,
     judge: Option<Judge>,
@@ -128,6 +131,7 @@ impl SdkRenderer {
             facts,
             session: None,
             partial: Partial::default(),
+            orphans: Vec::new(),
             again: false,
             judge,
             last: LastTurn::default(),
@@ -217,7 +221,9 @@ impl SdkRenderer {
         };
         if main && self.facts.partial {
             partial.begin(&scope, &reply.model)?;
-            return partial.finish(&scope, &line, reply);
+            let orphans = partial.finish(&scope, &line, reply)?;
+            self.orphans.extend(orphans);
+            return Ok(());
         }
         for block in &reply.message.blocks {
             scope.assistant(&line, block)?;
@@ -373,19 +379,29 @@ impl Renderer for SdkRenderer {
             }
             EventKind::TurnStarted { .. } if main => self.init(event),
             EventKind::TurnStarted { prompt, .. } => self.user_text(event, prompt),
+            EventKind::RequestStarted if main && self.facts.partial => {
+                self.system(event, "status", json!({"status": "requesting"}))
+            }
             EventKind::MessageStarted { model } if main && self.facts.partial => {
-                self.partial = Partial::new(format!("msg_{}", self.uuid().replace('-', "")));
-                let mut partial = std::mem::take(&mut self.partial);
+                let mut partial = Partial::new(format!("msg_{}", self.uuid().replace('-', "")));
                 let begun = partial.begin(&self.scope(event), model);
                 self.partial = partial;
                 begun
             }
             EventKind::AssistantDelta { text } if main && self.facts.partial => {
-                self.piece(event, &Block::Text(text.clone()))
+                self.piece(event, &Piece::Text(text))
             }
             EventKind::ThinkingDelta { text } if main && self.facts.partial => {
-                let thinking = zori_core::message::Thinking { text: text.clone(), replay: None };
-                self.piece(event, &Block::Thinking(thinking))
+                self.piece(event, &Piece::Thinking(text))
+            }
+            EventKind::ThinkingSigned { replay } if main && self.facts.partial => {
+                self.piece(event, &Piece::Signed(replay))
+            }
+            EventKind::ToolInputDelta { call, name, json, .. } if main && self.facts.partial => {
+                self.piece(event, &Piece::Input { call, name, json })
+            }
+            EventKind::BlockFinished if main && self.facts.partial => {
+                self.with_partial(event, |partial, scope, model| partial.block_over(scope, model))
             }
             EventKind::MessageFinished(reply) => self.reply(event, reply),
             EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
@@ -413,15 +429,25 @@ impl Renderer for SdkRenderer {
             }
             EventKind::ContextCompacted(compaction) => self.compacted(event, compaction),
             EventKind::Retrying { attempt, max, delay, failure } => {
+                if main {
+                    self.cut_off(event)?;
+                }
                 let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 self.retrying(event, (*attempt, *max), delay, failure)
             }
             EventKind::Error { failure } if main => {
+                self.cut_off(event)?;
                 let text = failure_text(failure);
                 self.failure(event, &self.redactor.redact(&text), error_kind(failure))
             }
-            EventKind::Interrupted if main => self.note(event),
-            EventKind::TurnFinished(summary) if main => self.turn_over(event, summary),
+            EventKind::Interrupted if main => {
+                self.cut_off(event)?;
+                self.note(event)
+            }
+            EventKind::TurnFinished(summary) if main => {
+                self.cut_off(event)?;
+                self.turn_over(event, summary)
+            }
             EventKind::AgentStarted(facts) => {
                 let fields = self.tasks.started(event, facts);
                 self.system(event, "task_started", fields)
@@ -432,15 +458,6 @@ impl Renderer for SdkRenderer {
             },
             _ => Ok(()),
         }
-    }
-}
-
-impl SdkRenderer {
-    fn piece(&mut self, event: &Event, block: &Block) -> io::Result<()> {
-        let mut partial = std::mem::take(&mut self.partial);
-        let written = partial.piece(&self.scope(event), self.tally.model(), block);
-        self.partial = partial;
-        written
     }
 }
 

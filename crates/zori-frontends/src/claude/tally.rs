@@ -166,6 +166,11 @@ impl Tally {
         }
     }
 
+    /// Counts the result of a call that was told and never made.
+    pub fn unanswered(&mut self) {
+        self.turn.results += 1;
+    }
+
     /// Returns a call's name and the input that would run.
     pub fn call(&self, call: &CallId) -> Option<(&str, &RawValue)> {
         self.turn.calls.get(call).map(|(name, input)| (name.as_str(), &**input))

@@ -153,11 +153,13 @@ fn an_interrupt_of_a_stream() {
     let said: Vec<_> = said.lines().filter(|line| !line.starts_with("piece")).collect();
     insta::assert_snapshot!(said.join("\n"), @r#"
     init
+    requesting
     answers i null
     says "one " (cut)
     note [Request interrupted by user]
     over error_during_execution is_error ["Request was aborted"] aborted_streaming turns=2
     init
+    requesting
     says "next"
     over success "next" completed turns=1
     answers j null
