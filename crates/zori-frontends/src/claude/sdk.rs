@@ -2,10 +2,11 @@
 //!
 //! [`SdkRenderer`] is the one place that turns events into lines of this dialect. The messages are `sdk/message.rs`, the
 //! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs` and `sdk/under_way.rs`, results of tools
-//! `sdk/tool_result.rs`.
+//! `sdk/tool_result.rs`, and for eyes `sdk/structured.rs`.
 
 mod message;
 mod partial;
+mod structured;
 mod tasks;
 mod tool_result;
 mod under_way;
@@ -18,18 +19,20 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::compaction::{CompactCause, Compaction};
-use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, TurnSummary};
+use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFinished, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
 use zori_core::outcome::Outcome;
 use zori_core::permission::{Decision, Verdict};
 use zori_core::provider::StopReason;
 use zori_core::render::Renderer;
+use zori_core::tool::Todo;
 use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
 use self::message::{Assistant, Scope};
 use self::partial::{Partial, Piece};
+use self::structured::Known;
 use self::tasks::Tasks;
 use super::wire::{CallUsage, Init, McpServer};
 use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
@@ -109,6 +112,8 @@ pub struct SdkRenderer {
     judge: Option<Judge>,
     last: LastTurn,
     tasks: Tasks,
+    /// The task list of the main agent.
+    todos: Arc<[Todo]>,
     /// What the turns have used that were tried again.
     carried: (Usage, Duration),
 }
@@ -136,6 +141,7 @@ impl SdkRenderer {
             judge,
             last: LastTurn::default(),
             tasks: Tasks::default(),
+            todos: Arc::default(),
             carried: (Usage::NOTHING, Duration::ZERO),
         }
     }
@@ -267,6 +273,26 @@ impl SdkRenderer {
         let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
         let parent = event.parent.as_ref().map(CallId::as_str);
         self.say(event, "user", json!({"message": message, "parent_tool_use_id": parent}))
+    }
+
+    fn tool_finished(&mut self, event: &Event, done: &ToolFinished) -> io::Result<()> {
+        self.tasks.tool_finished(event);
+        let report = self.tasks.report(&done.call);
+        let known =
+            Known { call: self.tally.details(&done.call), todos: &self.todos, report: report.as_ref() };
+        let line = tool_result::line(done, &known, &self.redactor);
+        if let Some(todos) = done.output.todos.as_ref().filter(|_| self.main(event)) {
+            self.todos = todos.clone();
+        }
+        let mut fields = json!({
+            "message": {"role": "user", "content": [line.block]},
+            "parent_tool_use_id": event.parent.as_ref().map(CallId::as_str),
+            "timestamp": event.at.to_string(),
+        });
+        if let Some(structured) = line.structured {
+            fields["tool_use_result"] = structured;
+        }
+        self.say(event, "user", fields)
     }
 
     fn denied(&self, event: &Event, call: &CallId, decision: &Decision) -> io::Result<()> {
@@ -409,18 +435,7 @@ impl Renderer for SdkRenderer {
             {
                 self.denied(event, call, decision)
             }
-            EventKind::ToolFinished(done) => {
-                let line = tool_result::line(done, &self.redactor);
-                let mut fields = json!({
-                    "message": {"role": "user", "content": [line.block]},
-                    "parent_tool_use_id": event.parent.as_ref().map(CallId::as_str),
-                    "timestamp": event.at.to_string(),
-                });
-                if let Some(structured) = line.structured {
-                    fields["tool_use_result"] = structured;
-                }
-                self.say(event, "user", fields)
-            }
+            EventKind::ToolFinished(done) => self.tool_finished(event, done),
             // Sub-agents follow the agent that started them.
             EventKind::ModeChanged { to, .. } if main => {
                 self.facts.mode = mode_word(to).to_owned();

@@ -4,6 +4,7 @@ mod argv;
 mod asking;
 mod bad_input;
 mod callbacks;
+mod results;
 mod sessions;
 mod structured;
 

@@ -343,6 +343,6 @@ fn a_sub_agent() {
     {"type":"system","subtype":"task_started","task_id":"agent-1","description":"count","tool_use_id":"1","task_type":"local_agent","subagent_type":"general-purpose","prompt":"go"}
     {"type":"user","message":{"role":"user","content":[{"type":"text","text":"p"}]},"parent_tool_use_id":"1"}
     assistant [{"type":"text","text":"three"}] null
-    {"type":"system","subtype":"task_notification","task_id":"agent-1","status":"completed","output_file":"","summary":"count","tool_use_id":"1"}
+    {"type":"system","subtype":"task_notification","task_id":"agent-1","status":"completed","output_file":"","summary":"count","tool_use_id":"1","usage":{"total_tokens":0,"tool_uses":0,"duration_ms":0}}
     "#);
 }
