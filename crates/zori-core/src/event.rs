@@ -79,9 +79,9 @@ pub enum EventKind {
         /// The images that went with it.
         images: Vec<Image>,
     },
-    /// The user added to the running turn.
+    /// The user added to the running turn, or it was gone on with in the user's place.
     Steered {
-        /// What the user said.
+        /// What the model reads.
         text: Arc<str>,
     },
     /// Hooks told the model something.

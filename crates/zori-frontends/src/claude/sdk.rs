@@ -22,7 +22,7 @@ use zori_core::compaction::{CompactCause, Compaction};
 use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFinished, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
-use zori_core::outcome::Outcome;
+use zori_core::outcome::{LimitKind, Outcome};
 use zori_core::permission::{Decision, Verdict};
 use zori_core::provider::StopReason;
 use zori_core::render::Renderer;
@@ -61,6 +61,8 @@ pub struct SdkFacts {
     pub agents: Vec<String>,
     /// Our own version.
     pub version: &'static str,
+    /// How many turns a prompt may take.
+    pub max_turns: Option<u32>,
     /// Whether pieces of messages are wanted.
     pub partial: bool,
     /// Whether the state of the session is wanted.
@@ -331,6 +333,10 @@ impl SdkRenderer {
             self.failure(event, "The reply was cut off at the token limit", "max_output_tokens")?;
         }
         let mut ending = self.tally.ending(summary, failure_text);
+        if let (Outcome::Limit(LimitKind::Turns), Some(most)) = (&summary.outcome, self.facts.max_turns) {
+            // Clients know the sentence.
+            ending.errors = vec![format!("Reached maximum number of turns ({most})")];
+        }
         let mut value = None;
         if let Some(judge) = self.judge.as_ref().filter(|_| !ending.is_error) {
             match judge(summary) {

@@ -4,6 +4,7 @@ mod argv;
 mod asking;
 mod bad_input;
 mod callbacks;
+mod errors;
 mod results;
 mod sessions;
 mod structured;
@@ -313,7 +314,7 @@ fn limits() {
     result "(the directory is empty)"
     calls LS {"path":"."}
     result "(the directory is empty)"
-    over error_max_turns is_error ["Reached the limit of 2 turns (`--max-turns`)"] max_turns turns=3
+    over error_max_turns is_error ["Reached maximum number of turns (2)"] max_turns turns=3
     ------- stderr -------
     Error: Reached the limit of 2 turns (`--max-turns`)
     [exit status: 1]

@@ -50,6 +50,7 @@ fn lines(partial: bool, events: &[Event]) -> String {
         api_key_source: "none".into(),
         agents: Vec::new(),
         version: "0.0.0",
+        max_turns: None,
         partial,
         state: false,
     };
