@@ -436,6 +436,10 @@ impl Renderer for SdkRenderer {
                 self.with_partial(event, |partial, scope, model| partial.block_over(scope, model))
             }
             EventKind::MessageFinished(reply) => self.reply(event, reply),
+            EventKind::ApprovalRequested { .. } if self.facts.state => self.state(event, "requires_action"),
+            EventKind::ApprovalResolved { by: DecidedBy::User, .. } if self.facts.state => {
+                self.state(event, "running")
+            }
             EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
                 if decision.verdict == Verdict::Deny =>
             {
