@@ -333,7 +333,7 @@ pub fn outlet(
     let renderer = SdkRenderer::new(frames, redactor.clone(), Arc::new(SystemIds), tally, sdk, judge);
     let last = renderer.last_turn();
     let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);
-    let (tap, questions) = Tap::new(context);
+    let (tap, questions) = Tap::new(context, channel.clone());
     client.questions = Some(questions);
     let denied = |offer: &Offer| {
         let name = offer.name();

@@ -4,10 +4,12 @@ mod argv;
 mod asking;
 mod bad_input;
 mod callbacks;
+mod ends;
 mod errors;
 mod results;
 mod sessions;
 mod structured;
+mod traps;
 
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
