@@ -198,9 +198,9 @@ fn the_end_at_each_point() {
 /// A reader may go at any time; the run then ends, and says nothing.
 #[test]
 fn a_reader_that_goes() {
-    let taken = [0, 1, 150, 500, 900, 1400];
+    let taken = [0, 150, 700, 1400];
     for front in FRONTS {
-        let (world, _model) = prepared(taken.map(|_| anthropic::text(&"word ".repeat(200)).reply()));
+        let (world, _model) = prepared(taken.map(|_| anthropic::text(&"word ".repeat(50)).reply()));
         for bytes in taken {
             let stdin = Stdin::Bytes(dialogue(front, &world).concat().into_bytes());
             let output = world.start(world.cmd(front.args), stdin, Stdout::ClosedAfter(bytes)).finish();
@@ -218,7 +218,8 @@ fn a_reader_that_stops_and_goes() {
         let (reader, writer) = io::pipe().expect("a pipe can be made");
         let stdin = Stdin::Bytes(dialogue(front, &world).concat().into_bytes());
         let run = world.start(world.cmd(front.args), stdin, Stdout::File(File::from(OwnedFd::from(writer))));
-        let full = || rustix::io::ioctl_fionread(&reader).is_ok_and(|bytes| bytes > 40_000).then_some(());
+        // A pipe of 64 KiB; writes that do not fit its pages leave gaps.
+        let full = || rustix::io::ioctl_fionread(&reader).is_ok_and(|bytes| bytes > 25_000).then_some(());
         assert!(wait::poll(wait::BOUND, full).is_some(), "{:?}: the pipe never filled up", front.args);
         drop(reader);
         ended(front, "a reader that stops and goes", &run.finish(), &[0, 1]);
