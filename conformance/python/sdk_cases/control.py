@@ -1,6 +1,8 @@
 """What a client does while a turn runs, and between turns: interrupting, asking, changing the model."""
 
 import asyncio
+import os
+import signal
 
 from claude_agent_sdk import AssistantMessage, ClaudeSDKClient, StreamEvent, ToolUseBlock
 
@@ -149,3 +151,24 @@ async def what_is_not_built_is_said(world):
         else:
             raise AssertionError("files were said to be rewound")
         equal(told(await turn(client, "Hi"))[-1], "end success: Hi.")
+
+
+@case
+async def the_program_is_terminated_in_a_turn(world):
+    alive = Alive(world.work)
+    world.script(call("t1", "Bash", {"command": alive.command}))
+    async with ClaudeSDKClient(options=options(world, allowed_tools=["Bash"])) as client:
+        info = await client.get_server_info()
+        await client.query("Sleep")
+        await alive.started()
+        os.kill(info["pid"], signal.SIGTERM)
+        seen, failed = [], None
+        try:
+            async for message in client.receive_messages():
+                seen.append(message)
+        except Exception as error:
+            failed = str(error)
+        await alive.ended()
+    end = result(seen)
+    equal((end.subtype, end.is_error, end.terminal_reason), ("error_during_execution", True, "aborted_tools"))
+    holds(failed is not None, "the caller is not told that the program has gone")

@@ -1,10 +1,13 @@
 """Tools of MCP servers: those in the caller's own process, and those zori cannot reach."""
 
+import asyncio
+
 from claude_agent_sdk import ClaudeSDKClient, create_sdk_mcp_server, tool
+from mcp.server import Server
 
 from conform import call, case, equal, holds, text, tool_results, tool_use, until
 
-from . import ask, init, options, prompts, told, turn
+from . import ask, init, options, prompts, result, told, turn
 
 
 @tool("add", "Add two numbers", {"a": float, "b": float})
@@ -117,3 +120,40 @@ async def a_slow_tool_is_waited_for(world):
     servers = {"slow": create_sdk_mcp_server(name="slow", tools=[wait])}
     messages = await ask(prompts("Wait"), options(world, mcp_servers=servers, allowed_tools=["mcp__slow__wait"]))
     equal(sorted(line for line in told(messages) if line.startswith("user")), ["user done t1: waited", "user done t2: waited"])
+
+
+@case
+async def a_server_that_never_answers(world):
+    silent = Server("silent")
+
+    @silent.list_tools()
+    async def list_tools():
+        await asyncio.Event().wait()
+
+    world.script(text("Fine."))
+    servers = {**calculator(), "silent": {"type": "sdk", "name": "silent", "instance": silent}}
+    messages = await ask(prompts("Hi"), options(world, mcp_servers=servers))
+    listed = {server["name"]: server["status"] for server in init(messages)["mcp_servers"]}
+    equal(listed, {"calc": "connected", "silent": "failed"})
+    equal(told(messages)[-1], "end success: Fine.")
+
+
+@case
+async def a_tool_that_never_answers_is_interrupted(world):
+    began = asyncio.Event()
+
+    @tool("hang", "Never answer", {})
+    async def hang(args):
+        began.set()
+        await asyncio.Event().wait()
+
+    world.script(call("t1", "mcp__slow__hang", {}), text("Fine."))
+    servers = {"slow": create_sdk_mcp_server(name="slow", tools=[hang])}
+    chosen = options(world, mcp_servers=servers, allowed_tools=["mcp__slow__hang"])
+    async with ClaudeSDKClient(options=chosen) as client:
+        await client.query("Hang")
+        await began.wait()
+        await client.interrupt()
+        seen = [message async for message in client.receive_response()]
+        equal(result(seen).terminal_reason, "aborted_tools")
+        equal(told(await turn(client, "And now?"))[-1], "end success: Fine.")

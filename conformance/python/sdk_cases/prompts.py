@@ -1,8 +1,8 @@
 """Prompts and answers: one string, a stream, several turns, pieces, thinking, images, system prompts."""
 
-from claude_agent_sdk import ClaudeSDKClient, StreamEvent
+from claude_agent_sdk import ClaudeSDKClient, StreamEvent, SystemMessage, UserMessage
 
-from conform import body, case, equal, holds, system_text, text
+from conform import body, call, case, equal, holds, system_text, text
 
 from . import MODEL, ask, init, options, prompts, result, told, turn
 
@@ -127,9 +127,23 @@ async def pieces_of_a_call(world):
     starts = [e["content_block"] for e in events if e["type"] == "content_block_start"]
     equal(starts[0], {**reading, "input": {}})
     deltas = [e["delta"] for e in events if e["type"] == "content_block_delta"]
-    joined = "".join(d["partial_json"] for d in deltas if d["type"] == "input_json_delta")
-    equal(joined.replace(" ", ""), '{"file_path":"a.txt"}')
+    pieces = [d["partial_json"] for d in deltas if d["type"] == "input_json_delta"]
+    equal("".join(pieces).replace(" ", ""), '{"file_path":"a.txt"}')
+    holds(len(pieces) > 1, f"the input came whole: {pieces}")
+    holds("requesting" in [m.data.get("status") for m in messages if isinstance(m, SystemMessage)], "no request is announced")
     equal([e["delta"]["stop_reason"] for e in events if e["type"] == "message_delta"], ["tool_use", "end_turn"])
+
+
+@case
+async def a_result_to_draw(world):
+    (world.work / "a.txt").write_text("one\ntwo\n")
+    edit = {"file_path": "a.txt", "old_string": "two", "new_string": "2"}
+    world.script(call("t1", "Edit", edit), text("Done."))
+    messages = await ask("Edit it", options(world, permission_mode="acceptEdits"))
+    drawn = next(m.tool_use_result for m in messages if isinstance(m, UserMessage))
+    patch = {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" one", "-two", "+2"]}
+    equal(drawn["structuredPatch"], [patch])
+    equal((drawn["oldString"], drawn["newString"], drawn["originalFile"]), ("two", "2", "one\ntwo\n"))
 
 
 @case

@@ -1,6 +1,9 @@
 """Sessions: their ids, going on with one, in another one, and those that are not there."""
 
+import os
 import uuid
+
+from claude_agent_sdk import InMemorySessionStore, get_session_messages, list_sessions
 
 from conform import body, case, equal, holds, text
 
@@ -86,3 +89,25 @@ async def the_session_is_on_disk_before_the_result(world):
             files = list((world.base / "sessions").glob("*.jsonl"))
             found = [path.read_text() for path in files]
     holds(len(found) == 1 and "One." in found[0], f"the session files hold {found}")
+
+
+@case
+async def the_sdk_lists_the_files_of_another_program(world):
+    world.script(text("One."))
+    os.environ["CLAUDE_CONFIG_DIR"] = str(world.home / ".claude")
+    try:
+        session = result(await ask("Hi", options(world))).session_id
+        equal(list_sessions(directory=str(world.work)), [], "zori's sessions are not among Claude Code's")
+        equal(get_session_messages(session, directory=str(world.work)), [])
+    finally:
+        del os.environ["CLAUDE_CONFIG_DIR"]
+
+
+@case
+async def a_store_of_the_caller_stays_empty_and_that_is_said(world):
+    world.script(text("One."))
+    store, said = InMemorySessionStore(), []
+    messages = await ask("Hi", options(world, session_store=store, stderr=said.append))
+    equal(told(messages)[-1], "end success: One.")
+    equal(store.size, 0, "sessions in the store")
+    holds(any("session-mirror" in line for line in said), f"stderr says {said}")

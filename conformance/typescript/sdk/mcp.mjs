@@ -67,3 +67,13 @@ export async function theStateOfTheServers(world) {
   await talk.end();
   equal(servers.map(({ name, status }) => [name, status]), [["calc", "connected"]]);
 }
+
+export async function aServerThatNeverAnswers(world) {
+  const silent = { connect: async (transport) => (transport.onmessage = () => {}), close: async () => {} };
+  await world.script(text("Fine."));
+  const mcpServers = { ...calculator(), silent: { type: "sdk", name: "silent", instance: silent } };
+  const messages = await ask(prompts("Hi"), options(world, { mcpServers }));
+  const servers = init(messages).mcp_servers.map(({ name, status }) => [name, status]);
+  equal(servers.sort(), [["calc", "connected"], ["silent", "failed"]]);
+  equal(told(messages).at(-1), "end success: Fine.");
+}

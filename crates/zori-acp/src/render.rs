@@ -114,6 +114,9 @@ impl Renderer for AcpRenderer {
             | EventKind::HookContext { .. }
             | EventKind::TurnFinished(_)
             | EventKind::MessageStarted { .. }
+            | EventKind::RequestStarted
+            | EventKind::ThinkingSigned { .. }
+            | EventKind::BlockFinished
             | EventKind::ToolInputDelta { .. }
             | EventKind::MessageFinished(_)
             | EventKind::AssistantFinal { .. }

@@ -16,7 +16,7 @@ use crate::failure::ProviderFailure;
 use crate::hook::HookEvent;
 use crate::ids::{AgentId, CallId, SessionId};
 use crate::image::Image;
-use crate::message::{Message, ToolCall};
+use crate::message::{Message, Opaque, ToolCall};
 use crate::outcome::Outcome;
 use crate::permission::Decision;
 use crate::provider::StopReason;
@@ -79,9 +79,9 @@ pub enum EventKind {
         /// The images that went with it.
         images: Vec<Image>,
     },
-    /// The user added to the running turn.
+    /// The user added to the running turn, or it was gone on with in the user's place.
     Steered {
-        /// What the user said.
+        /// What the model reads.
         text: Arc<str>,
     },
     /// Hooks told the model something.
@@ -95,6 +95,8 @@ pub enum EventKind {
     TurnFinished(TurnSummary),
 
     // Message.
+    /// A request is on its way to the provider; one for each attempt.
+    RequestStarted,
     /// The provider began to answer.
     MessageStarted {
         /// The model, as the provider names it.
@@ -110,10 +112,21 @@ pub enum EventKind {
         /// The text.
         text: String,
     },
-    /// More of a call's arguments.
+    /// What the provider wants back for the reasoning just told, or for some that cannot be told.
+    ThinkingSigned {
+        /// The bytes.
+        replay: Opaque,
+    },
+    /// The text or reasoning just told is complete, and more of the same kind is another block. Not every provider says so.
+    BlockFinished,
+    /// More of a call's arguments; never empty, so that a call without arguments has none of these.
     ToolInputDelta {
         /// Which call of this reply.
         index: u32,
+        /// The id the call has when the reply is complete.
+        call: CallId,
+        /// The tool's name as the model wrote it.
+        name: Arc<str>,
         /// JSON text, cut anywhere.
         json: String,
     },

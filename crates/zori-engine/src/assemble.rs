@@ -15,6 +15,9 @@ const MAX_INPUT_BYTES: usize = 8 << 20;
 /// An answer in the making.
 pub(crate) struct Assembly {
     model: Arc<str>,
+    /// What ids are named after that the provider does not issue, and how many there are.
+    maker: String,
+    made: usize,
     drafts: Vec<Draft>,
     /// Whether the last draft takes further text or thinking.
     open: bool,
@@ -31,17 +34,33 @@ enum Draft {
 
 struct CallDraft {
     index: u32,
-    id: Option<String>,
-    name: String,
+    id: CallId,
+    id_origin: IdOrigin,
+    name: Arc<str>,
     input: String,
     replay: Option<Opaque>,
     ended: bool,
 }
 
 impl Assembly {
-    /// `model` is what was asked for; the provider may name it more exactly.
-    pub(crate) fn new(model: Arc<str>) -> Self {
-        Self { model, drafts: Vec::new(), open: false, usage: Usage::default(), stop: None, visible: false }
+    /// `model` is what was asked for; the provider may name it more exactly. Ids that are made up are named after
+    /// `maker` and numbered on from `made`.
+    pub(crate) fn new(model: Arc<str>, maker: String, made: usize) -> Self {
+        Self {
+            model,
+            maker,
+            made,
+            drafts: Vec::new(),
+            open: false,
+            usage: Usage::default(),
+            stop: None,
+            visible: false,
+        }
+    }
+
+    /// Returns how many ids have been made up, those before this answer included.
+    pub(crate) fn made(&self) -> usize {
+        self.made
     }
 
     /// Returns whether anything of the answer was shown: then the request must not be sent again.
@@ -75,9 +94,10 @@ impl Assembly {
                 self.stop = Some(stop);
                 None
             }
+            // Neither this nor a signature says anything to anybody: the request may still be sent again.
             Chunk::BlockEnd => {
-                self.open = false;
-                None
+                let was_open = std::mem::replace(&mut self.open, false);
+                return Ok(was_open.then_some(EventKind::BlockFinished));
             }
             Chunk::Text(text) if text.is_empty() => None,
             Chunk::Text(text) => {
@@ -95,20 +115,30 @@ impl Assembly {
                 (!text.is_empty()).then_some(EventKind::ThinkingDelta { text })
             }
             Chunk::ThinkingReplay(opaque) => {
+                let told = EventKind::ThinkingSigned { replay: opaque.clone() };
                 match self.open_draft() {
                     Some(Draft::Thinking { replay, .. }) => *replay = Some(opaque),
                     _ => self.begin(Draft::Thinking { text: String::new(), replay: Some(opaque) }),
                 }
-                None
+                return Ok(Some(told));
             }
             Chunk::CallStart { index, id, name, replay } => {
-                self.start_call(CallDraft { index, id, name, input: String::new(), replay, ended: false })?;
+                let (id, id_origin) = match id {
+                    Some(id) => (CallId::new(id), IdOrigin::Provider),
+                    None => {
+                        self.made += 1;
+                        (CallId::new(format!("call_{}_{}", self.maker, self.made)), IdOrigin::Made)
+                    }
+                };
+                let (name, input) = (name.into(), String::new());
+                self.start_call(CallDraft { index, id, id_origin, name, input, replay, ended: false })?;
                 None
             }
             Chunk::CallInput { index, json } => {
-                let call = self.call(index)?;
-                call.input.push_str(&json);
-                (!json.is_empty()).then_some(EventKind::ToolInputDelta { index, json })
+                let CallDraft { id, name, input, .. } = self.call(index)?;
+                input.push_str(&json);
+                let (call, name) = (id.clone(), name.clone());
+                (!json.is_empty()).then_some(EventKind::ToolInputDelta { index, call, name, json })
             }
             Chunk::CallEnd { index } => {
                 self.call(index)?.ended = true;
@@ -119,13 +149,13 @@ impl Assembly {
         Ok(shown)
     }
 
-    /// Returns the complete reply, once the answer is done. `made` numbers the ids we make up.
-    pub(crate) fn finish(self, provider: &str, made: &mut usize) -> Option<Reply> {
+    /// Returns the complete reply, once the answer is done.
+    pub(crate) fn finish(self) -> Option<Reply> {
         let stop = self.stop?;
         let blocks = self.drafts.into_iter().map(|draft| match draft {
             Draft::Text(text) => Block::Text(text),
             Draft::Thinking { text, replay } => Block::Thinking(Thinking { text, replay }),
-            Draft::Call(call) => Block::ToolCall(call.finish(provider, made)),
+            Draft::Call(call) => Block::ToolCall(call.finish()),
         });
         let message = Message { role: Role::Assistant, blocks: blocks.collect() };
         Some(Reply { message: Arc::new(message), model: self.model, usage: self.usage, stop: Some(stop) })
@@ -161,9 +191,7 @@ impl Assembly {
     }
 
     fn start_call(&mut self, call: CallDraft) -> Result<(), ProviderFailure> {
-        let twin = self
-            .calls()
-            .any(|other| other.index == call.index || (other.id.is_some() && other.id == call.id));
+        let twin = self.calls().any(|other| other.index == call.index || other.id == call.id);
         if twin {
             return Err(contradiction(format!("tool call {} was started twice", call.index)));
         }
@@ -188,19 +216,13 @@ impl Assembly {
 }
 
 impl CallDraft {
-    fn finish(self, provider: &str, made: &mut usize) -> ToolCall {
+    fn finish(self) -> ToolCall {
         let input = match self.input {
             text if !self.ended || text.len() > MAX_INPUT_BYTES => ToolInput::Malformed(text),
             text => ToolInput::parse(text),
         };
-        let (id, id_origin) = match self.id {
-            Some(id) => (CallId::new(id), IdOrigin::Provider),
-            None => {
-                *made += 1;
-                (CallId::new(format!("call_{provider}_{made}")), IdOrigin::Made)
-            }
-        };
-        ToolCall { id, name: self.name, input, id_origin, replay: self.replay }
+        let Self { id, id_origin, name, replay, .. } = self;
+        ToolCall { id, name: name.to_string(), input, id_origin, replay }
     }
 }
 

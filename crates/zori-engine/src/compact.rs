@@ -231,7 +231,8 @@ impl<S: Sink + 'static> Engine<S> {
         if let Some(stop) = self.emitter.stop() {
             return Err(Cut::Stopped(stop));
         }
-        let mut assembly = Assembly::new(model.clone());
+        // A summary calls no tools, so no id is made up for one.
+        let mut assembly = Assembly::new(model.clone(), String::new(), 0);
         let mut stream = control.until(self.provider.stream(&request)).await?.map_err(Cut::Failed)?;
         let mut broken = None;
         while let Some(chunk) = control.until(poll_fn(|cx| stream.as_mut().poll_next(cx))).await? {
@@ -244,8 +245,7 @@ impl<S: Sink + 'static> Engine<S> {
         if let Some(failure) = broken {
             return Err(Cut::Failed(failure));
         }
-        // A summary calls no tools, so no id is made up for one.
-        assembly.finish(self.provider.name(), &mut 0).ok_or_else(|| {
+        assembly.finish().ok_or_else(|| {
             let text = "the provider ended the reply without saying so";
             Cut::Failed(ProviderFailure::new(FailureKind::Transport, text))
         })

@@ -103,7 +103,7 @@ pub struct Settings {
     pub live_output: bool,
     /// Which calls of a reply go together.
     pub order: CallOrder,
-    /// What becomes of an answer that somebody cuts off.
+    /// What becomes of an answer that is cut off.
     pub cut: CutAnswer,
 }
 
@@ -117,13 +117,15 @@ pub enum CallOrder {
     OneByOne,
 }
 
-/// What becomes of an answer that somebody cuts off.
+/// What becomes of an answer that is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutAnswer {
-    /// The conversation goes on without it (INT-1).
+    /// The conversation goes on without one that somebody cut off (INT-1).
     Forgotten,
     /// Its text is part of the conversation.
     Kept,
+    /// The same; and one that the token limit cut off is gone on with, a few times.
+    GoneOnWith,
 }
 
 /// One session under way. The only writer of its history.

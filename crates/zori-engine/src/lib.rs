@@ -11,6 +11,7 @@ pub mod compact;
 pub mod context;
 mod control;
 mod crew;
+mod cut;
 mod dispatch;
 mod emitter;
 pub mod engine;

@@ -15,7 +15,7 @@ use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::AgentId;
 use zori_core::image::{Image, Sight};
 use zori_core::input::Prompt;
-use zori_core::message::{Block, Message, Role, ToolCall, ToolInput};
+use zori_core::message::{Block, ToolCall, ToolInput};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::provider::{Chunk, ChunkStream, Request, StopReason};
 use zori_core::render::{Sink, Stop};
@@ -25,7 +25,7 @@ use crate::assemble::Assembly;
 use crate::compact::Made;
 use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
-use crate::engine::{CutAnswer, Engine};
+use crate::engine::Engine;
 use crate::limits::Reached;
 
 /// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
@@ -45,11 +45,13 @@ pub(crate) struct Turn<'e, 'i, S> {
     /// The call that was denied last, by name and input, and how often in a row.
     denied: Option<(String, String)>,
     denials: u32,
+    /// How often in a row a reply that was cut off was gone on with.
+    pub(crate) gone_on: u32,
     /// How often hooks kept it from ending.
     pub(crate) kept: u32,
     effects: bool,
     /// Whether the text of an answer that was cut is part of the conversation.
-    kept_cut: bool,
+    pub(crate) kept_cut: bool,
     pub(crate) text: Arc<str>,
 }
 
@@ -78,6 +80,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             malformed: 0,
             denied: None,
             denials: 0,
+            gone_on: 0,
             kept: 0,
             effects: false,
             kept_cut: false,
@@ -141,10 +144,12 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             if calls.is_empty() {
                 match stop {
                     StopReason::Pause => continue,
+                    StopReason::MaxTokens if self.goes_on() => continue,
                     stop if self.kept_going(&stop).await? => continue,
                     stop => return Ok(stop),
                 }
             }
+            self.gone_on = 0;
             self.answer(&calls).await?;
         }
     }
@@ -204,11 +209,12 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
     /// Sends the request once. An error says whether any of the answer was shown.
     async fn attempt(&mut self) -> Result<Reply, (Cut, bool)> {
         let model = self.engine.settings.model.clone();
-        let mut assembly = Assembly::new(model.clone());
+        let (maker, made) = (self.engine.call_maker(), self.engine.made_calls);
+        let mut assembly = Assembly::new(model.clone(), maker, made);
         let cut = match self.receive(&model, &mut assembly).await {
             Ok(()) => {
-                let maker = self.engine.call_maker();
-                match assembly.finish(&maker, &mut self.engine.made_calls) {
+                self.engine.made_calls = assembly.made();
+                match assembly.finish() {
                     Some(reply) => return Ok(reply),
                     None => {
                         let text = "the provider ended the reply without saying so";
@@ -219,6 +225,10 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             Err(cut) => cut,
         };
         let visible = assembly.visible();
+        if visible {
+            // Somebody may have seen the ids, so no other call gets them.
+            self.engine.made_calls = assembly.made();
+        }
         if visible && let Some(partial) = assembly.partial() {
             self.count(partial.usage);
             self.text = partial.message.text().into();
@@ -226,17 +236,6 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             self.emit(EventKind::MessageFinished(partial));
         }
         Err((cut, visible))
-    }
-
-    /// Takes the text of an answer that was cancelled into the conversation, where that is wanted.
-    fn keep_cut(&mut self, cut: &Cut) {
-        let wanted = self.engine.settings.cut == CutAnswer::Kept && matches!(cut, Cut::Cancelled(_));
-        if wanted && !self.text.is_empty() {
-            // What else there was cannot be sent back: calls without results, thinking without its signature.
-            let blocks = vec![Block::Text(self.text.to_string())];
-            self.engine.history.push(Arc::new(Message { role: Role::Assistant, blocks }));
-            self.kept_cut = true;
-        }
     }
 
     async fn receive(&mut self, model: &str, assembly: &mut Assembly) -> Result<(), Cut> {
@@ -264,6 +263,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             effort: settings.effort,
             delivery: settings.delivery,
         };
+        engine.emitter.emit(EventKind::RequestStarted);
         engine.emitter.idle();
         if let Some(stop) = engine.emitter.stop() {
             return Err(Cut::Stopped(stop));

@@ -166,6 +166,9 @@ impl Renderer for JsonlRenderer {
             | EventKind::Steered { .. }
             | EventKind::MessageStarted { .. }
             | EventKind::ThinkingDelta { .. }
+            | EventKind::RequestStarted
+            | EventKind::ThinkingSigned { .. }
+            | EventKind::BlockFinished
             | EventKind::ToolInputDelta { .. }
             | EventKind::MessageFinished(_)
             | EventKind::AssistantFinal { .. }

@@ -300,6 +300,9 @@ impl Renderer for TextRenderer {
             | EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }
             | EventKind::HookContext { .. }
+            | EventKind::RequestStarted
+            | EventKind::ThinkingSigned { .. }
+            | EventKind::BlockFinished
             | EventKind::ToolInputDelta { .. }
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalResolved { .. }

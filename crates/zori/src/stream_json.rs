@@ -102,6 +102,7 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         return Ok(signals.ending().unwrap_or(Exit::Success));
     };
     let confinement = Confinement::start(&start.settings)?;
+    client.confined = confinement.is_some();
     let opened = match open::choose(claude, &start.settings) {
         Ok(opened) => opened,
         Err(refused) => return Ok(refuse(refused, &frames, output, cx.ui)),

@@ -82,7 +82,12 @@ const RULES: &[Rule] = &[
         ours: &["zori-core", "zori-redact"],
         others: &["blake3", "rustix", "serde", "serde_json", "sha2", "thiserror"],
     },
-    Rule { name: "zori-frontends", ours: &["zori-core", "zori-redact"], others: &["serde", "serde_json"] },
+    // `similar` for the patches that clients of the Claude protocol draw.
+    Rule {
+        name: "zori-frontends",
+        ours: &["zori-core", "zori-redact"],
+        others: &["serde", "serde_json", "similar"],
+    },
     // The messages of the protocol are the official crate's; `tokio` for the answers that are waited for.
     Rule {
         name: "zori-acp",

@@ -290,6 +290,10 @@ pub(crate) enum Act {
 
 impl Sink for Recorder {
     fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+        // Requests and blocks are in the lists by what comes of them.
+        if matches!(event.kind, EventKind::RequestStarted | EventKind::BlockFinished) {
+            return Ok(());
+        }
         let whose = match (event.agent, &event.parent) {
             (AgentId::MAIN, None) => String::new(),
             (AgentId(number), parent) => format!("[{number} of {}] ", parent.as_ref().unwrap()),
@@ -500,10 +504,13 @@ fn show_event(kind: &EventKind) -> String {
             };
             format!("turn over: {outcome}, {} requests, {} out", s.requests, s.usage.output)
         }
+        EventKind::RequestStarted => "request".into(),
+        EventKind::BlockFinished => "block".into(),
         EventKind::MessageStarted { model } => format!("message by {model}"),
         EventKind::AssistantDelta { text } => format!("delta {text:?}"),
         EventKind::ThinkingDelta { text } => format!("thinking {text:?}"),
-        EventKind::ToolInputDelta { index, json } => format!("input {index} {json}"),
+        EventKind::ThinkingSigned { replay } => format!("signed {}", replay.raw.get()),
+        EventKind::ToolInputDelta { index, json, .. } => format!("input {index} {json}"),
         EventKind::MessageFinished(reply) => {
             format!("message {} ({:?})", show_message(&reply.message), reply.stop)
         }

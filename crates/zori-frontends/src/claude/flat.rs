@@ -343,6 +343,9 @@ impl Renderer for FlatRenderer {
             | EventKind::Steered { .. }
             | EventKind::HookContext { .. }
             | EventKind::MessageStarted { .. }
+            | EventKind::RequestStarted
+            | EventKind::ThinkingSigned { .. }
+            | EventKind::BlockFinished
             | EventKind::ToolInputDelta { .. }
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalRequested { .. }

@@ -1,12 +1,15 @@
 //! The SDK dialect: a turn told in whole messages, as `claude -p --output-format stream-json` tells it (chapter 4).
 //!
 //! [`SdkRenderer`] is the one place that turns events into lines of this dialect. The messages are `sdk/message.rs`, the
-//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs`, results of tools `sdk/tool_result.rs`.
+//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs` and `sdk/under_way.rs`, results of tools
+//! `sdk/tool_result.rs`, and for eyes `sdk/structured.rs`.
 
 mod message;
 mod partial;
+mod structured;
 mod tasks;
 mod tool_result;
+mod under_way;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,19 +19,20 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::compaction::{CompactCause, Compaction};
-use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, TurnSummary};
+use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFinished, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
-use zori_core::message::Block;
-use zori_core::outcome::Outcome;
+use zori_core::outcome::{LimitKind, Outcome};
 use zori_core::permission::{Decision, Verdict};
 use zori_core::provider::StopReason;
 use zori_core::render::Renderer;
+use zori_core::tool::Todo;
 use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
 use self::message::{Assistant, Scope};
-use self::partial::Partial;
+use self::partial::{Partial, Piece};
+use self::structured::Known;
 use self::tasks::Tasks;
 use super::wire::{CallUsage, Init, McpServer};
 use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
@@ -57,6 +61,8 @@ pub struct SdkFacts {
     pub agents: Vec<String>,
     /// Our own version.
     pub version: &'static str,
+    /// How many turns a prompt may take.
+    pub max_turns: Option<u32>,
     /// Whether pieces of messages are wanted.
     pub partial: bool,
     /// Whether the state of the session is wanted.
@@ -101,11 +107,15 @@ pub struct SdkRenderer {
     session: Option<SessionFacts>,
     /// The message under way, of the main agent.
     partial: Partial,
+    /// Calls that were told in a message that was cut: they never run, and get their result when the turn ends.
+    orphans: Vec<CallId>,
     /// Whether a turn is told in several of the engine's.
     again: bool,
     judge: Option<Judge>,
     last: LastTurn,
     tasks: Tasks,
+    /// The task list of the main agent.
+    todos: Arc<[Todo]>,
     /// What the turns have used that were tried again.
     carried: (Usage, Duration),
 }
@@ -128,10 +138,12 @@ impl SdkRenderer {
             facts,
             session: None,
             partial: Partial::default(),
+            orphans: Vec::new(),
             again: false,
             judge,
             last: LastTurn::default(),
             tasks: Tasks::default(),
+            todos: Arc::default(),
             carried: (Usage::NOTHING, Duration::ZERO),
         }
     }
@@ -217,7 +229,9 @@ impl SdkRenderer {
         };
         if main && self.facts.partial {
             partial.begin(&scope, &reply.model)?;
-            return partial.finish(&scope, &line, reply);
+            let orphans = partial.finish(&scope, &line, reply)?;
+            self.orphans.extend(orphans);
+            return Ok(());
         }
         for block in &reply.message.blocks {
             scope.assistant(&line, block)?;
@@ -263,6 +277,26 @@ impl SdkRenderer {
         self.say(event, "user", json!({"message": message, "parent_tool_use_id": parent}))
     }
 
+    fn tool_finished(&mut self, event: &Event, done: &ToolFinished) -> io::Result<()> {
+        self.tasks.tool_finished(event);
+        let report = self.tasks.report(&done.call);
+        let known =
+            Known { call: self.tally.details(&done.call), todos: &self.todos, report: report.as_ref() };
+        let line = tool_result::line(done, &known, &self.redactor);
+        if let Some(todos) = done.output.todos.as_ref().filter(|_| self.main(event)) {
+            self.todos = todos.clone();
+        }
+        let mut fields = json!({
+            "message": {"role": "user", "content": [line.block]},
+            "parent_tool_use_id": event.parent.as_ref().map(CallId::as_str),
+            "timestamp": event.at.to_string(),
+        });
+        if let Some(structured) = line.structured {
+            fields["tool_use_result"] = structured;
+        }
+        self.say(event, "user", fields)
+    }
+
     fn denied(&self, event: &Event, call: &CallId, decision: &Decision) -> io::Result<()> {
         let Some((name, _)) = self.tally.call(call) else { return Ok(()) };
         let message = self.redactor.redact(&decision.reason);
@@ -299,6 +333,10 @@ impl SdkRenderer {
             self.failure(event, "The reply was cut off at the token limit", "max_output_tokens")?;
         }
         let mut ending = self.tally.ending(summary, failure_text);
+        if let (Outcome::Limit(LimitKind::Turns), Some(most)) = (&summary.outcome, self.facts.max_turns) {
+            // Clients know the sentence.
+            ending.errors = vec![format!("Reached maximum number of turns ({most})")];
+        }
         let mut value = None;
         if let Some(judge) = self.judge.as_ref().filter(|_| !ending.is_error) {
             match judge(summary) {
@@ -373,38 +411,41 @@ impl Renderer for SdkRenderer {
             }
             EventKind::TurnStarted { .. } if main => self.init(event),
             EventKind::TurnStarted { prompt, .. } => self.user_text(event, prompt),
+            EventKind::RequestStarted if main && self.facts.partial => {
+                self.system(event, "status", json!({"status": "requesting"}))
+            }
             EventKind::MessageStarted { model } if main && self.facts.partial => {
-                self.partial = Partial::new(format!("msg_{}", self.uuid().replace('-', "")));
-                let mut partial = std::mem::take(&mut self.partial);
+                let mut partial = Partial::new(format!("msg_{}", self.uuid().replace('-', "")));
                 let begun = partial.begin(&self.scope(event), model);
                 self.partial = partial;
                 begun
             }
             EventKind::AssistantDelta { text } if main && self.facts.partial => {
-                self.piece(event, &Block::Text(text.clone()))
+                self.piece(event, &Piece::Text(text))
             }
             EventKind::ThinkingDelta { text } if main && self.facts.partial => {
-                let thinking = zori_core::message::Thinking { text: text.clone(), replay: None };
-                self.piece(event, &Block::Thinking(thinking))
+                self.piece(event, &Piece::Thinking(text))
+            }
+            EventKind::ThinkingSigned { replay } if main && self.facts.partial => {
+                self.piece(event, &Piece::Signed(replay))
+            }
+            EventKind::ToolInputDelta { call, name, json, .. } if main && self.facts.partial => {
+                self.piece(event, &Piece::Input { call, name, json })
+            }
+            EventKind::BlockFinished if main && self.facts.partial => {
+                self.with_partial(event, |partial, scope, model| partial.block_over(scope, model))
             }
             EventKind::MessageFinished(reply) => self.reply(event, reply),
+            EventKind::ApprovalRequested { .. } if self.facts.state => self.state(event, "requires_action"),
+            EventKind::ApprovalResolved { by: DecidedBy::User, .. } if self.facts.state => {
+                self.state(event, "running")
+            }
             EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
                 if decision.verdict == Verdict::Deny =>
             {
                 self.denied(event, call, decision)
             }
-            EventKind::ToolFinished(done) => {
-                let line = tool_result::line(done, &self.redactor);
-                let mut fields = json!({
-                    "message": {"role": "user", "content": [line.block]},
-                    "parent_tool_use_id": event.parent.as_ref().map(CallId::as_str),
-                    "timestamp": event.at.to_string(),
-                });
-                if let Some(structured) = line.structured {
-                    fields["tool_use_result"] = structured;
-                }
-                self.say(event, "user", fields)
-            }
+            EventKind::ToolFinished(done) => self.tool_finished(event, done),
             // Sub-agents follow the agent that started them.
             EventKind::ModeChanged { to, .. } if main => {
                 self.facts.mode = mode_word(to).to_owned();
@@ -413,15 +454,25 @@ impl Renderer for SdkRenderer {
             }
             EventKind::ContextCompacted(compaction) => self.compacted(event, compaction),
             EventKind::Retrying { attempt, max, delay, failure } => {
+                if main {
+                    self.cut_off(event)?;
+                }
                 let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 self.retrying(event, (*attempt, *max), delay, failure)
             }
             EventKind::Error { failure } if main => {
+                self.cut_off(event)?;
                 let text = failure_text(failure);
                 self.failure(event, &self.redactor.redact(&text), error_kind(failure))
             }
-            EventKind::Interrupted if main => self.note(event),
-            EventKind::TurnFinished(summary) if main => self.turn_over(event, summary),
+            EventKind::Interrupted if main => {
+                self.cut_off(event)?;
+                self.note(event)
+            }
+            EventKind::TurnFinished(summary) if main => {
+                self.cut_off(event)?;
+                self.turn_over(event, summary)
+            }
             EventKind::AgentStarted(facts) => {
                 let fields = self.tasks.started(event, facts);
                 self.system(event, "task_started", fields)
@@ -432,15 +483,6 @@ impl Renderer for SdkRenderer {
             },
             _ => Ok(()),
         }
-    }
-}
-
-impl SdkRenderer {
-    fn piece(&mut self, event: &Event, block: &Block) -> io::Result<()> {
-        let mut partial = std::mem::take(&mut self.partial);
-        let written = partial.piece(&self.scope(event), self.tally.model(), block);
-        self.partial = partial;
-        written
     }
 }
 

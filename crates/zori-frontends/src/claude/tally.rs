@@ -43,6 +43,16 @@ pub struct Tally {
     turn: Turn,
 }
 
+/// A call of a turn.
+pub struct Call {
+    /// The tool.
+    pub name: String,
+    /// The input that would run.
+    pub input: Box<RawValue>,
+    /// Whether that is not what the model wrote.
+    pub changed: bool,
+}
+
 /// What one turn came to so far.
 struct Turn {
     began: Duration,
@@ -54,8 +64,8 @@ struct Turn {
     why: Option<String>,
     stop: Option<&'static str>,
     aborted: Aborted,
-    /// The calls of this turn, with the input that would run.
-    calls: HashMap<CallId, (String, Box<RawValue>)>,
+    /// The calls of this turn.
+    calls: HashMap<CallId, Call>,
     denials: Vec<Denial>,
 }
 
@@ -131,17 +141,18 @@ impl Tally {
                     self.turn.aborted = Aborted::Tools;
                 }
                 let input = object(request.call.input.json());
-                self.turn.calls.insert(request.call.id.clone(), (request.call.name.clone(), input));
+                let call = Call { name: request.call.name.clone(), input, changed: false };
+                self.turn.calls.insert(request.call.id.clone(), call);
             }
             EventKind::ToolChanged { call, input, .. } => {
-                if let Some((_, held)) = self.turn.calls.get_mut(call) {
-                    *held = object(input.get());
+                if let Some(held) = self.turn.calls.get_mut(call) {
+                    (held.input, held.changed) = (object(input.get()), true);
                 }
             }
             EventKind::ApprovalResolved { call, decision, by } => {
                 if decision.verdict == Verdict::Deny
                     && *by != DecidedBy::Cancelled
-                    && let Some((name, input)) = self.turn.calls.get(call)
+                    && let Some(Call { name, input, .. }) = self.turn.calls.get(call)
                 {
                     self.turn.denials.push(Denial {
                         tool_name: name.clone(),
@@ -166,9 +177,19 @@ impl Tally {
         }
     }
 
+    /// Counts the result of a call that was told and never made.
+    pub fn unanswered(&mut self) {
+        self.turn.results += 1;
+    }
+
     /// Returns a call's name and the input that would run.
     pub fn call(&self, call: &CallId) -> Option<(&str, &RawValue)> {
-        self.turn.calls.get(call).map(|(name, input)| (name.as_str(), &**input))
+        self.turn.calls.get(call).map(|call| (call.name.as_str(), &*call.input))
+    }
+
+    /// Returns all that is known of a call.
+    pub fn details(&self, call: &CallId) -> Option<&Call> {
+        self.turn.calls.get(call)
     }
 
     /// Returns what was going on when the turn was cut.

@@ -47,6 +47,9 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         | EventKind::MessageStarted { .. }
         | EventKind::AssistantDelta { .. }
         | EventKind::ThinkingDelta { .. }
+        | EventKind::RequestStarted
+        | EventKind::ThinkingSigned { .. }
+        | EventKind::BlockFinished
         | EventKind::ToolInputDelta { .. }
         | EventKind::AssistantFinal { .. }
         | EventKind::ToolRequested(_)

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use zori_core::ids::CallId;
-use zori_core::input::{Approval, Input};
+use zori_core::input::{Approval, Input, PermissionUpdate};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Class;
 use zori_core::provider::Effort;
@@ -71,6 +71,8 @@ pub struct Client {
     pub servers: Vec<McpServer>,
     /// Questions of the engine.
     pub questions: Option<mpsc::UnboundedReceiver<Asked>>,
+    /// Whether commands run in a sandbox.
+    pub confined: bool,
     answers: JoinSet<(CallId, Approval, Vec<String>)>,
 }
 
@@ -101,6 +103,7 @@ impl Client {
             initialize: None,
             servers: Vec::new(),
             questions: None,
+            confined: false,
             answers: JoinSet::new(),
         }
     }
@@ -139,6 +142,7 @@ impl Client {
                 Some(asked) = next_question(&mut self.questions) => self.ask(asked),
                 Some(Ok((call, answer, undone))) = self.answers.join_next(), if !self.answers.is_empty() => {
                     undone.iter().for_each(|why| self.ui.warn(why));
+                    self.remark_folders(&answer);
                     if let Some(inputs) = inputs {
                         // The turn holds the other end for as long as this is polled.
                         let _ = inputs.send(Input::Approve { call, answer }).await;
@@ -149,6 +153,20 @@ impl Client {
                     self.take(line, inputs).await;
                 }
                 else => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Says of folders that come to the workspace what they are not: the sandbox was laid out before.
+    fn remark_folders(&mut self, answer: &Approval) {
+        let Approval::AllowWith(terms) = answer else { return };
+        for update in terms.updates.iter().filter(|_| self.confined) {
+            if let PermissionUpdate::AddDirectory(folder) = update {
+                self.ui.warn(&format!(
+                    "{} belongs to the workspace now, but commands in the sandbox cannot write there; `--add-dir` at the \
+                     start lets them",
+                    folder.display()
+                ));
             }
         }
     }

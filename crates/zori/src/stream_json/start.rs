@@ -315,6 +315,7 @@ pub fn outlet(
         },
         agents: if start.settings.subagents.depth > 0 { subagent::kinds() } else { Vec::new() },
         version: env!("CARGO_PKG_VERSION"),
+        max_turns: start.settings.limits.turns,
         partial: args.claude.partial,
         state: std::env::var_os("CLAUDE_CODE_SDK_READS_SESSION_STATE").is_some_and(|value| value == "1"),
     };
@@ -332,7 +333,7 @@ pub fn outlet(
     let renderer = SdkRenderer::new(frames, redactor.clone(), Arc::new(SystemIds), tally, sdk, judge);
     let last = renderer.last_turn();
     let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);
-    let (tap, questions) = Tap::new(context);
+    let (tap, questions) = Tap::new(context, channel.clone());
     client.questions = Some(questions);
     let denied = |offer: &Offer| {
         let name = offer.name();
@@ -362,7 +363,7 @@ pub fn outlet(
         tools: others,
         hooks,
         modes,
-        cut: CutAnswer::Kept,
+        cut: CutAnswer::GoneOnWith,
     };
     Ok((outlet, last))
 }

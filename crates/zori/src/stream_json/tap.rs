@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use zori_core::event::{Event, EventKind};
+use zori_core::event::{DecidedBy, Event, EventKind};
 use zori_core::ids::{AgentId, CallId};
 use zori_core::permission::Decision;
 use zori_core::question::Question;
 use zori_core::render::Renderer;
 use zori_frontends::claude::object;
+
+use super::channel::Channel;
 
 /// A question about a call.
 pub struct Asked {
@@ -45,14 +47,15 @@ pub type SharedContext = Arc<Mutex<Context>>;
 pub struct Tap {
     asked: mpsc::UnboundedSender<Asked>,
     context: SharedContext,
+    channel: Arc<Channel>,
     calls: HashMap<CallId, (String, Box<RawValue>)>,
 }
 
 impl Tap {
     /// Returns the tap and what comes out of it.
-    pub fn new(context: SharedContext) -> (Self, mpsc::UnboundedReceiver<Asked>) {
+    pub fn new(context: SharedContext, channel: Arc<Channel>) -> (Self, mpsc::UnboundedReceiver<Asked>) {
         let (asked, questions) = mpsc::unbounded_channel();
-        (Self { asked, context, calls: HashMap::new() }, questions)
+        (Self { asked, context, channel, calls: HashMap::new() }, questions)
     }
 }
 
@@ -80,6 +83,11 @@ impl Renderer for Tap {
                 let agent = (event.agent != AgentId::MAIN).then_some(event.agent.0);
                 // When nobody listens any more, the session is over.
                 let _ = self.asked.send(Asked { call, tool, input, decision, question, agent });
+            }
+            // A question that nobody waits for any more is taken back before the turn is told to be over: nothing comes
+            // behind its `result`.
+            EventKind::ApprovalResolved { by: DecidedBy::Cancelled, .. } => {
+                self.channel.withdraw_permissions()?
             }
             EventKind::ToolFinished(done) => {
                 self.calls.remove(&done.call);

@@ -5,6 +5,7 @@ mod asking;
 mod attacks;
 mod audit;
 mod auth;
+mod bad_input;
 mod chat;
 mod child_env;
 mod cli;

@@ -4,8 +4,12 @@ mod argv;
 mod asking;
 mod bad_input;
 mod callbacks;
+mod ends;
+mod errors;
+mod results;
 mod sessions;
 mod structured;
+mod traps;
 
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
@@ -71,6 +75,7 @@ fn short(line: &Value) -> String {
             "init" => "init".to_owned(),
             "permission_denied" => format!("denied {}", text(&line["tool_name"])),
             "api_retry" => format!("retry {} {}", line["attempt"], line["error_status"]),
+            "status" if line["status"].is_string() => text(&line["status"]),
             "status" => format!("mode {}", text(&line["permissionMode"])),
             other => format!("system {other}"),
         },
@@ -112,7 +117,19 @@ fn short(line: &Value) -> String {
                 if response["subtype"] == "error" { &response["error"] } else { &response["response"] };
             format!("answers {} {what}", text(&response["request_id"]))
         }
-        "stream_event" => format!("piece {}", text(&line["event"]["type"])),
+        "stream_event" => {
+            let event = &line["event"];
+            match (event["content_block"]["type"].as_str(), event["delta"]["type"].as_str()) {
+                (Some(kind), _) => format!("piece content_block_start {kind}"),
+                (_, Some(kind)) => {
+                    let piece = ["text", "thinking", "signature", "partial_json"]
+                        .iter()
+                        .find_map(|name| event["delta"][name].as_str());
+                    format!("piece {kind} {:?}", piece.unwrap_or_default())
+                }
+                (None, None) => format!("piece {}", text(&event["type"])),
+            }
+        }
         other => other.to_owned(),
     }
 }
@@ -215,20 +232,51 @@ fn several_prompts() {
     "#);
 }
 
+/// Each request is announced, and what comes of it is told as it comes, the input of a call included.
 #[test]
 fn pieces_of_messages() {
-    let (output, _world) = talk([anthropic::text("a b")], &["--include-partial-messages"], &user("hi"));
+    let list = anthropic::thinking("hm", "sig").text("a b").tool_use("1", "LS", json!({"path": "."}));
+    let replies = [
+        anthropic::http_error(529, "overloaded_error", "Overloaded"),
+        list.reply(),
+        anthropic::text("c").into(),
+    ];
+    let (output, _world) = talk(replies, &["--include-partial-messages", "--retry-delay", "0"], &user("hi"));
     insta::assert_snapshot!(told(&output), @r#"
     init
+    requesting
+    retry 1 529
+    requesting
     piece message_start
-    piece content_block_start
-    piece content_block_delta
-    piece content_block_delta
+    piece content_block_start thinking
+    piece thinking_delta "hm"
+    piece signature_delta "sig"
+    thinking "hm"
+    piece content_block_stop
+    piece content_block_start text
+    piece text_delta "a "
+    piece text_delta "b"
     says "a b"
+    piece content_block_stop
+    piece content_block_start tool_use
+    piece input_json_delta "{\"path"
+    piece input_json_delta "\":\".\"}"
+    calls LS {"path":"."}
     piece content_block_stop
     piece message_delta
     piece message_stop
-    over success "a b" completed turns=1
+    result "(the directory is empty)"
+    requesting
+    piece message_start
+    piece content_block_start text
+    piece text_delta "c"
+    says "c"
+    piece content_block_stop
+    piece message_delta
+    piece message_stop
+    over success "c" completed turns=2
+    ------- stderr -------
+    Retrying in 0.0s (1/4): HTTP 529: Overloaded
     [exit status: 0]
     "#);
 }
@@ -268,7 +316,7 @@ fn limits() {
     result "(the directory is empty)"
     calls LS {"path":"."}
     result "(the directory is empty)"
-    over error_max_turns is_error ["Reached the limit of 2 turns (`--max-turns`)"] max_turns turns=3
+    over error_max_turns is_error ["Reached maximum number of turns (2)"] max_turns turns=3
     ------- stderr -------
     Error: Reached the limit of 2 turns (`--max-turns`)
     [exit status: 1]

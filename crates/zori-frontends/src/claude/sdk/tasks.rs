@@ -9,15 +9,32 @@ use zori_core::agent::AgentFacts;
 use zori_core::event::{Event, TurnSummary};
 use zori_core::ids::{AgentId, CallId};
 use zori_core::outcome::Outcome;
+use zori_core::usage::Usage;
 
-/// The sub-agents at work, and what each is about.
+/// The sub-agents at work, and what those came to whose call has no result yet.
 #[derive(Default)]
-pub(super) struct Tasks(HashMap<AgentId, Arc<str>>);
+pub(super) struct Tasks {
+    at_work: HashMap<AgentId, AtWork>,
+    over: HashMap<CallId, Report>,
+}
+
+struct AtWork {
+    description: Arc<str>,
+    tools: u64,
+}
+
+/// What a sub-agent came to.
+pub(super) struct Report {
+    pub(super) id: String,
+    /// How many calls it made.
+    pub(super) tools: u64,
+    pub(super) usage: Usage,
+}
 
 impl Tasks {
     /// Returns the fields of a beginning.
     pub(super) fn started(&mut self, event: &Event, facts: &AgentFacts) -> Value {
-        self.0.insert(event.agent, facts.description.clone());
+        self.at_work.insert(event.agent, AtWork { description: facts.description.clone(), tools: 0 });
         json!({
             "task_id": id(event.agent),
             "description": &*facts.description,
@@ -28,14 +45,29 @@ impl Tasks {
         })
     }
 
+    /// Counts a result.
+    pub(super) fn tool_finished(&mut self, event: &Event) {
+        if let Some(agent) = self.at_work.get_mut(&event.agent) {
+            agent.tools += 1;
+        }
+    }
+
     /// Returns the fields of an end, for one that has begun.
     pub(super) fn over(&mut self, event: &Event, summary: &TurnSummary) -> Option<Value> {
-        let description = self.0.remove(&event.agent)?;
+        let AtWork { description, tools } = self.at_work.remove(&event.agent)?;
         let status = match &summary.outcome {
             Outcome::Completed(_) => "completed",
             Outcome::Cancelled(_) => "stopped",
             Outcome::Failed(_) | Outcome::Limit(_) | Outcome::OutputClosed | Outcome::NotSaved(_) => "failed",
         };
+        let usage = json!({
+            "total_tokens": summary.usage.total(),
+            "tool_uses": tools,
+            "duration_ms": u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
+        });
+        if let Some(call) = &event.parent {
+            self.over.insert(call.clone(), Report { id: id(event.agent), tools, usage: summary.usage });
+        }
         Some(json!({
             "task_id": id(event.agent),
             "status": status,
@@ -43,7 +75,13 @@ impl Tasks {
             "output_file": "",
             "summary": &*description,
             "tool_use_id": event.parent.as_ref().map(CallId::as_str),
+            "usage": usage,
         }))
+    }
+
+    /// Returns what the sub-agent of a call came to, once.
+    pub(super) fn report(&mut self, call: &CallId) -> Option<Report> {
+        self.over.remove(call)
     }
 }
 

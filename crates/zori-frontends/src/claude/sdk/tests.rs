@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::value::RawValue;
 use zori_core::ids::SessionId;
-use zori_core::message::{IdOrigin, Message, Role, Thinking, ToolCall, ToolInput};
+use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput};
 use zori_core::permission::Class;
 use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::ToolCode;
@@ -13,7 +13,9 @@ use zori_redact::Redactor;
 
 use super::*;
 use crate::claude::{ModelFacts, SDK_LINE, Writing};
-use crate::sample::{Paper, delta, event, failed, failure, finished, ok, prompt, requested, turn_over};
+use crate::sample::{
+    Paper, delta, event, failed, failure, finished, ok, prompt, requested, thinking, turn_over,
+};
 
 struct Counted(AtomicU64);
 
@@ -48,6 +50,7 @@ fn lines(partial: bool, events: &[Event]) -> String {
         api_key_source: "none".into(),
         agents: Vec::new(),
         version: "0.0.0",
+        max_turns: None,
         partial,
         state: false,
     };
@@ -112,6 +115,24 @@ fn text(text: &str) -> Block {
     Block::Text(text.to_owned())
 }
 
+fn input(id: &str, json: &str) -> Event {
+    let (call, name, json) = (CallId::new(id), "Read".into(), json.to_owned());
+    event(EventKind::ToolInputDelta { index: 0, call, name, json })
+}
+
+fn opaque(json: Value) -> Opaque {
+    Opaque { provider: "p".into(), raw: RawValue::from_string(json.to_string()).unwrap() }
+}
+
+/// What a provider wants back for thinking that can be read, and for some that cannot.
+fn signature(text: &str) -> Opaque {
+    opaque(json!({ "signature": text }))
+}
+
+fn hidden(data: &str) -> Opaque {
+    opaque(json!({ "data": data }))
+}
+
 #[test]
 fn a_turn_with_a_tool() {
     let events = [
@@ -136,22 +157,28 @@ fn a_turn_with_a_tool() {
 /// 4.5: the whole block comes between its last piece and its end.
 #[test]
 fn pieces() {
-    let thinking = |text: &str| event(EventKind::ThinkingDelta { text: text.to_owned() });
-    let thought = Block::Thinking(Thinking { text: "hm".into(), replay: None });
+    let thought = Block::Thinking(Thinking { text: "hm".into(), replay: Some(signature("s")) });
     let events = [
+        event(EventKind::RequestStarted),
         event(EventKind::MessageStarted { model: "m".into() }),
         thinking("h"),
         thinking("m"),
+        event(EventKind::ThinkingSigned { replay: signature("s") }),
+        event(EventKind::BlockFinished),
         delta("a"),
         delta("b"),
-        reply(vec![thought, text("ab"), call("1", "{}")], Some(StopReason::ToolUse)),
+        input("1", "{\"file_path\""),
+        input("1", ": \"a\"}"),
+        reply(vec![thought, text("ab"), call("1", "{\"file_path\": \"a\"}")], Some(StopReason::ToolUse)),
     ];
     insta::assert_snapshot!(lines(true, &events), @r#"
+    {"type":"system","subtype":"status","status":"requesting"}
     stream {"type":"message_start"}
     stream {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
     stream {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"h"}}
     stream {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"m"}}
-    assistant [{"type":"thinking","thinking":"hm","signature":""}] null
+    stream {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s"}}
+    assistant [{"type":"thinking","thinking":"hm","signature":"s"}] null
     stream {"type":"content_block_stop","index":0}
     stream {"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}
     stream {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"a"}}
@@ -159,11 +186,107 @@ fn pieces() {
     assistant [{"type":"text","text":"ab"}] null
     stream {"type":"content_block_stop","index":1}
     stream {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"1","name":"Read","input":{}}}
-    stream {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{}"}}
-    assistant [{"type":"tool_use","id":"1","name":"Read","input":{}}] null
+    stream {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"file_path\""}}
+    stream {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":": \"a\"}"}}
+    assistant [{"type":"tool_use","id":"1","name":"Read","input":{"file_path":"a"}}] null
     stream {"type":"content_block_stop","index":2}
     stream {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null}}
     stream {"type":"message_stop"}
+    "#);
+}
+
+/// Of calls that come mixed, the first is told as it comes and the others whole; one without input has no pieces, and
+/// blocks of one kind are kept apart.
+#[test]
+fn pieces_that_are_mixed() {
+    let events = [
+        event(EventKind::MessageStarted { model: "m".into() }),
+        delta("a"),
+        event(EventKind::BlockFinished),
+        delta("b"),
+        event(EventKind::ThinkingSigned { replay: hidden("d") }),
+        input("2", "{"),
+        input("3", "{"),
+        input("2", "}"),
+        input("3", "}"),
+        input("4", "{}"),
+        reply(
+            vec![
+                text("a"),
+                text("b"),
+                Block::Thinking(Thinking { text: String::new(), replay: Some(hidden("d")) }),
+                call("1", "{}"),
+                call("2", "{}"),
+                call("3", "{}"),
+                call("4", "{}"),
+            ],
+            Some(StopReason::ToolUse),
+        ),
+    ];
+    let told = lines(true, &events);
+    let told: Vec<&str> = told.lines().filter(|line| !line.contains("_delta\",\"index")).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    stream {"type":"message_start"}
+    stream {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+    assistant [{"type":"text","text":"a"}] null
+    stream {"type":"content_block_stop","index":0}
+    stream {"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}
+    assistant [{"type":"text","text":"b"}] null
+    stream {"type":"content_block_stop","index":1}
+    stream {"type":"content_block_start","index":2,"content_block":{"type":"redacted_thinking","data":"d"}}
+    assistant [{"type":"redacted_thinking","data":"d"}] null
+    stream {"type":"content_block_stop","index":2}
+    stream {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"2","name":"Read","input":{}}}
+    assistant [{"type":"tool_use","id":"2","name":"Read","input":{}}] null
+    stream {"type":"content_block_stop","index":3}
+    stream {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"4","name":"Read","input":{}}}
+    assistant [{"type":"tool_use","id":"4","name":"Read","input":{}}] null
+    stream {"type":"content_block_stop","index":4}
+    stream {"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"1","name":"Read","input":{}}}
+    assistant [{"type":"tool_use","id":"1","name":"Read","input":{}}] null
+    stream {"type":"content_block_stop","index":5}
+    stream {"type":"content_block_start","index":6,"content_block":{"type":"tool_use","id":"3","name":"Read","input":{}}}
+    assistant [{"type":"tool_use","id":"3","name":"Read","input":{}}] null
+    stream {"type":"content_block_stop","index":6}
+    stream {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null}}
+    stream {"type":"message_stop"}
+    "#);
+}
+
+/// A message that is cut has its end all the same, and each call that was told has a result (chapter 8).
+#[test]
+fn pieces_of_a_message_that_is_cut() {
+    let begun = || event(EventKind::MessageStarted { model: "m".into() });
+    let events = [
+        begun(),
+        event(EventKind::Retrying {
+            attempt: 1,
+            max: 4,
+            delay: Duration::ZERO,
+            failure: failure("reset", None),
+        }),
+        begun(),
+        input("1", "{}"),
+        input("2", "{\"a"),
+        event(EventKind::Interrupted),
+    ];
+    insta::assert_snapshot!(lines(true, &events), @r#"
+    stream {"type":"message_start"}
+    stream {"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null}}
+    stream {"type":"message_stop"}
+    {"type":"system","subtype":"api_retry","attempt":1,"max_retries":4,"retry_delay_ms":0,"error_status":null,"error":"unknown"}
+    stream {"type":"message_start"}
+    stream {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"Read","input":{}}}
+    stream {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}
+    assistant [{"type":"tool_use","id":"1","name":"Read","input":{}}] null
+    stream {"type":"content_block_stop","index":0}
+    stream {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"2","name":"Read","input":{}}}
+    stream {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a"}}
+    stream {"type":"content_block_stop","index":1}
+    stream {"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null}}
+    stream {"type":"message_stop"}
+    {"type":"user","message":{"role":"user","content":[{"tool_use_id":"1","type":"tool_result","content":"The reply was cut off, so this call did not run","is_error":true}]},"parent_tool_use_id":null,"timestamp":"1970-01-01T00:00:00Z","tool_use_result":"Error: The reply was cut off, so this call did not run"}
+    {"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]},"parent_tool_use_id":null}
     "#);
 }
 
@@ -221,6 +344,6 @@ fn a_sub_agent() {
     {"type":"system","subtype":"task_started","task_id":"agent-1","description":"count","tool_use_id":"1","task_type":"local_agent","subagent_type":"general-purpose","prompt":"go"}
     {"type":"user","message":{"role":"user","content":[{"type":"text","text":"p"}]},"parent_tool_use_id":"1"}
     assistant [{"type":"text","text":"three"}] null
-    {"type":"system","subtype":"task_notification","task_id":"agent-1","status":"completed","output_file":"","summary":"count","tool_use_id":"1"}
+    {"type":"system","subtype":"task_notification","task_id":"agent-1","status":"completed","output_file":"","summary":"count","tool_use_id":"1","usage":{"total_tokens":0,"tool_uses":0,"duration_ms":0}}
     "#);
 }

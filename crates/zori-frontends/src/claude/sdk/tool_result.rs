@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use zori_core::event::ToolFinished;
 use zori_core::image::Image;
-use zori_core::tool::{ToolCode, ToolKind};
+use zori_core::tool::ToolCode;
 use zori_redact::Redactor;
+
+use super::structured::{Known, structured};
 
 /// A result on the wire.
 pub(super) struct Line {
@@ -15,7 +17,7 @@ pub(super) struct Line {
 }
 
 /// Lays a result out.
-pub(super) fn line(done: &ToolFinished, redactor: &Redactor) -> Line {
+pub(super) fn line(done: &ToolFinished, known: &Known<'_>, redactor: &Redactor) -> Line {
     let text = redactor.redact(&text(done)).into_owned();
     let foreign = done.kind.is_none() && done.name.starts_with("mcp__");
     let failed = done.output.failure.is_some() || done.output.process.is_some_and(|end| end.exit_code != 0);
@@ -32,7 +34,11 @@ pub(super) fn line(done: &ToolFinished, redactor: &Redactor) -> Line {
         "content": content,
         "is_error": failed,
     });
-    Line { block, structured: structured(done, &text, redactor) }
+    let structured = match failed {
+        true => Some(format!("Error: {text}").into()),
+        false => structured(done, &text, known, redactor),
+    };
+    Line { block, structured }
 }
 
 fn picture(image: &Image) -> Value {
@@ -57,18 +63,4 @@ fn text(done: &ToolFinished) -> String {
         Some(failure) if done.output.text.is_none() => failure.message.clone(),
         _ => read(),
     }
-}
-
-fn structured(done: &ToolFinished, text: &str, redactor: &Redactor) -> Option<Value> {
-    if done.output.failure.is_some() {
-        return Some(format!("Error: {text}").into());
-    }
-    if done.kind != Some(ToolKind::Bash) {
-        return None;
-    }
-    let envelope: Value = serde_json::from_str(done.output.envelope.get()).unwrap_or_default();
-    let stream =
-        |name: &str| redactor.redact(envelope["data"][name].as_str().unwrap_or_default()).into_owned();
-    let streams = json!({"stdout": stream("stdout"), "stderr": stream("stderr"), "interrupted": false, "isImage": false});
-    Some(streams)
 }

@@ -153,11 +153,13 @@ fn an_interrupt_of_a_stream() {
     let said: Vec<_> = said.lines().filter(|line| !line.starts_with("piece")).collect();
     insta::assert_snapshot!(said.join("\n"), @r#"
     init
+    requesting
     answers i null
     says "one " (cut)
     note [Request interrupted by user]
     over error_during_execution is_error ["Request was aborted"] aborted_streaming turns=2
     init
+    requesting
     says "next"
     over success "next" completed turns=1
     answers j null
@@ -250,4 +252,53 @@ fn signals() {
         assert_eq!(output.code(), Some(code), "{output}");
         assert!(outline(&output.stdout()).contains("over error_during_execution is_error"), "{output}");
     }
+}
+
+/// 7.1: what is not built is an error that names it, and no request is left without an answer.
+#[test]
+fn requests_that_are_not_built() {
+    let rare = ["mcp_reconnect", "mcp_toggle", "mcp_set_servers", "rewind_files", "stop_task", "frobnicate"];
+    let lines: String = rare.iter().map(|name| request(name, json!({ "subtype": name }))).collect();
+    let (output, _world) = super::talk([anthropic::text("ok"); 0], &[], &lines);
+    let expected: Vec<_> = rare
+        .iter()
+        .map(|name| format!("answers {name} \"Unsupported control request subtype: {name}\""))
+        .collect();
+    assert_eq!(outline(&output.stdout()), expected.join("\n"));
+    assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
+}
+
+/// A folder that comes with an approval is one for tools; the sandbox was laid out before, and that is said.
+#[test]
+fn a_folder_that_the_sandbox_does_not_know() {
+    for (sandbox, warned) in [(&[][..], true), (&["--sandbox", "off"], false)] {
+        let (world, _model) = with_model([write("1"), anthropic::text("ok")]);
+        let more = world.home().canonicalize().unwrap().join("more");
+        std::fs::create_dir(&more).unwrap();
+        let mut run = start(&world, &[ASK, sandbox].concat());
+        run.write_stdin(&user("go"));
+        let (id, _) = asked(&mut run, "can_use_tool", 0);
+        let update = json!({"type": "addDirectories", "directories": [more], "destination": "session"});
+        run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedPermissions": [update]})));
+        wait_over(&mut run, 1);
+        run.close_stdin();
+        let stderr = run.finish().stderr();
+        assert_eq!(stderr.contains("but commands in the sandbox cannot write there"), warned, "{stderr}");
+    }
+}
+
+/// 4.2: a client that reads the state of the session knows when it is waited for.
+#[test]
+fn the_state_of_the_session() {
+    let (mut world, _model) = with_model([write("1"), anthropic::text("ok")]);
+    world.set_var("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
+    let mut run = start(&world, ASK);
+    run.write_stdin(&user("go"));
+    let (id, _) = asked(&mut run, "can_use_tool", 0);
+    run.write_stdin(&answer(&id, json!({"behavior": "allow"})));
+    run.wait_for_stdout("\"state\":\"idle\"").close_stdin();
+    let all = super::lines(&run.finish().stdout());
+    let states: Vec<_> = all.iter().filter_map(|line| line["state"].as_str()).collect();
+    assert_eq!(states, ["running", "requires_action", "running", "idle"]);
+    assert_eq!(all.last().unwrap()["state"], "idle");
 }
