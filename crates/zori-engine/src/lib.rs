@@ -18,6 +18,7 @@ mod history;
 mod hooks;
 pub mod limits;
 pub mod retry;
+mod shared;
 pub mod sight;
 pub mod subagent;
 mod turn;

@@ -22,7 +22,8 @@ use zori_core::text::{one_line, prefix};
 use zori_core::tool::{BadCall, ResolvedCall, ToolCode, ToolKind, ToolOutput, ToolSpec, Toolbox};
 use zori_policy::Policy;
 
-use crate::engine::{Engine, Shared};
+use crate::engine::Engine;
+use crate::shared::Shared;
 
 /// So many bytes of a report reach the model.
 const REPORT_BYTES: usize = 64 * 1024;
@@ -78,7 +79,6 @@ pub(crate) struct Done {
 /// Makes sub-agents for the calls of one reply.
 pub(crate) struct Nest<S> {
     pub(crate) shared: Shared<S>,
-    pub(crate) limits: AgentLimits,
     pub(crate) done: Arc<Mutex<Done>>,
 }
 
@@ -104,9 +104,9 @@ impl<S: Sink + 'static> Agents for Handle<S> {
 impl<S: Sink + 'static> Handle<S> {
     async fn hand_on(&self, task: Task) -> Result<ToolOutput, ToolOutput> {
         let kind = kind(task.kind.as_deref())?;
-        let Nest { shared, limits, done } = &*self.nest;
-        let Some(mut member) = shared.crew.join(limits.max) else {
-            let max = limits.max;
+        let Nest { shared, done } = &*self.nest;
+        let max = shared.agents.max;
+        let Some(mut member) = shared.crew.join(max) else {
             let agents = if max == 1 { "1 sub-agent".to_owned() } else { format!("{max} sub-agents") };
             let message = format!(
                 "This prompt has started {agents}, which is all it may (`subagent_max`). Do the rest yourself."
@@ -117,22 +117,22 @@ impl<S: Sink + 'static> Handle<S> {
         let name = one_line(task.description.trim());
         let name = format!("{} {:?}", member.id.0, prefix(&name, NAME_BYTES));
         let policy = Policy { agent: Some(name), ..self.policy.clone() };
-        let limits = AgentLimits { depth: limits.depth.saturating_sub(1), ..limits.clone() };
         let mut shared = shared.for_agent(member.id, self.call.clone());
-        if limits.depth == 0 {
+        shared.agents.depth = shared.agents.depth.saturating_sub(1);
+        if shared.agents.depth == 0 {
             shared.toolbox = Arc::new(WithoutTask::new(shared.toolbox));
         }
         if let Some(model) = &task.model {
             shared.settings.model = model.as_str().into();
-            shared.settings.max_tokens = (limits.reply)(model);
+            shared.settings.max_tokens = (shared.agents.reply)(model);
         }
         shared.settings.system = Some(match &shared.settings.system {
             Some(system) => format!("{system}\n\n{}", kind.system).into(),
             None => kind.system.into(),
         });
         let model = shared.settings.model.clone();
-        let mut engine = Engine::nested(shared, policy, limits, kind.name);
-        engine.emitter.emit(EventKind::AgentStarted(AgentFacts {
+        let mut engine = Engine::nested(shared, policy, kind.name);
+        engine.shared.emitter.emit(EventKind::AgentStarted(AgentFacts {
             description: task.description.as_str().into(),
             kind: kind.name,
             model,
