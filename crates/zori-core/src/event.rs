@@ -226,6 +226,8 @@ pub struct SessionFacts {
     pub root: Arc<std::path::Path>,
     /// The tools' names, as the model knows them.
     pub tools: Vec<String>,
+    /// The kinds of sub-agents that can be started; none where there are no sub-agents.
+    pub agents: Vec<String>,
     /// How many messages of an earlier run were loaded.
     pub resumed_messages: usize,
     /// Whether the session is saved.

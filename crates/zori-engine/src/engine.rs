@@ -84,6 +84,8 @@ pub struct Parts {
 pub struct Settings {
     /// The model's id.
     pub model: Arc<str>,
+    /// The model a turn goes on with when the other one is not available.
+    pub fallback: Option<Arc<str>>,
     /// The system prompt; the bytes never change within a run.
     pub system: Option<Arc<str>>,
     /// The upper bound for a reply.
@@ -144,8 +146,10 @@ pub struct Engine<S> {
     pub(crate) measured: Option<Measured>,
     /// How many tokens the last compaction left, or could not take away.
     pub(crate) settled: u64,
+    /// The model that the turn began with, and its bound of a reply, while another one has taken its place.
+    pub(crate) replaced: Option<(Arc<str>, Option<u32>)>,
     /// Which kind of sub-agent this is; `None` for the one the user talks to.
-    pub(crate) kind: Option<&'static str>,
+    pub(crate) kind: Option<Arc<str>>,
     /// What somebody let hold for the rest of the session, in order.
     pub(crate) granted: Vec<PermissionUpdate>,
     done: Arc<Mutex<Done>>,
@@ -189,7 +193,7 @@ impl<S: Sink + 'static> Engine<S> {
     }
 
     /// Makes the engine of a sub-agent. To hooks and to the user the session has begun long ago.
-    pub(crate) fn nested(shared: Shared<S>, policy: Policy, kind: &'static str) -> Self {
+    pub(crate) fn nested(shared: Shared<S>, policy: Policy, kind: Arc<str>) -> Self {
         let engine = Self::new(shared, policy, History::default());
         Self { begun: true, kind: Some(kind), ..engine }
     }
@@ -206,6 +210,7 @@ impl<S: Sink + 'static> Engine<S> {
             history,
             measured: None,
             settled: 0,
+            replaced: None,
             kind: None,
             granted: Vec::new(),
             done: Arc::default(),
@@ -303,10 +308,18 @@ impl<S: Sink + 'static> Engine<S> {
         self.totals.spent += spent;
         match made {
             Ok(Made::Nothing) => {
-                self.remark("nothing_to_compact", "Nothing to compact: the conversation is short");
+                self.remark(
+                    NoticeLevel::Info,
+                    "nothing_to_compact",
+                    "Nothing to compact: the conversation is short",
+                );
             }
             Err(Cut::Cancelled(_)) => {
-                self.remark("compaction_cancelled", "Interrupted; the conversation is as it was");
+                self.remark(
+                    NoticeLevel::Info,
+                    "compaction_cancelled",
+                    "Interrupted; the conversation is as it was",
+                );
             }
             // A failure was told when it happened, and an outlet that is gone cannot be told anything.
             Ok(Made::Room | Made::Failed) | Err(Cut::Failed(_) | Cut::Limit(_) | Cut::Stopped(_)) => {}
@@ -319,18 +332,23 @@ impl<S: Sink + 'static> Engine<S> {
     /// Takes the last compaction back: the conversation is sent as it was before, with what was said since.
     pub fn undo_compact(&mut self) {
         if !self.undo() {
-            self.remark("nothing_to_undo", "Nothing to take back: the conversation was not compacted");
+            self.remark(
+                NoticeLevel::Info,
+                "nothing_to_undo",
+                "Nothing to take back: the conversation was not compacted",
+            );
         }
         self.shared.emitter.idle();
     }
 
-    fn remark(&mut self, code: &'static str, text: &str) {
-        let text = text.to_owned();
-        self.shared.emitter.emit(EventKind::Notice { level: NoticeLevel::Info, code, text });
+    /// Says something that is worth a line to whoever watches.
+    pub fn remark(&mut self, level: NoticeLevel, code: &'static str, text: impl Into<String>) {
+        self.shared.emitter.emit(EventKind::Notice { level, code, text: text.into() });
     }
 
     /// Uses another model from the next request on.
     pub fn set_model(&mut self, model: &str) {
+        self.replaced = None;
         self.shared.settings.model = model.into();
         self.view = View::default();
         self.shared.emitter.emit(EventKind::ModelChanged { model: self.shared.settings.model.clone() });

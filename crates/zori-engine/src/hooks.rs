@@ -127,7 +127,8 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             return Ok(false);
         }
         let (text, again) = (self.text.clone(), self.kept > 0);
-        let (moment, event) = match self.engine.kind {
+        let kind = self.engine.kind.clone();
+        let (moment, event) = match kind.as_deref() {
             Some(kind) => (Moment::SubagentStop { kind, again, text: &text }, HookEvent::SubagentStop),
             None => (Moment::Stop { again, text: &text }, HookEvent::Stop),
         };

@@ -16,6 +16,7 @@ mod emitter;
 pub mod engine;
 mod history;
 mod hooks;
+pub mod kinds;
 pub mod limits;
 pub mod retry;
 mod shared;

@@ -98,6 +98,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             self.engine.history.back_to(mark);
         }
         let outcome = self.close(ended, unsighted);
+        self.engine.restore_model();
         let summary = TurnSummary {
             outcome,
             usage: self.spent.usage,

@@ -5,6 +5,7 @@
 //! together. Failures are kinds of [`error`].
 
 mod acp;
+mod agents;
 pub mod args;
 mod asking;
 mod attachment;

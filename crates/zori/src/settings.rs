@@ -27,6 +27,7 @@ use zori_store::Durability;
 use zori_tools::hooks::Hook;
 use zori_tools::spelling::Platform;
 
+use crate::agents::{self, Description};
 use crate::args::LowArgs;
 use crate::asking::Answers;
 use crate::audit::Keeping;
@@ -37,6 +38,7 @@ use crate::commands::Cx;
 use crate::config::Config;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
 use crate::instructions::{self, Instructions};
+use crate::model_change;
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
 use crate::permissions::{self, Gathered, Modes, Sources};
@@ -56,6 +58,8 @@ pub struct Settings {
     pub root: PathBuf,
     /// Who answers.
     pub choice: Choice,
+    /// The model a turn goes on with when the other one is not available.
+    pub fallback: Option<Arc<str>>,
     /// The system prompt, guidelines included.
     pub system: Option<Arc<str>>,
     /// What of it is the user's own, and what the project adds.
@@ -72,6 +76,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How far sub-agents may go.
     pub subagents: Subagents,
+    /// The sub-agents that somebody described; of two of one name the first counts.
+    pub agents: Vec<Description>,
     /// How many tokens the model takes, where the user knows better than the catalogue.
     pub context_window: Option<u64>,
     /// When the conversation is compacted.
@@ -191,6 +197,7 @@ impl Settings {
         }
         let system_parts = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
         let system = system_parts.text();
+        let agents = agents::gather(args, base.as_ref(), &standing, cx.ui)?;
         let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
         let untrusted = standing.decided == Some(Decided::Untrusted);
         let Gathered { policy, modes, sandbox, mut hooks, warnings } =
@@ -210,6 +217,7 @@ impl Settings {
             home,
             root,
             choice,
+            fallback: None,
             system,
             system_parts,
             guidelines: guidelines.loaded,
@@ -221,6 +229,7 @@ impl Settings {
                 depth: count("subagent_depth", Subagents::DEFAULT.depth.into()) as u32,
                 max: count("subagent_max", Subagents::DEFAULT.max.into()) as u32,
             },
+            agents,
             context_window: config.count("context_window"),
             compact_at: match config.count("compact_at_percent") {
                 Some(0) => CompactAt { percent: None },
@@ -261,10 +270,25 @@ impl Settings {
             session_required: config.flag("session_required").unwrap_or(false),
             audit: Keeping::of(&config),
         };
+        let settings = settings.falling_back(args.claude.fallback.as_deref())?;
         Ok(match recording {
             Some(recording) => settings.replaying(recording, args),
             None => settings,
         })
+    }
+
+    /// Takes the model that another one gives way to. It must be one that the session could change to.
+    fn falling_back(self, name: Option<&str>) -> Result<Self, Failure> {
+        let Some(name) = name else { return Ok(self) };
+        let (model, _) = model_change::check(&self, &self.choice.model, name).map_err(|failure| Failure {
+            message: format!("`--fallback-model {name}`: {}", failure.message),
+            ..failure
+        })?;
+        if *model == *self.choice.model {
+            let message = format!("`--fallback-model` is the model itself, `{model}`");
+            return Err(Failure::new(&SETTING_INVALID, message).hint("name another one, or leave it out"));
+        }
+        Ok(Self { fallback: Some(model.into()), ..self })
     }
 
     /// Takes what shapes requests from a recording. Nobody waits before a request is sent again.
@@ -289,11 +313,21 @@ impl Settings {
 
     /// Returns how tools are offered to a model over Chat Completions.
     pub fn tool_style(&self, model: &str) -> ToolStyle {
-        let usual = match self.choice.facts.api {
+        self.tool_styles()(model)
+    }
+
+    /// Returns the same as a function that outlives the settings.
+    pub fn tool_styles(&self) -> impl Fn(&str) -> ToolStyle + Send + Sync + 'static {
+        let (facts, configured) = (self.choice.facts, self.tool_calls);
+        let usual = match facts.api {
             Api::OpenAiChat(quirks) => quirks.tools,
             Api::Anthropic | Api::OpenAiResponses | Api::Gemini => ToolStyle::Native,
         };
-        self.tool_calls.or_else(|| self.choice.tool_style(model)).unwrap_or(usual)
+        move |model| {
+            let without =
+                || facts.model(model).filter(|model| !model.abilities.tools).map(|_| ToolStyle::Prose);
+            configured.or_else(without).unwrap_or(usual)
+        }
     }
 
     /// Returns what a model takes, as a function that outlives the settings.

@@ -9,7 +9,7 @@ use zori_contract::failure::Failure;
 use zori_core::compaction::Replaced;
 use zori_core::confine::Confine;
 use zori_core::cost::Spent;
-use zori_core::event::SessionFacts;
+use zori_core::event::{NoticeLevel, SessionFacts};
 use zori_core::files::HeldFiles;
 use zori_core::hook::{AllHooks, Hooks};
 use zori_core::ids::{IdSource, SessionId};
@@ -18,7 +18,7 @@ use zori_core::message::Message;
 use zori_core::provider::Provider;
 use zori_core::terminal::Terminals;
 use zori_core::time::Clock;
-use zori_core::tool::Toolbox;
+use zori_core::tool::{ToolKind, Toolbox};
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::subagent::{AgentLimits, WithoutTask};
@@ -36,6 +36,7 @@ use zori_tools::env::ToolEnv;
 use zori_tools::hooks::{self, HookPrograms};
 use zori_tools::toolset::ToolSet;
 
+use crate::agents;
 use crate::asking::Asking;
 use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
@@ -44,6 +45,7 @@ use crate::base::Base;
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
+use crate::model_change::ModelGate;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
 use crate::outlet::Outlet;
@@ -285,9 +287,22 @@ impl Loop {
         let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
         let env = Arc::new(ToolEnv { files, terminals, ..tool_env(cx, settings, network, confinement) });
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
-        let tools = Arc::new(match settings.spelling {
+        let tools = match settings.spelling {
             Some(here) => tools.any_spelling(here),
             None => tools,
+        };
+        let (kinds, remarks) = agents::kinds(
+            &settings.agents,
+            &agents::Session {
+                system: &settings.system_parts,
+                tools: tools.specs(),
+                models: &ModelGate::new(settings),
+                model: &settings.choice.model,
+            },
+        );
+        let tools = Arc::new(match kinds.all() {
+            [_] => tools,
+            kinds => tools.with_agents(kinds.iter().map(|kind| (&*kind.name, kind.about.as_str()))),
         });
         let toolbox: Arc<dyn Toolbox> = match settings.subagents.depth {
             0 => Arc::new(WithoutTask::new(tools.clone())),
@@ -299,6 +314,10 @@ impl Loop {
             model: settings.choice.model.clone(),
             root: settings.root.as_path().into(),
             tools: toolbox.specs().iter().map(|spec| spec.name.clone()).collect(),
+            agents: match starts_agents(&tools, settings) {
+                true => kinds.all().iter().map(|kind| kind.name.to_string()).collect(),
+                false => Vec::new(),
+            },
             resumed_messages: saved.history.len(),
             saved: saved.log.is_some(),
         };
@@ -317,6 +336,7 @@ impl Loop {
                 depth: settings.subagents.depth,
                 max: settings.subagents.max,
                 reply: Arc::new(settings.choice.reply_limits(settings.max_tokens)),
+                kinds,
             },
             spent_before,
             session: saved.id,
@@ -324,6 +344,7 @@ impl Loop {
             replaced: saved.replaced,
             settings: engine::Settings {
                 model: settings.choice.model.clone(),
+                fallback: settings.fallback.clone(),
                 system: settings.system.clone(),
                 max_tokens: settings.choice.reply_limit(&settings.choice.model, settings.max_tokens),
                 temperature: settings.temperature,
@@ -341,7 +362,9 @@ impl Loop {
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
         }
-        Ok(Self { engine: Engine::start(parts, sink, facts), asking, tools })
+        let mut engine = Engine::start(parts, sink, facts);
+        remarks.into_iter().for_each(|why| engine.remark(NoticeLevel::Warning, "sub_agent", why));
+        Ok(Self { engine, asking, tools })
     }
 }
 
@@ -368,6 +391,11 @@ impl Session {
             None => Exit::Success,
         }
     }
+}
+
+/// Returns whether the model is offered the tool that starts sub-agents.
+fn starts_agents(tools: &ToolSet, settings: &Settings) -> bool {
+    settings.subagents.depth > 0 && tools.offers(ToolKind::Task)
 }
 
 /// Returns the session's hooks, if there are any: the programs of this machine, then the front end's. What confines

@@ -20,6 +20,7 @@ fn shown(events: Vec<EventKind>) -> Vec<Value> {
         model: "m".into(),
         root: Path::new("/w").into(),
         tools: Vec::new(),
+        agents: Vec::new(),
         resumed_messages: 0,
         saved: true,
     };

@@ -40,12 +40,36 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             let retry = self.engine.shared.settings.retry;
             let random = self.engine.shared.ids.random();
             let delay = retry.next_delay(attempt, self.retries, &failure, random);
-            let (false, Some(delay)) = (visible, delay) else { return Err(Cut::Failed(failure)) };
+            let (false, Some(delay)) = (visible, delay) else {
+                if !visible && self.fall_back(&failure) {
+                    attempt = 0;
+                    continue;
+                }
+                return Err(Cut::Failed(failure));
+            };
             attempt += 1;
             self.retries += 1;
             self.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
             self.wait(delay).await?;
         }
+    }
+
+    /// Goes on with the fallback model, where there is one and the failure is about the one in use. Returns whether it does.
+    fn fall_back(&mut self, failure: &ProviderFailure) -> bool {
+        let engine = &mut *self.engine;
+        let (model, max_tokens) = (engine.shared.settings.model.clone(), engine.shared.settings.max_tokens);
+        let other = engine.shared.settings.fallback.clone();
+        let Some(other) = other.filter(|other| *other != model && is_unavailable(failure)) else {
+            return false;
+        };
+        let text =
+            format!("`{model}` is not available ({}); this turn goes on with `{other}`", failure.message);
+        engine.remark(NoticeLevel::Warning, "fallback_model", text);
+        let limit = (engine.shared.agents.reply)(&other);
+        engine.set_max_tokens(limit);
+        engine.set_model(&other);
+        engine.replaced = Some((model, max_tokens));
+        true
     }
 
     /// Sends the request once. An error says whether any of the answer was shown.
@@ -169,6 +193,22 @@ impl<S: Sink + 'static> Engine<S> {
             AgentId(number) => format!("{}_{number}", self.shared.provider.name()),
         }
     }
+}
+
+impl<S: Sink + 'static> Engine<S> {
+    /// Goes back to the model that the fallback took the place of.
+    pub(super) fn restore_model(&mut self) {
+        if let Some((model, max_tokens)) = self.replaced.take() {
+            self.set_max_tokens(max_tokens);
+            self.set_model(&model);
+        }
+    }
+}
+
+/// Returns whether the model cannot answer at the moment, whoever asks (`stream-json.md` 4.7: overloaded, and gateways that
+/// have nobody to ask).
+fn is_unavailable(failure: &ProviderFailure) -> bool {
+    matches!(failure.status, Some(502..=504 | 529))
 }
 
 /// Says what can still be done about a conversation that is too long however much of it is left out.

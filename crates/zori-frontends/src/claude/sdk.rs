@@ -53,8 +53,6 @@ pub struct SdkFacts {
     pub mode: String,
     /// Where the key comes from.
     pub api_key_source: String,
-    /// Sub-agents that can be started.
-    pub agents: Vec<String>,
     /// Our own version.
     pub version: &'static str,
     /// Whether pieces of messages are wanted.
@@ -175,7 +173,7 @@ impl SdkRenderer {
             api_key_source: &self.facts.api_key_source,
             claude_code_version: LEVEL,
             output_style: "default",
-            agents: &self.facts.agents,
+            agents: &session.agents,
             skills: &[],
             plugins: &[],
             zori_version: self.facts.version,
@@ -419,6 +417,10 @@ impl Renderer for SdkRenderer {
             EventKind::Error { failure } if main => {
                 let text = failure_text(failure);
                 self.failure(event, &self.redactor.redact(&text), error_kind(failure))
+            }
+            EventKind::Notice { code: "fallback_model", text, .. } if main => {
+                let content = self.redactor.redact(text);
+                self.system(event, "informational", json!({"content": content, "level": "warning"}))
             }
             EventKind::Interrupted if main => self.note(event),
             EventKind::TurnFinished(summary) if main => self.turn_over(event, summary),

@@ -56,6 +56,7 @@ fn a_turn_with_a_tool() {
         model: "m".into(),
         root: std::path::Path::new("/").into(),
         tools: Vec::new(),
+        agents: Vec::new(),
         resumed_messages: 0,
         saved: true,
     };

@@ -74,14 +74,27 @@ pub const FLAGS: &[Flag] = &[
     )
     .rare(),
     Flag::valued("effort", "LEVEL", Kind::Text, "How much the model thinks: low, medium, high, max").rare(),
-    ignored("fallback-model"),
     ignored("resume-session-at"),
+    Flag::valued(
+        "fallback-model",
+        "MODEL",
+        Kind::Text,
+        "What a turn goes on with when the model is overloaded",
+    )
+    .rare(),
+    Flag::valued("agents", "JSON", Kind::Text, "Sub-agents, by name: description, prompt, tools, model")
+        .rare(),
+    Flag::valued(
+        "setting-sources",
+        "NAMES",
+        Kind::Text,
+        "Whose files describe sub-agents: user, project; AGENTS.md and the config count always",
+    )
+    .rare(),
     ignored("resume-drops-turn"),
     ignored("settings"),
-    ignored("setting-sources"),
     ignored("thinking-display"),
     ignored("agent"),
-    ignored("agents"),
     ignored("betas"),
     ignored("plugin-dir"),
     ignored("plugin-dir-no-mcp"),
@@ -95,7 +108,7 @@ pub const FLAGS: &[Flag] = &[
 ];
 
 /// Flags without effect that every SDK sends; nobody wants to read of them each time.
-const QUIET: &[&str] = &["setting-sources", "strict-mcp-config", "await-initialize"];
+const QUIET: &[&str] = &["strict-mcp-config", "await-initialize"];
 
 const COUNT: usize = PROMPT.len() + FLAGS.len();
 
@@ -155,8 +168,37 @@ pub struct ClaudeArgs {
     pub max_thinking_tokens: Option<u64>,
     /// `--effort`.
     pub effort: Option<String>,
+    /// `--fallback-model`.
+    pub fallback: Option<String>,
+    /// `--agents`.
+    pub agents: Option<String>,
+    /// `--setting-sources`.
+    pub sources: Sources,
     /// What was given and has no effect.
     pub without_effect: Vec<&'static str>,
+}
+
+/// Whose files count, where Claude Code would not look at them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// The user's.
+    pub user: bool,
+    /// The project's.
+    pub project: bool,
+}
+
+impl Default for Sources {
+    /// All: nobody said anything.
+    fn default() -> Self {
+        Self { user: true, project: true }
+    }
+}
+
+impl Sources {
+    fn parse(list: &str) -> Self {
+        let names = |name| list.split(',').any(|word| word.trim() == name);
+        Self { user: names("user"), project: names("project") || names("local") }
+    }
 }
 
 impl ClaudeArgs {
@@ -190,6 +232,9 @@ impl ClaudeArgs {
             json_schema: text("json-schema"),
             max_thinking_tokens: args.int("max-thinking-tokens").map(i64::unsigned_abs),
             effort: text("effort"),
+            fallback: text("fallback-model"),
+            agents: text("agents"),
+            sources: args.text("setting-sources").map_or_else(Sources::default, Sources::parse),
             without_effect: FLAGS.iter().filter(idle).map(|flag| flag.long).collect(),
         }
     }

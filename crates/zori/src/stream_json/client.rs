@@ -25,7 +25,9 @@ use zori_policy::policy::ShellPolicy;
 
 use super::channel::{Channel, Kind};
 use super::tap::{Asked, SharedContext};
+use crate::agents::{Description, json};
 use crate::mode_gate::ModeGate;
+use crate::model_change::ModelGate;
 use crate::stdin::Lines;
 use crate::ui::Ui;
 
@@ -41,14 +43,14 @@ pub struct Facts {
     pub modes: ModeGate,
     /// The model the run began with.
     pub model: String,
-    /// Returns why a model cannot be used here.
-    pub bad_model: OfModel<String>,
-    /// Returns the bound of a model's replies.
-    pub reply_limit: OfModel<u32>,
+    /// Which models may be used.
+    pub models: ModelGate,
     /// Returns how many tokens a model takes.
     pub window: OfModel<u64>,
-    /// What `initialize` lists.
-    pub models: Value,
+    /// The models that `initialize` lists.
+    pub listed: Value,
+    /// The sub-agents that were described before it, by name and what each is for.
+    pub agents: Vec<(String, String)>,
     /// How full the conversation is.
     pub context: SharedContext,
 }
@@ -216,11 +218,14 @@ impl Client {
     async fn request(&mut self, id: &str, request: Request, inputs: Option<&mpsc::Sender<Input>>) {
         // Whether the reader is gone is found out when the next line is due.
         let _ = match request {
-            Request::Initialize(initialize) => {
-                let answer = self.introduction();
-                self.initialize = Some(*initialize);
-                self.frames.write(&success(id, Some(answer)))
-            }
+            Request::Initialize(initialize) => match initialize.agents.as_ref().map(json::read).transpose() {
+                Ok(described) => {
+                    let answer = self.introduction(&described.unwrap_or_default().agents);
+                    self.initialize = Some(*initialize);
+                    self.frames.write(&success(id, Some(answer)))
+                }
+                Err(why) => self.frames.write(&refusal(id, &format!("initialize: agents: {why}"))),
+            },
             Request::Interrupt => {
                 let _ = self.channel.withdraw_permissions();
                 let written = self.frames.write(&success::<Value>(id, None));
@@ -233,10 +238,9 @@ impl Client {
             },
             Request::SetModel { model } => {
                 let model = model.unwrap_or_else(|| self.facts.model.clone());
-                match (self.facts.bad_model)(&model) {
-                    Some(why) => self.frames.write(&refusal(id, &why)),
-                    None => {
-                        let max_tokens = (self.facts.reply_limit)(&model);
+                match self.facts.models.check(&self.facts.model, &model) {
+                    Err(why) => self.frames.write(&refusal(id, &why.message)),
+                    Ok((model, max_tokens)) => {
                         self.wish(Input::SetModel { model, max_tokens }, inputs).await;
                         self.frames.write(&success::<Value>(id, None))
                     }
@@ -257,13 +261,16 @@ impl Client {
         };
     }
 
-    fn introduction(&self) -> Value {
+    fn introduction(&self, described: &[Description]) -> Value {
+        let described = described.iter().map(|agent| (&agent.name, &agent.about));
+        let all = described.chain(self.facts.agents.iter().map(|(name, about)| (name, about)));
+        let agents: Vec<_> = all.map(|(name, about)| json!({"name": name, "description": about})).collect();
         json!({
             "commands": [],
-            "agents": [],
+            "agents": agents,
             "output_style": "default",
             "available_output_styles": ["default"],
-            "models": self.facts.models,
+            "models": self.facts.listed,
             "account": {},
             "pid": std::process::id(),
             "hook_on_failure_supported": true,

@@ -11,7 +11,6 @@ use zori_core::hook::Hooks;
 use zori_core::input::Input;
 use zori_core::provider::Effort;
 use zori_engine::engine::CutAnswer;
-use zori_engine::subagent;
 use zori_frontends::claude::control::Initialize;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::{LastTurn, SdkFacts, SdkRenderer};
@@ -30,11 +29,13 @@ use super::client::{Client, Facts, Next, effort};
 use super::mcp::{self, Connected, Named, Offer};
 use super::structured::Structured;
 use super::tap::{SharedContext, Tap};
+use crate::agents::json::{self, Described};
 use crate::args::LowArgs;
 use crate::asking::{Answers, Asking};
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::mode_gate::ModeGate;
+use crate::model_change::ModelGate;
 use crate::model_choice::Key;
 use crate::outlet::{self, Outlet};
 use crate::settings::Settings;
@@ -156,7 +157,7 @@ pub fn gate(settings: &Settings, args: &LowArgs) -> ModeGate {
 }
 
 pub fn facts(settings: &Settings, modes: ModeGate, context: SharedContext) -> Facts {
-    let (provider, configured) = (settings.choice.facts, settings.max_tokens);
+    let provider = settings.choice.facts;
     let windows = settings.windows();
     let listed = provider
         .models
@@ -165,14 +166,10 @@ pub fn facts(settings: &Settings, modes: ModeGate, context: SharedContext) -> Fa
     Facts {
         modes,
         model: settings.choice.model.to_string(),
-        bad_model: Box::new(move |model| {
-            let (other, _) = model.split_once(':')?;
-            let known = zori_providers::catalog::provider(other).is_some() && other != provider.name;
-            known.then(|| format!("`{model}` is served by {other}, and this process asks {}", provider.name))
-        }),
-        reply_limit: Box::new(move |_| configured),
+        models: ModelGate::new(settings),
         window: Box::new(move |model| windows(model).map(|window| window.tokens)),
-        models: listed.collect(),
+        listed: listed.collect(),
+        agents: settings.agents.iter().map(|agent| (agent.name.clone(), agent.about.clone())).collect(),
         context,
     }
 }
@@ -227,9 +224,11 @@ impl Start {
         if let Some(schema) = initialize.json_schema.filter(|schema| !schema.is_null()) {
             self.structured = Some(Structured::new(schema));
         }
-        if initialize.agents.is_some_and(|agents| agents.as_object().is_some_and(|map| !map.is_empty())) {
-            client.warn("the sub-agents of `initialize` are not used here");
-        }
+        // What cannot be understood was refused when it was said.
+        let described = initialize.agents.as_ref().and_then(|agents| json::read(agents).ok());
+        let Described { agents, remarks } = described.unwrap_or_default();
+        remarks.iter().for_each(|why| client.warn(why));
+        self.settings.agents.splice(0..0, agents);
         client.servers = self.named.sdk.iter().map(|name| pending(name)).collect();
     }
 
@@ -313,7 +312,6 @@ pub fn outlet(
             Ok(Some(Key::Program(_) | Key::Stored(_))) => "login".to_owned(),
             Ok(None) | Err(_) => "none".to_owned(),
         },
-        agents: if start.settings.subagents.depth > 0 { subagent::kinds() } else { Vec::new() },
         version: env!("CARGO_PKG_VERSION"),
         partial: args.claude.partial,
         state: std::env::var_os("CLAUDE_CODE_SDK_READS_SESSION_STATE").is_some_and(|value| value == "1"),

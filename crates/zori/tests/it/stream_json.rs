@@ -1,5 +1,6 @@
 //! The Claude protocol for SDKs: what a client reads for what it writes, on the real executable.
 
+mod agents;
 mod argv;
 mod asking;
 mod bad_input;

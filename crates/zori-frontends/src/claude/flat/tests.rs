@@ -80,6 +80,7 @@ fn the_start_of_a_run() {
         model: "m".into(),
         root: Path::new("/ws").into(),
         tools: vec!["Read".into()],
+        agents: Vec::new(),
         resumed_messages: 0,
         saved: false,
     };
