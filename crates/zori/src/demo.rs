@@ -130,6 +130,7 @@ impl Demo {
             },
             rules_file: None,
             child_env: ChildEnv::keys_only(),
+            child_vars: Vec::new(),
             hooks: Vec::new(),
             answers: Answers::Nobody,
             sandbox: sandbox::Setting::of_flag(args.sandbox),

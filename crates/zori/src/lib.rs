@@ -14,6 +14,7 @@ mod auth;
 mod base;
 pub mod chat;
 mod child_env;
+mod claude_settings;
 mod client;
 mod clock;
 pub mod commands;

@@ -24,7 +24,7 @@ use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
-use zori_tools::hooks::Hook;
+use zori_tools::hooks::{Hook, Origin};
 use zori_tools::spelling::Platform;
 
 use crate::agents::{self, Description};
@@ -37,6 +37,7 @@ use crate::child_env::ChildEnv;
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
+use crate::hooks::Written;
 use crate::instructions::{self, Instructions};
 use crate::model_change;
 use crate::model_choice::{self, Choice, Key};
@@ -106,6 +107,8 @@ pub struct Settings {
     pub modes: Modes,
     /// What commands inherit of the environment.
     pub child_env: ChildEnv,
+    /// What commands and hooks get on top.
+    pub child_vars: Vec<(String, String)>,
     /// Who is told what happens, and may object.
     pub hooks: Vec<Hook>,
     /// Who answers questions about calls.
@@ -179,6 +182,11 @@ impl Settings {
                 }
             }
         };
+        // A family's name is its newest model's, as clients of the Claude protocol say it.
+        let choice = match choice.facts.newest_of(&choice.model) {
+            Some(newest) => Choice { model: newest.into(), ..choice },
+            None => choice,
+        };
         let effort = match &recording {
             Some(recording) => recording.start.shape.effort,
             None => args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
@@ -202,6 +210,8 @@ impl Settings {
         let untrusted = standing.decided == Some(Decided::Untrusted);
         let Gathered { policy, modes, sandbox, mut hooks, warnings } =
             permissions(cx.profile, args, &config, place, &standing.project, untrusted)?;
+        let of_flag = |hook: &Written| hook.hook(Origin::User, Path::new("--settings"), None);
+        hooks.extend(args.claude.hooks.iter().map(of_flag));
         hooks.extend(standing.hooks);
         for warning in &warnings {
             cx.ui.warn(warning);
@@ -250,6 +260,7 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             child_env: ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config)?,
+            child_vars: args.claude.env.clone(),
             rules_file,
             policy,
             modes,

@@ -1,12 +1,13 @@
 //! The Claude protocol for SDKs (`stream-json.md`): `--output-format`, with or without lines on standard input.
 //!
 //! The lines are `zori_frontends::claude`; here is what reads, asks and answers. [`serve`] is one process of it: the
-//! client introduces itself (`start.rs`), each of its prompts is a turn (`conversation.rs`). `client.rs` is the other end, `channel.rs` what it is asked, `callbacks.rs` its hooks, `mcp.rs` its tools, `structured.rs` answers by a schema.
+//! client introduces itself (`start.rs`), each of its prompts is a turn (`conversation.rs`). `client.rs` is the other end, `channel.rs` what it is asked, `callbacks.rs` its hooks, `hook_events.rs` what it is told of all hooks, `mcp.rs` its tools, `structured.rs` answers by a schema.
 
 mod callbacks;
 mod channel;
 mod client;
 mod conversation;
+mod hook_events;
 mod mcp;
 pub mod open;
 mod schema;
@@ -101,6 +102,7 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         signals.die_of_hangup();
         return Ok(signals.ending().unwrap_or(Exit::Success));
     };
+    client.prompt_tool = start.prompt_tool(&args)?;
     let confinement = Confinement::start(&start.settings)?;
     let opened = match open::choose(claude, &start.settings) {
         Ok(opened) => opened,

@@ -11,7 +11,7 @@ use zori_core::confine::Confine;
 use zori_core::cost::Spent;
 use zori_core::event::{NoticeLevel, SessionFacts};
 use zori_core::files::HeldFiles;
-use zori_core::hook::{AllHooks, Hooks};
+use zori_core::hook::{AllHooks, Hooks, Watch};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
@@ -284,7 +284,8 @@ impl Loop {
     ) -> Result<Self, Failure> {
         let Elsewhere { files, terminals } = elsewhere;
         let Run { settings, network, provider, confinement, spent_before } = run;
-        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
+        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, watch, modes, cut } =
+            outlet;
         let env = Arc::new(ToolEnv { files, terminals, ..tool_env(cx, settings, network, confinement) });
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
         let tools = match settings.spelling {
@@ -324,7 +325,7 @@ impl Loop {
         let parts = Parts {
             provider,
             toolbox,
-            hooks: hooks(settings, &tools, &saved, env, told),
+            hooks: hooks(settings, &tools, &saved, env, told, watch),
             modes: modes.for_engine(),
             policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
             clock: Arc::new(SystemClock::new()),
@@ -406,6 +407,7 @@ fn hooks(
     saved: &Saved,
     env: Arc<ToolEnv>,
     mut told: Vec<Arc<dyn Hooks>>,
+    watch: Option<Arc<dyn Watch>>,
 ) -> Option<Arc<dyn Hooks>> {
     let file = |base: &Base| base.sessions().join(format!("{}.jsonl", saved.id));
     if !settings.hooks.is_empty() {
@@ -416,6 +418,7 @@ fn hooks(
             processes: tools.processes(),
             session: saved.id.clone(),
             transcript: settings.base.as_ref().filter(|_| saved.log.is_some()).map(file),
+            watch,
         });
         told.insert(0, Arc::new(programs));
     }
@@ -443,7 +446,10 @@ fn tool_env(
             .as_ref()
             .map_or_else(std::env::temp_dir, |confinement| confinement.temp().to_owned()),
         child_env_removed: Box::new(move || child_env.removed()),
-        child_env_set: cx.child_env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        child_env_set: {
+            let set = cx.child_env.iter().chain(&settings.child_vars);
+            set.map(|(name, value)| (name.into(), value.into())).collect()
+        },
         confine: confinement.map(|confinement| confinement as Arc<dyn Confine>),
         files: None,
         terminals: None,

@@ -9,6 +9,8 @@ use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
 use zori_policy::mode::Protocol;
 
+use crate::hooks::Written;
+
 use super::flags::{PROMPT, PROTOCOL_VERSION, SESSION};
 
 /// What is added to flags without effect.
@@ -43,7 +45,7 @@ pub const FLAGS: &[Flag] = &[
         "permission-prompt-tool",
         "NAME",
         Kind::Text,
-        "Who is asked: stdio (the program that reads)",
+        "Who is asked: stdio (the program that reads), or a tool of its MCP servers, mcp__SERVER__TOOL",
     )
     .rare(),
     Flag::switch("allow-dangerously-skip-permissions", "Permit the mode bypassPermissions later on").rare(),
@@ -92,7 +94,13 @@ pub const FLAGS: &[Flag] = &[
     )
     .rare(),
     ignored("resume-drops-turn"),
-    ignored("settings"),
+    Flag::valued(
+        "settings",
+        "JSON",
+        Kind::Text,
+        "Claude Code's settings, as JSON or in a file: permissions, env, model, hooks",
+    )
+    .rare(),
     ignored("thinking-display"),
     ignored("agent"),
     ignored("betas"),
@@ -102,7 +110,7 @@ pub const FLAGS: &[Flag] = &[
     ignored("debug-file"),
     Flag::switch("debug-to-stderr", NO_EFFECT).rare(),
     Flag::switch("strict-mcp-config", NO_EFFECT).rare(),
-    Flag::switch("include-hook-events", NO_EFFECT).rare(),
+    Flag::switch("include-hook-events", "Tell when hooks begin and end").rare(),
     Flag::switch("session-mirror", NO_EFFECT).rare(),
     Flag::switch("await-initialize", NO_EFFECT).rare(),
 ];
@@ -168,6 +176,14 @@ pub struct ClaudeArgs {
     pub max_thinking_tokens: Option<u64>,
     /// `--effort`.
     pub effort: Option<String>,
+    /// `--include-hook-events`.
+    pub hook_events: bool,
+    /// `--settings`.
+    pub settings: Option<String>,
+    /// The hooks of `--settings`.
+    pub hooks: Vec<Written>,
+    /// What `--settings` sets for commands and hooks.
+    pub env: Vec<(String, String)>,
     /// `--fallback-model`.
     pub fallback: Option<String>,
     /// `--agents`.
@@ -232,6 +248,10 @@ impl ClaudeArgs {
             json_schema: text("json-schema"),
             max_thinking_tokens: args.int("max-thinking-tokens").map(i64::unsigned_abs),
             effort: text("effort"),
+            hook_events: args.has("include-hook-events"),
+            settings: text("settings"),
+            hooks: Vec::new(),
+            env: Vec::new(),
             fallback: text("fallback-model"),
             agents: text("agents"),
             sources: args.text("setting-sources").map_or_else(Sources::default, Sources::parse),

@@ -104,6 +104,7 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+    let args = &claude_settings::applied(args, cx.ui)?;
     match args.claude.protocol() {
         Some(Protocol::Yume) => return gui::run(cx, args),
         Some(_) => return stream_json::serve(cx, args),

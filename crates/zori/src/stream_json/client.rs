@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use zori_core::ids::CallId;
-use zori_core::input::{Approval, Input};
+use zori_core::input::{Approval, Input, PermissionUpdate};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Class;
 use zori_core::provider::Effort;
@@ -23,7 +23,8 @@ use zori_frontends::claude::{Frames, LEVEL};
 use zori_policy::Choice;
 use zori_policy::policy::ShellPolicy;
 
-use super::channel::{Channel, Kind};
+use super::channel::{Body, Channel, Kind};
+use super::mcp::Offer;
 use super::tap::{Asked, SharedContext};
 use crate::agents::{Description, json};
 use crate::mode_gate::ModeGate;
@@ -53,6 +54,8 @@ pub struct Facts {
     pub agents: Vec<(String, String)>,
     /// How full the conversation is.
     pub context: SharedContext,
+    /// Whether commands run in a sandbox, where the machine has one.
+    pub confined: bool,
 }
 
 /// The client.
@@ -71,6 +74,8 @@ pub struct Client {
     pub initialize: Option<Initialize>,
     /// How its MCP servers fare.
     pub servers: Vec<McpServer>,
+    /// Who is asked about calls, if not the client itself.
+    pub prompt_tool: Option<Offer>,
     /// Questions of the engine.
     pub questions: Option<mpsc::UnboundedReceiver<Asked>>,
     answers: JoinSet<(CallId, Approval, Vec<String>)>,
@@ -102,6 +107,7 @@ impl Client {
             ended: false,
             initialize: None,
             servers: Vec::new(),
+            prompt_tool: None,
             questions: None,
             answers: JoinSet::new(),
         }
@@ -317,8 +323,14 @@ impl Client {
 
     /// Asks the client about a call. Several may be open, when sub-agents want something.
     fn ask(&mut self, asked: Asked) {
-        let channel = self.channel.clone();
+        let (channel, prompt_tool) = (self.channel.clone(), self.prompt_tool.clone());
+        let confined = self.facts.confined;
         self.answers.spawn(async move {
+            if let Some(tool) = prompt_tool {
+                let body = tool.permits(&channel, &asked.tool, &asked.input, asked.call.as_str()).await;
+                let (answer, undone) = answered(body, confined);
+                return (asked.call, answer, undone);
+            }
             let mut suggestions: Vec<Value> =
                 asked.question.always.iter().map(|rule| control::suggestion(rule)).collect();
             if asked.decision.class == Class::W {
@@ -340,10 +352,23 @@ impl Client {
                     },
                 )
                 .await;
-            let (answer, undone) = control::approval(body);
+            let (answer, undone) = answered(body, confined);
             (asked.call, answer, undone)
         });
     }
+}
+
+/// Understands an answer. The second value is what of it cannot be done, a sentence each.
+fn answered(body: Body, confined: bool) -> (Approval, Vec<String>) {
+    let (answer, mut undone) = control::approval(body);
+    let adds = |update: &PermissionUpdate| matches!(update, PermissionUpdate::AddDirectory(_));
+    if confined && matches!(&answer, Approval::AllowWith(terms) if terms.updates.iter().any(adds)) {
+        undone.push(
+            "a folder was added for the file tools; the sandbox of commands stays as it began (`--add-dir` is for both)"
+                .to_owned(),
+        );
+    }
+    (answer, undone)
 }
 
 /// Waits for a question, where a turn may have one.

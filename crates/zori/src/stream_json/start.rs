@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
-use zori_core::hook::Hooks;
+use zori_core::hook::{Hooks, Watch};
 use zori_core::input::Input;
 use zori_core::provider::Effort;
 use zori_engine::engine::CutAnswer;
@@ -26,6 +26,7 @@ use zori_tools::toolset::Offered;
 use super::callbacks::{self, Callbacks, Wanted, Where};
 use super::channel::Channel;
 use super::client::{Client, Facts, Next, effort};
+use super::hook_events::HookEvents;
 use super::mcp::{self, Connected, Named, Offer};
 use super::structured::Structured;
 use super::tap::{SharedContext, Tap};
@@ -38,6 +39,7 @@ use crate::mode_gate::ModeGate;
 use crate::model_change::ModelGate;
 use crate::model_choice::Key;
 use crate::outlet::{self, Outlet};
+use crate::sandbox::Use;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::ui::Ui;
@@ -96,21 +98,13 @@ pub fn understood(args: &LowArgs, ui: &mut Ui) -> Result<LowArgs, Failure> {
     if let Some(tokens) = claude.max_thinking_tokens {
         args.thinking = Some(effort(tokens));
     }
-    match claude.prompt_tool.as_deref() {
-        None | Some("stdio") => {}
-        Some(other) => {
-            ui.warn(&format!(
-                "`--permission-prompt-tool {other}` is not possible; only `stdio` is. Nobody is asked"
-            ));
-        }
-    }
     Ok(args)
 }
 
 /// Puts together what is known before the client says anything.
 pub fn begin(mut settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, Failure> {
     let claude = &args.claude;
-    if claude.prompt_tool.as_deref() == Some("stdio") && settings.answers == Answers::Nobody {
+    if claude.prompt_tool.is_some() && settings.answers == Answers::Nobody {
         settings.answers = Answers::Client;
     }
     if let Some(retries) = std::env::var("CLAUDE_CODE_MAX_RETRIES").ok().and_then(|text| text.parse().ok()) {
@@ -171,6 +165,7 @@ pub fn facts(settings: &Settings, modes: ModeGate, context: SharedContext) -> Fa
         listed: listed.collect(),
         agents: settings.agents.iter().map(|agent| (agent.name.clone(), agent.about.clone())).collect(),
         context,
+        confined: settings.sandbox.used != Use::Off,
     }
 }
 
@@ -268,6 +263,29 @@ impl Start {
         }
     }
 
+    /// Takes the tool that is asked about calls out of those the model is offered; an error where there is none of that name.
+    pub fn prompt_tool(&mut self, args: &LowArgs) -> Result<Option<Offer>, Failure> {
+        let Some(name) = args.claude.prompt_tool.as_deref().filter(|name| *name != "stdio") else {
+            return Ok(None);
+        };
+        let tools = self.connected.as_mut().map(|connected| &mut connected.tools);
+        let found = tools.and_then(|tools| {
+            let at = tools.iter().position(|offer| offer.name() == name)?;
+            Some(tools.remove(at))
+        });
+        if found.is_some() {
+            return Ok(found);
+        }
+        let known: Vec<_> =
+            self.connected.iter().flat_map(|connected| &connected.tools).map(Offer::name).collect();
+        let there = match known.is_empty() {
+            true => "no MCP server offers any".to_owned(),
+            false => format!("there are {}", known.join(", ")),
+        };
+        let message = format!("`--permission-prompt-tool`: there is no tool `{name}`; {there}");
+        Err(Failure::new(&VALIDATION_ERROR, message).hint("`stdio` asks the program that reads"))
+    }
+
     /// Returns which tools there are: what `--tools` offers, without what is denied altogether.
     fn offered(&self, args: &LowArgs) -> Offered {
         let denied = |name: &str| args.deny.iter().any(|rule| rule == name);
@@ -327,6 +345,7 @@ pub fn outlet(
     };
     let tally = Tally::new(Arc::new(SystemClock::new()), Arc::new(models));
     let judge = start.structured.as_ref().map(Structured::judge);
+    let (wires_frames, events_redactor) = (frames.clone(), redactor.clone());
     let renderer = SdkRenderer::new(frames, redactor.clone(), Arc::new(SystemIds), tally, sdk, judge);
     let last = renderer.last_turn();
     let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);
@@ -347,10 +366,14 @@ pub fn outlet(
     }
     start.settings.system = start.settings.system_parts.text();
     others.extend(start.structured.as_ref().map(Structured::tool));
+    let watch: Option<Arc<dyn Watch>> = match args.claude.hook_events {
+        true => Some(HookEvents::new(wires_frames, events_redactor, place.session.clone())),
+        false => None,
+    };
     let wanted = std::mem::take(&mut start.wanted);
     let hooks: Vec<Arc<dyn Hooks>> = match wanted.is_empty() {
         true => Vec::new(),
-        false => vec![Arc::new(Callbacks::new(channel, wanted, place))],
+        false => vec![Arc::new(Callbacks::new(channel, wanted, place, watch.clone()))],
     };
     let outlet = Outlet {
         renderers: vec![Box::new(renderer), Box::new(remarks), Box::new(tap)],
@@ -359,6 +382,7 @@ pub fn outlet(
         offered: start.offered(args),
         tools: others,
         hooks,
+        watch,
         modes,
         cut: CutAnswer::Kept,
     };

@@ -5,6 +5,7 @@ mod argv;
 mod asking;
 mod bad_input;
 mod callbacks;
+mod options;
 mod sessions;
 mod structured;
 
