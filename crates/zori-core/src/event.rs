@@ -230,6 +230,8 @@ pub struct SessionFacts {
     pub agents: Vec<String>,
     /// How many messages of an earlier run were loaded.
     pub resumed_messages: usize,
+    /// How many replies of the model there were in earlier runs, as the session's file has them.
+    pub resumed_replies: u64,
     /// Whether the session is saved.
     pub saved: bool,
 }

@@ -255,7 +255,7 @@ impl<S: Sink + 'static> Engine<S> {
         })
     }
 
-    fn replace(
+    pub(crate) fn replace(
         &mut self,
         view: Vec<Arc<Message>>,
         how: Compacted,

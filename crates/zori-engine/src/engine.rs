@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
-use zori_core::compaction::{CompactCause, Replaced};
+use zori_core::compaction::{CompactCause, Compacted, Replaced};
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::hook::Hooks;
@@ -327,6 +327,14 @@ impl<S: Sink + 'static> Engine<S> {
         let rest = self.rest_of(control);
         self.shared.emitter.idle();
         rest
+    }
+
+    /// Goes on from an earlier point: this is the conversation up to it. What was said after it can be had back as what a
+    /// compaction left out can.
+    pub fn rewind(&mut self, view: Vec<Arc<Message>>) {
+        let before = self.context_tokens();
+        let messages = self.messages().len().saturating_sub(view.len());
+        self.replace(view, Compacted::Rewound { messages }, CompactCause::Asked, before, None);
     }
 
     /// Takes the last compaction back: the conversation is sent as it was before, with what was said since.

@@ -21,7 +21,7 @@ use self::json::Described;
 use crate::args::LowArgs;
 use crate::base::Base;
 use crate::model_change::ModelGate;
-use crate::settings::SystemParts;
+use crate::settings::system_prompt::SystemParts;
 use crate::trust::Standing;
 use crate::ui::Ui;
 

@@ -28,7 +28,9 @@ use crate::model_choice::Choice;
 use crate::network::Tape;
 use crate::permissions::{self, Modes};
 use crate::sandbox;
-use crate::settings::{Settings, Subagents, SystemParts, limits, priced};
+use crate::settings::limits::{self, priced};
+use crate::settings::system_prompt::SystemParts;
+use crate::settings::{Settings, Subagents};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
 const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
@@ -85,7 +87,7 @@ impl Demo {
     /// Returns settings that read no config and save nothing; the limits of the command line hold.
     pub fn settings(&self, args: &LowArgs) -> Result<Settings, Failure> {
         const MODEL: &str = "scripted";
-        let limits = limits(args, &Config::default());
+        let limits = limits::of_run(args, &Config::default());
         priced(&limits, None, MODEL)?;
         // The scripted model costs nothing, as every one on this machine.
         let here =

@@ -8,7 +8,8 @@ use zori_providers::catalog::{self, ProviderFacts};
 use zori_providers::quirks::ToolStyle;
 
 use crate::error::SETTING_INVALID;
-use crate::settings::{Settings, priced};
+use crate::settings::Settings;
+use crate::settings::limits::priced;
 
 /// What clients of the Claude protocol call models by, whoever the provider is.
 const CLAUDE_FAMILIES: &[&str] = &["sonnet", "opus", "haiku"];

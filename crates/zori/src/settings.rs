@@ -1,13 +1,15 @@
 //! What a run means: flags over environment over config file over the profile's defaults (CFG-1), checked before
 //! anything happens.
 
+pub mod limits;
+pub mod system_prompt;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
 use zori_contract::failure::{AuthMethod, Failure};
-use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
@@ -16,7 +18,7 @@ use zori_core::transport;
 use zori_engine::compact::CompactAt;
 use zori_engine::context::Window;
 use zori_engine::engine::CallOrder;
-use zori_engine::limits::{Limits, Unpriced};
+use zori_engine::limits::Limits;
 use zori_engine::retry::{Retry, Waits};
 use zori_policy::Policy;
 use zori_providers::catalog::{self, Api, PROVIDERS};
@@ -42,12 +44,13 @@ use crate::instructions::{self, Instructions};
 use crate::model_change;
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
-use crate::permissions::{self, Gathered, Modes, Sources};
+use crate::permissions::{self, Gathered, Modes, Sources, folders};
 use crate::profile::Profile;
 use crate::sandbox;
+use crate::settings::system_prompt::SystemParts;
 use crate::trust::project::Project;
 use crate::trust::store::Decided;
-use crate::trust::{self, Asks, Standing};
+use crate::trust::{self, Asks};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -194,8 +197,8 @@ impl Settings {
         if effort.is_some_and(|effort| effort != Effort::Off) {
             choice.remark_effort(cx.ui);
         }
-        let limits = limits(args, &config);
-        priced(&limits, choice.prices(&choice.model), &choice.model)?;
+        let limits = limits::of_run(args, &config);
+        limits::priced(&limits, choice.prices(&choice.model), &choice.model)?;
         let guidelines = match &recording {
             Some(_) => Instructions::default(),
             None => instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root),
@@ -203,13 +206,14 @@ impl Settings {
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system_parts = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let system_parts = system_prompt::gather(args, &config, base.as_ref(), &standing, &guidelines)?;
         let system = system_parts.text();
         let agents = agents::gather(args, base.as_ref(), &standing, cx.ui)?;
         let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
         let untrusted = standing.decided == Some(Decided::Untrusted);
-        let Gathered { policy, modes, sandbox, mut hooks, warnings } =
+        let Gathered { mut policy, modes, sandbox, mut hooks, mut warnings } =
             permissions(cx.profile, args, &config, place, &standing.project, untrusted)?;
+        warnings.extend(folders::add(&mut policy, &root, &args.claude.add_dirs));
         let of_flag = |hook: &Written| hook.hook(Origin::User, Path::new("--settings"), None);
         hooks.extend(args.claude.hooks.iter().map(of_flag));
         hooks.extend(standing.hooks);
@@ -250,8 +254,8 @@ impl Settings {
                 Some(false) => Delivery::Whole,
                 _ => Delivery::Streamed,
             },
-            retry: retry(args, &config),
-            http_limits: http_limits(args, &config),
+            retry: limits::retry(args, &config),
+            http_limits: limits::http(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -444,31 +448,6 @@ fn permissions(
     })
 }
 
-/// Returns what a run may use: flags over config.
-pub fn limits(args: &LowArgs, config: &Config) -> Limits {
-    Limits {
-        turns: args.max_turns.or_else(|| config.count("max_turns").map(|n| n as u32)),
-        budget: args.max_budget.or_else(|| config.money("max_budget_usd")),
-        unpriced: match config.flag("allow_unpriced") {
-            Some(true) => Unpriced::Allowed,
-            _ => Unpriced::Refused,
-        },
-        tokens: args.max_tokens_total.or_else(|| config.count("max_tokens_total")),
-    }
-}
-
-/// Checks that a budget can be kept with a model (`agent-modes.md` 9.10).
-pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<(), Failure> {
-    if limits.budget.is_none() || prices.is_some() || limits.unpriced == Unpriced::Allowed {
-        return Ok(());
-    }
-    let message = format!("the price of `{model}` is not known, so that a budget cannot be kept");
-    Err(Failure::new(&SETTING_INVALID, message)
-        .hint("use another model, or leave `--max-budget-usd` (`max_budget_usd`) out")
-        .hint("say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`")
-        .hint("`--max-tokens-total N` limits tokens instead"))
-}
-
 /// Checks a session's name.
 pub fn parse_session(text: &str) -> Result<SessionId, Failure> {
     SessionId::parse(text).map_err(|error| Failure::new(&VALIDATION_ERROR, error.to_string()))
@@ -480,72 +459,4 @@ pub fn root(args: &LowArgs) -> Result<PathBuf, Failure> {
     let bad = |why: &str| Failure::new(&VALIDATION_ERROR, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;
     if path.is_dir() { Ok(path) } else { Err(bad("is not a directory")) }
-}
-
-fn system_prompt(
-    args: &LowArgs,
-    config: &Config,
-    base: Option<&Base>,
-    standing: &Standing,
-    guidelines: &Instructions,
-) -> Result<SystemParts, Failure> {
-    let own = match (&args.system_prompt, config.text("system_prompt_file")) {
-        (Some(flag), _) => flag.clone(),
-        (None, Some(file)) if !file.trim().is_empty() => {
-            let path = base.map_or_else(|| file.into(), |base| base.dir().join(file));
-            std::fs::read_to_string(&path).map_err(|error| {
-                let message = format!("cannot read the system prompt file {}: {error}", path.display());
-                Failure::new(&SETTING_INVALID, message)
-            })?
-        }
-        (None, _) => config.text("system_prompt").unwrap_or_default().to_owned(),
-    };
-    let projects = standing.text("system_prompt").unwrap_or_default();
-    Ok(SystemParts { own, others: vec![projects.trim().to_owned(), guidelines.text.clone()] })
-}
-
-/// A system prompt in its parts.
-#[derive(Clone, Debug, Default)]
-pub struct SystemParts {
-    /// What the user says.
-    pub own: String,
-    /// What the project and its guidelines add.
-    pub others: Vec<String>,
-}
-
-impl SystemParts {
-    /// Returns the whole, if there is anything in it.
-    pub fn text(&self) -> Option<Arc<str>> {
-        let parts = std::iter::once(self.own.trim()).chain(self.others.iter().map(String::as_str));
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        (!parts.is_empty()).then(|| parts.join("\n\n").into())
-    }
-}
-
-fn retry(args: &LowArgs, config: &Config) -> Retry {
-    let per_request = args
-        .retries
-        .or_else(|| config.count("retries").map(|n| n as u32))
-        .unwrap_or(Retry::DEFAULT.per_request);
-    let base = args.retry_delay_ms.or_else(|| config.count("retry_delay_ms")).map(Duration::from_millis);
-    Retry {
-        per_request,
-        per_turn: Retry::DEFAULT.per_turn.max(per_request),
-        base: base.unwrap_or(Retry::DEFAULT.base),
-        waits: Waits::Kept,
-    }
-}
-
-fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
-    let limit = |key, default| match config.count(key) {
-        Some(0) => None,
-        Some(ms) => Some(Duration::from_millis(ms)),
-        None => default,
-    };
-    let default = transport::Limits::DEFAULT;
-    transport::Limits {
-        connect: args.connect_timeout.unwrap_or_else(|| limit("connect_timeout_ms", default.connect)),
-        first_byte: limit("first_byte_timeout_ms", default.first_byte),
-        idle: limit("idle_timeout_ms", default.idle),
-    }
 }

@@ -73,6 +73,8 @@ pub struct Saved {
     pub history: Vec<Arc<Message>>,
     /// The views of it that compactions replaced.
     pub replaced: Vec<Replaced>,
+    /// How many replies of the model its file has.
+    pub replies: u64,
     /// Where it is saved; `None` with `--no-save`.
     pub log: Option<Box<dyn Log>>,
 }
@@ -80,7 +82,7 @@ pub struct Saved {
 impl Saved {
     /// A new session that is not saved.
     pub fn nowhere() -> Self {
-        Self { id: SystemIds.session(), history: Vec::new(), replaced: Vec::new(), log: None }
+        Self { id: SystemIds.session(), history: Vec::new(), replaced: Vec::new(), replies: 0, log: None }
     }
 }
 
@@ -104,7 +106,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
     let Some(id) = named else {
         let id = new.unwrap_or_else(|| SystemIds.session());
         let log = settings.save.then(|| log(&id, None));
-        return Ok(Saved { id, history: Vec::new(), replaced: Vec::new(), log });
+        return Ok(Saved { id, log, ..Saved::nowhere() });
     };
     let lock = match settings.save.then(|| sessions.lock(&id)).transpose() {
         Ok(lock) => lock,
@@ -125,20 +127,20 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
     let loaded = sessions
         .load(&id)
         .map_err(|error| Failure::new(&BASE_UNUSABLE, format!("cannot read session `{id}`: {error}")))?;
-    let (history, replaced) = match loaded {
+    let (history, replaced, replies) = match loaded {
         Some(loaded) => {
             for warning in damage(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out)) {
                 ui.warn(&warning);
             }
-            (loaded.history, loaded.replaced)
+            (loaded.history, loaded.replaced, loaded.replies)
         }
         None => {
             ui.warn(&format!("Session '{id}' does not exist yet; starting it"));
-            (Vec::new(), Vec::new())
+            (Vec::new(), Vec::new(), 0)
         }
     };
     let log = lock.map(|lock| log(&id, Some(lock)));
-    Ok(Saved { id, history, replaced, log })
+    Ok(Saved { id, history, replaced, replies, log })
 }
 
 fn boxed(log: impl Log + 'static) -> Box<dyn Log> {
@@ -320,6 +322,7 @@ impl Loop {
                 false => Vec::new(),
             },
             resumed_messages: saved.history.len(),
+            resumed_replies: saved.replies,
             saved: saved.log.is_some(),
         };
         let parts = Parts {

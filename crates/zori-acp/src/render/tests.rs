@@ -22,6 +22,7 @@ fn shown(events: Vec<EventKind>) -> Vec<Value> {
         tools: Vec::new(),
         agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: true,
     };
     renderer.on_event(&event(EventKind::SessionStarted(facts))).unwrap();

@@ -431,6 +431,7 @@ impl Stage {
             tools: vec!["act".into()],
             agents: Vec::new(),
             resumed_messages: 0,
+            resumed_replies: 0,
             saved: false,
         };
         let recorder = Recorder { lines: lines.clone(), count: AtomicU64::new(0), act };

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use zori_core::compaction::{CompactCause, Compaction};
+use zori_core::compaction::{CompactCause, Compacted, Compaction};
 use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
@@ -27,7 +27,8 @@ use zori_core::render::Renderer;
 use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
-use self::message::{Assistant, Scope};
+pub use self::message::is_told;
+use self::message::{Assistant, Scope, Told};
 use self::partial::Partial;
 use self::tasks::Tasks;
 use super::wire::{CallUsage, Init, McpServer};
@@ -104,6 +105,7 @@ pub struct SdkRenderer {
     judge: Option<Judge>,
     last: LastTurn,
     tasks: Tasks,
+    told: Told,
     /// What the turns have used that were tried again.
     carried: (Usage, Duration),
 }
@@ -130,6 +132,7 @@ impl SdkRenderer {
             judge,
             last: LastTurn::default(),
             tasks: Tasks::default(),
+            told: Told::default(),
             carried: (Usage::NOTHING, Duration::ZERO),
         }
     }
@@ -192,6 +195,7 @@ impl SdkRenderer {
             ids: &*self.ids,
             session: event.session.as_str(),
             parent: event.parent.as_ref().map(CallId::as_str),
+            told: self.main(event).then_some(&self.told),
         }
     }
 
@@ -286,6 +290,10 @@ impl SdkRenderer {
     }
 
     fn compacted(&self, event: &Event, compaction: &Compaction) -> io::Result<()> {
+        if matches!(compaction.how, Compacted::Rewound { .. }) {
+            // The client has asked for it when it started the program.
+            return Ok(());
+        }
         let trigger = if compaction.cause == CompactCause::Asked { "manual" } else { "auto" };
         let metadata =
             json!({"trigger": trigger, "pre_tokens": compaction.before, "post_tokens": compaction.after});
@@ -366,6 +374,7 @@ impl Renderer for SdkRenderer {
         self.tally.on_event(event);
         match &event.kind {
             EventKind::SessionStarted(facts) if main => {
+                self.told.replies.set(facts.resumed_replies);
                 self.session = Some(facts.clone());
                 Ok(())
             }
@@ -385,7 +394,13 @@ impl Renderer for SdkRenderer {
                 let thinking = zori_core::message::Thinking { text: text.clone(), replay: None };
                 self.piece(event, &Block::Thinking(thinking))
             }
-            EventKind::MessageFinished(reply) => self.reply(event, reply),
+            EventKind::MessageFinished(reply) => {
+                let written = self.reply(event, reply);
+                if main {
+                    self.told.over(&reply.message.blocks);
+                }
+                written
+            }
             EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
                 if decision.verdict == Verdict::Deny =>
             {

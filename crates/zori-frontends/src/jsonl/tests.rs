@@ -58,6 +58,7 @@ fn a_turn_with_a_tool() {
         tools: Vec::new(),
         agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: true,
     };
     let usage = Usage { input: 10, output: 5, cache_read: 7, cache_write: 3, cache_unknown: 0 };

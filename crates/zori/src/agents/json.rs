@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use zori_core::provider::Effort;
 
 use super::{Description, bad_name};
+use crate::stream_json::client;
 
 /// Fields that are understood.
 const KNOWN: &[&str] = &["description", "prompt", "tools", "disallowedTools", "model", "effort"];
@@ -72,6 +73,8 @@ fn one(name: &str, fields: &Map<String, Value>) -> Result<Description, String> {
 fn effort(name: &str, level: Option<&Value>) -> Result<Option<Effort>, String> {
     match level {
         None | Some(Value::Null) => Ok(None),
+        // SDKs may give a number of tokens, too.
+        Some(Value::Number(tokens)) if tokens.is_u64() => Ok(tokens.as_u64().map(client::effort)),
         Some(Value::String(level)) if level == "xhigh" => Ok(Some(Effort::Max)),
         Some(Value::String(level)) if Effort::by_name(level).is_some() => Ok(Effort::by_name(level)),
         Some(_) => Err(format!("`{name}.effort` must be low, medium, high or max")),

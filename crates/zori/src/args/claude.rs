@@ -76,7 +76,13 @@ pub const FLAGS: &[Flag] = &[
     )
     .rare(),
     Flag::valued("effort", "LEVEL", Kind::Text, "How much the model thinks: low, medium, high, max").rare(),
-    ignored("resume-session-at"),
+    Flag::valued(
+        "resume-session-at",
+        "UUID",
+        Kind::Text,
+        "With `--resume`: only up to this message of the model",
+    )
+    .rare(),
     Flag::valued(
         "fallback-model",
         "MODEL",
@@ -113,6 +119,19 @@ pub const FLAGS: &[Flag] = &[
     Flag::switch("include-hook-events", "Tell when hooks begin and end").rare(),
     Flag::switch("session-mirror", NO_EFFECT).rare(),
     Flag::switch("await-initialize", NO_EFFECT).rare(),
+];
+
+/// Flags that mean something whatever is printed; the others are for the protocol.
+const ALWAYS: &[&str] = &[
+    "protocol-version",
+    "output-format",
+    "input-format",
+    "no-session-persistence",
+    "add-dir",
+    "fallback-model",
+    "agents",
+    "setting-sources",
+    "settings",
 ];
 
 /// Flags without effect that every SDK sends; nobody wants to read of them each time.
@@ -176,6 +195,8 @@ pub struct ClaudeArgs {
     pub max_thinking_tokens: Option<u64>,
     /// `--effort`.
     pub effort: Option<String>,
+    /// `--resume-session-at`.
+    pub resume_at: Option<String>,
     /// `--include-hook-events`.
     pub hook_events: bool,
     /// `--settings`.
@@ -192,6 +213,8 @@ pub struct ClaudeArgs {
     pub sources: Sources,
     /// What was given and has no effect.
     pub without_effect: Vec<&'static str>,
+    /// What was given and has none unless the protocol is spoken.
+    pub of_protocol: Vec<&'static str>,
 }
 
 /// Whose files count, where Claude Code would not look at them all.
@@ -248,6 +271,7 @@ impl ClaudeArgs {
             json_schema: text("json-schema"),
             max_thinking_tokens: args.int("max-thinking-tokens").map(i64::unsigned_abs),
             effort: text("effort"),
+            resume_at: text("resume-session-at"),
             hook_events: args.has("include-hook-events"),
             settings: text("settings"),
             hooks: Vec::new(),
@@ -256,6 +280,10 @@ impl ClaudeArgs {
             agents: text("agents"),
             sources: args.text("setting-sources").map_or_else(Sources::default, Sources::parse),
             without_effect: FLAGS.iter().filter(idle).map(|flag| flag.long).collect(),
+            of_protocol: {
+                let given = FLAGS.iter().map(|flag| flag.long).filter(|name| args.has(name));
+                given.filter(|name| !ALWAYS.contains(name)).collect()
+            },
         }
     }
 

@@ -111,13 +111,6 @@ pub fn begin(mut settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Star
         settings.retry.per_request = retries;
         settings.retry.per_turn = settings.retry.per_turn.max(retries);
     }
-    for folder in &claude.add_dirs {
-        match settings.root.join(folder).canonicalize() {
-            Ok(folder) if folder.is_dir() => settings.policy.ground.roots.push(folder),
-            Ok(_) => ui.warn(&format!("`--add-dir {folder}`: it is no folder, and is not added")),
-            Err(error) => ui.warn(&format!("`--add-dir {folder}`: {error}; it is not added")),
-        }
-    }
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
     let named = Named::read(&claude.mcp_config).map_err(invalid)?;
     let schema = claude.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();

@@ -82,6 +82,7 @@ fn the_start_of_a_run() {
         tools: vec!["Read".into()],
         agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: false,
     };
     let paper = Paper::default();

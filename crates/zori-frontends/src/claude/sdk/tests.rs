@@ -62,6 +62,7 @@ fn lines(partial: bool, events: &[Event]) -> String {
         tools: vec!["Read".into()],
         agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: false,
     };
     renderer.on_event(&event(EventKind::SessionStarted(started))).unwrap();
