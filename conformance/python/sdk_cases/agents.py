@@ -2,9 +2,9 @@
 
 from claude_agent_sdk import AgentDefinition
 
-from conform import call, case, equal, holds, text
+from conform import call, case, equal, holds, system_text, text
 
-from . import ask, options, told
+from . import ask, init, options, told
 
 WORK = {"description": "look it up", "prompt": "INNER: what is in a.txt?", "subagent_type": "general-purpose"}
 
@@ -39,16 +39,35 @@ async def started_and_ended(world):
 
 @case
 async def agents_of_the_caller(world):
-    """They are not built: stderr says so, and the model hears which agents there are."""
-    said = []
-    reviewer = AgentDefinition(description="Reviews code", prompt="You are a strict reviewer.", tools=["Read", "Grep"])
+    """Its prompt is its system prompt, its tools and its model are all it has, and `init` lists it."""
+    reviewer = AgentDefinition(
+        description="Reviews code", prompt="You are a strict reviewer.", tools=["Read", "Grep"], model="sonnet"
+    )
     work = {"description": "review", "prompt": "review it", "subagent_type": "code-reviewer"}
-    world.script(call("task", "Task", work), text("Then not."))
-    agents = {"code-reviewer": reviewer}
-    messages = await ask("go", options(world, agents=agents, allowed_tools=["Task"], stderr=said.append))
-    holds(any("sub-agents" in line and "not used" in line for line in said), f"stderr says {said}")
-    failed = [line for line in told(messages) if line.startswith("user failed task")]
-    holds(failed and "general-purpose" in failed[0], f"{told(messages)}")
+    world.script(call("task", "Task", work), call("c1", "Bash", {"command": "touch made"}), text("Good."), text("Done."))
+    messages = await ask("go", options(world, agents={"code-reviewer": reviewer}, allowed_tools=["Task", "Bash"]))
+    equal(init(messages)["agents"], ["code-reviewer", "general-purpose"])
+    sent = world.requests()[1]
+    equal(system_text(sent), "You are a strict reviewer.")
+    equal([tool["name"] for tool in sent["tools"]], ["Read", "Grep"])
+    holds(sent["model"].startswith("claude-sonnet-"), f"the model is {sent['model']}")
+    lines = told(messages)
+    holds(any(line.startswith("[task] user failed c1") for line in lines), f"a tool it has not was run: {lines}")
+    holds(not (world.work / "made").exists(), "a tool it has not was run")
+    equal(lines[-1], "end success: Done.")
+
+
+@case
+async def an_agent_in_a_file(world):
+    folder = world.work / ".claude" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "helper.md").write_text("---\nname: helper\ndescription: Helps\ntools: Read\n---\nYou help.\n")
+    work = {"description": "help", "prompt": "help", "subagent_type": "helper"}
+    world.script(call("task", "Task", work), text("Helped."), text("Done."))
+    trusted = {"setting_sources": ["project"], "extra_args": {"trust-workspace": None}}
+    messages = await ask("go", options(world, allowed_tools=["Task"], **trusted))
+    equal(init(messages)["agents"], ["helper", "general-purpose"])
+    equal(system_text(world.requests()[1]), "You help.")
 
 
 @case

@@ -33,7 +33,7 @@ pub struct AgentFacts {
     /// What it is about, in a few words of the model.
     pub description: Arc<str>,
     /// Which kind it is.
-    pub kind: &'static str,
+    pub kind: Arc<str>,
     /// The model that answers.
     pub model: Arc<str>,
     /// What it was told.

@@ -44,6 +44,11 @@ pub enum Compacted {
         /// How many.
         messages: usize,
     },
+    /// The newest messages were left out: the conversation goes on from an earlier point.
+    Rewound {
+        /// How many.
+        messages: usize,
+    },
     /// The last change was taken back.
     Undone,
 }
@@ -55,6 +60,7 @@ impl Compacted {
             Self::Masked { .. } => "masked",
             Self::Summarised { .. } => "summarised",
             Self::Dropped { .. } => "dropped",
+            Self::Rewound { .. } => "rewound",
             Self::Undone => "undone",
         }
     }

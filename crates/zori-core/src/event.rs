@@ -239,8 +239,12 @@ pub struct SessionFacts {
     pub root: Arc<std::path::Path>,
     /// The tools' names, as the model knows them.
     pub tools: Vec<String>,
+    /// The kinds of sub-agents that can be started; none where there are no sub-agents.
+    pub agents: Vec<String>,
     /// How many messages of an earlier run were loaded.
     pub resumed_messages: usize,
+    /// How many replies of the model there were in earlier runs, as the session's file has them.
+    pub resumed_replies: u64,
     /// Whether the session is saved.
     pub saved: bool,
 }

@@ -210,6 +210,79 @@ fn strictness(verdict: Verdict) -> u8 {
     }
 }
 
+/// Somebody who sees hooks run, each by itself. It must not block.
+pub trait Watch: Send + Sync {
+    /// One begins. Returns what it is called when it is over.
+    fn started(&self, run: &HookRun<'_>) -> u64;
+
+    /// It is over; exactly once for each that has begun.
+    fn ended(&self, id: u64, run: &HookRun<'_>, end: &HookEnd<'_>);
+}
+
+/// One run of one hook.
+#[derive(Clone, Copy, Debug)]
+pub struct HookRun<'a> {
+    /// When.
+    pub event: HookEvent,
+    /// The tool it is about, where it is about one.
+    pub subject: Option<&'a str>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct HookEnd<'a> {
+    /// What it said.
+    pub stdout: &'a str,
+    /// What it said beside that, or why it could not say anything.
+    pub stderr: &'a str,
+    /// Its exit status, where it is a program that had one.
+    pub exit_code: Option<i32>,
+    /// In one word.
+    pub outcome: HookOutcome,
+}
+
+/// How a hook ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookOutcome {
+    /// As it should.
+    Success,
+    /// It failed, or objected by failing.
+    Error,
+    /// Nobody waited for it any more.
+    Cancelled,
+}
+
+/// A run that somebody watches, if anybody does. One that is dropped before it is over was cancelled.
+pub struct Watched<'a> {
+    watch: Option<(&'a dyn Watch, u64)>,
+    run: HookRun<'a>,
+}
+
+impl<'a> Watched<'a> {
+    /// Says that a hook begins.
+    pub fn begin(watch: Option<&'a dyn Watch>, moment: &Moment<'a>) -> Self {
+        let run = HookRun { event: moment.event(), subject: moment.call().map(|call| call.name) };
+        Self { watch: watch.map(|watch| (watch, watch.started(&run))), run }
+    }
+
+    /// Says how it ended.
+    pub fn over(mut self, end: HookEnd<'_>) {
+        self.say(end);
+    }
+
+    fn say(&mut self, end: HookEnd<'_>) {
+        if let Some((watch, id)) = self.watch.take() {
+            watch.ended(id, &self.run, &end);
+        }
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.say(HookEnd { stdout: "", stderr: "", exit_code: None, outcome: HookOutcome::Cancelled });
+    }
+}
+
 /// The hooks of a session.
 pub trait Hooks: Send + Sync {
     /// Returns whether anybody wants to be told. Cheap: it is asked at every moment, hooks or not.

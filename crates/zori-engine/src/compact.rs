@@ -65,7 +65,7 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Returns how many tokens the model in use takes, reply included; `None` where that is not known.
     pub fn context_window(&self) -> Option<u64> {
-        (self.windows)(&self.settings.model).map(|window| window.tokens)
+        (self.shared.windows)(&self.shared.settings.model).map(|window| window.tokens)
     }
 
     /// Notes what the provider counted for a request and its reply, which is the end of the history now.
@@ -163,7 +163,11 @@ impl<S: Sink + 'static> Engine<S> {
             Err(cut) => return Err(cut),
         };
         let text = format!("The conversation could not be summarised: {}", failure.message);
-        self.emitter.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "summary_failed", text });
+        self.shared.emitter.emit(EventKind::Notice {
+            level: NoticeLevel::Warning,
+            code: "summary_failed",
+            text,
+        });
         if cause == CompactCause::Asked {
             return Ok(Made::Failed);
         }
@@ -199,12 +203,12 @@ impl<S: Sink + 'static> Engine<S> {
                 }
                 other => return other,
             };
-            let retry = self.settings.retry;
-            let delay = retry.next_delay(attempt, attempt, &failure, self.ids.random());
+            let retry = self.shared.settings.retry;
+            let delay = retry.next_delay(attempt, attempt, &failure, self.shared.ids.random());
             let Some(delay) = delay else { return Err(Cut::Failed(failure)) };
             attempt += 1;
-            self.emitter.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
-            self.emitter.idle();
+            self.shared.emitter.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
+            self.shared.emitter.idle();
             control.until(tokio::time::sleep(delay)).await?;
         }
     }
@@ -215,25 +219,25 @@ impl<S: Sink + 'static> Engine<S> {
         control: &mut Control<'_>,
         spent: &mut Spent,
     ) -> Result<Reply, Cut> {
-        let model = self.settings.model.clone();
+        let model = self.shared.settings.model.clone();
         let (system, tools): (Arc<str>, Arc<[ToolSpec]>) = (summary::SYSTEM.into(), Arc::default());
         let request = Request {
             model: &model,
             system: Some(&system),
             tools: &tools,
             messages: question,
-            max_tokens: self.settings.max_tokens,
+            max_tokens: self.shared.settings.max_tokens,
             temperature: None,
             effort: None,
-            delivery: self.settings.delivery,
+            delivery: self.shared.settings.delivery,
         };
-        self.emitter.idle();
-        if let Some(stop) = self.emitter.stop() {
+        self.shared.emitter.idle();
+        if let Some(stop) = self.shared.emitter.stop() {
             return Err(Cut::Stopped(stop));
         }
         // A summary calls no tools, so no id is made up for one.
         let mut assembly = Assembly::new(model.clone(), String::new(), 0);
-        let mut stream = control.until(self.provider.stream(&request)).await?.map_err(Cut::Failed)?;
+        let mut stream = control.until(self.shared.provider.stream(&request)).await?.map_err(Cut::Failed)?;
         let mut broken = None;
         while let Some(chunk) = control.until(poll_fn(|cx| stream.as_mut().poll_next(cx))).await? {
             if let Err(failure) = chunk.and_then(|chunk| assembly.push(chunk)) {
@@ -251,7 +255,7 @@ impl<S: Sink + 'static> Engine<S> {
         })
     }
 
-    fn replace(
+    pub(crate) fn replace(
         &mut self,
         view: Vec<Arc<Message>>,
         how: Compacted,
@@ -267,13 +271,13 @@ impl<S: Sink + 'static> Engine<S> {
         let (after, window) = (self.context_tokens(), self.context_window());
         let view = self.history.messages().into();
         let compaction = Compaction { how, cause, before, after, window, view, summary };
-        self.emitter.emit(EventKind::ContextCompacted(compaction));
+        self.shared.emitter.emit(EventKind::ContextCompacted(compaction));
     }
 
     /// Returns from how many tokens on the conversation is compacted; `None` where nobody can say.
     fn limit(&self) -> Option<u64> {
-        let percent = self.settings.compact_at.percent?;
-        Some((self.windows)(&self.settings.model)?.limit(percent))
+        let percent = self.shared.settings.compact_at.percent?;
+        Some((self.shared.windows)(&self.shared.settings.model)?.limit(percent))
     }
 
     fn estimate(&self, messages: &[Arc<Message>]) -> u64 {
@@ -281,6 +285,7 @@ impl<S: Sink + 'static> Engine<S> {
     }
 
     fn bytes(&self, messages: &[Arc<Message>]) -> u64 {
-        context::head_size(self.settings.system.as_deref(), self.toolbox.specs()) + context::size(messages)
+        context::head_size(self.shared.settings.system.as_deref(), self.shared.toolbox.specs())
+            + context::size(messages)
     }
 }

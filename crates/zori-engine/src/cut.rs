@@ -20,7 +20,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
     /// Asks for the rest of a reply that the token limit cut off, where that is wanted.
     pub(crate) fn goes_on(&mut self) -> bool {
         // Thinking that is cut off cannot be gone on with.
-        let wanted = self.engine.settings.cut == CutAnswer::GoneOnWith && !self.text.is_empty();
+        let wanted = self.engine.shared.settings.cut == CutAnswer::GoneOnWith && !self.text.is_empty();
         if !wanted || self.gone_on == GONE_ON {
             return false;
         }
@@ -37,7 +37,8 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
 
     /// Takes the text of an answer that was cancelled into the conversation, where that is wanted.
     pub(crate) fn keep_cut(&mut self, cut: &Cut) {
-        let wanted = self.engine.settings.cut != CutAnswer::Forgotten && matches!(cut, Cut::Cancelled(_));
+        let wanted =
+            self.engine.shared.settings.cut != CutAnswer::Forgotten && matches!(cut, Cut::Cancelled(_));
         if wanted && !self.text.is_empty() {
             // What else there was cannot be sent back: calls without results, thinking without its signature.
             let blocks = vec![Block::Text(self.text.to_string())];

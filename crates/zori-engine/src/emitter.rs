@@ -26,6 +26,12 @@ struct Outlet<S> {
     stop: Option<Stop>,
 }
 
+impl<S> Clone for Emitter<S> {
+    fn clone(&self) -> Self {
+        self.of_agent(self.agent, self.parent.clone())
+    }
+}
+
 impl<S> Emitter<S> {
     pub(crate) fn new(sink: S, clock: Arc<dyn Clock>, session: SessionId) -> Self {
         let outlet = Arc::new(Mutex::new(Outlet { sink, seq: 0, stop: None }));

@@ -4,11 +4,11 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
-use zori_core::compaction::{CompactCause, Replaced};
+use zori_core::compaction::{CompactCause, Compacted, Replaced};
 use zori_core::cost::{Prices, Spent};
 use zori_core::event::{EventKind, NoticeLevel, SessionFacts, TurnSummary};
 use zori_core::hook::Hooks;
-use zori_core::ids::{AgentId, CallId, IdSource, SessionId};
+use zori_core::ids::{IdSource, SessionId};
 use zori_core::input::{Input, PermissionUpdate, Prompt};
 use zori_core::message::Message;
 use zori_core::provider::{Delivery, Effort, Provider};
@@ -28,6 +28,7 @@ use crate::history::History;
 use crate::hooks::Said;
 use crate::limits::{Limits, Used};
 use crate::retry::Retry;
+use crate::shared::Shared;
 use crate::sight::{Eyes, View};
 use crate::subagent::{AgentLimits, Done, Nest};
 use crate::turn::{Cut, Turn};
@@ -83,6 +84,8 @@ pub struct Parts {
 pub struct Settings {
     /// The model's id.
     pub model: Arc<str>,
+    /// The model a turn goes on with when the other one is not available.
+    pub fallback: Option<Arc<str>>,
     /// The system prompt; the bytes never change within a run.
     pub system: Option<Arc<str>>,
     /// The upper bound for a reply.
@@ -130,79 +133,29 @@ pub enum CutAnswer {
 
 /// One session under way. The only writer of its history.
 pub struct Engine<S> {
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) toolbox: Arc<dyn Toolbox>,
+    /// What sub-agents have as well.
+    pub(crate) shared: Shared<S>,
     pub(crate) policy: Policy,
-    pub(crate) modes: Modes,
-    pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// Whether hooks know that the session has started, and what they said to it and nobody has heard yet.
     pub(crate) begun: bool,
     pub(crate) opening: Vec<Said>,
     pub(crate) resumed: bool,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<dyn IdSource>,
-    pub(crate) pricing: Pricing,
-    pub(crate) eyes: Eyes,
     pub(crate) view: View,
-    /// The models without a known price that the user was told of.
-    pub(crate) unpriced: HashSet<Arc<str>>,
-    pub(crate) windows: Windows,
-    pub(crate) settings: Settings,
     pub(crate) history: History,
-    pub(crate) emitter: Emitter<S>,
     /// How many call ids were made up so far, so that no two are alike.
     pub(crate) made_calls: usize,
     /// The last count of the provider.
     pub(crate) measured: Option<Measured>,
     /// How many tokens the last compaction left, or could not take away.
     pub(crate) settled: u64,
-    /// What all agents of the session share.
-    pub(crate) crew: Arc<Crew>,
-    pub(crate) agents: AgentLimits,
+    /// The model that the turn began with, and its bound of a reply, while another one has taken its place.
+    pub(crate) replaced: Option<(Arc<str>, Option<u32>)>,
     /// Which kind of sub-agent this is; `None` for the one the user talks to.
-    pub(crate) kind: Option<&'static str>,
+    pub(crate) kind: Option<Arc<str>>,
     /// What somebody let hold for the rest of the session, in order.
     pub(crate) granted: Vec<PermissionUpdate>,
     done: Arc<Mutex<Done>>,
     totals: Totals,
-}
-
-/// What a sub-agent has in common with the engine that started it.
-pub(crate) struct Shared<S> {
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) toolbox: Arc<dyn Toolbox>,
-    pub(crate) modes: Modes,
-    pub(crate) hooks: Option<Arc<dyn Hooks>>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<dyn IdSource>,
-    pub(crate) pricing: Pricing,
-    pub(crate) eyes: Eyes,
-    pub(crate) windows: Windows,
-    pub(crate) unpriced: HashSet<Arc<str>>,
-    pub(crate) settings: Settings,
-    pub(crate) emitter: Emitter<S>,
-    pub(crate) crew: Arc<Crew>,
-}
-
-impl<S> Shared<S> {
-    /// Returns the same for a sub-agent that `call` started.
-    pub(crate) fn for_agent(&self, agent: AgentId, call: CallId) -> Self {
-        Self {
-            provider: self.provider.clone(),
-            toolbox: self.toolbox.clone(),
-            modes: self.modes.clone(),
-            hooks: self.hooks.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            pricing: self.pricing.clone(),
-            eyes: self.eyes.clone(),
-            windows: self.windows.clone(),
-            unpriced: self.unpriced.clone(),
-            settings: self.settings.clone(),
-            emitter: self.emitter.of_agent(agent, Some(call)),
-            crew: self.crew.clone(),
-        }
-    }
 }
 
 /// What a session has come to.
@@ -236,41 +189,30 @@ impl<S: Sink + 'static> Engine<S> {
             settings: parts.settings,
             emitter,
             crew: Crew::new(parts.spent_before),
+            agents: parts.agents,
         };
-        Self::new(shared, parts.policy, parts.agents, history)
+        Self::new(shared, parts.policy, history)
     }
 
     /// Makes the engine of a sub-agent. To hooks and to the user the session has begun long ago.
-    pub(crate) fn nested(shared: Shared<S>, policy: Policy, agents: AgentLimits, kind: &'static str) -> Self {
-        let engine = Self::new(shared, policy, agents, History::default());
+    pub(crate) fn nested(shared: Shared<S>, policy: Policy, kind: Arc<str>) -> Self {
+        let engine = Self::new(shared, policy, History::default());
         Self { begun: true, kind: Some(kind), ..engine }
     }
 
-    fn new(shared: Shared<S>, policy: Policy, agents: AgentLimits, history: History) -> Self {
+    fn new(shared: Shared<S>, policy: Policy, history: History) -> Self {
         Self {
-            provider: shared.provider,
-            toolbox: shared.toolbox,
+            shared,
             policy,
-            modes: shared.modes,
-            hooks: shared.hooks,
             begun: false,
             opening: Vec::new(),
             resumed: !history.messages().is_empty(),
-            clock: shared.clock,
-            ids: shared.ids,
-            pricing: shared.pricing,
-            eyes: shared.eyes,
             view: View::default(),
-            unpriced: shared.unpriced,
-            windows: shared.windows,
-            settings: shared.settings,
             made_calls: history.calls(),
             history,
-            emitter: shared.emitter,
             measured: None,
             settled: 0,
-            crew: shared.crew,
-            agents,
+            replaced: None,
             kind: None,
             granted: Vec::new(),
             done: Arc::default(),
@@ -280,22 +222,7 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Returns what makes sub-agents.
     pub(crate) fn nest(&self) -> Arc<Nest<S>> {
-        let shared = Shared {
-            provider: self.provider.clone(),
-            toolbox: self.toolbox.clone(),
-            modes: self.modes.clone(),
-            hooks: self.hooks.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            pricing: self.pricing.clone(),
-            eyes: self.eyes.clone(),
-            windows: self.windows.clone(),
-            unpriced: self.unpriced.clone(),
-            settings: self.settings.clone(),
-            emitter: self.emitter.of_agent(self.emitter.agent(), None),
-            crew: self.crew.clone(),
-        };
-        Arc::new(Nest { shared, limits: self.agents.clone(), done: self.done.clone() })
+        Arc::new(Nest { shared: self.shared.clone(), done: self.done.clone() })
     }
 
     /// Returns what sub-agents did since the last time.
@@ -305,7 +232,7 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Returns the sub-agents that hear what is said to this engine.
     fn listeners(&self) -> Option<Arc<Crew>> {
-        self.kind.is_none().then(|| self.crew.clone())
+        self.kind.is_none().then(|| self.shared.crew.clone())
     }
 
     /// Runs one turn. What is said meanwhile and is not for this turn comes back, oldest first.
@@ -315,7 +242,7 @@ impl<S: Sink + 'static> Engine<S> {
         inputs: &mut mpsc::Receiver<Input>,
     ) -> (TurnSummary, VecDeque<Input>) {
         if self.kind.is_none() {
-            self.crew.prompted();
+            self.shared.crew.prompted();
         }
         let control = Control::new(inputs, self.listeners());
         let (summary, control) = Turn::new(self, control).run(prompt).await;
@@ -383,37 +310,58 @@ impl<S: Sink + 'static> Engine<S> {
         self.totals.spent += spent;
         match made {
             Ok(Made::Nothing) => {
-                self.remark("nothing_to_compact", "Nothing to compact: the conversation is short");
+                self.remark(
+                    NoticeLevel::Info,
+                    "nothing_to_compact",
+                    "Nothing to compact: the conversation is short",
+                );
             }
             Err(Cut::Cancelled(_)) => {
-                self.remark("compaction_cancelled", "Interrupted; the conversation is as it was");
+                self.remark(
+                    NoticeLevel::Info,
+                    "compaction_cancelled",
+                    "Interrupted; the conversation is as it was",
+                );
             }
             // A failure was told when it happened, and an outlet that is gone cannot be told anything.
             Ok(Made::Room | Made::Failed) | Err(Cut::Failed(_) | Cut::Limit(_) | Cut::Stopped(_)) => {}
         }
         let rest = self.rest_of(control);
-        self.emitter.idle();
+        self.shared.emitter.idle();
         rest
+    }
+
+    /// Goes on from an earlier point: this is the conversation up to it. What was said after it can be had back as what a
+    /// compaction left out can.
+    pub fn rewind(&mut self, view: Vec<Arc<Message>>) {
+        let before = self.context_tokens();
+        let messages = self.messages().len().saturating_sub(view.len());
+        self.replace(view, Compacted::Rewound { messages }, CompactCause::Asked, before, None);
     }
 
     /// Takes the last compaction back: the conversation is sent as it was before, with what was said since.
     pub fn undo_compact(&mut self) {
         if !self.undo() {
-            self.remark("nothing_to_undo", "Nothing to take back: the conversation was not compacted");
+            self.remark(
+                NoticeLevel::Info,
+                "nothing_to_undo",
+                "Nothing to take back: the conversation was not compacted",
+            );
         }
-        self.emitter.idle();
+        self.shared.emitter.idle();
     }
 
-    fn remark(&mut self, code: &'static str, text: &str) {
-        let text = text.to_owned();
-        self.emitter.emit(EventKind::Notice { level: NoticeLevel::Info, code, text });
+    /// Says something that is worth a line to whoever watches.
+    pub fn remark(&mut self, level: NoticeLevel, code: &'static str, text: impl Into<String>) {
+        self.shared.emitter.emit(EventKind::Notice { level, code, text: text.into() });
     }
 
     /// Uses another model from the next request on.
     pub fn set_model(&mut self, model: &str) {
-        self.settings.model = model.into();
+        self.replaced = None;
+        self.shared.settings.model = model.into();
         self.view = View::default();
-        self.emitter.emit(EventKind::ModelChanged { model: self.settings.model.clone() });
+        self.shared.emitter.emit(EventKind::ModelChanged { model: self.shared.settings.model.clone() });
     }
 
     /// Uses another permission mode from the next call on, with what it brings for the shell. Whoever calls this speaks
@@ -421,7 +369,7 @@ impl<S: Sink + 'static> Engine<S> {
     pub fn set_mode(&mut self, mode: Choice, shell: ShellPolicy) {
         let from = std::mem::replace(&mut self.policy.mode, mode).shown();
         self.policy.shell = shell;
-        self.emitter.emit(EventKind::ModeChanged { from, to: mode.shown() });
+        self.shared.emitter.emit(EventKind::ModeChanged { from, to: mode.shown() });
     }
 
     /// Returns what may run.
@@ -431,12 +379,12 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Bounds replies from the next request on.
     pub fn set_max_tokens(&mut self, max_tokens: Option<u32>) {
-        self.settings.max_tokens = max_tokens;
+        self.shared.settings.max_tokens = max_tokens;
     }
 
     /// Returns the model in use.
     pub fn model(&self) -> &str {
-        &self.settings.model
+        &self.shared.settings.model
     }
 
     /// Returns what the session has come to.
@@ -446,19 +394,19 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Returns what the whole run has used: this session, and what came before it.
     pub fn spent(&self) -> Spent {
-        self.crew.used().0
+        self.shared.crew.used().0
     }
 
     /// Returns what has been used of the limits so far, by whomever.
     pub(crate) fn used(&self) -> Used {
-        let (spent, requests) = self.crew.used();
-        Used { requests, spent, priced: (self.pricing)(&self.settings.model).is_some() }
+        let (spent, requests) = self.shared.crew.used();
+        Used { requests, spent, priced: (self.shared.pricing)(&self.shared.settings.model).is_some() }
     }
 
     /// Counts what a request used, at the price of the model that was asked.
     pub(crate) fn pay(&self, usage: Usage) -> Spent {
-        let spent = Spent::request(usage, (self.pricing)(&self.settings.model));
-        self.crew.pay(spent);
+        let spent = Spent::request(usage, (self.shared.pricing)(&self.shared.settings.model));
+        self.shared.crew.pay(spent);
         spent
     }
 
@@ -469,8 +417,10 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Ends the session and gives the sink back.
     pub fn finish(mut self) -> S {
-        self.emitter.emit(EventKind::SessionEnded { spent: self.totals.spent, turns: self.totals.turns });
-        self.emitter.into_sink()
+        self.shared
+            .emitter
+            .emit(EventKind::SessionEnded { spent: self.totals.spent, turns: self.totals.turns });
+        self.shared.emitter.into_sink()
     }
 }
 

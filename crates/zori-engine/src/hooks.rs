@@ -65,19 +65,19 @@ impl<S: Sink + 'static> Engine<S> {
         control: &mut Control<'_>,
     ) -> Result<Heard, CancelCause> {
         let mode = self.policy.mode.mode.name_in(Protocol::Claude);
-        tell(self.hooks.as_deref(), moment, mode, &mut self.emitter, control).await
+        tell(self.shared.hooks.as_deref(), moment, mode, &mut self.shared.emitter, control).await
     }
 
     /// Tells hooks that the session is over. One in which nothing was said has not begun.
     pub async fn leave(&mut self) {
-        let Some(hooks) = self.hooks.clone().filter(|hooks| hooks.listens(&Moment::SessionEnd)) else {
+        let Some(hooks) = self.shared.hooks.clone().filter(|hooks| hooks.listens(&Moment::SessionEnd)) else {
             return;
         };
         if self.begun {
             let mode = self.policy.mode.mode.name_in(Protocol::Claude);
             let heard = hooks.tell(Moment::SessionEnd, mode).await;
-            remark(&heard, &mut self.emitter);
-            self.emitter.idle();
+            remark(&heard, &mut self.shared.emitter);
+            self.shared.emitter.idle();
         }
     }
 
@@ -91,7 +91,7 @@ impl<S: Sink + 'static> Engine<S> {
         let heard = self.tell_hooks(Moment::PreCompact { asked, focus }, control).await?;
         let Some(why) = heard.blocked() else { return Ok(false) };
         let text = format!("A hook keeps the conversation as it is: {why}");
-        self.emitter.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "hook", text });
+        self.shared.emitter.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "hook", text });
         Ok(true)
     }
 }
@@ -101,7 +101,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
     pub(crate) async fn prompted(&mut self, prompt: &str) -> Result<Vec<Said>, Cut> {
         let engine = &mut *self.engine;
         if !engine.begun {
-            let (resumed, model) = (engine.resumed, engine.settings.model.clone());
+            let (resumed, model) = (engine.resumed, engine.shared.settings.model.clone());
             let moment = Moment::SessionStart { resumed, model: &model };
             let heard = engine.tell_hooks(moment, &mut self.control).await?;
             engine.begun = true;
@@ -127,7 +127,8 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             return Ok(false);
         }
         let (text, again) = (self.text.clone(), self.kept > 0);
-        let (moment, event) = match self.engine.kind {
+        let kind = self.engine.kind.clone();
+        let (moment, event) = match kind.as_deref() {
             Some(kind) => (Moment::SubagentStop { kind, again, text: &text }, HookEvent::SubagentStop),
             None => (Moment::Stop { again, text: &text }, HookEvent::Stop),
         };

@@ -2,12 +2,12 @@
 //! else of the engine that started it: provider, tools, rules, hooks, limits, and the way out, where its events say whose
 //! they are. It has no way to loosen anything (DEC-5).
 //!
-//! What all agents of a session share is in `crew.rs`.
+//! The kinds there are is `kinds.rs`, their tools `subagent/fewer.rs`; what all agents of a session share is in `crew.rs`.
 
-use std::path::Path;
+mod fewer;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::agent::{AgentFacts, Agents, Task};
 use zori_core::cost::Spent;
@@ -15,39 +15,23 @@ use zori_core::event::{EventKind, TurnSummary};
 use zori_core::ids::CallId;
 use zori_core::input::PermissionUpdate;
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
-use zori_core::permission::PathFacts;
 use zori_core::provider::StopReason;
 use zori_core::render::Sink;
 use zori_core::text::{one_line, prefix};
-use zori_core::tool::{BadCall, ResolvedCall, ToolCode, ToolKind, ToolOutput, ToolSpec, Toolbox};
+use zori_core::tool::{ToolCode, ToolOutput};
 use zori_policy::Policy;
 
-use crate::engine::{Engine, Shared};
+use self::fewer::Only;
+pub use self::fewer::WithoutTask;
+use crate::engine::Engine;
+use crate::kinds::Kinds;
+use crate::shared::Shared;
 
 /// So many bytes of a report reach the model.
 const REPORT_BYTES: usize = 64 * 1024;
 
 /// So much of a description is shown where a sub-agent is named.
 const NAME_BYTES: usize = 40;
-
-/// A kind of sub-agent.
-struct Kind {
-    name: &'static str,
-    /// What it is told beside what its parent is told.
-    system: &'static str,
-}
-
-/// Every kind; the first is the one nobody has to name.
-const KINDS: &[Kind] = &[Kind {
-    name: "general-purpose",
-    system: "You are a sub-agent: another agent gave you the task, and nobody else reads what you write. Do the task \
-             without asking back. Your last message is your report; put everything into it that was asked for.",
-}];
-
-/// Returns the names of all kinds.
-pub fn kinds() -> Vec<String> {
-    KINDS.iter().map(|kind| kind.name.to_owned()).collect()
-}
 
 /// Returns the upper bound for a model's replies; `None` where the provider knows it.
 pub type ReplyLimits = Arc<dyn Fn(&str) -> Option<u32> + Send + Sync>;
@@ -61,6 +45,8 @@ pub struct AgentLimits {
     pub max: u32,
     /// Returns the upper bound for a reply of a model.
     pub reply: ReplyLimits,
+    /// The kinds there are.
+    pub kinds: Kinds,
 }
 
 /// What sub-agents did, for the turn that started them.
@@ -78,7 +64,6 @@ pub(crate) struct Done {
 /// Makes sub-agents for the calls of one reply.
 pub(crate) struct Nest<S> {
     pub(crate) shared: Shared<S>,
-    pub(crate) limits: AgentLimits,
     pub(crate) done: Arc<Mutex<Done>>,
 }
 
@@ -103,10 +88,10 @@ impl<S: Sink + 'static> Agents for Handle<S> {
 
 impl<S: Sink + 'static> Handle<S> {
     async fn hand_on(&self, task: Task) -> Result<ToolOutput, ToolOutput> {
-        let kind = kind(task.kind.as_deref())?;
-        let Nest { shared, limits, done } = &*self.nest;
-        let Some(mut member) = shared.crew.join(limits.max) else {
-            let max = limits.max;
+        let Nest { shared, done } = &*self.nest;
+        let kind = shared.agents.kinds.find(task.kind.as_deref())?;
+        let max = shared.agents.max;
+        let Some(mut member) = shared.crew.join(max) else {
             let agents = if max == 1 { "1 sub-agent".to_owned() } else { format!("{max} sub-agents") };
             let message = format!(
                 "This prompt has started {agents}, which is all it may (`subagent_max`). Do the rest yourself."
@@ -117,24 +102,25 @@ impl<S: Sink + 'static> Handle<S> {
         let name = one_line(task.description.trim());
         let name = format!("{} {:?}", member.id.0, prefix(&name, NAME_BYTES));
         let policy = Policy { agent: Some(name), ..self.policy.clone() };
-        let limits = AgentLimits { depth: limits.depth.saturating_sub(1), ..limits.clone() };
         let mut shared = shared.for_agent(member.id, self.call.clone());
-        if limits.depth == 0 {
+        shared.agents.depth = shared.agents.depth.saturating_sub(1);
+        if shared.agents.depth == 0 {
             shared.toolbox = Arc::new(WithoutTask::new(shared.toolbox));
         }
-        if let Some(model) = &task.model {
-            shared.settings.model = model.as_str().into();
-            shared.settings.max_tokens = (limits.reply)(model);
+        if let Some(names) = &kind.tools {
+            shared.toolbox = Arc::new(Only::new(shared.toolbox, names));
         }
-        shared.settings.system = Some(match &shared.settings.system {
-            Some(system) => format!("{system}\n\n{}", kind.system).into(),
-            None => kind.system.into(),
-        });
+        if let Some(model) = task.model.as_deref().or(kind.model.as_deref()) {
+            shared.settings.model = model.into();
+            shared.settings.max_tokens = (shared.agents.reply)(model);
+        }
+        shared.settings.effort = kind.effort.or(shared.settings.effort);
+        shared.settings.system = Some(kind.told.beside(shared.settings.system.as_deref()));
         let model = shared.settings.model.clone();
-        let mut engine = Engine::nested(shared, policy, limits, kind.name);
-        engine.emitter.emit(EventKind::AgentStarted(AgentFacts {
+        let mut engine = Engine::nested(shared, policy, kind.name.clone());
+        engine.shared.emitter.emit(EventKind::AgentStarted(AgentFacts {
             description: task.description.as_str().into(),
-            kind: kind.name,
+            kind: kind.name.clone(),
             model,
             prompt: task.prompt.as_str().into(),
         }));
@@ -152,15 +138,6 @@ impl<S: Sink + 'static> Handle<S> {
         }
         Ok(report(&summary))
     }
-}
-
-fn kind(name: Option<&str>) -> Result<&'static Kind, ToolOutput> {
-    let Some(name) = name else { return Ok(&KINDS[0]) };
-    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
-        let known: Vec<_> = KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect();
-        let message = format!("There is no sub-agent `{name}`; there is {}", known.join(", "));
-        ToolOutput::failure(ToolCode::InvalidInput, message)
-    })
 }
 
 /// Returns what the model reads of a sub-agent: its last words, or why there are none.
@@ -218,49 +195,6 @@ fn of_limit(limit: LimitKind) -> &'static str {
         LimitKind::Tokens => "the tokens of the run are used up (`--max-tokens-total`)",
         LimitKind::Denials => "it made the same call again and again although it was denied",
         LimitKind::Hook | LimitKind::Prompt => "a hook stopped it",
-    }
-}
-
-/// The tools without the one that starts sub-agents.
-pub struct WithoutTask {
-    toolbox: Arc<dyn Toolbox>,
-    specs: Arc<[ToolSpec]>,
-}
-
-impl WithoutTask {
-    /// Leaves `task` out, whatever it is called there.
-    pub fn new(toolbox: Arc<dyn Toolbox>) -> Self {
-        let is_task = |spec: &ToolSpec| {
-            let args = RawValue::from_string(r#"{"description":"","prompt":""}"#.to_owned());
-            let args = args.expect("it is JSON");
-            toolbox.resolve(&spec.name, &args).is_ok_and(|call| call.tool.kind() == Some(ToolKind::Task))
-        };
-        let specs = toolbox.specs().iter().filter(|spec| !is_task(spec)).cloned().collect();
-        Self { toolbox, specs }
-    }
-}
-
-impl Toolbox for WithoutTask {
-    fn specs(&self) -> &Arc<[ToolSpec]> {
-        &self.specs
-    }
-
-    fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
-        let call = self.toolbox.resolve(name, args)?;
-        if call.tool.kind() != Some(ToolKind::Task) {
-            return Ok(call);
-        }
-        let message = format!("`{name}` is not available here: no further sub-agent may be started");
-        let text = self.toolbox.refuse(ToolCode::UnknownTool, message.clone()).text;
-        Err(BadCall { code: ToolCode::UnknownTool, text, message })
-    }
-
-    fn refuse(&self, code: ToolCode, message: String) -> ToolOutput {
-        self.toolbox.refuse(code, message)
-    }
-
-    fn look(&self, path: &Path) -> PathFacts {
-        self.toolbox.look(path)
     }
 }
 

@@ -1,27 +1,25 @@
 //! One turn, as a straight line: request, stream, tool calls, results, again, until the model ends it.
 //!
 //! Whatever happens, a turn ends in exactly one `TurnFinished`. Cancelling drops the future the turn waits for;
-//! what has arrived until then lives here, not in that future, and is kept.
+//! what has arrived until then lives here, not in that future, and is kept. `turn/reply.rs` gets one reply,
+//! `turn/ending.rs` says how it ended.
 
-use std::future::poll_fn;
+mod ending;
+mod reply;
+
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
 use zori_core::compaction::CompactCause;
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::ids::AgentId;
-use zori_core::image::{Image, Sight};
 use zori_core::input::Prompt;
 use zori_core::message::{Block, ToolCall, ToolInput};
-use zori_core::outcome::{CancelCause, LimitKind, Outcome};
-use zori_core::provider::{Chunk, ChunkStream, Request, StopReason};
+use zori_core::outcome::{CancelCause, LimitKind};
+use zori_core::provider::StopReason;
 use zori_core::render::{Sink, Stop};
 use zori_core::usage::Usage;
 
-use crate::assemble::Assembly;
 use crate::compact::Made;
 use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
@@ -90,7 +88,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
 
     /// Runs the turn to its end, and gives back what was said for later.
     pub(crate) async fn run(mut self, prompt: Prompt) -> (TurnSummary, Control<'i>) {
-        let began = self.engine.clock.elapsed();
+        let began = self.engine.shared.clock.elapsed();
         let mark = self.engine.history.mark();
         let ended = match self.take(prompt).await {
             Ok(()) => self.converse().await,
@@ -103,18 +101,19 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             self.engine.history.back_to(mark);
         }
         let outcome = self.close(ended, unsighted);
+        self.engine.restore_model();
         let summary = TurnSummary {
             outcome,
             usage: self.spent.usage,
             cost: self.spent.cost,
             requests: self.requests,
             retries: self.retries,
-            duration: self.engine.clock.elapsed().saturating_sub(began),
+            duration: self.engine.shared.clock.elapsed().saturating_sub(began),
             text: self.text.clone(),
             effects: self.effects,
         };
         self.emit(EventKind::TurnFinished(summary.clone()));
-        self.engine.emitter.idle();
+        self.engine.shared.emitter.idle();
         (summary, self.control)
     }
 
@@ -156,19 +155,17 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
 
     /// Says once of each model that has answered that its price is not known (D-11).
     fn remark_price(&mut self) {
-        let model = self.engine.settings.model.clone();
-        if (self.engine.pricing)(&model).is_none() && self.engine.unpriced.insert(model.clone()) {
+        let model = self.engine.shared.settings.model.clone();
+        if (self.engine.shared.pricing)(&model).is_none() && self.engine.shared.unpriced.insert(model.clone())
+        {
             let text = format!("The price of `{model}` is not known, so what it costs is not counted");
             self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "unpriced_model", text });
         }
     }
 
     fn check_limits(&self) -> Result<(), Cut> {
-        self.engine
-            .settings
-            .limits
-            .reached(&self.engine.used())
-            .map_or(Ok(()), |reached| Err(Cut::Limit(reached)))
+        let reached = self.engine.shared.settings.limits.reached(&self.engine.used());
+        reached.map_or(Ok(()), |reached| Err(Cut::Limit(reached)))
     }
 
     /// Compacts the conversation. Returns whether it is shorter now.
@@ -177,140 +174,10 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         Ok(made == Made::Room)
     }
 
-    /// Gets one reply, trying again while that is safe. A conversation that the provider finds too long is compacted
-    /// and sent once more, and only once.
-    async fn ask(&mut self) -> Result<Reply, Cut> {
-        let (mut attempt, mut compacted) = (0, false);
-        loop {
-            let (cut, visible) = match self.attempt().await {
-                Ok(reply) => return Ok(reply),
-                Err(cut) => cut,
-            };
-            let Cut::Failed(failure) = cut else { return Err(cut) };
-            if failure.kind == FailureKind::ContextLength && !visible {
-                if !compacted && self.make_room(CompactCause::Refused).await? {
-                    compacted = true;
-                    self.check_limits()?;
-                    continue;
-                }
-                return Err(Cut::Failed(too_long(failure)));
-            }
-            let retry = self.engine.settings.retry;
-            let random = self.engine.ids.random();
-            let delay = retry.next_delay(attempt, self.retries, &failure, random);
-            let (false, Some(delay)) = (visible, delay) else { return Err(Cut::Failed(failure)) };
-            attempt += 1;
-            self.retries += 1;
-            self.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
-            self.wait(delay).await?;
-        }
-    }
-
-    /// Sends the request once. An error says whether any of the answer was shown.
-    async fn attempt(&mut self) -> Result<Reply, (Cut, bool)> {
-        let model = self.engine.settings.model.clone();
-        let (maker, made) = (self.engine.call_maker(), self.engine.made_calls);
-        let mut assembly = Assembly::new(model.clone(), maker, made);
-        let cut = match self.receive(&model, &mut assembly).await {
-            Ok(()) => {
-                self.engine.made_calls = assembly.made();
-                match assembly.finish() {
-                    Some(reply) => return Ok(reply),
-                    None => {
-                        let text = "the provider ended the reply without saying so";
-                        return Err((Cut::Failed(ProviderFailure::new(FailureKind::Transport, text)), true));
-                    }
-                }
-            }
-            Err(cut) => cut,
-        };
-        let visible = assembly.visible();
-        if visible {
-            // Somebody may have seen the ids, so no other call gets them.
-            self.engine.made_calls = assembly.made();
-        }
-        if visible && let Some(partial) = assembly.partial() {
-            self.count(partial.usage);
-            self.text = partial.message.text().into();
-            self.keep_cut(&cut);
-            self.emit(EventKind::MessageFinished(partial));
-        }
-        Err((cut, visible))
-    }
-
-    async fn receive(&mut self, model: &str, assembly: &mut Assembly) -> Result<(), Cut> {
-        let engine = &mut *self.engine;
-        let eyes = engine.eyes.clone();
-        let seen = engine.view.of(engine.history.messages(), &|image| eyes(model, image));
-        if let Some((count, why)) = seen.hidden.filter(|_| !engine.view.told) {
-            engine.view.told = true;
-            let images = if count == 1 { "1 image".to_owned() } else { format!("{count} images") };
-            let text = format!("{why}; {images} of this conversation left out of what it is sent");
-            engine.emitter.emit(EventKind::Notice {
-                level: NoticeLevel::Warning,
-                code: "images_left_out",
-                text,
-            });
-        }
-        let settings = &engine.settings;
-        let request = Request {
-            model,
-            system: settings.system.as_ref(),
-            tools: engine.toolbox.specs(),
-            messages: &seen.messages,
-            max_tokens: settings.max_tokens,
-            temperature: settings.temperature,
-            effort: settings.effort,
-            delivery: settings.delivery,
-        };
-        engine.emitter.emit(EventKind::RequestStarted);
-        engine.emitter.idle();
-        if let Some(stop) = engine.emitter.stop() {
-            return Err(Cut::Stopped(stop));
-        }
-        let mut stream = self.control.until(engine.provider.stream(&request)).await?.map_err(Cut::Failed)?;
-        while let Some(chunk) = self.next_chunk(&mut stream).await? {
-            if let Some(shown) = assembly.push(chunk?).map_err(Cut::Failed)? {
-                self.emit(shown);
-            }
-            if let Some(stop) = self.engine.emitter.stop() {
-                return Err(Cut::Stopped(stop));
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for the next chunk. Before it really has to wait, it lets the outlet write out what it holds; an outlet
-    /// whose reader is gone is found out there and waits for nothing more.
-    ///
-    /// A provider hands its chunks over one by one, so that the stream often has to be asked twice although more has
-    /// arrived already. Only when the second answer is "not yet", too, there is really something to wait for: a
-    /// burst of deltas is then one write, and a slow stream still writes each of them at once.
-    async fn next_chunk(&mut self, stream: &mut ChunkStream) -> Result<Option<Result<Chunk, Cut>>, Cut> {
-        let emitter = &mut self.engine.emitter;
-        let mut asked_twice = false;
-        let polled = poll_fn(|cx| match stream.as_mut().poll_next(cx) {
-            Poll::Ready(chunk) => Poll::Ready(Ok(chunk)),
-            Poll::Pending if !asked_twice => {
-                asked_twice = true;
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Pending => {
-                emitter.idle();
-                match emitter.stop() {
-                    Some(stop) => Poll::Ready(Err(Cut::Stopped(stop))),
-                    None => Poll::Pending,
-                }
-            }
-        });
-        Ok(self.control.until(polled).await??.map(|chunk| chunk.map_err(Cut::Failed)))
-    }
-
     /// Takes a complete reply into the conversation.
     fn keep(&mut self, reply: Reply) -> StopReason {
         self.requests += 1;
-        self.engine.crew.answered();
+        self.engine.shared.crew.answered();
         self.count(reply.usage);
         self.text = reply.message.text().into();
         if !reply.message.blocks.is_empty() {
@@ -330,24 +197,25 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
     /// Runs the calls of a reply and takes their results, and what the user added meanwhile, into the conversation.
     async fn answer(&mut self, calls: &[ToolCall]) -> Result<(), Cut> {
         let engine = &mut *self.engine;
-        let (eyes, model, nest) = (engine.eyes.clone(), engine.settings.model.clone(), engine.nest());
+        let (eyes, model, nest) =
+            (engine.shared.eyes.clone(), engine.shared.settings.model.clone(), engine.nest());
         let mut dispatch = Dispatch {
-            toolbox: &*engine.toolbox,
+            toolbox: &*engine.shared.toolbox,
             policy: &mut engine.policy,
-            modes: &engine.modes,
-            hooks: engine.hooks.as_deref(),
+            modes: &engine.shared.modes,
+            hooks: engine.shared.hooks.as_deref(),
             said: Vec::new(),
             halt: None,
             interrupted: false,
-            clock: &*engine.clock,
-            emitter: &mut engine.emitter,
+            clock: &*engine.shared.clock,
+            emitter: &mut engine.shared.emitter,
             control: &mut self.control,
             sees: &|image| eyes(&model, image),
-            live: engine.settings.live_output,
-            crew: &engine.crew,
+            live: engine.shared.settings.live_output,
+            crew: &engine.shared.crew,
             nest,
             granted: &mut engine.granted,
-            order: engine.settings.order,
+            order: engine.shared.settings.order,
         };
         let Dispatched { results, effects, denied, said, halt, cancelled } = dispatch.run(calls).await;
         drop(dispatch);
@@ -363,7 +231,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         if let Some(cause) = cancelled {
             return Err(Cut::Cancelled(cause));
         }
-        if let Some(stop) = self.engine.emitter.stop() {
+        if let Some(stop) = self.engine.shared.emitter.stop() {
             return Err(Cut::Stopped(stop));
         }
         if let Some(why) = halt {
@@ -418,111 +286,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         Ok(())
     }
 
-    /// Says how the turn ended, in the events that belong to it.
-    fn close(&mut self, ended: Result<StopReason, Cut>, unsighted: Option<String>) -> Outcome {
-        match ended {
-            Ok(stop) => {
-                if let Some((code, text)) = remark(&stop, self.text.is_empty()) {
-                    self.emit(EventKind::Notice { level: NoticeLevel::Warning, code, text });
-                }
-                if !self.text.is_empty() {
-                    self.emit(EventKind::AssistantFinal { text: self.text.clone() });
-                }
-                Outcome::Completed(stop)
-            }
-            Err(Cut::Cancelled(cause @ CancelCause::Deadline)) => {
-                let text = "The time for this command is over (`--timeout`)".into();
-                self.emit(EventKind::Notice { level: NoticeLevel::Error, code: "timeout", text });
-                Outcome::Cancelled(cause)
-            }
-            Err(Cut::Limit(Reached { kind, text })) => {
-                self.emit(EventKind::Notice { level: NoticeLevel::Error, code: kind.as_str(), text });
-                Outcome::Limit(kind)
-            }
-            Err(Cut::Cancelled(cause)) => {
-                self.emit(EventKind::Interrupted);
-                Outcome::Cancelled(cause)
-            }
-            Err(Cut::Failed(failure)) => {
-                self.emit(EventKind::Error { failure: failure.clone() });
-                if let Some(text) = unsighted {
-                    self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "images_sent", text });
-                }
-                Outcome::Failed(failure)
-            }
-            Err(Cut::Stopped(Stop::OutputClosed)) => Outcome::OutputClosed,
-            Err(Cut::Stopped(Stop::NotSaved(why))) => Outcome::NotSaved(why),
-        }
-    }
-
-    /// Returns what may be behind a refused request: images, sent to a model of which nobody knows whether it sees.
-    fn unsighted(&self, cut: &Cut) -> Option<String> {
-        let Cut::Failed(ProviderFailure { status: Some(400..=422 | 500..=501), .. }) = cut else {
-            return None;
-        };
-        let engine = &*self.engine;
-        let model = &engine.settings.model;
-        let unknown = |image: &Image| (engine.eyes)(model, image) == Sight::Unknown;
-        let mut images = engine.history.messages().iter().flat_map(|message| message.images());
-        images.any(unknown).then(|| {
-            let provider = engine.provider.name();
-            format!(
-                "The request had an image, and it is not known whether `{model}` sees images. If it does not, say \
-                 `images = false` in a table `[models.\"{provider}:{model}\"]` of the config file"
-            )
-        })
-    }
-
-    async fn wait(&mut self, delay: Duration) -> Result<(), CancelCause> {
-        self.engine.emitter.idle();
-        self.control.until(tokio::time::sleep(delay)).await
-    }
-
     pub(crate) fn emit(&mut self, kind: EventKind) {
-        self.engine.emitter.emit(kind);
+        self.engine.shared.emitter.emit(kind);
     }
-}
-
-impl<S: Sink + 'static> Engine<S> {
-    /// Returns what made-up call ids are named after. Those of a sub-agent are unlike all others of the session.
-    fn call_maker(&self) -> String {
-        match self.emitter.agent() {
-            AgentId::MAIN => self.provider.name().to_owned(),
-            AgentId(number) => format!("{}_{number}", self.provider.name()),
-        }
-    }
-}
-
-/// Says what can still be done about a conversation that is too long however much of it is left out.
-fn too_long(failure: ProviderFailure) -> ProviderFailure {
-    let message = format!(
-        "the conversation is too long for the model, and cannot be made shorter; start a new session or use a model \
-         with a larger context window ({})",
-        failure.message
-    );
-    ProviderFailure { message, ..failure }
-}
-
-/// What a person should know about the way a reply ended (NET-10, L-7).
-fn remark(stop: &StopReason, empty: bool) -> Option<(&'static str, String)> {
-    let (code, text) = match stop {
-        StopReason::MaxTokens => {
-            ("max_tokens", "The reply was cut off at the token limit (`max_tokens`)".into())
-        }
-        StopReason::Refusal => ("refusal", "The model refused to answer".into()),
-        StopReason::ContentFilter => ("content_filter", "The provider withheld the answer".into()),
-        StopReason::ContextWindow => {
-            ("context_window_exceeded", "The conversation no longer fits the model's context window".into())
-        }
-        StopReason::Other(name) => {
-            ("unknown_stop", format!("The model stopped for an unknown reason: {name}"))
-        }
-        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Pause if empty => {
-            ("empty_reply", "The model returned an empty reply".into())
-        }
-        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Pause => {
-            return None;
-        }
-    };
-    Some((code, text))
 }

@@ -26,7 +26,13 @@ impl<S: Sink + 'static> Engine<S> {
     /// Lets hold here, too, what was said to a sub-agent for the session.
     pub(crate) fn update(&mut self, updates: Vec<PermissionUpdate>) {
         for update in updates {
-            apply(&update, &self.modes, &mut self.policy, &*self.toolbox, &mut self.emitter);
+            apply(
+                &update,
+                &self.shared.modes,
+                &mut self.policy,
+                &*self.shared.toolbox,
+                &mut self.shared.emitter,
+            );
             self.granted.push(update);
         }
     }
@@ -38,8 +44,10 @@ impl<S: Sink + 'static> Engine<S> {
                 self.set_max_tokens(max_tokens);
                 self.set_model(&model);
             }
-            Input::SetMode(name) => set_mode(&name, &self.modes, &mut self.policy, &mut self.emitter),
-            Input::SetEffort(effort) => self.settings.effort = effort,
+            Input::SetMode(name) => {
+                set_mode(&name, &self.shared.modes, &mut self.policy, &mut self.shared.emitter)
+            }
+            Input::SetEffort(effort) => self.shared.settings.effort = effort,
             Input::Prompt(_)
             | Input::Steer(_)
             | Input::Approve { .. }

@@ -39,6 +39,24 @@ pub fn object(text: &str) -> Box<RawValue> {
     raw.unwrap_or_else(|| RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
 }
 
+/// Returns the UUID of a block that the model said: the same whenever it is asked for. `reply` counts the model's replies of a
+/// session, `block` what was told of one.
+pub fn block_uuid(session: &str, reply: u64, block: u64) -> String {
+    let name = format!("{session}/{reply}/{block}");
+    let half = |seed: u64| {
+        // FNV-1a, and the last step of SplitMix64 so that near names are far apart.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let mut hash = name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, step);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^ (hash >> 31)
+    };
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&half(0).to_le_bytes());
+    bytes[8..].copy_from_slice(&half(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+    uuid_v4(bytes).as_str().to_owned()
+}
+
 /// Returns a fresh UUID v4.
 pub fn uuid(ids: &dyn IdSource) -> String {
     let mut bytes = [0; 16];

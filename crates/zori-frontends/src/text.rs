@@ -180,6 +180,10 @@ impl TextRenderer {
             Compacted::Dropped { messages } => self.line(&format!(
                 "Warning: the {messages} oldest messages are left out without a summary, {figures}"
             )),
+            Compacted::Rewound { messages } => {
+                let what = if *messages == 1 { "message" } else { "messages" };
+                self.dim_line(&format!("Context: went back before the last {messages} {what}, {figures}"))
+            }
             Compacted::Undone => self.dim_line(&format!("Context: took the last compaction back, {figures}")),
         }
     }

@@ -148,6 +148,17 @@ impl ProviderFacts {
         self.models.iter().find(|m| [id, bare].iter().any(|n| m.id == *n || m.aliases.contains(n)))
     }
 
+    /// Returns the newest model of a family (`sonnet`), where the word alone is what one of its ids is made of.
+    pub fn newest_of(&self, family: &str) -> Option<&'static str> {
+        let is_word = !family.is_empty() && family.bytes().all(|b| b.is_ascii_lowercase());
+        let of_it = |model: &&Model| model.id.split(['-', '/']).any(|part| part == family);
+        self.models
+            .iter()
+            .find(of_it)
+            .map(|model| model.id)
+            .filter(|_| is_word && self.model(family).is_none())
+    }
+
     /// Returns the upper bound of a reply: what was asked for, else the model's own limit, else 8192.
     pub fn max_tokens(&self, model: &str, asked: Option<u32>) -> u32 {
         asked.unwrap_or_else(|| self.model(model).map_or(FALLBACK_MAX_TOKENS, |m| m.max_output))

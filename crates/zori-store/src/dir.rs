@@ -61,6 +61,11 @@ impl SessionDir {
         self.records(id)?.map(Loaded::read).transpose()
     }
 
+    /// Reads the first so many records of a session, as if the others had never been written.
+    pub fn load_first(&self, id: &SessionId, records: u64) -> Result<Option<Loaded>, StoreError> {
+        self.records(id)?.map(|all| Loaded::read_first(all, records)).transpose()
+    }
+
     /// Takes the session for this process, creating the directory if need be. It is free again when the lock is
     /// dropped or the process is gone.
     pub fn lock(&self, id: &SessionId) -> Result<SessionLock, StoreError> {

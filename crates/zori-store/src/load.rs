@@ -94,6 +94,8 @@ pub struct Loaded {
     pub replaced: Vec<Replaced>,
     /// What all its replies used.
     pub usage: Usage,
+    /// How many replies there are, without the summaries of compactions.
+    pub replies: u64,
     /// What could not be read.
     pub damage: Damage,
     /// How many old records were left out because no provider takes that much.
@@ -109,16 +111,27 @@ const RECORD_BYTES: usize = 256;
 
 impl Loaded {
     pub(crate) fn read(records: Records) -> Result<Self, StoreError> {
-        Self::read_up_to(records, HISTORY_BYTES)
+        Self::read_up_to(records, HISTORY_BYTES, u64::MAX)
     }
 
-    fn read_up_to(mut records: Records, limit: usize) -> Result<Self, StoreError> {
+    /// The same of the first so many records, as if the others had never been written.
+    pub(crate) fn read_first(records: Records, most: u64) -> Result<Self, StoreError> {
+        Self::read_up_to(records, HISTORY_BYTES, most)
+    }
+
+    fn read_up_to(mut records: Records, limit: usize, most: u64) -> Result<Self, StoreError> {
         let (mut meta, mut usage, mut left_out) = (None, Usage::default(), 0);
+        let (mut replies, mut read) = (0, 0);
         let mut kept: VecDeque<(usize, Record)> = VecDeque::new();
         let mut size = 0;
-        while let Some(record) = records.advance()? {
+        while read < most
+            && let Some(record) = records.advance()?
+        {
+            read += 1;
             if let Some(end) = &record.reply_end {
                 usage += end.usage;
+                // A summary was said to nobody.
+                replies += u64::from(!matches!(record.kind, RecordKind::Compacted { .. }));
             }
             if let RecordKind::Meta(found) = record.kind {
                 meta.get_or_insert(found);
@@ -132,7 +145,7 @@ impl Loaded {
             }
         }
         let Views { history, replaced } = views(kept.into_iter().map(|(_, record)| record));
-        Ok(Self { meta, history, replaced, usage, damage: records.damage, left_out })
+        Ok(Self { meta, history, replaced, usage, replies, damage: records.damage, left_out })
     }
 }
 

@@ -23,6 +23,17 @@ pub use self::zori::ZORI;
 /// Every dialect.
 pub const ALL: &[&Dialect] = &[&ZORI, &CLAUDE, &A0];
 
+/// Returns whether two names are of one built-in tool, whatever the dialects.
+pub fn same_tool(one: &str, other: &str) -> bool {
+    let kind = |name: &str| ALL.iter().find_map(|dialect| dialect.find(name)).map(|entry| entry.kind);
+    kind(one).is_some_and(|one| kind(other) == Some(one))
+}
+
+/// Returns whether any dialect has a tool of this name, built or not.
+pub fn knows(name: &str) -> bool {
+    ALL.iter().any(|dialect| dialect.find(name).is_some() || dialect.unbuilt.contains(&name))
+}
+
 /// A name table.
 #[derive(Debug)]
 pub struct Dialect {

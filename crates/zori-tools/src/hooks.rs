@@ -17,7 +17,7 @@ use std::time::Duration;
 use zori_core::BoxFuture;
 use zori_core::confine::{Confine, Consent};
 use zori_core::event::NoticeLevel;
-use zori_core::hook::{Heard, HookEvent, Hooks, Moment, Remark};
+use zori_core::hook::{Heard, HookEnd, HookEvent, HookOutcome, Hooks, Moment, Remark, Watch, Watched};
 use zori_core::ids::SessionId;
 use zori_core::permission::Verdict;
 use zori_core::text::{one_line, prefix};
@@ -80,6 +80,8 @@ pub struct Parts {
     pub session: SessionId,
     /// The session's file, where there is one.
     pub transcript: Option<PathBuf>,
+    /// Who sees them run.
+    pub watch: Option<Arc<dyn Watch>>,
 }
 
 /// Where something happens, as hooks are told.
@@ -145,7 +147,7 @@ impl HookPrograms {
     }
 
     /// Runs one hook. An error says why it has no answer.
-    async fn run(&self, hook: &Hook, input: &[u8]) -> Result<Answer, String> {
+    async fn run(&self, hook: &Hook, moment: &Moment<'_>, input: &[u8]) -> Result<Answer, String> {
         if hook.unchanged.as_ref().is_some_and(|unchanged| !unchanged()) {
             return Err("it was changed since this folder was trusted, and is not run".into());
         }
@@ -166,8 +168,17 @@ impl HookPrograms {
             max_output: MAX_OUTPUT,
             live: None,
         };
-        let finished = self.parts.processes.run(job).await.map_err(|error| error.to_string())?;
-        answer::understand(hook.event, &finished, hook.timeout)
+        let watched = Watched::begin(self.parts.watch.as_deref(), moment);
+        let (stdout, stderr, code, answer) = match self.parts.processes.run(job).await {
+            Ok(finished) => {
+                let answer = answer::understand(hook.event, &finished, hook.timeout);
+                (finished.stdout.text, finished.stderr.text, Some(finished.end.exit_code), answer)
+            }
+            Err(error) => (String::new(), error.to_string(), None, Err(error.to_string())),
+        };
+        let outcome = if code == Some(0) { HookOutcome::Success } else { HookOutcome::Error };
+        watched.over(HookEnd { stdout: &stdout, stderr: &stderr, exit_code: code, outcome });
+        answer
     }
 
     /// Takes a failure down: before a call it is a denial (TM-4), elsewhere nothing but a remark; one for each hook.
@@ -198,7 +209,7 @@ impl Hooks for HookPrograms {
             let mut heard = Heard::default();
             let input = told(&moment, mode, &self.scene()) + "\n";
             for (at, hook) in self.concerned(&moment) {
-                match self.run(hook, input.as_bytes()).await {
+                match self.run(hook, &moment, input.as_bytes()).await {
                     Ok(answer) => take(hook, answer, &mut heard),
                     Err(why) => self.failed(at, hook, &why, &mut heard),
                 }

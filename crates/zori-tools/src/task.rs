@@ -52,6 +52,13 @@ impl Task {
     }
 }
 
+/// Returns what the model reads of the kinds there are.
+pub fn listed<'a>(kinds: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let words = |about: &str| about.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: String = kinds.map(|(name, about)| format!("\n- {name}: {}", words(about))).collect();
+    format!(" The kinds of sub-agents (`subagent_type`):{lines}")
+}
+
 #[derive(Deserialize)]
 struct TaskArgs {
     description: String,

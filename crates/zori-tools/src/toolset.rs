@@ -122,6 +122,23 @@ impl ToolSet {
         self
     }
 
+    /// Tells the model which kinds of sub-agents there are, by name and what each is for.
+    pub fn with_agents<'a>(mut self, kinds: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        let entry =
+            self.tools.iter().find(|(entry, _)| entry.kind == ToolKind::Task).map(|(entry, _)| entry.name);
+        let mut specs = self.specs.to_vec();
+        if let Some(spec) = specs.iter_mut().find(|spec| Some(spec.name.as_str()) == entry) {
+            spec.description.push_str(&task::listed(kinds));
+        }
+        self.specs = specs.into();
+        self
+    }
+
+    /// Returns whether a built-in tool is among them.
+    pub fn offers(&self, kind: ToolKind) -> bool {
+        self.tools.iter().any(|(entry, _)| entry.kind == kind)
+    }
+
     /// Returns where the tools run their processes, for others who run some.
     pub fn processes(&self) -> Arc<Processes> {
         self.processes.clone()

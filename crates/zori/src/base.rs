@@ -111,6 +111,11 @@ impl Base {
         self.dir.join("AGENTS.md")
     }
 
+    /// Returns the folder of the user's sub-agents.
+    pub fn agents(&self) -> PathBuf {
+        self.dir.join("agents")
+    }
+
     /// Returns the file that keeps what was typed in the chat.
     pub fn chat_history(&self) -> PathBuf {
         self.dir.join("chat_history")

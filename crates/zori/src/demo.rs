@@ -28,7 +28,9 @@ use crate::model_choice::Choice;
 use crate::network::Tape;
 use crate::permissions::{self, Modes};
 use crate::sandbox;
-use crate::settings::{Settings, Subagents, SystemParts, limits, priced};
+use crate::settings::limits::{self, priced};
+use crate::settings::system_prompt::SystemParts;
+use crate::settings::{Settings, Subagents};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
 const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
@@ -85,7 +87,7 @@ impl Demo {
     /// Returns settings that read no config and save nothing; the limits of the command line hold.
     pub fn settings(&self, args: &LowArgs) -> Result<Settings, Failure> {
         const MODEL: &str = "scripted";
-        let limits = limits(args, &Config::default());
+        let limits = limits::of_run(args, &Config::default());
         priced(&limits, None, MODEL)?;
         // The scripted model costs nothing, as every one on this machine.
         let here =
@@ -101,6 +103,7 @@ impl Demo {
                 key: Ok(None),
                 secrets: Secrets::default(),
             },
+            fallback: None,
             system: None,
             system_parts: SystemParts::default(),
             guidelines: Vec::new(),
@@ -109,6 +112,7 @@ impl Demo {
             effort: args.thinking,
             limits,
             subagents: Subagents::DEFAULT,
+            agents: Vec::new(),
             context_window: None,
             compact_at: CompactAt::DEFAULT,
             delivery: Delivery::Streamed,
@@ -128,6 +132,7 @@ impl Demo {
             },
             rules_file: None,
             child_env: ChildEnv::keys_only(),
+            child_vars: Vec::new(),
             hooks: Vec::new(),
             answers: Answers::Nobody,
             sandbox: sandbox::Setting::of_flag(args.sandbox),

@@ -186,6 +186,7 @@ fn outlet(
         offered: Offered::All,
         tools: Vec::new(),
         hooks: Vec::new(),
+        watch: None,
         modes: gate,
         // The next prompt of a GUI goes on from what was to be read (`stream-json.md` 13).
         cut: CutAnswer::Kept,

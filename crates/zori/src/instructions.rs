@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::trust::project::others;
+use crate::trust::plain::others;
 
 /// A larger file is cut here (AG-4).
 const MAX_BYTES: usize = 65536;

@@ -5,6 +5,7 @@
 //! together. Failures are kinds of [`error`].
 
 mod acp;
+mod agents;
 pub mod args;
 mod asking;
 mod attachment;
@@ -13,6 +14,7 @@ mod auth;
 mod base;
 pub mod chat;
 mod child_env;
+mod claude_settings;
 mod client;
 mod clock;
 pub mod commands;

@@ -15,7 +15,7 @@ use zori_providers::catalog::{self, Api, Origin, PROVIDERS, ProviderFacts};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::local::{self, Found, Place};
-use zori_providers::quirks::{KeyNeed, ToolStyle};
+use zori_providers::quirks::KeyNeed;
 
 use crate::args::LowArgs;
 use crate::auth::grant::Kind;
@@ -68,11 +68,6 @@ impl Choice {
             let own = own.filter(|_| matches!(facts.api, Api::Anthropic | Api::Gemini));
             configured.or(own.map(|model| model.max_output))
         }
-    }
-
-    /// Returns how tools are offered to a model over Chat Completions, if not as the server's other models are.
-    pub fn tool_style(&self, model: &str) -> Option<ToolStyle> {
-        self.facts.model(model).filter(|model| !model.abilities.tools).map(|_| ToolStyle::Prose)
     }
 
     /// Says that a model is not in the catalogue where its name is almost that of one that is. It is used all the

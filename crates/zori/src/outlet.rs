@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use zori_contract::failure::Failure;
-use zori_core::hook::Hooks;
+use zori_core::hook::{Hooks, Watch};
 use zori_core::render::Renderer;
 use zori_engine::engine::CutAnswer;
 use zori_frontends::jsonl::{JsonlRenderer, Questions, Remarks};
@@ -35,6 +35,8 @@ pub struct Outlet {
     pub tools: Vec<OtherTool>,
     /// Who is told what happens, after the hook programs of this machine.
     pub hooks: Vec<Arc<dyn Hooks>>,
+    /// Who sees hooks run.
+    pub watch: Option<Arc<dyn Watch>>,
     /// Which modes may come to hold.
     pub modes: ModeGate,
     /// What becomes of an answer that somebody cuts off.
@@ -56,6 +58,7 @@ impl Outlet {
             offered: Offered::All,
             tools: Vec::new(),
             hooks: Vec::new(),
+            watch: None,
             modes: ModeGate::new(settings, Protocol::Own, true),
             cut: CutAnswer::Forgotten,
         })

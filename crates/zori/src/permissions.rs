@@ -1,6 +1,8 @@
 //! The policy of a run: the administrator's file, the command line, the user's config and the project's own settings,
 //! put together once, before anything runs (MODE-1, RULE-7, TRUST-4).
 
+pub mod folders;
+
 use std::path::{Path, PathBuf};
 
 use zori_contract::failure::Failure;

@@ -1,13 +1,15 @@
 //! What a run means: flags over environment over config file over the profile's defaults (CFG-1), checked before
 //! anything happens.
 
+pub mod limits;
+pub mod system_prompt;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
 use zori_contract::failure::{AuthMethod, Failure};
-use zori_core::cost::Prices;
 use zori_core::ids::SessionId;
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
@@ -16,7 +18,7 @@ use zori_core::transport;
 use zori_engine::compact::CompactAt;
 use zori_engine::context::Window;
 use zori_engine::engine::CallOrder;
-use zori_engine::limits::{Limits, Unpriced};
+use zori_engine::limits::Limits;
 use zori_engine::retry::{Retry, Waits};
 use zori_policy::Policy;
 use zori_providers::catalog::{self, Api, PROVIDERS};
@@ -24,9 +26,10 @@ use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
 use zori_store::Durability;
-use zori_tools::hooks::Hook;
+use zori_tools::hooks::{Hook, Origin};
 use zori_tools::spelling::Platform;
 
+use crate::agents::{self, Description};
 use crate::args::LowArgs;
 use crate::asking::Answers;
 use crate::audit::Keeping;
@@ -36,15 +39,18 @@ use crate::child_env::ChildEnv;
 use crate::commands::Cx;
 use crate::config::Config;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
+use crate::hooks::Written;
 use crate::instructions::{self, Instructions};
+use crate::model_change;
 use crate::model_choice::{self, Choice, Key};
 use crate::network::{self, Tape};
-use crate::permissions::{self, Gathered, Modes, Sources};
+use crate::permissions::{self, Gathered, Modes, Sources, folders};
 use crate::profile::Profile;
 use crate::sandbox;
+use crate::settings::system_prompt::SystemParts;
 use crate::trust::project::Project;
 use crate::trust::store::Decided;
-use crate::trust::{self, Asks, Standing};
+use crate::trust::{self, Asks};
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -56,6 +62,8 @@ pub struct Settings {
     pub root: PathBuf,
     /// Who answers.
     pub choice: Choice,
+    /// The model a turn goes on with when the other one is not available.
+    pub fallback: Option<Arc<str>>,
     /// The system prompt, guidelines included.
     pub system: Option<Arc<str>>,
     /// What of it is the user's own, and what the project adds.
@@ -72,6 +80,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How far sub-agents may go.
     pub subagents: Subagents,
+    /// The sub-agents that somebody described; of two of one name the first counts.
+    pub agents: Vec<Description>,
     /// How many tokens the model takes, where the user knows better than the catalogue.
     pub context_window: Option<u64>,
     /// When the conversation is compacted.
@@ -100,6 +110,8 @@ pub struct Settings {
     pub modes: Modes,
     /// What commands inherit of the environment.
     pub child_env: ChildEnv,
+    /// What commands and hooks get on top.
+    pub child_vars: Vec<(String, String)>,
     /// Who is told what happens, and may object.
     pub hooks: Vec<Hook>,
     /// Who answers questions about calls.
@@ -173,6 +185,11 @@ impl Settings {
                 }
             }
         };
+        // A family's name is its newest model's, as clients of the Claude protocol say it.
+        let choice = match choice.facts.newest_of(&choice.model) {
+            Some(newest) => Choice { model: newest.into(), ..choice },
+            None => choice,
+        };
         let effort = match &recording {
             Some(recording) => recording.start.shape.effort,
             None => args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
@@ -180,8 +197,8 @@ impl Settings {
         if effort.is_some_and(|effort| effort != Effort::Off) {
             choice.remark_effort(cx.ui);
         }
-        let limits = limits(args, &config);
-        priced(&limits, choice.prices(&choice.model), &choice.model)?;
+        let limits = limits::of_run(args, &config);
+        limits::priced(&limits, choice.prices(&choice.model), &choice.model)?;
         let guidelines = match &recording {
             Some(_) => Instructions::default(),
             None => instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root),
@@ -189,12 +206,16 @@ impl Settings {
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system_parts = system_prompt(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let system_parts = system_prompt::gather(args, &config, base.as_ref(), &standing, &guidelines)?;
         let system = system_parts.text();
+        let agents = agents::gather(args, base.as_ref(), &standing, cx.ui)?;
         let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
         let untrusted = standing.decided == Some(Decided::Untrusted);
-        let Gathered { policy, modes, sandbox, mut hooks, warnings } =
+        let Gathered { mut policy, modes, sandbox, mut hooks, mut warnings } =
             permissions(cx.profile, args, &config, place, &standing.project, untrusted)?;
+        warnings.extend(folders::add(&mut policy, &root, &args.claude.add_dirs));
+        let of_flag = |hook: &Written| hook.hook(Origin::User, Path::new("--settings"), None);
+        hooks.extend(args.claude.hooks.iter().map(of_flag));
         hooks.extend(standing.hooks);
         for warning in &warnings {
             cx.ui.warn(warning);
@@ -210,6 +231,7 @@ impl Settings {
             home,
             root,
             choice,
+            fallback: None,
             system,
             system_parts,
             guidelines: guidelines.loaded,
@@ -221,6 +243,7 @@ impl Settings {
                 depth: count("subagent_depth", Subagents::DEFAULT.depth.into()) as u32,
                 max: count("subagent_max", Subagents::DEFAULT.max.into()) as u32,
             },
+            agents,
             context_window: config.count("context_window"),
             compact_at: match config.count("compact_at_percent") {
                 Some(0) => CompactAt { percent: None },
@@ -231,8 +254,8 @@ impl Settings {
                 Some(false) => Delivery::Whole,
                 _ => Delivery::Streamed,
             },
-            retry: retry(args, &config),
-            http_limits: http_limits(args, &config),
+            retry: limits::retry(args, &config),
+            http_limits: limits::http(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -241,6 +264,7 @@ impl Settings {
             },
             bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
             child_env: ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config)?,
+            child_vars: args.claude.env.clone(),
             rules_file,
             policy,
             modes,
@@ -261,10 +285,25 @@ impl Settings {
             session_required: config.flag("session_required").unwrap_or(false),
             audit: Keeping::of(&config),
         };
+        let settings = settings.falling_back(args.claude.fallback.as_deref())?;
         Ok(match recording {
             Some(recording) => settings.replaying(recording, args),
             None => settings,
         })
+    }
+
+    /// Takes the model that another one gives way to. It must be one that the session could change to.
+    fn falling_back(self, name: Option<&str>) -> Result<Self, Failure> {
+        let Some(name) = name else { return Ok(self) };
+        let (model, _) = model_change::check(&self, &self.choice.model, name).map_err(|failure| Failure {
+            message: format!("`--fallback-model {name}`: {}", failure.message),
+            ..failure
+        })?;
+        if *model == *self.choice.model {
+            let message = format!("`--fallback-model` is the model itself, `{model}`");
+            return Err(Failure::new(&SETTING_INVALID, message).hint("name another one, or leave it out"));
+        }
+        Ok(Self { fallback: Some(model.into()), ..self })
     }
 
     /// Takes what shapes requests from a recording. Nobody waits before a request is sent again.
@@ -289,11 +328,21 @@ impl Settings {
 
     /// Returns how tools are offered to a model over Chat Completions.
     pub fn tool_style(&self, model: &str) -> ToolStyle {
-        let usual = match self.choice.facts.api {
+        self.tool_styles()(model)
+    }
+
+    /// Returns the same as a function that outlives the settings.
+    pub fn tool_styles(&self) -> impl Fn(&str) -> ToolStyle + Send + Sync + 'static {
+        let (facts, configured) = (self.choice.facts, self.tool_calls);
+        let usual = match facts.api {
             Api::OpenAiChat(quirks) => quirks.tools,
             Api::Anthropic | Api::OpenAiResponses | Api::Gemini => ToolStyle::Native,
         };
-        self.tool_calls.or_else(|| self.choice.tool_style(model)).unwrap_or(usual)
+        move |model| {
+            let without =
+                || facts.model(model).filter(|model| !model.abilities.tools).map(|_| ToolStyle::Prose);
+            configured.or_else(without).unwrap_or(usual)
+        }
     }
 
     /// Returns what a model takes, as a function that outlives the settings.
@@ -399,31 +448,6 @@ fn permissions(
     })
 }
 
-/// Returns what a run may use: flags over config.
-pub fn limits(args: &LowArgs, config: &Config) -> Limits {
-    Limits {
-        turns: args.max_turns.or_else(|| config.count("max_turns").map(|n| n as u32)),
-        budget: args.max_budget.or_else(|| config.money("max_budget_usd")),
-        unpriced: match config.flag("allow_unpriced") {
-            Some(true) => Unpriced::Allowed,
-            _ => Unpriced::Refused,
-        },
-        tokens: args.max_tokens_total.or_else(|| config.count("max_tokens_total")),
-    }
-}
-
-/// Checks that a budget can be kept with a model (`agent-modes.md` 9.10).
-pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<(), Failure> {
-    if limits.budget.is_none() || prices.is_some() || limits.unpriced == Unpriced::Allowed {
-        return Ok(());
-    }
-    let message = format!("the price of `{model}` is not known, so that a budget cannot be kept");
-    Err(Failure::new(&SETTING_INVALID, message)
-        .hint("use another model, or leave `--max-budget-usd` (`max_budget_usd`) out")
-        .hint("say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`")
-        .hint("`--max-tokens-total N` limits tokens instead"))
-}
-
 /// Checks a session's name.
 pub fn parse_session(text: &str) -> Result<SessionId, Failure> {
     SessionId::parse(text).map_err(|error| Failure::new(&VALIDATION_ERROR, error.to_string()))
@@ -435,74 +459,4 @@ pub fn root(args: &LowArgs) -> Result<PathBuf, Failure> {
     let bad = |why: &str| Failure::new(&VALIDATION_ERROR, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;
     if path.is_dir() { Ok(path) } else { Err(bad("is not a directory")) }
-}
-
-fn system_prompt(
-    args: &LowArgs,
-    config: &Config,
-    base: Option<&Base>,
-    standing: &Standing,
-    guidelines: &Instructions,
-) -> Result<SystemParts, Failure> {
-    let own = match (&args.system_prompt, config.text("system_prompt_file")) {
-        (Some(flag), _) => flag.clone(),
-        (None, Some(file)) if !file.trim().is_empty() => {
-            let path = base.map_or_else(|| file.into(), |base| base.dir().join(file));
-            std::fs::read_to_string(&path).map_err(|error| {
-                let message = format!("cannot read the system prompt file {}: {error}", path.display());
-                Failure::new(&SETTING_INVALID, message)
-            })?
-        }
-        (None, _) => config.text("system_prompt").unwrap_or_default().to_owned(),
-    };
-    let projects = standing.text("system_prompt").unwrap_or_default();
-    Ok(SystemParts { own, others: vec![projects.trim().to_owned(), guidelines.text.clone()] })
-}
-
-/// A system prompt in its parts.
-#[derive(Clone, Debug, Default)]
-pub struct SystemParts {
-    /// What the user says.
-    pub own: String,
-    /// What the project and its guidelines add.
-    pub others: Vec<String>,
-}
-
-impl SystemParts {
-    /// Returns the whole, if there is anything in it.
-    pub fn text(&self) -> Option<Arc<str>> {
-        let parts = std::iter::once(self.own.trim()).chain(self.others.iter().map(String::as_str));
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        (!parts.is_empty()).then(|| parts.join("\n\n").into())
-    }
-}
-
-/// Returns how often a failed request is sent again: flags over config.
-pub fn retry(args: &LowArgs, config: &Config) -> Retry {
-    let per_request = args
-        .retries
-        .or_else(|| config.count("retries").map(|n| n as u32))
-        .unwrap_or(Retry::DEFAULT.per_request);
-    let base = args.retry_delay_ms.or_else(|| config.count("retry_delay_ms")).map(Duration::from_millis);
-    Retry {
-        per_request,
-        per_turn: Retry::DEFAULT.per_turn.max(per_request),
-        base: base.unwrap_or(Retry::DEFAULT.base),
-        waits: Waits::Kept,
-    }
-}
-
-/// Returns how long each phase of a request may take: flags over config.
-pub fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
-    let limit = |key, default| match config.count(key) {
-        Some(0) => None,
-        Some(ms) => Some(Duration::from_millis(ms)),
-        None => default,
-    };
-    let default = transport::Limits::DEFAULT;
-    transport::Limits {
-        connect: args.connect_timeout.unwrap_or_else(|| limit("connect_timeout_ms", default.connect)),
-        first_byte: limit("first_byte_timeout_ms", default.first_byte),
-        idle: limit("idle_timeout_ms", default.idle),
-    }
 }

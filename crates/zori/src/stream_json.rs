@@ -1,14 +1,16 @@
 //! The Claude protocol for SDKs (`stream-json.md`): `--output-format`, with or without lines on standard input.
 //!
 //! The lines are `zori_frontends::claude`; here is what reads, asks and answers. [`serve`] is one process of it: the
-//! client introduces itself (`start.rs`), each of its prompts is a turn (`conversation.rs`). `client.rs` is the other end, `channel.rs` what it is asked, `callbacks.rs` its hooks, `mcp.rs` its tools, `structured.rs` answers by a schema.
+//! client introduces itself (`start.rs`), each of its prompts is a turn (`conversation.rs`). `client.rs` is the other end, `channel.rs` what it is asked, `callbacks.rs` its hooks, `hook_events.rs` what it is told of all hooks, `mcp.rs` its tools, `structured.rs` answers by a schema.
 
 mod callbacks;
 mod channel;
-mod client;
+pub mod client;
 mod conversation;
+mod hook_events;
 mod mcp;
 pub mod open;
+mod rewind;
 mod schema;
 mod start;
 mod structured;
@@ -20,9 +22,12 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
+use zori_core::message::Message;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::LastTurn;
 use zori_frontends::claude::{Ending, Frames, ModelFacts, SDK_LINE, Tally, Writing, uuid};
+
+use zori_store::SessionDir;
 
 use self::callbacks::Where;
 use self::channel::Channel;
@@ -43,7 +48,7 @@ use crate::stdin::Lines;
 use crate::terminal;
 use crate::trust::Asks;
 use crate::ui::Ui;
-use crate::wire_up::{self, Run, Session};
+use crate::wire_up::{self, Open, Run, Session};
 use crate::workers::Workers;
 
 /// Serves a client until it has no more prompts, or answers one prompt of the command line. The protocol knows few exit
@@ -101,10 +106,15 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         signals.die_of_hangup();
         return Ok(signals.ending().unwrap_or(Exit::Success));
     };
+    client.prompt_tool = start.prompt_tool(&args)?;
     let confinement = Confinement::start(&start.settings)?;
     client.confined = confinement.is_some();
     let opened = match open::choose(claude, &start.settings) {
         Ok(opened) => opened,
+        Err(refused) => return Ok(refuse(refused, &frames, output, cx.ui)),
+    };
+    let earlier = match rewound(claude.resume_at.as_deref(), &opened, &start.settings) {
+        Ok(earlier) => earlier,
         Err(refused) => return Ok(refuse(refused, &frames, output, cx.ui)),
     };
     let saved = wire_up::open(&start.settings, opened, cx.ui)?;
@@ -126,7 +136,10 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         confinement: confinement.clone(),
         spent_before: Spent::NOTHING,
     };
-    let session = Session::start(cx, run, saved, outlet)?;
+    let mut session = Session::start(cx, run, saved, outlet)?;
+    if let Some(earlier) = earlier {
+        session.engine.rewind(earlier);
+    }
     let mut conversation = Conversation {
         session,
         client,
@@ -151,6 +164,21 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     network.close(cx.ui);
     signals.die_of_hangup();
     Ok([exit, said, closed].into_iter().find(|exit| *exit != Exit::Success).unwrap_or(Exit::Success))
+}
+
+/// Returns the conversation up to the message that `--resume-session-at` names.
+fn rewound(
+    at: Option<&str>,
+    opened: &Open,
+    settings: &Settings,
+) -> Result<Option<Vec<Arc<Message>>>, Refused> {
+    let (Some(at), Some(base)) = (at, &settings.base) else { return Ok(None) };
+    let Open::Existing(id) = opened else {
+        let why = "`--resume-session-at` needs `--resume` or `--continue`".to_owned();
+        return Err(Refused::NotFound(why));
+    };
+    let sessions = SessionDir::new(base.sessions());
+    rewind::history(&sessions, id, at).map(Some).map_err(Refused::NotFound)
 }
 
 /// Says that there is no session to go on with.

@@ -5,6 +5,7 @@
 //! the decisions (`trust/store.rs`), asks where somebody can be asked (`trust/dialog.rs`), and returns values.
 
 mod dialog;
+pub mod plain;
 pub mod project;
 pub mod store;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use zori_contract::failure::Failure;
 use zori_tools::hooks::Hook;
 
+use crate::agents::Description;
 use crate::args::LowArgs;
 use crate::audit;
 use crate::base::Base;
@@ -48,6 +50,14 @@ impl Standing {
         self.project.text(key).filter(|_| self.is_trusted())
     }
 
+    /// Returns the sub-agents of the folder that count, and what is to be said of the others.
+    pub fn agents(&self) -> (&[Description], &[String]) {
+        match self.is_trusted() {
+            true => (&self.project.agents, &self.project.no_agents),
+            false => (&[], &[]),
+        }
+    }
+
     fn is_trusted(&self) -> bool {
         self.decided == Some(Decided::Trusted)
     }
@@ -61,7 +71,10 @@ pub fn settle(
     root: &Path,
     asks: &Asks<'_>,
 ) -> Result<Standing, Failure> {
-    let project = Project::look(root)?;
+    let mut project = Project::look(root)?;
+    if !args.claude.sources.project {
+        (project.agents, project.no_agents) = (Vec::new(), Vec::new());
+    }
     let store = Store::load(base);
     if let Some(trouble) = &store.trouble {
         cx.ui.warn(trouble);
@@ -193,6 +206,11 @@ fn remark_undecided(cx: &mut Cx<'_>, project: &Project) {
     what.extend(
         ["model", "system_prompt"].iter().filter(|k| project.text(k).is_some()).map(|k| format!("`{k}`")),
     );
+    match project.agents.len() {
+        0 => {}
+        1 => what.push("1 sub-agent".to_owned()),
+        n => what.push(format!("{n} sub-agents")),
+    }
     what.extend(project.trouble.as_ref().map(|trouble| format!("hooks that cannot be read ({trouble})")));
     cx.ui.warn(&format!(
         "{root} is not trusted, so its own settings are not used: {}; `{name} trust show` lists them, `{name} trust \

@@ -10,16 +10,16 @@ use zori_contract::failure::Failure;
 use zori_core::compaction::Replaced;
 use zori_core::confine::Confine;
 use zori_core::cost::Spent;
-use zori_core::event::SessionFacts;
+use zori_core::event::{NoticeLevel, SessionFacts};
 use zori_core::files::HeldFiles;
-use zori_core::hook::{AllHooks, Hooks};
+use zori_core::hook::{AllHooks, Hooks, Watch};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
 use zori_core::message::Message;
 use zori_core::provider::Provider;
 use zori_core::terminal::Terminals;
 use zori_core::time::Clock;
-use zori_core::tool::Toolbox;
+use zori_core::tool::{ToolKind, Toolbox};
 use zori_core::transport::{Limits, Transport};
 use zori_engine::engine::{self, Engine, Parts};
 use zori_engine::subagent::{AgentLimits, WithoutTask};
@@ -38,6 +38,7 @@ use zori_tools::env::ToolEnv;
 use zori_tools::hooks::{self, HookPrograms};
 use zori_tools::toolset::ToolSet;
 
+use crate::agents;
 use crate::asking::Asking;
 use crate::audit::{self, Keeping};
 use crate::auth::grant::Kind;
@@ -46,6 +47,7 @@ use crate::base::Base;
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
+use crate::model_change::ModelGate;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
 use crate::outlet::Outlet;
@@ -73,6 +75,8 @@ pub struct Saved {
     pub history: Vec<Arc<Message>>,
     /// The views of it that compactions replaced.
     pub replaced: Vec<Replaced>,
+    /// How many replies of the model its file has.
+    pub replies: u64,
     /// Where it is saved; `None` with `--no-save`.
     pub log: Option<Box<dyn Log>>,
 }
@@ -80,7 +84,7 @@ pub struct Saved {
 impl Saved {
     /// A new session that is not saved.
     pub fn nowhere() -> Self {
-        Self { id: SystemIds.session(), history: Vec::new(), replaced: Vec::new(), log: None }
+        Self { id: SystemIds.session(), history: Vec::new(), replaced: Vec::new(), replies: 0, log: None }
     }
 }
 
@@ -104,7 +108,7 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
     let Some(id) = named else {
         let id = new.unwrap_or_else(|| SystemIds.session());
         let log = settings.save.then(|| log(&id, None));
-        return Ok(Saved { id, history: Vec::new(), replaced: Vec::new(), log });
+        return Ok(Saved { id, log, ..Saved::nowhere() });
     };
     let lock = match settings.save.then(|| sessions.lock(&id)).transpose() {
         Ok(lock) => lock,
@@ -130,20 +134,20 @@ pub fn open(settings: &Settings, open: Open, ui: &mut Ui) -> Result<Saved, Failu
     let loaded = sessions
         .load(&id)
         .map_err(|error| Failure::new(&BASE_UNUSABLE, format!("cannot read session `{id}`: {error}")))?;
-    let (history, replaced) = match loaded {
+    let (history, replaced, replies) = match loaded {
         Some(loaded) => {
             for warning in damage(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out)) {
                 ui.warn(&warning);
             }
-            (loaded.history, loaded.replaced)
+            (loaded.history, loaded.replaced, loaded.replies)
         }
         None => {
             ui.warn(&format!("Session '{id}' does not exist yet; starting it"));
-            (Vec::new(), Vec::new())
+            (Vec::new(), Vec::new(), 0)
         }
     };
     let log = lock.map(|lock| log(&id, Some(lock)));
-    Ok(Saved { id, history, replaced, log })
+    Ok(Saved { id, history, replaced, replies, log })
 }
 
 fn boxed(log: impl Log + 'static) -> Box<dyn Log> {
@@ -291,12 +295,26 @@ impl Loop {
     ) -> Result<Self, Failure> {
         let Elsewhere { files, terminals } = elsewhere;
         let Run { settings, network, provider, confinement, spent_before } = run;
-        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
+        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, watch, modes, cut } =
+            outlet;
         let env = Arc::new(ToolEnv { files, terminals, ..tool_env(cx, settings, network, confinement) });
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
-        let tools = Arc::new(match settings.spelling {
+        let tools = match settings.spelling {
             Some(here) => tools.any_spelling(here),
             None => tools,
+        };
+        let (kinds, remarks) = agents::kinds(
+            &settings.agents,
+            &agents::Session {
+                system: &settings.system_parts,
+                tools: tools.specs(),
+                models: &ModelGate::new(settings),
+                model: &settings.choice.model,
+            },
+        );
+        let tools = Arc::new(match kinds.all() {
+            [_] => tools,
+            kinds => tools.with_agents(kinds.iter().map(|kind| (&*kind.name, kind.about.as_str()))),
         });
         let toolbox: Arc<dyn Toolbox> = match settings.subagents.depth {
             0 => Arc::new(WithoutTask::new(tools.clone())),
@@ -308,13 +326,18 @@ impl Loop {
             model: settings.choice.model.clone(),
             root: settings.root.as_path().into(),
             tools: toolbox.specs().iter().map(|spec| spec.name.clone()).collect(),
+            agents: match starts_agents(&tools, settings) {
+                true => kinds.all().iter().map(|kind| kind.name.to_string()).collect(),
+                false => Vec::new(),
+            },
             resumed_messages: saved.history.len(),
+            resumed_replies: saved.replies,
             saved: saved.log.is_some(),
         };
         let parts = Parts {
             provider,
             toolbox,
-            hooks: hooks(settings, &tools, &saved, env, told),
+            hooks: hooks(settings, &tools, &saved, env, told, watch),
             modes: modes.for_engine(),
             policy: Policy { asker: settings.answers.asker(), ..settings.policy.clone() },
             clock: Arc::new(SystemClock::new()),
@@ -326,6 +349,7 @@ impl Loop {
                 depth: settings.subagents.depth,
                 max: settings.subagents.max,
                 reply: Arc::new(settings.choice.reply_limits(settings.max_tokens)),
+                kinds,
             },
             spent_before,
             session: saved.id,
@@ -333,6 +357,7 @@ impl Loop {
             replaced: saved.replaced,
             settings: engine::Settings {
                 model: settings.choice.model.clone(),
+                fallback: settings.fallback.clone(),
                 system: settings.system.clone(),
                 max_tokens: settings.choice.reply_limit(&settings.choice.model, settings.max_tokens),
                 temperature: settings.temperature,
@@ -350,7 +375,9 @@ impl Loop {
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
         }
-        Ok(Self { engine: Engine::start(parts, sink, facts), asking, tools })
+        let mut engine = Engine::start(parts, sink, facts);
+        remarks.into_iter().for_each(|why| engine.remark(NoticeLevel::Warning, "sub_agent", why));
+        Ok(Self { engine, asking, tools })
     }
 }
 
@@ -384,6 +411,11 @@ impl Session {
     }
 }
 
+/// Returns whether the model is offered the tool that starts sub-agents.
+fn starts_agents(tools: &ToolSet, settings: &Settings) -> bool {
+    settings.subagents.depth > 0 && tools.offers(ToolKind::Task)
+}
+
 /// Returns the session's hooks, if there are any: the programs of this machine, then the front end's. What confines
 /// commands confines the programs as well (SB-7).
 fn hooks(
@@ -392,6 +424,7 @@ fn hooks(
     saved: &Saved,
     env: Arc<ToolEnv>,
     mut told: Vec<Arc<dyn Hooks>>,
+    watch: Option<Arc<dyn Watch>>,
 ) -> Option<Arc<dyn Hooks>> {
     let file = |base: &Base| base.sessions().join(format!("{}.jsonl", saved.id));
     if !settings.hooks.is_empty() {
@@ -402,6 +435,7 @@ fn hooks(
             processes: tools.processes(),
             session: saved.id.clone(),
             transcript: settings.base.as_ref().filter(|_| saved.log.is_some()).map(file),
+            watch,
         });
         told.insert(0, Arc::new(programs));
     }
@@ -429,7 +463,10 @@ fn tool_env(
             .as_ref()
             .map_or_else(std::env::temp_dir, |confinement| confinement.temp().to_owned()),
         child_env_removed: Box::new(move || child_env.removed()),
-        child_env_set: cx.child_env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        child_env_set: {
+            let set = cx.child_env.iter().chain(&settings.child_vars);
+            set.map(|(name, value)| (name.into(), value.into())).collect()
+        },
         confine: confinement.map(|confinement| confinement as Arc<dyn Confine>),
         files: None,
         terminals: None,

@@ -20,7 +20,9 @@ fn shown(events: Vec<EventKind>) -> Vec<Value> {
         model: "m".into(),
         root: Path::new("/w").into(),
         tools: Vec::new(),
+        agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: true,
     };
     renderer.on_event(&event(EventKind::SessionStarted(facts))).unwrap();

@@ -9,6 +9,7 @@ use zori_core::outcome::CancelCause;
 use zori_policy::Asker;
 
 use super::stage::{Setup, Stage, calls, failure, play, says};
+use crate::kinds::{Kind, Told};
 use crate::limits::Limits;
 
 const TASK: (&str, &str) = ("task", r#"{"prompt":"look"}"#);
@@ -311,6 +312,43 @@ fn another_kind_and_another_model() {
         finished c0 {"ok":false,"error":{"code":"invalid_input","message":"There is no sub-agent `reviewer`; there is `general-purpose`"}}
         [1 of c1] agent "do it" on m2
         finished c1 {"ok":true,"data":{"text":"hi"}}
+        "#);
+    });
+}
+
+/// What a kind says holds for it; a model that the call names is more than the kind's.
+#[test]
+fn a_kind_with_tools_and_a_model_of_its_own() {
+    play(async {
+        let reader = Kind {
+            name: "reader".into(),
+            about: "reads".into(),
+            told: Told::Only("Read.".into()),
+            tools: Some(vec!["look".into()]),
+            model: Some("m2".into()),
+            effort: None,
+        };
+        let setup = Setup { kinds: vec![reader], ..Setup::default() };
+        let tasks = [
+            ("task", r#"{"prompt":"look","kind":"reader"}"#),
+            ("task", r#"{"prompt":"look","kind":"reader","model":"m3"}"#),
+        ];
+        let scripts = vec![
+            calls(&tasks[..1]),
+            calls(&[("act", "{}")]),
+            says("no"),
+            calls(&tasks[1..]),
+            says("hi"),
+            says("ok"),
+        ];
+        let events = played(&mut Stage::with(setup, scripts)).await;
+        let told = events.lines().filter(|line| line.contains("finished") || line.contains("agent"));
+        insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
+        [1 of c0] agent "do it" on m2
+        [1 of c0] finished c0 {"ok":false,"error":{"code":"unknown_tool","message":"`act` is not available to this sub-agent; it has no tools"}}
+        finished c0 {"ok":true,"data":{"text":"no"}}
+        [2 of c0] agent "do it" on m3
+        finished c0 {"ok":true,"data":{"text":"hi"}}
         "#);
     });
 }

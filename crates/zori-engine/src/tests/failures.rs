@@ -48,6 +48,39 @@ fn retries_end() {
     });
 }
 
+/// The turn goes on with the other model; the next one begins with the first again.
+#[test]
+fn another_model_takes_over() {
+    play(async {
+        let down = |status| Err(failure(FailureKind::HttpStatus, Some(status)));
+        let scripts = [529, 529, 529, 529, 529].map(down).into_iter().chain([
+            calls(&[("act", "{}")]),
+            says("ok"),
+            says("hi"),
+        ]);
+        let setup = Setup { fallback: Some("m2"), ..Setup::default() };
+        let mut stage = Stage::with(setup, scripts.collect());
+        stage.turn("go").await;
+        stage.turn("again").await;
+        let events = stage.events();
+        insta::assert_snapshot!(events[5..].join("\n"), @"");
+    });
+}
+
+/// A failure that is about the request, and one that is about the other model, too, end the turn.
+#[test]
+fn no_other_model_for_that() {
+    play(async {
+        for (status, requests) in [(400, 1), (529, 10)] {
+            let scripts = (0..10).map(|_| Err(failure(FailureKind::HttpStatus, Some(status)))).collect();
+            let setup = Setup { fallback: Some("m2"), ..Setup::default() };
+            let mut stage = Stage::with(setup, scripts);
+            stage.turn("go").await;
+            assert_eq!(stage.requests().len(), requests, "{status}");
+        }
+    });
+}
+
 #[test]
 fn a_failure_after_visible_text_is_final_and_keeps_the_text() {
     play(async {

@@ -38,6 +38,7 @@ use zori_policy::{Asker, Choice, Mode, Policy};
 use crate::compact::CompactAt;
 use crate::context::Window;
 use crate::engine::{CallOrder, CutAnswer, Engine, Parts, Settings};
+use crate::kinds::{Kind, Kinds};
 use crate::limits::Limits;
 use crate::retry::Retry;
 use crate::subagent::AgentLimits;
@@ -341,6 +342,10 @@ pub(crate) struct Setup {
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     /// How deep and how many sub-agents may be; unset: 1 and 3.
     pub(crate) agents: Option<(u32, u32)>,
+    /// The model a turn goes on with when `m` is not available.
+    pub(crate) fallback: Option<&'static str>,
+    /// Kinds of sub-agents beside the general one.
+    pub(crate) kinds: Vec<Kind>,
 }
 
 impl Stage {
@@ -401,7 +406,7 @@ impl Stage {
             windows: Arc::new(move |_| setup.window.map(|tokens| Window { tokens, reply: 0 })),
             agents: {
                 let (depth, max) = setup.agents.unwrap_or((1, 3));
-                AgentLimits { depth, max, reply: Arc::new(|_| None) }
+                AgentLimits { depth, max, reply: Arc::new(|_| None), kinds: Kinds::new(setup.kinds) }
             },
             spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
             session: SessionId::parse("s").unwrap(),
@@ -409,6 +414,7 @@ impl Stage {
             replaced: Vec::new(),
             settings: Settings {
                 model: "m".into(),
+                fallback: setup.fallback.map(Into::into),
                 system: None,
                 max_tokens: None,
                 temperature: None,
@@ -427,7 +433,9 @@ impl Stage {
             model: "m".into(),
             root: PathBuf::from("/ws").into(),
             tools: vec!["act".into()],
+            agents: Vec::new(),
             resumed_messages: 0,
+            resumed_replies: 0,
             saved: false,
         };
         let recorder = Recorder { lines: lines.clone(), count: AtomicU64::new(0), act };

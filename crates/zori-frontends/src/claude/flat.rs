@@ -138,7 +138,7 @@ impl FlatRenderer {
             api_key_source: &greeting.api_key_source,
             claude_code_version: LEVEL,
             output_style: "default",
-            agents: &[],
+            agents: &facts.agents,
             skills: &[],
             plugins: &[],
             zori_version: greeting.version,

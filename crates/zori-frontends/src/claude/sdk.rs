@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use zori_core::compaction::{CompactCause, Compaction};
+use zori_core::compaction::{CompactCause, Compacted, Compaction};
 use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFinished, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
@@ -30,7 +30,8 @@ use zori_core::tool::Todo;
 use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
-use self::message::{Assistant, Scope};
+pub use self::message::is_told;
+use self::message::{Assistant, Scope, Told};
 use self::partial::{Partial, Piece};
 use self::structured::Known;
 use self::tasks::Tasks;
@@ -57,8 +58,6 @@ pub struct SdkFacts {
     pub mode: String,
     /// Where the key comes from.
     pub api_key_source: String,
-    /// Sub-agents that can be started.
-    pub agents: Vec<String>,
     /// Our own version.
     pub version: &'static str,
     /// How many turns a prompt may take.
@@ -116,6 +115,7 @@ pub struct SdkRenderer {
     tasks: Tasks,
     /// The task list of the main agent.
     todos: Arc<[Todo]>,
+    told: Told,
     /// What the turns have used that were tried again.
     carried: (Usage, Duration),
 }
@@ -144,6 +144,7 @@ impl SdkRenderer {
             last: LastTurn::default(),
             tasks: Tasks::default(),
             todos: Arc::default(),
+            told: Told::default(),
             carried: (Usage::NOTHING, Duration::ZERO),
         }
     }
@@ -187,7 +188,7 @@ impl SdkRenderer {
             api_key_source: &self.facts.api_key_source,
             claude_code_version: LEVEL,
             output_style: "default",
-            agents: &self.facts.agents,
+            agents: &session.agents,
             skills: &[],
             plugins: &[],
             zori_version: self.facts.version,
@@ -206,6 +207,7 @@ impl SdkRenderer {
             ids: &*self.ids,
             session: event.session.as_str(),
             parent: event.parent.as_ref().map(CallId::as_str),
+            told: self.main(event).then_some(&self.told),
         }
     }
 
@@ -322,6 +324,10 @@ impl SdkRenderer {
     }
 
     fn compacted(&self, event: &Event, compaction: &Compaction) -> io::Result<()> {
+        if matches!(compaction.how, Compacted::Rewound { .. }) {
+            // The client has asked for it when it started the program.
+            return Ok(());
+        }
         let trigger = if compaction.cause == CompactCause::Asked { "manual" } else { "auto" };
         let metadata =
             json!({"trigger": trigger, "pre_tokens": compaction.before, "post_tokens": compaction.after});
@@ -406,6 +412,7 @@ impl Renderer for SdkRenderer {
         self.tally.on_event(event);
         match &event.kind {
             EventKind::SessionStarted(facts) if main => {
+                self.told.replies.set(facts.resumed_replies);
                 self.session = Some(facts.clone());
                 Ok(())
             }
@@ -435,7 +442,13 @@ impl Renderer for SdkRenderer {
             EventKind::BlockFinished if main && self.facts.partial => {
                 self.with_partial(event, |partial, scope, model| partial.block_over(scope, model))
             }
-            EventKind::MessageFinished(reply) => self.reply(event, reply),
+            EventKind::MessageFinished(reply) => {
+                let written = self.reply(event, reply);
+                if main {
+                    self.told.over(&reply.message.blocks);
+                }
+                written
+            }
             EventKind::ApprovalRequested { .. } if self.facts.state => self.state(event, "requires_action"),
             EventKind::ApprovalResolved { by: DecidedBy::User, .. } if self.facts.state => {
                 self.state(event, "running")
@@ -464,6 +477,10 @@ impl Renderer for SdkRenderer {
                 self.cut_off(event)?;
                 let text = failure_text(failure);
                 self.failure(event, &self.redactor.redact(&text), error_kind(failure))
+            }
+            EventKind::Notice { code: "fallback_model", text, .. } if main => {
+                let content = self.redactor.redact(text);
+                self.system(event, "informational", json!({"content": content, "level": "warning"}))
             }
             EventKind::Interrupted if main => {
                 self.cut_off(event)?;

@@ -56,7 +56,9 @@ fn a_turn_with_a_tool() {
         model: "m".into(),
         root: std::path::Path::new("/").into(),
         tools: Vec::new(),
+        agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: true,
     };
     let usage = Usage { input: 10, output: 5, cache_read: 7, cache_write: 3, cache_unknown: 0 };

@@ -255,7 +255,7 @@ fn a_sub_agent_is_seen_and_not_heard() {
     let sub = |event: Event| Event { agent: AgentId(1), parent: Some(CallId::new("1")), ..event };
     let facts = AgentFacts {
         description: "Count\nlines".into(),
-        kind: "general-purpose",
+        kind: "general-purpose".into(),
         model: "m".into(),
         prompt: "p".into(),
     };

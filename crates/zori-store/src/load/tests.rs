@@ -222,7 +222,7 @@ fn too_much_history() {
     let turn = [USER, b"\n", answer, b"\n"].concat();
     let bytes = turn.repeat(100);
     let cost = turn.len() - 2 + 2 * RECORD_BYTES;
-    let loaded = Loaded::read_up_to(records(&bytes), cost * 20).unwrap();
+    let loaded = Loaded::read_up_to(records(&bytes), cost * 20, u64::MAX).unwrap();
     check_history(&loaded.history);
     assert!((14..=20).contains(&(loaded.history.len() / 2)), "{}", loaded.history.len());
     assert_eq!(loaded.left_out as usize + loaded.history.len(), 200);

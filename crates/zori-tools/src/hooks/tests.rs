@@ -28,6 +28,7 @@ fn programs(scratch: &Scratch, hooks: Vec<Hook>) -> HookPrograms {
         confine: None,
         session: SessionId::parse("s1").unwrap(),
         transcript: Some("/base/sessions/s1.jsonl".into()),
+        watch: None,
     })
 }
 

@@ -147,6 +147,7 @@ impl Seat {
             offered: Offered::All,
             tools: Vec::new(),
             hooks: Vec::new(),
+            watch: None,
             modes: modes.clone(),
             // The editor shows it, so the model knows it.
             cut: CutAnswer::Kept,

@@ -9,6 +9,8 @@ use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
 use zori_policy::mode::Protocol;
 
+use crate::hooks::Written;
+
 use super::flags::{PROMPT, PROTOCOL_VERSION, SESSION};
 
 /// What is added to flags without effect.
@@ -43,7 +45,7 @@ pub const FLAGS: &[Flag] = &[
         "permission-prompt-tool",
         "NAME",
         Kind::Text,
-        "Who is asked: stdio (the program that reads)",
+        "Who is asked: stdio (the program that reads), or a tool of its MCP servers, mcp__SERVER__TOOL",
     )
     .rare(),
     Flag::switch("allow-dangerously-skip-permissions", "Permit the mode bypassPermissions later on").rare(),
@@ -74,14 +76,39 @@ pub const FLAGS: &[Flag] = &[
     )
     .rare(),
     Flag::valued("effort", "LEVEL", Kind::Text, "How much the model thinks: low, medium, high, max").rare(),
-    ignored("fallback-model"),
-    ignored("resume-session-at"),
+    Flag::valued(
+        "resume-session-at",
+        "UUID",
+        Kind::Text,
+        "With `--resume`: only up to this message of the model",
+    )
+    .rare(),
+    Flag::valued(
+        "fallback-model",
+        "MODEL",
+        Kind::Text,
+        "What a turn goes on with when the model is overloaded",
+    )
+    .rare(),
+    Flag::valued("agents", "JSON", Kind::Text, "Sub-agents, by name: description, prompt, tools, model")
+        .rare(),
+    Flag::valued(
+        "setting-sources",
+        "NAMES",
+        Kind::Text,
+        "Whose files describe sub-agents: user, project; AGENTS.md and the config count always",
+    )
+    .rare(),
     ignored("resume-drops-turn"),
-    ignored("settings"),
-    ignored("setting-sources"),
+    Flag::valued(
+        "settings",
+        "JSON",
+        Kind::Text,
+        "Claude Code's settings, as JSON or in a file: permissions, env, model, hooks",
+    )
+    .rare(),
     ignored("thinking-display"),
     ignored("agent"),
-    ignored("agents"),
     ignored("betas"),
     ignored("plugin-dir"),
     ignored("plugin-dir-no-mcp"),
@@ -89,13 +116,26 @@ pub const FLAGS: &[Flag] = &[
     ignored("debug-file"),
     Flag::switch("debug-to-stderr", NO_EFFECT).rare(),
     Flag::switch("strict-mcp-config", NO_EFFECT).rare(),
-    Flag::switch("include-hook-events", NO_EFFECT).rare(),
+    Flag::switch("include-hook-events", "Tell when hooks begin and end").rare(),
     Flag::switch("session-mirror", NO_EFFECT).rare(),
     Flag::switch("await-initialize", NO_EFFECT).rare(),
 ];
 
+/// Flags that mean something whatever is printed; the others are for the protocol.
+const ALWAYS: &[&str] = &[
+    "protocol-version",
+    "output-format",
+    "input-format",
+    "no-session-persistence",
+    "add-dir",
+    "fallback-model",
+    "agents",
+    "setting-sources",
+    "settings",
+];
+
 /// Flags without effect that every SDK sends; nobody wants to read of them each time.
-const QUIET: &[&str] = &["setting-sources", "strict-mcp-config", "await-initialize"];
+const QUIET: &[&str] = &["strict-mcp-config", "await-initialize"];
 
 const COUNT: usize = PROMPT.len() + FLAGS.len();
 
@@ -155,8 +195,49 @@ pub struct ClaudeArgs {
     pub max_thinking_tokens: Option<u64>,
     /// `--effort`.
     pub effort: Option<String>,
+    /// `--resume-session-at`.
+    pub resume_at: Option<String>,
+    /// `--include-hook-events`.
+    pub hook_events: bool,
+    /// `--settings`.
+    pub settings: Option<String>,
+    /// The hooks of `--settings`.
+    pub hooks: Vec<Written>,
+    /// What `--settings` sets for commands and hooks.
+    pub env: Vec<(String, String)>,
+    /// `--fallback-model`.
+    pub fallback: Option<String>,
+    /// `--agents`.
+    pub agents: Option<String>,
+    /// `--setting-sources`.
+    pub sources: Sources,
     /// What was given and has no effect.
     pub without_effect: Vec<&'static str>,
+    /// What was given and has none unless the protocol is spoken.
+    pub of_protocol: Vec<&'static str>,
+}
+
+/// Whose files count, where Claude Code would not look at them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// The user's.
+    pub user: bool,
+    /// The project's.
+    pub project: bool,
+}
+
+impl Default for Sources {
+    /// All: nobody said anything.
+    fn default() -> Self {
+        Self { user: true, project: true }
+    }
+}
+
+impl Sources {
+    fn parse(list: &str) -> Self {
+        let names = |name| list.split(',').any(|word| word.trim() == name);
+        Self { user: names("user"), project: names("project") || names("local") }
+    }
 }
 
 impl ClaudeArgs {
@@ -190,7 +271,19 @@ impl ClaudeArgs {
             json_schema: text("json-schema"),
             max_thinking_tokens: args.int("max-thinking-tokens").map(i64::unsigned_abs),
             effort: text("effort"),
+            resume_at: text("resume-session-at"),
+            hook_events: args.has("include-hook-events"),
+            settings: text("settings"),
+            hooks: Vec::new(),
+            env: Vec::new(),
+            fallback: text("fallback-model"),
+            agents: text("agents"),
+            sources: args.text("setting-sources").map_or_else(Sources::default, Sources::parse),
             without_effect: FLAGS.iter().filter(idle).map(|flag| flag.long).collect(),
+            of_protocol: {
+                let given = FLAGS.iter().map(|flag| flag.long).filter(|name| args.has(name));
+                given.filter(|name| !ALWAYS.contains(name)).collect()
+            },
         }
     }
 

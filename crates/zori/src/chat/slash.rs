@@ -3,6 +3,7 @@
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::cost::{MicroUsd, Spent};
+use zori_core::input::Input;
 use zori_core::message::{Block, Role};
 use zori_core::text;
 use zori_core::usage::Usage;
@@ -14,9 +15,9 @@ use zori_store::SessionDir;
 use super::Chat;
 use crate::attachment::{self, Viewer};
 use crate::commands::{exec_compact, latest_session};
-use crate::error::SETTING_INVALID;
+use crate::model_change;
 use crate::sandbox::confinement::Confinement;
-use crate::settings::{Settings, parse_session, priced};
+use crate::settings::{Settings, parse_session};
 use crate::wire_up::Open;
 
 /// What to do after a line was looked at.
@@ -227,40 +228,23 @@ fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, Failure> {
 
 fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure> {
     if !name.is_empty() {
-        let own = chat.settings.choice.facts.name;
-        let name = match name.split_once(':') {
-            Some((provider, rest)) if provider == own => rest,
-            // A chat keeps its provider: what another one's models said cannot be sent to all of them.
-            Some((provider, _)) if catalog::provider(provider).is_some() => {
-                let message = format!("this chat is with `{own}`");
-                let command =
-                    format!("`{} sessions resume {} --model {name}`", chat.cx.profile.name, chat.id);
-                return Err(
-                    Failure::new(&VALIDATION_ERROR, message).hint(format!("leave it and run {command}"))
-                );
-            }
-            _ => name,
-        };
-        if name.trim().is_empty() {
-            return Err(Failure::new(&SETTING_INVALID, "the model's name is empty"));
-        }
-        priced(&chat.settings.limits, chat.settings.choice.prices(name), name)?;
-        let (current, settings) = (chat.session.engine.model(), &chat.settings);
-        if settings.tool_style(name) != settings.tool_style(current) {
-            let message = format!("`{name}` is offered tools in another way than `{current}`");
-            let command =
-                format!("`{} sessions resume {} --model {own}:{name}`", chat.cx.profile.name, chat.id);
-            return Err(
-                Failure::new(&VALIDATION_ERROR, message).hint(format!("leave the chat and run {command}"))
-            );
-        }
-        let limit = settings.choice.reply_limit(name, settings.max_tokens);
-        chat.session.engine.set_model(name);
-        chat.session.engine.set_max_tokens(limit);
+        let current = chat.session.engine.model();
+        let (model, max_tokens) = model_change::check(&chat.settings, current, name)
+            .map_err(|failure| elsewhere(failure, chat, name))?;
+        chat.session.engine.wish(Input::SetModel { model, max_tokens });
     }
     let model = chat.session.engine.model().to_owned();
     chat.cx.ui.say(&format!("Model: {model}"));
     Ok(Next::Done)
+}
+
+/// Says how the same conversation goes on with a model that a running one cannot change to.
+fn elsewhere(mut failure: Failure, chat: &Chat<'_, '_>, name: &str) -> Failure {
+    if failure.kind == &VALIDATION_ERROR {
+        let command = format!("{} sessions resume {} --model {name}", chat.cx.profile.name, chat.id);
+        failure.facts.hints = vec![format!("leave it and run `{command}`")];
+    }
+    failure
 }
 
 /// Attaches an image to the next prompt, which may stand behind the path.

@@ -24,6 +24,7 @@ use crate::args::claude;
 use crate::asking::{self, Answers};
 use crate::attachment::{self, Viewer};
 use crate::chat;
+use crate::claude_settings;
 use crate::client::Client;
 use crate::gui;
 use crate::network::{self, Network};
@@ -104,10 +105,15 @@ fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
 
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+    let args = &claude_settings::applied(args, cx.ui)?;
     match args.claude.protocol() {
         Some(Protocol::Yume) => return gui::run(cx, args),
         Some(_) => return stream_json::serve(cx, args),
-        None => {}
+        None => {
+            for flag in &args.claude.of_protocol {
+                cx.ui.warn(&format!("`--{flag}` has no effect without `--output-format`"));
+            }
+        }
     }
     let asked = args.prompt.is_some() || args.dash;
     if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.replay.is_none()) {

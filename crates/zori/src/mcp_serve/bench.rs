@@ -281,6 +281,7 @@ impl Bench {
             offered,
             tools: Vec::new(),
             hooks: Vec::new(),
+            watch: None,
             modes: ModeGate::new(&self.settings, Protocol::Own, true),
             cut: CutAnswer::Forgotten,
         };

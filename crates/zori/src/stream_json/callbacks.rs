@@ -8,14 +8,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::event::NoticeLevel;
-use zori_core::hook::{Heard, HookEvent, Hooks, Moment, Remark};
+use zori_core::hook::{Heard, HookEnd, HookEvent, HookOutcome, Hooks, Moment, Remark, Watch, Watched};
 use zori_core::ids::SessionId;
 use zori_core::permission::Verdict;
 use zori_frontends::claude::control::{HookGroup, Initialize};
 use zori_tools::hooks::matcher::Matcher;
 use zori_tools::hooks::{self, Scene};
 
-use super::channel::{Channel, Kind};
+use super::channel::{Body, Channel, Kind};
 
 /// How long a callback may take when it does not say otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -69,6 +69,7 @@ pub struct Callbacks {
     transcript: Option<PathBuf>,
     root: PathBuf,
     home: Option<PathBuf>,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 /// Where a session is.
@@ -94,9 +95,14 @@ struct HookCallback<'a> {
 
 impl Callbacks {
     /// Calls the client.
-    pub fn new(channel: Arc<Channel>, wanted: Vec<Wanted>, place: Where) -> Self {
+    pub fn new(
+        channel: Arc<Channel>,
+        wanted: Vec<Wanted>,
+        place: Where,
+        watch: Option<Arc<dyn Watch>>,
+    ) -> Self {
         let Where { session, transcript, root, home } = place;
-        Self { channel, wanted, session, transcript, root, home }
+        Self { channel, wanted, session, transcript, root, home, watch }
     }
 
     fn concerned<'a>(&'a self, moment: &Moment<'_>) -> impl Iterator<Item = &'a Wanted> {
@@ -110,18 +116,28 @@ impl Callbacks {
         wanted: &Wanted,
         input: &RawValue,
         tool_use_id: Option<&str>,
+        moment: &Moment<'_>,
     ) -> Result<Heard, String> {
-        let request = HookCallback { subtype: "hook_callback", callback_id: id, input, tool_use_id };
-        let asked = self.channel.ask(Kind::Other, request);
-        let answer = match tokio::time::timeout(wanted.timeout, asked).await {
-            Ok(answer) => answer?,
-            Err(_) => {
-                return Err(format!("it did not answer within {} seconds", wanted.timeout.as_secs_f32()));
-            }
+        let watched = Watched::begin(self.watch.as_deref(), moment);
+        let answer = self.asked(id, wanted, input, tool_use_id).await;
+        let (said, failed) = match &answer {
+            Ok(said) => (said.as_deref().map_or("", RawValue::get), None),
+            Err(why) => ("", Some(why.as_str())),
         };
-        match answer {
+        let outcome = if failed.is_some() { HookOutcome::Error } else { HookOutcome::Success };
+        watched.over(HookEnd { stdout: said, stderr: failed.unwrap_or_default(), exit_code: None, outcome });
+        match answer? {
             Some(json) => hooks::heard(wanted.event, json.get()),
             None => Ok(Heard::default()),
+        }
+    }
+
+    async fn asked(&self, id: &str, wanted: &Wanted, input: &RawValue, tool_use_id: Option<&str>) -> Body {
+        let request = HookCallback { subtype: "hook_callback", callback_id: id, input, tool_use_id };
+        let asked = self.channel.ask(Kind::Other, request);
+        match tokio::time::timeout(wanted.timeout, asked).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("it did not answer within {} seconds", wanted.timeout.as_secs_f32())),
         }
     }
 }
@@ -145,7 +161,7 @@ impl Hooks for Callbacks {
             let mut heard = Heard::default();
             for wanted in self.concerned(&moment) {
                 for id in &wanted.ids {
-                    match self.call(id, wanted, &input, tool_use_id).await {
+                    match self.call(id, wanted, &input, tool_use_id, &moment).await {
                         Ok(said) => heard.merge(said),
                         Err(why) => {
                             let what = format!(

@@ -23,9 +23,12 @@ use zori_frontends::claude::{Frames, LEVEL};
 use zori_policy::Choice;
 use zori_policy::policy::ShellPolicy;
 
-use super::channel::{Channel, Kind};
+use super::channel::{Body, Channel, Kind};
+use super::mcp::Offer;
 use super::tap::{Asked, SharedContext};
+use crate::agents::{Description, json};
 use crate::mode_gate::ModeGate;
+use crate::model_change::ModelGate;
 use crate::stdin::Lines;
 use crate::ui::Ui;
 
@@ -41,16 +44,18 @@ pub struct Facts {
     pub modes: ModeGate,
     /// The model the run began with.
     pub model: String,
-    /// Returns why a model cannot be used here.
-    pub bad_model: OfModel<String>,
-    /// Returns the bound of a model's replies.
-    pub reply_limit: OfModel<u32>,
+    /// Which models may be used.
+    pub models: ModelGate,
     /// Returns how many tokens a model takes.
     pub window: OfModel<u64>,
-    /// What `initialize` lists.
-    pub models: Value,
+    /// The models that `initialize` lists.
+    pub listed: Value,
+    /// The sub-agents that were described before it, by name and what each is for.
+    pub agents: Vec<(String, String)>,
     /// How full the conversation is.
     pub context: SharedContext,
+    /// Whether commands run in a sandbox, where the machine has one.
+    pub confined: bool,
 }
 
 /// The client.
@@ -69,6 +74,8 @@ pub struct Client {
     pub initialize: Option<Initialize>,
     /// How its MCP servers fare.
     pub servers: Vec<McpServer>,
+    /// Who is asked about calls, if not the client itself.
+    pub prompt_tool: Option<Offer>,
     /// Questions of the engine.
     pub questions: Option<mpsc::UnboundedReceiver<Asked>>,
     /// Whether commands run in a sandbox.
@@ -102,6 +109,7 @@ impl Client {
             ended: false,
             initialize: None,
             servers: Vec::new(),
+            prompt_tool: None,
             questions: None,
             confined: false,
             answers: JoinSet::new(),
@@ -234,11 +242,14 @@ impl Client {
     async fn request(&mut self, id: &str, request: Request, inputs: Option<&mpsc::Sender<Input>>) {
         // Whether the reader is gone is found out when the next line is due.
         let _ = match request {
-            Request::Initialize(initialize) => {
-                let answer = self.introduction();
-                self.initialize = Some(*initialize);
-                self.frames.write(&success(id, Some(answer)))
-            }
+            Request::Initialize(initialize) => match initialize.agents.as_ref().map(json::read).transpose() {
+                Ok(described) => {
+                    let answer = self.introduction(&described.unwrap_or_default().agents);
+                    self.initialize = Some(*initialize);
+                    self.frames.write(&success(id, Some(answer)))
+                }
+                Err(why) => self.frames.write(&refusal(id, &format!("initialize: agents: {why}"))),
+            },
             Request::Interrupt => {
                 let _ = self.channel.withdraw_permissions();
                 let written = self.frames.write(&success::<Value>(id, None));
@@ -251,10 +262,9 @@ impl Client {
             },
             Request::SetModel { model } => {
                 let model = model.unwrap_or_else(|| self.facts.model.clone());
-                match (self.facts.bad_model)(&model) {
-                    Some(why) => self.frames.write(&refusal(id, &why)),
-                    None => {
-                        let max_tokens = (self.facts.reply_limit)(&model);
+                match self.facts.models.check(&self.facts.model, &model) {
+                    Err(why) => self.frames.write(&refusal(id, &why.message)),
+                    Ok((model, max_tokens)) => {
                         self.wish(Input::SetModel { model, max_tokens }, inputs).await;
                         self.frames.write(&success::<Value>(id, None))
                     }
@@ -275,13 +285,16 @@ impl Client {
         };
     }
 
-    fn introduction(&self) -> Value {
+    fn introduction(&self, described: &[Description]) -> Value {
+        let described = described.iter().map(|agent| (&agent.name, &agent.about));
+        let all = described.chain(self.facts.agents.iter().map(|(name, about)| (name, about)));
+        let agents: Vec<_> = all.map(|(name, about)| json!({"name": name, "description": about})).collect();
         json!({
             "commands": [],
-            "agents": [],
+            "agents": agents,
             "output_style": "default",
             "available_output_styles": ["default"],
-            "models": self.facts.models,
+            "models": self.facts.listed,
             "account": {},
             "pid": std::process::id(),
             "hook_on_failure_supported": true,
@@ -328,8 +341,14 @@ impl Client {
 
     /// Asks the client about a call. Several may be open, when sub-agents want something.
     fn ask(&mut self, asked: Asked) {
-        let channel = self.channel.clone();
+        let (channel, prompt_tool) = (self.channel.clone(), self.prompt_tool.clone());
+        let confined = self.facts.confined;
         self.answers.spawn(async move {
+            if let Some(tool) = prompt_tool {
+                let body = tool.permits(&channel, &asked.tool, &asked.input, asked.call.as_str()).await;
+                let (answer, undone) = answered(body, confined);
+                return (asked.call, answer, undone);
+            }
             let mut suggestions: Vec<Value> =
                 asked.question.always.iter().map(|rule| control::suggestion(rule)).collect();
             if asked.decision.class == Class::W {
@@ -351,10 +370,23 @@ impl Client {
                     },
                 )
                 .await;
-            let (answer, undone) = control::approval(body);
+            let (answer, undone) = answered(body, confined);
             (asked.call, answer, undone)
         });
     }
+}
+
+/// Understands an answer. The second value is what of it cannot be done, a sentence each.
+fn answered(body: Body, confined: bool) -> (Approval, Vec<String>) {
+    let (answer, mut undone) = control::approval(body);
+    let adds = |update: &PermissionUpdate| matches!(update, PermissionUpdate::AddDirectory(_));
+    if confined && matches!(&answer, Approval::AllowWith(terms) if terms.updates.iter().any(adds)) {
+        undone.push(
+            "a folder was added for the file tools; the sandbox of commands stays as it began (`--add-dir` is for both)"
+                .to_owned(),
+        );
+    }
+    (answer, undone)
 }
 
 /// Waits for a question, where a turn may have one.

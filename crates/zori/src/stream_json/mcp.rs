@@ -14,7 +14,7 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, Tool
 use zori_frontends::claude::wire::McpServer;
 use zori_tools::toolset::OtherTool;
 
-use super::channel::{Channel, Kind};
+use super::channel::{Body, Channel, Kind};
 
 /// So long a server may take to say what it has.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -192,6 +192,22 @@ async fn rpc(
 }
 
 impl Offer {
+    /// Asks it about a call, and returns its answer: what `can_use_tool` would be answered, as its text.
+    pub async fn permits(&self, channel: &Arc<Channel>, name: &str, input: &RawValue, call_id: &str) -> Body {
+        let arguments = json!({"tool_name": name, "input": input, "tool_use_id": call_id});
+        let params = json!({"name": self.tool, "arguments": arguments});
+        let result = call(channel, &self.server, "tools/call", params).await?;
+        let texts =
+            result["content"].as_array().into_iter().flatten().filter_map(|block| block["text"].as_str());
+        let text: String = texts.collect();
+        if result["isError"] == true {
+            return Err(format!("`{}` failed: {text}", self.name()));
+        }
+        RawValue::from_string(text)
+            .map(Some)
+            .map_err(|error| format!("the answer of `{}` is no JSON: {error}", self.name()))
+    }
+
     /// Returns the name models and rules know it by.
     pub fn name(&self) -> String {
         format!("mcp__{}__{}", self.server, self.tool)

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
-use zori_core::hook::Hooks;
+use zori_core::hook::{Hooks, Watch};
 use zori_core::input::Input;
 use zori_core::provider::Effort;
 use zori_engine::engine::CutAnswer;
-use zori_engine::subagent;
 use zori_frontends::claude::control::Initialize;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::{LastTurn, SdkFacts, SdkRenderer};
@@ -27,16 +26,20 @@ use zori_tools::toolset::Offered;
 use super::callbacks::{self, Callbacks, Wanted, Where};
 use super::channel::Channel;
 use super::client::{Client, Facts, Next, effort};
+use super::hook_events::HookEvents;
 use super::mcp::{self, Connected, Named, Offer};
 use super::structured::Structured;
 use super::tap::{SharedContext, Tap};
+use crate::agents::json::{self, Described};
 use crate::args::LowArgs;
 use crate::asking::{Answers, Asking};
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::mode_gate::ModeGate;
+use crate::model_change::ModelGate;
 use crate::model_choice::Key;
 use crate::outlet::{self, Outlet};
+use crate::sandbox::Use;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::ui::Ui;
@@ -95,33 +98,18 @@ pub fn understood(args: &LowArgs, ui: &mut Ui) -> Result<LowArgs, Failure> {
     if let Some(tokens) = claude.max_thinking_tokens {
         args.thinking = Some(effort(tokens));
     }
-    match claude.prompt_tool.as_deref() {
-        None | Some("stdio") => {}
-        Some(other) => {
-            ui.warn(&format!(
-                "`--permission-prompt-tool {other}` is not possible; only `stdio` is. Nobody is asked"
-            ));
-        }
-    }
     Ok(args)
 }
 
 /// Puts together what is known before the client says anything.
 pub fn begin(mut settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, Failure> {
     let claude = &args.claude;
-    if claude.prompt_tool.as_deref() == Some("stdio") && settings.answers == Answers::Nobody {
+    if claude.prompt_tool.is_some() && settings.answers == Answers::Nobody {
         settings.answers = Answers::Client;
     }
     if let Some(retries) = std::env::var("CLAUDE_CODE_MAX_RETRIES").ok().and_then(|text| text.parse().ok()) {
         settings.retry.per_request = retries;
         settings.retry.per_turn = settings.retry.per_turn.max(retries);
-    }
-    for folder in &claude.add_dirs {
-        match settings.root.join(folder).canonicalize() {
-            Ok(folder) if folder.is_dir() => settings.policy.ground.roots.push(folder),
-            Ok(_) => ui.warn(&format!("`--add-dir {folder}`: it is no folder, and is not added")),
-            Err(error) => ui.warn(&format!("`--add-dir {folder}`: {error}; it is not added")),
-        }
     }
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
     let named = Named::read(&claude.mcp_config).map_err(invalid)?;
@@ -156,7 +144,7 @@ pub fn gate(settings: &Settings, args: &LowArgs) -> ModeGate {
 }
 
 pub fn facts(settings: &Settings, modes: ModeGate, context: SharedContext) -> Facts {
-    let (provider, configured) = (settings.choice.facts, settings.max_tokens);
+    let provider = settings.choice.facts;
     let windows = settings.windows();
     let listed = provider
         .models
@@ -165,15 +153,12 @@ pub fn facts(settings: &Settings, modes: ModeGate, context: SharedContext) -> Fa
     Facts {
         modes,
         model: settings.choice.model.to_string(),
-        bad_model: Box::new(move |model| {
-            let (other, _) = model.split_once(':')?;
-            let known = zori_providers::catalog::provider(other).is_some() && other != provider.name;
-            known.then(|| format!("`{model}` is served by {other}, and this process asks {}", provider.name))
-        }),
-        reply_limit: Box::new(move |_| configured),
+        models: ModelGate::new(settings),
         window: Box::new(move |model| windows(model).map(|window| window.tokens)),
-        models: listed.collect(),
+        listed: listed.collect(),
+        agents: settings.agents.iter().map(|agent| (agent.name.clone(), agent.about.clone())).collect(),
         context,
+        confined: settings.sandbox.used != Use::Off,
     }
 }
 
@@ -227,9 +212,11 @@ impl Start {
         if let Some(schema) = initialize.json_schema.filter(|schema| !schema.is_null()) {
             self.structured = Some(Structured::new(schema));
         }
-        if initialize.agents.is_some_and(|agents| agents.as_object().is_some_and(|map| !map.is_empty())) {
-            client.warn("the sub-agents of `initialize` are not used here");
-        }
+        // What cannot be understood was refused when it was said.
+        let described = initialize.agents.as_ref().and_then(|agents| json::read(agents).ok());
+        let Described { agents, remarks } = described.unwrap_or_default();
+        remarks.iter().for_each(|why| client.warn(why));
+        self.settings.agents.splice(0..0, agents);
         client.servers = self.named.sdk.iter().map(|name| pending(name)).collect();
     }
 
@@ -267,6 +254,29 @@ impl Start {
             Input::SetEffort(effort) => self.settings.effort = effort,
             _ => {}
         }
+    }
+
+    /// Takes the tool that is asked about calls out of those the model is offered; an error where there is none of that name.
+    pub fn prompt_tool(&mut self, args: &LowArgs) -> Result<Option<Offer>, Failure> {
+        let Some(name) = args.claude.prompt_tool.as_deref().filter(|name| *name != "stdio") else {
+            return Ok(None);
+        };
+        let tools = self.connected.as_mut().map(|connected| &mut connected.tools);
+        let found = tools.and_then(|tools| {
+            let at = tools.iter().position(|offer| offer.name() == name)?;
+            Some(tools.remove(at))
+        });
+        if found.is_some() {
+            return Ok(found);
+        }
+        let known: Vec<_> =
+            self.connected.iter().flat_map(|connected| &connected.tools).map(Offer::name).collect();
+        let there = match known.is_empty() {
+            true => "no MCP server offers any".to_owned(),
+            false => format!("there are {}", known.join(", ")),
+        };
+        let message = format!("`--permission-prompt-tool`: there is no tool `{name}`; {there}");
+        Err(Failure::new(&VALIDATION_ERROR, message).hint("`stdio` asks the program that reads"))
     }
 
     /// Returns which tools there are: what `--tools` offers, without what is denied altogether.
@@ -313,7 +323,6 @@ pub fn outlet(
             Ok(Some(Key::Program(_) | Key::Stored(_))) => "login".to_owned(),
             Ok(None) | Err(_) => "none".to_owned(),
         },
-        agents: if start.settings.subagents.depth > 0 { subagent::kinds() } else { Vec::new() },
         version: env!("CARGO_PKG_VERSION"),
         max_turns: start.settings.limits.turns,
         partial: args.claude.partial,
@@ -330,6 +339,7 @@ pub fn outlet(
     };
     let tally = Tally::new(Arc::new(SystemClock::new()), Arc::new(models));
     let judge = start.structured.as_ref().map(Structured::judge);
+    let (wires_frames, events_redactor) = (frames.clone(), redactor.clone());
     let renderer = SdkRenderer::new(frames, redactor.clone(), Arc::new(SystemIds), tally, sdk, judge);
     let last = renderer.last_turn();
     let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);
@@ -350,10 +360,14 @@ pub fn outlet(
     }
     start.settings.system = start.settings.system_parts.text();
     others.extend(start.structured.as_ref().map(Structured::tool));
+    let watch: Option<Arc<dyn Watch>> = match args.claude.hook_events {
+        true => Some(HookEvents::new(wires_frames, events_redactor, place.session.clone())),
+        false => None,
+    };
     let wanted = std::mem::take(&mut start.wanted);
     let hooks: Vec<Arc<dyn Hooks>> = match wanted.is_empty() {
         true => Vec::new(),
-        false => vec![Arc::new(Callbacks::new(channel, wanted, place))],
+        false => vec![Arc::new(Callbacks::new(channel, wanted, place, watch.clone()))],
     };
     let outlet = Outlet {
         renderers: vec![Box::new(renderer), Box::new(remarks), Box::new(tap)],
@@ -362,6 +376,7 @@ pub fn outlet(
         offered: start.offered(args),
         tools: others,
         hooks,
+        watch,
         modes,
         cut: CutAnswer::GoneOnWith,
     };

@@ -4,27 +4,24 @@
 //! contacted to find out.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use zori_contract::failure::Failure;
 use zori_providers::catalog;
 use zori_tools::hooks::{Hook, Origin};
 
+use crate::agents::{Description, file, folder};
 use crate::config::Config;
 use crate::error::CONFIG_INVALID;
 use crate::hooks::{self, Table, Written};
+use crate::trust::plain::Plain;
 
 /// The folder's own settings.
 const FOLDER: &str = ".zori";
-/// A larger file is not read.
-const MAX_BYTES: u64 = 1 << 20;
+/// Where its sub-agents are described; of two of one name the first counts.
+const AGENTS: &[&[&str]] = &[&[FOLDER, "agents"], &[".claude", "agents"]];
 /// What holds before anybody has said anything: it can only make things stricter.
 const TIGHTENS: &[&str] = &["permissions.ask", "permissions.deny", "security.sensitive_paths"];
 /// What counts once the folder is trusted. Everything else never does (TRUST-4).
@@ -40,6 +37,10 @@ pub struct Project {
     pub config: Config,
     /// What it would have run.
     pub hooks: Vec<ProjectHook>,
+    /// The sub-agents it describes.
+    pub agents: Vec<Description>,
+    /// Files that describe none, as a sentence each.
+    pub no_agents: Vec<String>,
     /// What it says and may not, by file.
     ignored: Vec<(PathBuf, Vec<String>)>,
     /// Hooks that never run, as a sentence each.
@@ -89,6 +90,8 @@ impl Project {
             root: root.to_owned(),
             config,
             hooks: Vec::new(),
+            agents: Vec::new(),
+            no_agents: Vec::new(),
             ignored: Vec::new(),
             never: Vec::new(),
             trouble: None,
@@ -119,8 +122,32 @@ impl Project {
             }
             Err(why) => project.trouble = Some(format!("{}: {why}", settings_path.display())),
         }
+        project.add_agents(&mut foreign);
         project.foreign = foreign;
         Ok(project)
+    }
+
+    /// Reads the files that describe sub-agents. One that cannot be used costs that one.
+    fn add_agents(&mut self, foreign: &mut Option<String>) {
+        for names in AGENTS {
+            let found = match Plain::open(&self.root, names) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(why) => {
+                    let path: PathBuf = names.iter().collect();
+                    self.no_agents.push(format!("{} {why}", self.root.join(path).display()));
+                    continue;
+                }
+            };
+            for name in found.names().into_iter().filter(|name| folder::is_one(name)).take(folder::MOST) {
+                let path = found.path().join(&name);
+                let read = found.read(&name, foreign);
+                match read.and_then(|bytes| file::read(&path, &bytes.unwrap_or_default())) {
+                    Ok(agent) => self.agents.push(agent),
+                    Err(why) => self.no_agents.push(folder::skipped(&path, &why)),
+                }
+            }
+        }
     }
 
     fn add(&mut self, table: Table, file: &Path) {
@@ -139,6 +166,7 @@ impl Project {
     /// Returns whether trust would change anything.
     pub fn offers(&self) -> bool {
         !self.hooks.is_empty()
+            || !self.agents.is_empty()
             || self.trouble.is_some()
             || self.text("model").is_some()
             || self.text("system_prompt").is_some()
@@ -163,6 +191,10 @@ impl Project {
         let mut items: Vec<_> = self.hooks.iter().map(|hook| self.item(hook)).collect();
         for (kind, key) in [("model =", "model"), ("system_prompt =", "system_prompt")] {
             items.extend(self.text(key).map(|text| item(kind, text.to_owned(), &self.config_path)));
+        }
+        for agent in &self.agents {
+            let place = agent.file.as_deref().unwrap_or(&self.root);
+            items.push(item("sub-agent", format!("{}: {}", agent.name, agent.about), place));
         }
         for (kind, key) in [("ask rule", "permissions.ask"), ("deny rule", "permissions.deny")] {
             for (text, line) in self.config.list(key).unwrap_or_default() {
@@ -203,58 +235,10 @@ fn names_provider(model: &str) -> bool {
 
 /// Reads a file of the folder's `.zori/`, if it is a plain one. An error is the second half of a sentence.
 fn plain(root: &Path, name: &str, foreign: &mut Option<String>) -> Result<Option<Vec<u8>>, String> {
-    let open = |dir: &OwnedFd, name: &str, flags| openat(dir, name, flags | BASICS, Mode::empty());
-    let failed = |error: Errno| match error {
-        Errno::LOOP => "is a link; a project's settings are plain files".to_owned(),
-        error => format!("cannot be read: {}", std::io::Error::from(error)),
-    };
-    let root_fd = openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-    let root_fd = root_fd.map_err(failed)?;
-    let folder = match open(&root_fd, FOLDER, OFlags::DIRECTORY) {
-        Ok(folder) => folder,
-        Err(Errno::NOENT) => return Ok(None),
-        // Linux says the same of a link that must be a directory; a plain file of that name is nobody's settings.
-        Err(Errno::NOTDIR) if !root.join(FOLDER).is_symlink() => return Ok(None),
-        Err(Errno::NOTDIR) => return Err(failed(Errno::LOOP)),
-        Err(error) => return Err(failed(error)),
-    };
-    let file = match open(&folder, name, OFlags::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    let meta = file.metadata().map_err(|error| format!("cannot be read: {error}"))?;
-    if !meta.is_file() {
-        return Err("is not a regular file".into());
+    match Plain::open(root, &[FOLDER])? {
+        Some(folder) => folder.read(name, foreign),
+        None => Ok(None),
     }
-    if meta.len() > MAX_BYTES {
-        return Err(format!("is larger than {MAX_BYTES} bytes"));
-    }
-    for (what, meta) in
-        [(root.join(FOLDER), File::from(folder).metadata()), (root.join(FOLDER).join(name), Ok(meta))]
-    {
-        if let Ok(meta) = meta {
-            *foreign = foreign.take().or_else(|| others(&what, meta.uid(), meta.mode()));
-        }
-    }
-    let mut bytes = Vec::new();
-    match file.take(MAX_BYTES + 1).read_to_end(&mut bytes) {
-        Ok(_) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::IsADirectory => Err("is not a regular file".into()),
-        Err(error) => Err(format!("cannot be read: {error}")),
-    }
-}
-
-/// No link is followed, and no pipe waited for.
-const BASICS: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-
-/// Says who else can change a file (TRUST-8). What belongs to root can be changed by root anyway.
-pub fn others(path: &Path, owner: u32, mode: u32) -> Option<String> {
-    let user = rustix::process::geteuid().as_raw();
-    if owner != user && owner != 0 {
-        return Some(format!("{} belongs to another user", path.display()));
-    }
-    (mode & 0o002 != 0).then(|| format!("{} is writable by others", path.display()))
 }
 
 /// Returns the hash of a hook: of what is written, and of the folder's files that its command names. What those start

@@ -512,7 +512,7 @@ fn a_chat_keeps_its_provider() {
     type_line(&mut pty, 2, "/model anthropic:claude-sonnet-4-5");
     type_line(&mut pty, 3, ":q");
     let drawn = over(pty);
-    assert!(drawn.contains("Error: this chat is with `anthropic`\n"), "{drawn}");
+    assert!(drawn.contains("Error: this session is with `anthropic`\n"), "{drawn}");
     assert!(
         drawn.contains("Hint: leave it and run `zori sessions resume s --model openai:gpt-5.4`\n"),
         "{drawn}"

@@ -1,11 +1,13 @@
 //! The Claude protocol for SDKs: what a client reads for what it writes, on the real executable.
 
+mod agents;
 mod argv;
 mod asking;
 mod bad_input;
 mod callbacks;
 mod ends;
 mod errors;
+mod options;
 mod results;
 mod sessions;
 mod structured;

@@ -80,7 +80,9 @@ fn the_start_of_a_run() {
         model: "m".into(),
         root: Path::new("/ws").into(),
         tools: vec!["Read".into()],
+        agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: false,
     };
     let paper = Paper::default();

@@ -1,5 +1,6 @@
 //! `assistant` lines: one for each block of a message.
 
+use std::cell::Cell;
 use std::io;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use zori_core::ids::IdSource;
 use zori_core::message::{Block, Thinking};
 
 use crate::claude::wire::CallUsage;
-use crate::claude::{Frames, object, uuid};
+use crate::claude::{Frames, block_uuid, object, uuid};
 
 /// Where lines belong.
 pub(super) struct Scope<'a> {
@@ -17,6 +18,47 @@ pub(super) struct Scope<'a> {
     pub(super) session: &'a str,
     /// For a sub-agent, the call that started it.
     pub(super) parent: Option<&'a str>,
+    /// Which blocks of the main agent were told; those of a sub-agent are in no file.
+    pub(super) told: Option<&'a Told>,
+}
+
+/// What was told of the model's replies, so that each block has a name that a later run knows.
+#[derive(Default)]
+pub(super) struct Told {
+    /// The replies before this one.
+    pub(super) replies: Cell<u64>,
+    /// The blocks of this one.
+    pub(super) blocks: Cell<u64>,
+}
+
+impl Told {
+    /// Ends a reply. One that says nothing is not in the session's file and does not count.
+    pub(super) fn over(&self, blocks: &[Block]) {
+        self.blocks.set(0);
+        if blocks.iter().any(is_saved) {
+            self.replies.set(self.replies.get() + 1);
+        }
+    }
+
+    fn next(&self, session: &str) -> String {
+        let block = self.blocks.replace(self.blocks.get() + 1);
+        block_uuid(session, self.replies.get(), block)
+    }
+}
+
+/// Returns whether a block has a record in the session's file.
+fn is_saved(block: &Block) -> bool {
+    match block {
+        Block::Text(text) => !text.is_empty(),
+        Block::Thinking(thinking) => !thinking.text.is_empty() || thinking.replay.is_some(),
+        Block::ToolCall(_) => true,
+        Block::Image(_) | Block::ToolResult(_) => false,
+    }
+}
+
+/// Returns whether a client is told of a block.
+pub fn is_told(block: &Block) -> bool {
+    content(block).is_some()
 }
 
 /// What the lines of one message have in common.
@@ -78,7 +120,7 @@ impl Scope<'_> {
             },
             parent_tool_use_id: self.parent,
             session_id: self.session,
-            uuid: uuid(self.ids),
+            uuid: self.told.map_or_else(|| uuid(self.ids), |told| told.next(self.session)),
             aborted: line.aborted,
         })
     }

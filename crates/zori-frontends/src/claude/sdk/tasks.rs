@@ -40,7 +40,7 @@ impl Tasks {
             "description": &*facts.description,
             "tool_use_id": event.parent.as_ref().map(CallId::as_str),
             "task_type": "local_agent",
-            "subagent_type": facts.kind,
+            "subagent_type": &*facts.kind,
             "prompt": &*facts.prompt,
         })
     }

@@ -48,7 +48,6 @@ fn lines(partial: bool, events: &[Event]) -> String {
         mcp_servers: vec![McpServer { name: "calc".into(), status: "connected" }],
         mode: "default".into(),
         api_key_source: "none".into(),
-        agents: Vec::new(),
         version: "0.0.0",
         max_turns: None,
         partial,
@@ -64,7 +63,9 @@ fn lines(partial: bool, events: &[Event]) -> String {
         model: "m".into(),
         root: Path::new("/ws").into(),
         tools: vec!["Read".into()],
+        agents: Vec::new(),
         resumed_messages: 0,
+        resumed_replies: 0,
         saved: false,
     };
     renderer.on_event(&event(EventKind::SessionStarted(started))).unwrap();
@@ -329,7 +330,7 @@ fn a_sub_agent() {
     let sub = |event: Event| Event { agent: AgentId(1), parent: Some(CallId::new("1")), ..event };
     let facts = zori_core::agent::AgentFacts {
         description: "count".into(),
-        kind: "general-purpose",
+        kind: "general-purpose".into(),
         model: "m".into(),
         prompt: "go".into(),
     };

@@ -1,7 +1,10 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use rustix::fs::{CWD, Mode};
+
 use super::*;
+use crate::trust::plain::others;
 
 struct Folder {
     dir: tempfile::TempDir,

@@ -88,11 +88,8 @@ fn all_flags_of_both_sdks() {
         "{}",
     ];
     for (line, without) in [
-        (
-            python,
-            "include-hook-events fallback-model resume-drops-turn settings thinking-display betas plugin-dir task-budget session-mirror",
-        ),
-        (typescript, "agent agents settings plugin-dir-no-mcp debug-file debug-to-stderr"),
+        (python, "resume-drops-turn thinking-display betas plugin-dir task-budget session-mirror"),
+        (typescript, "agent plugin-dir-no-mcp debug-file debug-to-stderr"),
     ] {
         let (world, _model) = with_model([anthropic::text("ok")]);
         let output = world.run_with_stdin(line, user("hi"));

@@ -38,6 +38,55 @@ fn resume_continue_and_fork() {
     assert_eq!((files.len(), own), (2, 1), "{files:?}");
 }
 
+/// Returns the names of what the model said.
+fn uuids(output: &CommandOutput) -> Vec<String> {
+    let told = lines(&output.stdout()).into_iter().filter(|line| line["type"] == "assistant");
+    told.map(|line| line["uuid"].as_str().expect("each has one").to_owned()).collect()
+}
+
+/// The conversation goes on behind the message, in later runs, too, and in copies; the file keeps everything.
+#[test]
+fn resumed_at_a_message() {
+    let looks = anthropic::text("I look.").tool_use("t1", "LS", json!({"path": "."}));
+    let said = ["Two.", "Three.", "Four.", "Five.", "Six."].map(anthropic::text);
+    let (world, model) = with_model([looks].into_iter().chain(said));
+    let first = uuids(&say(&world, &["--session-id=s", "--include-partial-messages"], "a"));
+    let second = uuids(&say(&world, &["--resume=s"], "b"));
+    let mut all: Vec<_> = first.iter().chain(&second).collect();
+    all.sort();
+    all.dedup();
+    assert_eq!((first.len(), second.len(), all.len()), (3, 1, 4), "each has a name of its own");
+    say(&world, &["--resume=s", &format!("--resume-session-at={}", first[2])], "c");
+    assert_eq!(
+        model.request(3).conversation().lines().skip(3).collect::<Vec<_>>(),
+        ["user: tool_result t1 (the directory is empty)", "assistant: Two.", "user: c"]
+    );
+    // A message that calls a tool is one without its result.
+    let at = format!("--resume-session-at={}", first[0]);
+    let fork = session(&say(&world, &["--resume=s", "--fork-session", &at], "d"));
+    assert_eq!(model.request(4).conversation(), "user: a\nassistant: I look.\nuser: d\n");
+    say(&world, &[&format!("--resume={fork}")], "e");
+    assert_eq!(
+        model.request(5).conversation(),
+        "user: a\nassistant: I look.\nuser: d\nassistant: Five.\nuser: e\n"
+    );
+    assert!(world.read(world.base().join("sessions/s.jsonl")).contains("Three."));
+}
+
+#[test]
+fn messages_that_are_not_there() {
+    let (world, model) = with_model([anthropic::text("One.")]);
+    say(&world, &["--session-id=s"], "a");
+    insta::assert_snapshot!(told(&say(&world, &["--resume=s", "--resume-session-at=nope"], "b")), @r#"
+    over error_during_execution is_error ["No message found with message.uuid of: nope"] not_started turns=0
+    ------- stderr -------
+    Error: No message found with message.uuid of: nope
+    [exit status: 1]
+    "#);
+    assert_eq!(say(&world, &["--resume-session-at=nope"], "b").code(), Some(1));
+    assert_eq!(model.count(), 1);
+}
+
 #[test]
 fn sessions_that_cannot_be() {
     let (world, _model) = with_model([anthropic::text("One.")]);
