@@ -27,6 +27,7 @@ use crate::assemble::Assembly;
 use crate::context::{self, Measured};
 use crate::control::Control;
 use crate::engine::Engine;
+use crate::tries::Tries;
 use crate::turn::Cut;
 use mask::{Keep, Masked, mask};
 
@@ -187,7 +188,7 @@ impl<S: Sink + 'static> Engine<S> {
         spent: &mut Spent,
     ) -> Result<Reply, Cut> {
         let question = [Arc::new(Message::user(summary::question(messages, focus, max)))];
-        let mut attempt = 0;
+        let mut tries = Tries::default();
         loop {
             let failure = match self.summary(&question, control, spent).await {
                 Err(Cut::Failed(failure)) => failure,
@@ -199,13 +200,7 @@ impl<S: Sink + 'static> Engine<S> {
                 }
                 other => return other,
             };
-            let retry = self.settings.retry;
-            let delay = retry.next_delay(attempt, attempt, &failure, self.ids.random());
-            let Some(delay) = delay else { return Err(Cut::Failed(failure)) };
-            attempt += 1;
-            self.emitter.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
-            self.emitter.idle();
-            control.until(tokio::time::sleep(delay)).await?;
+            self.try_again(&mut tries, failure, control).await?;
         }
     }
 

@@ -20,6 +20,7 @@ pub mod limits;
 pub mod retry;
 pub mod sight;
 pub mod subagent;
+mod tries;
 mod turn;
 mod wishes;
 

@@ -6,7 +6,6 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use zori_core::compaction::CompactCause;
 use zori_core::cost::Spent;
@@ -27,6 +26,7 @@ use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
 use crate::engine::{CutAnswer, Engine};
 use crate::limits::Reached;
+use crate::tries::Tries;
 
 /// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
 const MALFORMED_IN_A_ROW: u32 = 3;
@@ -40,7 +40,7 @@ pub(crate) struct Turn<'e, 'i, S> {
     pub(crate) control: Control<'i>,
     spent: Spent,
     requests: u32,
-    retries: u32,
+    tries: Tries,
     malformed: u32,
     /// The call that was denied last, by name and input, and how often in a row.
     denied: Option<(String, String)>,
@@ -74,7 +74,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             control,
             spent: Spent::NOTHING,
             requests: 0,
-            retries: 0,
+            tries: Tries::default(),
             malformed: 0,
             denied: None,
             denials: 0,
@@ -174,7 +174,8 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
     /// Gets one reply, trying again while that is safe. A conversation that the provider finds too long is compacted
     /// and sent once more, and only once.
     async fn ask(&mut self) -> Result<Reply, Cut> {
-        let (mut attempt, mut compacted) = (0, false);
+        let mut compacted = false;
+        self.tries.request = 0;
         loop {
             let (cut, visible) = match self.attempt().await {
                 Ok(reply) => return Ok(reply),
@@ -189,14 +190,10 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
                 }
                 return Err(Cut::Failed(too_long(failure)));
             }
-            let retry = self.engine.settings.retry;
-            let random = self.engine.ids.random();
-            let delay = retry.next_delay(attempt, self.retries, &failure, random);
-            let (false, Some(delay)) = (visible, delay) else { return Err(Cut::Failed(failure)) };
-            attempt += 1;
-            self.retries += 1;
-            self.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
-            self.wait(delay).await?;
+            if visible {
+                return Err(Cut::Failed(failure));
+            }
+            self.engine.try_again(&mut self.tries, failure, &mut self.control).await?;
         }
     }
 
@@ -470,11 +467,6 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
                  `images = false` in a table `[models.\"{provider}:{model}\"]` of the config file"
             )
         })
-    }
-
-    async fn wait(&mut self, delay: Duration) -> Result<(), CancelCause> {
-        self.engine.emitter.idle();
-        self.control.until(tokio::time::sleep(delay)).await
     }
 
     pub(crate) fn emit(&mut self, kind: EventKind) {
