@@ -27,6 +27,7 @@ use crate::assemble::Assembly;
 use crate::context::{self, Measured};
 use crate::control::Control;
 use crate::engine::Engine;
+use crate::tries::Tries;
 use crate::turn::Cut;
 use mask::{Keep, Masked, mask};
 
@@ -191,7 +192,7 @@ impl<S: Sink + 'static> Engine<S> {
         spent: &mut Spent,
     ) -> Result<Reply, Cut> {
         let question = [Arc::new(Message::user(summary::question(messages, focus, max)))];
-        let mut attempt = 0;
+        let mut tries = Tries::default();
         loop {
             let failure = match self.summary(&question, control, spent).await {
                 Err(Cut::Failed(failure)) => failure,
@@ -203,13 +204,7 @@ impl<S: Sink + 'static> Engine<S> {
                 }
                 other => return other,
             };
-            let retry = self.shared.settings.retry;
-            let delay = retry.next_delay(attempt, attempt, &failure, self.shared.ids.random());
-            let Some(delay) = delay else { return Err(Cut::Failed(failure)) };
-            attempt += 1;
-            self.shared.emitter.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
-            self.shared.emitter.idle();
-            control.until(tokio::time::sleep(delay)).await?;
+            self.try_again(&mut tries, failure, control).await?;
         }
     }
 

@@ -23,6 +23,7 @@ pub mod retry;
 mod shared;
 pub mod sight;
 pub mod subagent;
+mod tries;
 mod turn;
 mod wishes;
 

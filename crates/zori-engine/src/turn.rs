@@ -25,6 +25,7 @@ use crate::control::Control;
 use crate::dispatch::{Dispatch, Dispatched};
 use crate::engine::Engine;
 use crate::limits::Reached;
+use crate::tries::Tries;
 
 /// So many replies in a row with arguments that are no JSON end the turn (TOOL-7, L-16).
 const MALFORMED_IN_A_ROW: u32 = 3;
@@ -38,7 +39,7 @@ pub(crate) struct Turn<'e, 'i, S> {
     pub(crate) control: Control<'i>,
     spent: Spent,
     requests: u32,
-    retries: u32,
+    tries: Tries,
     malformed: u32,
     /// The call that was denied last, by name and input, and how often in a row.
     denied: Option<(String, String)>,
@@ -74,7 +75,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             control,
             spent: Spent::NOTHING,
             requests: 0,
-            retries: 0,
+            tries: Tries::default(),
             malformed: 0,
             denied: None,
             denials: 0,
@@ -107,7 +108,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             usage: self.spent.usage,
             cost: self.spent.cost,
             requests: self.requests,
-            retries: self.retries,
+            retries: self.tries.turn,
             duration: self.engine.shared.clock.elapsed().saturating_sub(began),
             text: self.text.clone(),
             effects: self.effects,

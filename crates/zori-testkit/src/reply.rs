@@ -243,16 +243,17 @@ impl Reply {
 fn events(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = stream;
     std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = |mark: &[u8]| rest.windows(mark.len()).position(|w| w == mark).map(|at| at + mark.len());
-        let end = [end(b"\n\n"), end(b"\r\n\r\n"), end(b"\r\r")].into_iter().flatten().min();
-        let (event, after) = rest.split_at(end.unwrap_or(rest.len()));
+        // No further than the end of this event: a stream of many events is looked through once.
+        let ends = |at: &usize| BLANK.iter().any(|blank| rest[..=*at].ends_with(blank));
+        let end = (0..rest.len()).find(ends).map_or(rest.len(), |at| at + 1);
+        let (event, after) = rest.split_at(end);
         rest = after;
-        Some(event)
+        (!event.is_empty()).then_some(event)
     })
 }
+
+/// A blank line, however lines end.
+const BLANK: [&[u8]; 3] = [b"\n\n", b"\r\n\r\n", b"\r\r"];
 
 fn break_off(stream: &mut TcpStream, how: Cut, closing: &dyn Fn() -> bool) -> io::Result<()> {
     match how {

@@ -6,7 +6,8 @@ pub mod own_models;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
@@ -23,7 +24,7 @@ use crate::profile::Profile;
 const TABLES: &[&str] = &["cli", "security", "permissions"];
 
 /// What a file says. A value that is not there was not set.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Config {
     values: BTreeMap<&'static str, Value>,
     /// For a list, the line each entry stands in.
@@ -36,16 +37,38 @@ pub struct Config {
     pub catalog: Catalog,
 }
 
+/// The file that was understood last: a start asks for the same one more than once.
+static UNDERSTOOD: Mutex<Option<Understood>> = Mutex::new(None);
+
+struct Understood {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    key_var: String,
+    config: Config,
+}
+
 impl Config {
-    /// Reads the file; one that does not exist says nothing. A bad file is never partly applied (FS-8).
+    /// Reads the file; one that does not exist says nothing. A bad file is never partly applied (FS-8), and one that has
+    /// not changed is understood once.
     pub fn load(path: &Path, key_var: &str) -> Result<Self, Failure> {
-        match std::fs::read(path) {
-            Ok(bytes) => Self::parse(&bytes, path, key_var),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             // A parent that is a file is the base directory's problem, not the config's.
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Self::default()),
-            Err(error) => Err(invalid(format!("cannot read the config file {}: {error}", path.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Self::default()),
+            Err(error) => {
+                return Err(invalid(format!("cannot read the config file {}: {error}", path.display())));
+            }
+        };
+        let mut understood = UNDERSTOOD.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |last: &&Understood| last.path == path && last.bytes == bytes && last.key_var == key_var;
+        if let Some(last) = understood.as_ref().filter(same) {
+            return Ok(last.config.clone());
         }
+        let config = Self::parse(&bytes, path, key_var)?;
+        let (path, key_var) = (path.to_owned(), key_var.to_owned());
+        *understood = Some(Understood { path, bytes, key_var, config: config.clone() });
+        Ok(config)
     }
 
     /// Understands the text of a file.
@@ -236,6 +259,21 @@ mod tests {
         let config = parse(&keys_only).unwrap();
         assert_eq!(config.values.len(), KEYS.len());
         assert_eq!(config.warnings, [""; 0]);
+    }
+
+    /// It is understood once, unless it is another file by now.
+    #[test]
+    fn a_file_that_changes_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        let model = || Config::load(&path, "KEY_VAR").unwrap().text("model").map(str::to_owned);
+        assert_eq!(model(), None);
+        for name in ["a", "a", "b"] {
+            std::fs::write(&path, format!("model = \"{name}\"\n")).unwrap();
+            assert_eq!(model().as_deref(), Some(name));
+        }
+        std::fs::write(&path, "model = 5\n").unwrap();
+        assert!(Config::load(&path, "KEY_VAR").is_err());
     }
 
     #[test]

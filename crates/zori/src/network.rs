@@ -63,9 +63,9 @@ impl Network {
     /// Opens it. The file of a recording is made here, so nothing that could be refused may come after this.
     pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, Failure> {
         Ok(match &settings.tape {
-            Tape::None => Self::live()?,
+            Tape::None => Self::live_to(&settings.choice.base_url)?,
             Tape::Record(path) => {
-                let inner = http()?;
+                let inner = http_to(&settings.choice.base_url)?;
                 let recorder = Arc::new(recorder(cx, settings, path)?);
                 let transport = Arc::new(RecordingTransport::new(inner.clone(), recorder.clone()));
                 Self { transport, private: inner, end: End::Recorded(recorder, path.clone()) }
@@ -77,9 +77,9 @@ impl Network {
         })
     }
 
-    /// Opens the network itself.
-    pub fn live() -> Result<Self, Failure> {
-        let transport = http()?;
+    /// Opens the network itself, for a run whose first request goes to this address.
+    pub fn live_to(address: &str) -> Result<Self, Failure> {
+        let transport = http_to(address)?;
         Ok(Self { private: transport.clone(), transport, end: End::Live })
     }
 
@@ -180,6 +180,12 @@ pub fn check_proxy(url: &str) -> Result<(), String> {
 
 /// HTTP with the embedded certificate authorities, and those of the files that variables name.
 pub fn http() -> Result<Arc<dyn Transport>, Failure> {
+    http_to("https:")
+}
+
+/// The same for a run whose first request goes to this address: without TLS nobody waits for the files to be understood.
+fn http_to(address: &str) -> Result<Arc<dyn Transport>, Failure> {
+    let later = address.starts_with("http:");
     let mut pem = Vec::new();
     for name in CERTIFICATES {
         let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) else { continue };
@@ -187,12 +193,15 @@ pub fn http() -> Result<Arc<dyn Transport>, Failure> {
             Failure::new(&SETTING_INVALID, format!("cannot use {name} {}: {why}", path.display()))
         };
         let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
-        Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?;
+        if !later {
+            Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?;
+        }
         pem.extend(bytes);
         pem.push(b'\n');
     }
     let roots = match pem.as_slice() {
         [] => Roots::embedded(),
+        pem if later => Roots::with_pem_later(pem.to_vec()),
         pem => Roots::with_pem(pem).map_err(|error| {
             Failure::new(&SETTING_INVALID, format!("cannot use the certificates: {error}"))
         })?,

@@ -2,13 +2,11 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
 
 use zori_core::compaction::CompactCause;
 use zori_core::event::{EventKind, NoticeLevel, Reply};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::AgentId;
-use zori_core::outcome::CancelCause;
 use zori_core::provider::{Chunk, ChunkStream, Request};
 use zori_core::render::Sink;
 
@@ -20,7 +18,8 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
     /// Gets one reply, trying again while that is safe. A conversation that the provider finds too long is compacted
     /// and sent once more, and only once.
     pub(super) async fn ask(&mut self) -> Result<Reply, Cut> {
-        let (mut attempt, mut compacted) = (0, false);
+        let mut compacted = false;
+        self.tries.request = 0;
         loop {
             let (cut, visible) = match self.attempt().await {
                 Ok(reply) => return Ok(reply),
@@ -35,20 +34,13 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
                 }
                 return Err(Cut::Failed(too_long(failure)));
             }
-            let retry = self.engine.shared.settings.retry;
-            let random = self.engine.shared.ids.random();
-            let delay = retry.next_delay(attempt, self.retries, &failure, random);
-            let (false, Some(delay)) = (visible, delay) else {
-                if !visible && self.fall_back(&failure) {
-                    attempt = 0;
-                    continue;
-                }
+            if visible {
                 return Err(Cut::Failed(failure));
-            };
-            attempt += 1;
-            self.retries += 1;
-            self.emit(EventKind::Retrying { attempt, max: retry.per_request, delay, failure });
-            self.wait(delay).await?;
+            }
+            match self.engine.try_again(&mut self.tries, failure, &mut self.control).await {
+                Err(Cut::Failed(failure)) if self.fall_back(&failure) => self.tries.request = 0,
+                tried => tried?,
+            }
         }
     }
 
@@ -170,11 +162,6 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             }
         });
         Ok(self.control.until(polled).await??.map(|chunk| chunk.map_err(Cut::Failed)))
-    }
-
-    async fn wait(&mut self, delay: Duration) -> Result<(), CancelCause> {
-        self.engine.shared.emitter.idle();
-        self.control.until(tokio::time::sleep(delay)).await
     }
 }
 

@@ -90,3 +90,16 @@ async fn an_added_authority_is_trusted() {
     let roots = Roots::with_pem(AUTHORITY).expect("the test authority is PEM");
     assert_eq!(fetch(roots).await, ("204".to_owned(), true));
 }
+
+/// A file that is looked into late trusts no more and no less.
+#[tokio::test]
+async fn an_authority_that_is_added_when_it_is_needed() {
+    assert_eq!(fetch(Roots::with_pem_later(AUTHORITY.to_vec())).await, ("204".to_owned(), true));
+    let bad = "Connection failed: HOST: unexpected error: cannot use the added certificates: the file holds no certificate";
+    assert_eq!(fetch(Roots::with_pem_later(b"hello".to_vec())).await, (bad.to_owned(), false));
+    let other = include_bytes!("tls/other.pem");
+    assert_eq!(
+        fetch(Roots::with_pem_later(other.to_vec())).await,
+        ("Connection failed: HOST: invalid peer certificate: UnknownIssuer".to_owned(), false)
+    );
+}

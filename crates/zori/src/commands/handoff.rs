@@ -209,7 +209,7 @@ fn ask(
     choice: &Choice,
     question: String,
 ) -> Result<Answer, String> {
-    let network = Network::live().map_err(|failure| failure.message)?;
+    let network = Network::live_to(&choice.base_url).map_err(|failure| failure.message)?;
     // No tools are offered, so that it does not matter how they would be.
     let limits = settings::limits::http(args, config);
     let provider = wire_up::provider_of(choice, &network, limits, ToolStyle::Native);

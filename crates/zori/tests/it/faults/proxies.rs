@@ -128,3 +128,18 @@ fn a_proxy_that_is_not_there() {
         "------- stderr -------\nError [timeout]: Connection failed: api.invalid: Connection refused (os error 111)\n[exit status: 12]"
     );
 }
+
+/// A file of certificates is understood when it is needed: for a server without TLS it is not.
+#[test]
+fn certificates_that_cannot_be_used() {
+    let api = &APIS[0];
+    let server = ModelServer::start([api.last.reply()]);
+    let junk = [("SSL_CERT_FILE", "/dev/null")];
+    let output = run(api, &server.url(), &junk);
+    assert_eq!((output.stdout(), output.code()), (api.last.text(), Some(0)), "{output}");
+    insta::assert_snapshot!(run(api, "https://127.0.0.1:9", &junk), @"
+    ------- stderr -------
+    Error: cannot use SSL_CERT_FILE /dev/null: the file holds no certificate
+    [exit status: 2]
+    ");
+}
