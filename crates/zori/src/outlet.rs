@@ -39,6 +39,8 @@ pub struct Outlet {
     pub modes: ModeGate,
     /// What becomes of an answer that somebody cuts off.
     pub cut: CutAnswer,
+    /// Whether what tools print is told while they run.
+    pub live_output: bool,
 }
 
 impl Outlet {
@@ -58,6 +60,7 @@ impl Outlet {
             hooks: Vec::new(),
             modes: ModeGate::new(settings, Protocol::Own, true),
             cut: CutAnswer::Forgotten,
+            live_output: false,
         })
     }
 }

@@ -121,7 +121,10 @@ const RULES: &[Rule] = &[
             "zori-store",
             "zori-tools",
         ],
+        // Its tests also drive it with the client of the editors' protocol, which wants `futures`; both are built anyway.
         others: &[
+            "agent-client-protocol",
+            "futures",
             "futures-core",
             "jsonschema",
             "keyring",

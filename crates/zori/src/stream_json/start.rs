@@ -363,6 +363,7 @@ pub fn outlet(
         hooks,
         modes,
         cut: CutAnswer::Kept,
+        live_output: false,
     };
     Ok((outlet, last))
 }
