@@ -144,6 +144,25 @@ async def a_session_is_closed(world):
 
 
 @case
+async def further_folders(world):
+    lib = world.work.parent / "lib"
+    lib.mkdir()
+    (lib / "a.txt").write_text("from the library\n")
+    world.script(call("t1", "read", {"path": str(lib / "a.txt")}), text("Read."))
+    editor = Editor()
+    async with connected(world, editor) as (connection, answer):
+        can = answer.agent_capabilities.session_capabilities
+        holds(can.additional_directories is not None, "further folders are not offered")
+        opened = await connection.new_session(
+            cwd=str(world.work), additional_directories=[str(lib)], mcp_servers=[]
+        )
+        await ask(connection, opened.session_id, "Read it")
+    equal(editor.asked, [])
+    ((_, _, words),) = tool_results(world.requests()[1])
+    holds("from the library" in words, f"the model was told {words}")
+
+
+@case
 async def the_ways_to_log_in(world):
     async with connected(world, Editor()) as (connection, answer):
         for method in answer.auth_methods:

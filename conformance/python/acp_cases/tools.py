@@ -117,6 +117,22 @@ async def a_command_that_fails(world):
 
 
 @case
+async def a_command_is_watched(world):
+    editor = Editor("allow_once")
+    waits = "echo so far; until [ -e go ]; do sleep 0.05; done; echo done"
+    world.script(call("t1", "bash", {"command": waits}), text("Fine."))
+    async with session(world, editor) as (connection, opened):
+        asking = asyncio.create_task(ask(connection, opened.session_id, "Run it"))
+        await until(lambda: "so far" in str(calls(editor)[0].get("content")) if calls(editor) else False)
+        equal(calls(editor)[0]["status"], "in_progress")
+        (world.work / "go").touch()
+        equal(await asking, "end_turn")
+    (told,) = calls(editor)
+    equal(told["status"], "completed")
+    holds("so far\ndone\n" in told["content"][0]["content"]["text"], f"the content is {told['content']}")
+
+
+@case
 async def a_plan(world):
     editor = Editor()
     todos = [

@@ -44,6 +44,17 @@ export async function sessionsAreListed(world) {
   });
 }
 
+export async function aSessionIsDeleted(world) {
+  await world.script(text("Hi."));
+  await inSession(world, {}, async (editor, sessionId) => {
+    await editor.ask(sessionId, "Hello");
+    // Twice is once: what is gone need not be there.
+    await editor.agent.request(methods.agent.session.delete, { sessionId });
+    await editor.agent.request(methods.agent.session.delete, { sessionId });
+    equal((await editor.agent.request(methods.agent.session.list, {})).sessions, []);
+  });
+}
+
 export async function theModes(world) {
   await world.script(call("t1", "write", { path: "a.txt", content: "a" }), text("Done."));
   await inSession(world, {}, async (editor, sessionId, { modes }) => {

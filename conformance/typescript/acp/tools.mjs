@@ -57,6 +57,21 @@ export async function allowedForGood(world) {
   });
 }
 
+export async function aCommandIsWatched(world) {
+  const waits = "echo so far; until [ -e go ]; do sleep 0.05; done; echo done";
+  await world.script(call("t1", "bash", { command: waits }), text("Fine."));
+  await inSession(world, { answer: "allow_once" }, async (editor, id) => {
+    const asking = editor.ask(id, "Run it");
+    // What is asked about the call has the command in it, too.
+    const shown = () => editor.calls()[0]?.content?.[0]?.content?.text ?? "";
+    await until(() => shown().startsWith("so far\n"));
+    equal(editor.calls()[0].status, "in_progress");
+    writeFileSync(world.path("go"), "");
+    equal(await asking, "end_turn");
+    equal([editor.calls()[0].status, shown()], ["completed", "so far\ndone\n"]);
+  });
+}
+
 export async function aPlan(world) {
   const todos = [
     { content: "look", status: "completed" },

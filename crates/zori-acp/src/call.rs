@@ -7,7 +7,6 @@ use agent_client_protocol::v1::schema::{
     ContentBlock, Diff, ImageContent, Meta, Terminal, TerminalId, ToolCall as Shown, ToolCallContent,
     ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind as Kind,
 };
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use zori_core::ids::CallId;
@@ -51,7 +50,7 @@ pub(crate) fn changed(
     redactor: &Redactor,
 ) -> ToolCallUpdate {
     let fields = ToolCallUpdateFields::new()
-        .raw_input(value(args.get(), redactor))
+        .raw_input(redactor.redact_value(args.get()))
         .locations(effects.iter().filter_map(touched).map(ToolCallLocation::new).collect::<Vec<_>>());
     ToolCallUpdate::new(call.as_str().to_owned(), fields)
 }
@@ -85,8 +84,7 @@ pub(crate) fn finished(
     let mut content: Vec<_> = output.changes.iter().map(|change| diff(change, redactor)).collect();
     content.extend(terminal.map(shown_terminal));
     if content.is_empty() {
-        let failed = output.failure.as_ref().map(|failure| failure.message.as_str());
-        let text = readable(kind, output.envelope.get(), output.text.as_deref(), failed);
+        let text = output.readable(kind);
         if !text.is_empty() {
             content.push(ContentBlock::from(redactor.redact(&text).into_owned()).into());
         }
@@ -97,7 +95,7 @@ pub(crate) fn finished(
     let fields = ToolCallUpdateFields::new()
         .status(status)
         .content(content)
-        .raw_output(value(output.envelope.get(), redactor));
+        .raw_output(redactor.redact_value(output.envelope.get()));
     ToolCallUpdate::new(call.as_str().to_owned(), fields)
 }
 
@@ -194,32 +192,8 @@ fn argument(input: &ToolInput, name: &str) -> Option<String> {
 /// Returns arguments without secrets; what is no JSON is the text in `raw`.
 fn input(input: &ToolInput, redactor: &Redactor) -> Value {
     match input {
-        ToolInput::Json(raw) => value(raw.get(), redactor),
+        ToolInput::Json(raw) => redactor.redact_value(raw.get()),
         ToolInput::Malformed(text) => serde_json::json!({ "raw": redactor.redact(text) }),
-    }
-}
-
-/// Returns JSON without secrets, which may stand in a string or only in the text as a whole.
-pub(crate) fn value(json: &str, redactor: &Redactor) -> Value {
-    let mut value: Value = serde_json::from_str(json).unwrap_or_default();
-    redact(&mut value, redactor);
-    let text = value.to_string();
-    match redactor.redact(&text) {
-        Cow::Borrowed(_) => value,
-        Cow::Owned(clean) => serde_json::from_str(&clean).unwrap_or(Value::String(clean)),
-    }
-}
-
-fn redact(value: &mut Value, redactor: &Redactor) {
-    match value {
-        Value::String(text) => {
-            if let Cow::Owned(clean) = redactor.redact(text) {
-                *text = clean;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, redactor)),
-        Value::Object(map) => map.values_mut().for_each(|item| redact(item, redactor)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -233,51 +207,6 @@ fn diff(change: &FileChange, redactor: &Redactor) -> ToolCallContent {
 pub(crate) fn command_failed(envelope: &str) -> bool {
     let envelope: Value = serde_json::from_str(envelope).unwrap_or_default();
     envelope["data"]["exit_code"].as_i64().is_some_and(|code| code != 0)
-}
-
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    data: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Streams<'a> {
-    #[serde(borrow)]
-    stdout: Cow<'a, str>,
-    #[serde(borrow)]
-    stderr: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct Content<'a> {
-    #[serde(borrow)]
-    content: Cow<'a, str>,
-}
-
-/// Returns a result for reading: why it failed, what a command printed, a file's content, else the data as JSON.
-pub(crate) fn readable<'a>(
-    kind: Option<ToolKind>,
-    envelope: &'a str,
-    text: Option<&'a str>,
-    failed: Option<&'a str>,
-) -> Cow<'a, str> {
-    if let Some(why) = failed {
-        return Cow::Borrowed(why);
-    }
-    let data =
-        serde_json::from_str::<Envelope<'_>>(envelope).map_or(envelope, |envelope| envelope.data.get());
-    if kind == Some(ToolKind::Bash)
-        && let Ok(Streams { stdout, stderr }) = serde_json::from_str(data)
-    {
-        let gap = if stdout.is_empty() || stderr.is_empty() || stdout.ends_with('\n') { "" } else { "\n" };
-        return Cow::Owned(format!("{stdout}{gap}{stderr}"));
-    }
-    match (text, serde_json::from_str::<Content<'_>>(data)) {
-        (Some(text), _) => Cow::Borrowed(text),
-        (None, Ok(Content { content })) => content,
-        (None, Err(_)) => Cow::Borrowed(data),
-    }
 }
 
 fn parent(call: &CallId) -> Meta {

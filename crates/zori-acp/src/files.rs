@@ -30,8 +30,12 @@ impl HeldFiles for EditorFiles {
         self.peer.call_and_wait(asked).ok().map(|answer| answer.content)
     }
 
+    fn writes(&self) -> bool {
+        self.peer.can().write_files
+    }
+
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
-        if !self.peer.can().write_files {
+        if !self.writes() {
             return None;
         }
         let asked = WriteTextFileRequest::new(self.session.clone(), path, text);

@@ -8,6 +8,7 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdateFields,
 };
 use zori_core::message::{Block, Message, Role, ToolCall};
+use zori_core::reading::readable;
 use zori_core::tool::{Effect, ToolKind};
 use zori_redact::Redactor;
 
@@ -67,12 +68,12 @@ fn update(
             let worked = result.ok && !call::command_failed(result.envelope.get());
             let status = if worked { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
             let kind = (result.name == "bash").then_some(ToolKind::Bash);
-            let text = call::readable(kind, result.envelope.get(), result.text.as_deref(), None);
+            let text = readable(kind, result.envelope.get(), result.text.as_deref());
             let content = ContentBlock::from(redactor.redact(&text).into_owned());
             let fields = ToolCallUpdateFields::new()
                 .status(status)
                 .content(vec![content.into()])
-                .raw_output(call::value(result.envelope.get(), redactor));
+                .raw_output(redactor.redact_value(result.envelope.get()));
             SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(result.call.as_str().to_owned(), fields))
         }
     })

@@ -4,8 +4,8 @@ use agent_client_protocol::Error;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, Implementation, InitializeRequest, InitializeResponse,
-    PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionListCapabilities,
-    SessionResumeCapabilities,
+    PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
+    SessionCloseCapabilities, SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 use serde_json::Value;
 
@@ -35,6 +35,8 @@ pub struct Can {
     pub terminals: bool,
     /// It shows remarks.
     pub notices: bool,
+    /// It shows where a conversation was made shorter.
+    pub compactions: bool,
 }
 
 /// Answers `initialize`. We speak version 1 whatever the client would like; it ends the connection if it cannot.
@@ -45,12 +47,15 @@ pub(crate) fn answer(params: &Value, me: &Me) -> Result<(InitializeResponse, Can
         read_files: client.fs.read_text_file,
         write_files: client.fs.write_text_file,
         terminals: client.terminal,
-        notices: client.session.is_some_and(|session| session.notices.is_some()),
+        notices: client.session.as_ref().is_some_and(|session| session.notices.is_some()),
+        compactions: client.session.as_ref().is_some_and(|session| session.compaction.is_some()),
     };
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .resume(SessionResumeCapabilities::new())
-        .close(SessionCloseCapabilities::new());
+        .close(SessionCloseCapabilities::new())
+        .delete(SessionDeleteCapabilities::new())
+        .additional_directories(SessionAdditionalDirectoriesCapabilities::new());
     let prompts = PromptCapabilities::new().image(true).embedded_context(true);
     let (id, name, about) = &me.auth;
     let login = AuthMethodAgent::new(*id, *name).description(about.clone());

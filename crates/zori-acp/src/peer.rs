@@ -42,10 +42,21 @@ struct State {
     /// Whether it can still answer.
     listening: bool,
     asked: i64,
-    waiting: HashMap<i64, oneshot::Sender<Result<Value, Error>>>,
+    waiting: HashMap<i64, Waiting>,
     /// The terminals of calls that are not over.
     terminals: HashMap<CallId, TerminalId>,
 }
+
+/// Who gets the answer to a question.
+enum Waiting {
+    /// Somebody who waits for it.
+    Somebody(oneshot::Sender<Result<Value, Error>>),
+    /// Nobody any more, but what came of it has to be tidied up.
+    Nobody(Late),
+}
+
+/// Tidies up what came of a question that nobody waits for any more.
+type Late = Box<dyn FnOnce(&Peer, Value) + Send>;
 
 impl Peer {
     /// Returns the client behind an outlet.
@@ -145,9 +156,12 @@ impl Peer {
             }
         };
         let RawJsonRpcId::Number(id) = id else { return };
-        if let Some(waiting) = self.state().waiting.remove(&id) {
+        let waiting = self.state().waiting.remove(&id);
+        match (waiting, answer) {
             // Who stopped waiting does not want it.
-            let _ = waiting.send(answer);
+            (Some(Waiting::Somebody(waiting)), answer) => drop(waiting.send(answer)),
+            (Some(Waiting::Nobody(late)), Ok(answer)) => late(self, answer),
+            (Some(Waiting::Nobody(_)), Err(_)) | (None, _) => {}
         }
     }
 
@@ -156,7 +170,18 @@ impl Peer {
         &self,
         request: R,
     ) -> Result<R::Response, Unanswered> {
-        let (asked, answer) = self.send(&request)?;
+        let (asked, answer) = self.send(&request, None)?;
+        let answer = answer.await.map_err(|_| Unanswered::Gone)?;
+        asked.heard::<R>(request.method(), answer)
+    }
+
+    /// The same for something that has to be tidied up where the client does it although nobody waits any more.
+    pub(crate) async fn call_for<R: JsonRpcRequest + Serialize>(
+        &self,
+        request: R,
+        late: impl FnOnce(&Self, Value) + Send + 'static,
+    ) -> Result<R::Response, Unanswered> {
+        let (asked, answer) = self.send(&request, Some(Box::new(late)))?;
         let answer = answer.await.map_err(|_| Unanswered::Gone)?;
         asked.heard::<R>(request.method(), answer)
     }
@@ -166,7 +191,7 @@ impl Peer {
         &self,
         request: R,
     ) -> Result<R::Response, Unanswered> {
-        let (asked, answer) = self.send(&request)?;
+        let (asked, answer) = self.send(&request, None)?;
         let answer = answer.blocking_recv().map_err(|_| Unanswered::Gone)?;
         asked.heard::<R>(request.method(), answer)
     }
@@ -174,6 +199,7 @@ impl Peer {
     fn send<R: JsonRpcRequest + Serialize>(
         &self,
         request: &R,
+        late: Option<Late>,
     ) -> Result<(Asked<'_>, oneshot::Receiver<Result<Value, Error>>), Unanswered> {
         let (sender, answer) = oneshot::channel();
         let id = {
@@ -183,10 +209,10 @@ impl Peer {
             }
             state.asked += 1;
             let id = state.asked;
-            state.waiting.insert(id, sender);
+            state.waiting.insert(id, Waiting::Somebody(sender));
             id
         };
-        let asked = Asked { peer: self, id };
+        let asked = Asked { peer: self, id, late };
         self.0.outlet.write(&Call::new(id, request.method(), request)).map_err(|_| Unanswered::Gone)?;
         Ok((asked, answer))
     }
@@ -254,6 +280,7 @@ impl std::fmt::Display for Unanswered {
 struct Asked<'p> {
     peer: &'p Peer,
     id: i64,
+    late: Option<Late>,
 }
 
 impl Asked<'_> {
@@ -270,7 +297,13 @@ impl Asked<'_> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        if self.peer.state().waiting.remove(&self.id).is_some() {
+        let mut state = self.peer.state();
+        let unanswered = state.waiting.remove(&self.id).is_some();
+        if let Some(late) = self.late.take().filter(|_| unanswered) {
+            state.waiting.insert(self.id, Waiting::Nobody(late));
+        }
+        drop(state);
+        if unanswered {
             let told = CancelRequestNotification::new(self.id);
             let _ = self.peer.0.outlet.write(&Notification::new("$/cancel_request", &told));
         }

@@ -15,7 +15,6 @@ use zori_core::question::{FileAction, FileDiff, Preview, Question};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
-use crate::call::value;
 use crate::peer::{Peer, Unanswered};
 
 const ONCE: &str = "allow";
@@ -53,7 +52,7 @@ fn request(
     content.push(ContentBlock::from(reason).into());
     let mut fields = ToolCallUpdateFields::new().content(content);
     if let Preview::Input(input) | Preview::Fails { input, .. } = &question.preview {
-        fields = fields.raw_input(value(input, redactor));
+        fields = fields.raw_input(redactor.redact_value(input));
     }
     let shown = ToolCallUpdate::new(call.as_str().to_owned(), fields);
     RequestPermissionRequest::new(session.to_owned(), shown, options(question))

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, Notice, NoticeSeverity, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus,
-    SessionUpdate,
+    CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Notice, NoticeSeverity, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, SessionUpdate,
 };
+use zori_core::compaction::{Compacted, Compaction};
 use zori_core::event::{Event, EventKind, NoticeLevel};
 use zori_core::ids::AgentId;
 use zori_core::render::Renderer;
@@ -17,7 +18,9 @@ use zori_core::tool::{Todo, TodoStatus};
 use zori_redact::Redactor;
 
 use crate::call::{self, Facts};
+use crate::live::Live;
 use crate::peer::Peer;
+use crate::state::Usage;
 
 /// Tells a client what happens in one session.
 pub struct AcpRenderer {
@@ -25,12 +28,13 @@ pub struct AcpRenderer {
     redactor: Redactor,
     session: Arc<str>,
     root: Option<Arc<Path>>,
+    live: Live,
 }
 
 impl AcpRenderer {
     /// Returns a renderer. `session` is the id the client knows.
     pub fn new(peer: Peer, session: &str, redactor: Redactor) -> Self {
-        Self { peer, redactor, session: session.into(), root: None }
+        Self { peer, redactor, session: session.into(), root: None, live: Live::default() }
     }
 
     fn update(&self, update: SessionUpdate) -> io::Result<()> {
@@ -43,6 +47,31 @@ impl AcpRenderer {
         }
         let text = self.redactor.redact(text).into_owned();
         self.update(SessionUpdate::Notice(Notice::new(severity, text)))
+    }
+
+    /// Clients show where it happened, or say so, or at least see that the conversation is shorter.
+    fn compacted(&self, event: &Event, compaction: &Compaction) -> io::Result<()> {
+        let words = compaction.words();
+        match compaction.how {
+            Compacted::Masked { .. } | Compacted::Summarised { .. } | Compacted::Dropped { .. }
+                if self.peer.can().compactions =>
+            {
+                // A session that is opened again counts from the beginning, but not at the same time.
+                let id = format!("{}-{}", event.at.0, event.seq);
+                let update = CompactionUpdate::new(id, CompactionStatus::Completed)
+                    .summary(vec![ContentBlock::from(words)]);
+                self.update(SessionUpdate::CompactionUpdate(update))?;
+            }
+            Compacted::Dropped { .. } => self.notice(NoticeSeverity::Warning, &words)?,
+            _ => self.notice(NoticeSeverity::Info, &words)?,
+        }
+        match compaction.window {
+            Some(size) => {
+                let usage = Usage { used: compaction.after, size, micro_usd: None };
+                self.peer.show_usage(&self.session, usage)
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -78,7 +107,12 @@ impl Renderer for AcpRenderer {
             EventKind::ToolStarted { call, .. } => {
                 self.update(SessionUpdate::ToolCallUpdate(call::started(call)))
             }
+            EventKind::ToolOutputDelta { call, text, .. } => {
+                let update = self.live.more(call, text, &self.redactor);
+                self.update(SessionUpdate::ToolCallUpdate(update))
+            }
             EventKind::ToolFinished(done) => {
+                self.live.over(&done.call);
                 let terminal = self.peer.take_terminal(&done.call);
                 let update =
                     call::finished(&done.call, done.kind, &done.output, terminal.as_ref(), &self.redactor);
@@ -86,6 +120,7 @@ impl Renderer for AcpRenderer {
             }
             EventKind::TodosChanged { todos } if main => self.update(SessionUpdate::Plan(plan(todos))),
             EventKind::ModeChanged { to, .. } if main => self.peer.show_mode(&self.session, to),
+            EventKind::ContextCompacted(compaction) if main => self.compacted(event, compaction),
             EventKind::Notice { level, text, .. } if main => {
                 let severity = match level {
                     NoticeLevel::Info => NoticeSeverity::Info,
@@ -122,7 +157,6 @@ impl Renderer for AcpRenderer {
             | EventKind::AssistantFinal { .. }
             | EventKind::ApprovalRequested { .. }
             | EventKind::ApprovalResolved { .. }
-            | EventKind::ToolOutputDelta { .. }
             | EventKind::ContextCompacted(_)
             | EventKind::Error { .. }
             | EventKind::Interrupted => Ok(()),

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use agent_client_protocol::v1::schema::{
-    AuthenticateRequest, CancelNotification, CloseSessionRequest, ListSessionsRequest, LoadSessionRequest,
-    McpServer, NewSessionRequest, PromptRequest, ResumeSessionRequest, SessionConfigOptionValue,
-    SetSessionConfigOptionRequest, SetSessionModeRequest,
+    AuthenticateRequest, CancelNotification, CloseSessionRequest, DeleteSessionRequest, ListSessionsRequest,
+    LoadSessionRequest, McpServer, NewSessionRequest, PromptRequest, ResumeSessionRequest,
+    SessionConfigOptionValue, SetSessionConfigOptionRequest, SetSessionModeRequest,
 };
 use agent_client_protocol::{Error, RawJsonRpcId};
 use serde::de::DeserializeOwned;
@@ -52,6 +52,13 @@ pub enum Request {
         /// Which.
         session: String,
         /// When that is done.
+        reply: Reply<()>,
+    },
+    /// Remove a session for good.
+    Delete {
+        /// Which.
+        session: String,
+        /// When it is gone.
         reply: Reply<()>,
     },
     /// Run a turn.
@@ -111,6 +118,8 @@ pub enum Opening {
 pub struct Place {
     /// The folder.
     pub cwd: PathBuf,
+    /// Further folders that belong to it.
+    pub more: Vec<PathBuf>,
     /// The names of the MCP servers it should have.
     pub servers: Vec<String>,
 }
@@ -133,6 +142,7 @@ const METHODS: &[&str] = &[
     "session/resume",
     "session/list",
     "session/close",
+    "session/delete",
     "session/prompt",
     "session/set_mode",
     "session/set_config_option",
@@ -154,18 +164,18 @@ pub(crate) fn parse(peer: &Peer, id: RawJsonRpcId, method: &str, params: Value) 
         }
         "session/new" => {
             let asked: NewSessionRequest = read(&params)?;
-            let place = place(asked.cwd, &asked.mcp_servers)?;
+            let place = place(asked.cwd, asked.additional_directories, &asked.mcp_servers)?;
             Request::Open { how: Opening::New, place, reply: Reply::new(peer.clone(), id, Opened::created) }
         }
         "session/load" => {
             let asked: LoadSessionRequest = read(&params)?;
-            let place = place(asked.cwd, &asked.mcp_servers)?;
+            let place = place(asked.cwd, asked.additional_directories, &asked.mcp_servers)?;
             let how = Opening::Load(asked.session_id.to_string());
             Request::Open { how, place, reply: Reply::new(peer.clone(), id, Opened::loaded) }
         }
         "session/resume" => {
             let asked: ResumeSessionRequest = read(&params)?;
-            let place = place(asked.cwd, &asked.mcp_servers)?;
+            let place = place(asked.cwd, asked.additional_directories, &asked.mcp_servers)?;
             let how = Opening::Resume(asked.session_id.to_string());
             Request::Open { how, place, reply: Reply::new(peer.clone(), id, Opened::resumed) }
         }
@@ -178,6 +188,11 @@ pub(crate) fn parse(peer: &Peer, id: RawJsonRpcId, method: &str, params: Value) 
             let asked: CloseSessionRequest = read(&params)?;
             let session = asked.session_id.to_string();
             Request::Close { session, reply: Reply::new(peer.clone(), id, |()| state::closed()) }
+        }
+        "session/delete" => {
+            let asked: DeleteSessionRequest = read(&params)?;
+            let session = asked.session_id.to_string();
+            Request::Delete { session, reply: Reply::new(peer.clone(), id, |()| state::deleted()) }
         }
         "session/prompt" => {
             let asked: PromptRequest = read(&params)?;
@@ -233,11 +248,13 @@ pub(crate) fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
     T::deserialize(params).map_err(|error| Refusal::invalid(format!("invalid params: {error}")).into())
 }
 
-fn place(cwd: PathBuf, servers: &[McpServer]) -> Result<Place, Error> {
-    if !cwd.is_absolute() {
-        return Err(
-            Refusal::invalid(format!("`cwd` must be an absolute path, not `{}`", cwd.display())).into()
-        );
+fn place(cwd: PathBuf, more: Vec<PathBuf>, servers: &[McpServer]) -> Result<Place, Error> {
+    let named = std::iter::once(("cwd", &cwd)).chain(more.iter().map(|path| ("additionalDirectories", path)));
+    for (field, path) in named {
+        if !path.is_absolute() {
+            let why = format!("`{field}` must be an absolute path, not `{}`", path.display());
+            return Err(Refusal::invalid(why).into());
+        }
     }
     let name = |server: &McpServer| match server {
         McpServer::Http(server) => server.name.clone(),
@@ -245,5 +262,5 @@ fn place(cwd: PathBuf, servers: &[McpServer]) -> Result<Place, Error> {
         McpServer::Stdio(server) => server.name.clone(),
         _ => "?".to_owned(),
     };
-    Ok(Place { cwd, servers: servers.iter().map(name).collect() })
+    Ok(Place { cwd, more, servers: servers.iter().map(name).collect() })
 }

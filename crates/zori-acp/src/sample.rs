@@ -52,10 +52,15 @@ pub(crate) fn stranger() -> (Peer, Paper) {
 
 /// A client that has been greeted and shows remarks.
 pub(crate) fn client() -> (Peer, Paper) {
+    greeted(r#"{"session":{"notices":{}}}"#)
+}
+
+/// A client that has been greeted and can do this.
+pub(crate) fn greeted(capabilities: &str) -> (Peer, Paper) {
     let (peer, paper) = stranger();
-    let greeting = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,
-        "clientCapabilities":{"session":{"notices":{}}}}}"#;
-    assert!(peer.take(&greeting.replace('\n', "")).is_none());
+    let params = format!(r#"{{"protocolVersion":1,"clientCapabilities":{capabilities}}}"#);
+    let greeting = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#);
+    assert!(peer.take(&greeting).is_none());
     paper.told();
     (peer, paper)
 }

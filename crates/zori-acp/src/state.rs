@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use agent_client_protocol::v1::schema::{
     AuthenticateResponse, AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate,
     CloseSessionResponse, ConfigOptionUpdate, ContentBlock, ContentChunk, Cost, CurrentModeUpdate,
-    ListSessionsResponse, LoadSessionResponse, NewSessionResponse, ResumeSessionResponse,
-    SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionInfo, SessionMode,
-    SessionModeState, SessionUpdate, SetSessionConfigOptionResponse, SetSessionModeResponse,
-    UnstructuredCommandInput, UsageUpdate,
+    DeleteSessionResponse, ListSessionsResponse, LoadSessionResponse, Meta, NewSessionResponse, Notice,
+    NoticeSeverity, ResumeSessionResponse, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigSelectOption, SessionInfo, SessionMode, SessionModeState, SessionUpdate,
+    SetSessionConfigOptionResponse, SetSessionModeResponse, UnstructuredCommandInput, UsageUpdate,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -23,6 +23,17 @@ pub struct Opened {
     pub session: String,
     /// The permission mode and the model.
     pub choices: Choices,
+    /// The MCP servers it should have and does without.
+    pub missing: Vec<Missing>,
+}
+
+/// An MCP server that a session does without.
+#[derive(Clone, Debug)]
+pub struct Missing {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: String,
 }
 
 /// What can be chosen in a session.
@@ -122,6 +133,17 @@ impl Peer {
         self.update(session, SessionUpdate::UsageUpdate(update))
     }
 
+    /// Warns of something, where the client shows that.
+    pub fn warn(&self, session: &str, text: &str) -> io::Result<()> {
+        match self.can().notices {
+            true => {
+                let notice = Notice::new(NoticeSeverity::Warning, text.to_owned());
+                self.update(session, SessionUpdate::Notice(notice))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Says something that no model said.
     pub fn say(&self, session: &str, text: &str) -> io::Result<()> {
         let chunk = ContentChunk::new(ContentBlock::from(text));
@@ -130,6 +152,11 @@ impl Peer {
 }
 
 impl Choices {
+    /// Returns them one by one.
+    pub fn all(self) -> Vec<Choice> {
+        vec![self.mode, self.model]
+    }
+
     fn modes(&self) -> SessionModeState {
         let mode = |(id, name, about): &(String, String, Option<String>)| {
             SessionMode::new(id.clone(), name.clone()).description(about.clone())
@@ -143,6 +170,14 @@ impl Choices {
 }
 
 impl Choice {
+    /// Lets a value hold, which is one of them from then on.
+    pub fn choose(&mut self, value: &str) {
+        if !self.all.iter().any(|(id, ..)| id == value) {
+            self.all.insert(0, (value.to_owned(), value.to_owned(), None));
+        }
+        value.clone_into(&mut self.current);
+    }
+
     fn option(&self) -> SessionConfigOption {
         let value = |(id, name, about): &(String, String, Option<String>)| {
             SessionConfigSelectOption::new(id.clone(), name.clone()).description(about.clone())
@@ -158,16 +193,27 @@ impl Choice {
 
 impl Opened {
     pub(crate) fn created(self) -> Value {
-        let (modes, options) = (self.choices.modes(), self.choices.options());
-        json(&NewSessionResponse::new(self.session).modes(modes).config_options(options))
+        let (modes, options, meta) = (self.choices.modes(), self.choices.options(), self.meta());
+        json(&NewSessionResponse::new(self.session).modes(modes).config_options(options).meta(meta))
     }
 
     pub(crate) fn loaded(self) -> Value {
-        json(&LoadSessionResponse::new().modes(self.choices.modes()).config_options(self.choices.options()))
+        let (modes, options, meta) = (self.choices.modes(), self.choices.options(), self.meta());
+        json(&LoadSessionResponse::new().modes(modes).config_options(options).meta(meta))
     }
 
     pub(crate) fn resumed(self) -> Value {
-        json(&ResumeSessionResponse::new().modes(self.choices.modes()).config_options(self.choices.options()))
+        let (modes, options, meta) = (self.choices.modes(), self.choices.options(), self.meta());
+        json(&ResumeSessionResponse::new().modes(modes).config_options(options).meta(meta))
+    }
+
+    /// The protocol has no field for servers that were not started.
+    fn meta(&self) -> Option<Meta> {
+        let server = |missing: &Missing| serde_json::json!({"name": missing.name, "status": "failed", "error": missing.why});
+        (!self.missing.is_empty()).then(|| {
+            let servers = self.missing.iter().map(server).collect();
+            Meta::from_iter([("mcpServers".to_owned(), Value::Array(servers))])
+        })
     }
 }
 
@@ -187,6 +233,10 @@ pub(crate) fn authenticated() -> Value {
 
 pub(crate) fn closed() -> Value {
     json(&CloseSessionResponse::new())
+}
+
+pub(crate) fn deleted() -> Value {
+    json(&DeleteSessionResponse::new())
 }
 
 pub(crate) fn mode_set() -> Value {

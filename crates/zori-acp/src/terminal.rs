@@ -1,14 +1,19 @@
 //! The terminals of the client's editor: created, shown beside the call, waited for and released; killed when nobody waits.
 
+use std::time::Duration;
+
 use agent_client_protocol::v1::schema::{
-    CreateTerminalRequest, KillTerminalRequest, ReleaseTerminalRequest, SessionUpdate, TerminalId,
-    TerminalOutputRequest, WaitForTerminalExitRequest,
+    CreateTerminalRequest, CreateTerminalResponse, KillTerminalRequest, ReleaseTerminalRequest,
+    SessionUpdate, TerminalId, TerminalOutputRequest, WaitForTerminalExitRequest,
 };
 use zori_core::BoxFuture;
 use zori_core::terminal::{TerminalEnd, TerminalJob, Terminals};
 
 use crate::call;
 use crate::peer::{Peer, Unanswered};
+
+/// How long an editor may take to say what a command printed, once that has ended.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The terminals of one session.
 pub struct EditorTerminals {
@@ -29,7 +34,14 @@ impl EditorTerminals {
             .args(vec!["-c".to_owned(), job.command.to_owned()])
             .cwd(job.cwd.to_owned())
             .output_byte_limit(limit);
-        let id = peer.call(create).await?.terminal_id;
+        let tidy = session.clone();
+        let created = peer.call_for(create, move |peer, answer| {
+            // The call was given up before the editor had made its terminal.
+            if let Ok(CreateTerminalResponse { terminal_id, .. }) = serde_json::from_value(answer) {
+                drop(Open { peer, session: tidy, id: terminal_id, running: true });
+            }
+        });
+        let id = created.await?.terminal_id;
         let mut open = Open { peer, session: session.clone(), id: id.clone(), running: true };
         peer.note_terminal(job.call, &id);
         // A reader that is gone is found out by the next question.
@@ -40,16 +52,23 @@ impl EditorTerminals {
             Some(limit) => match tokio::time::timeout(limit, exit).await {
                 Ok(exit) => (Some(exit?), false),
                 Err(_) => {
-                    peer.call(KillTerminalRequest::new(session.clone(), id.clone())).await?;
+                    peer.order(KillTerminalRequest::new(session.clone(), id.clone()));
                     (None, true)
                 }
             },
         };
         open.running = false;
-        let shown = peer.call(TerminalOutputRequest::new(session, id)).await?;
         let code = exit.and_then(|exit| exit.exit_status.exit_code);
         let exit_code = code.map(|code| i32::try_from(code).unwrap_or(i32::MAX));
-        Ok(TerminalEnd { output: shown.output, truncated: shown.truncated, exit_code, timed_out })
+        let shown = peer.call(TerminalOutputRequest::new(session, id));
+        Ok(match tokio::time::timeout(PATIENCE, shown).await {
+            Ok(shown) => {
+                let shown = shown?;
+                TerminalEnd { output: shown.output, truncated: shown.truncated, exit_code, timed_out }
+            }
+            // It has ended all the same, with output that nobody knows.
+            Err(_) => TerminalEnd { output: String::new(), truncated: true, exit_code, timed_out },
+        })
     }
 }
 

@@ -26,6 +26,30 @@ pub struct Compaction {
     pub summary: Option<SummaryReply>,
 }
 
+impl Compaction {
+    /// Returns what people are told.
+    pub fn words(&self) -> String {
+        let figures = format!("about {} -> {} tokens", self.before, self.after);
+        match self.how {
+            Compacted::Masked { results } => {
+                let outputs = if results == 1 { "output" } else { "outputs" };
+                format!("left out {results} older tool {outputs}, {figures}")
+            }
+            Compacted::Summarised { messages } => {
+                format!("summarised the {messages} oldest messages, {figures}")
+            }
+            Compacted::Dropped { messages } => {
+                format!("the {messages} oldest messages are left out without a summary, {figures}")
+            }
+            Compacted::Rewound { messages } => {
+                let what = if messages == 1 { "message" } else { "messages" };
+                format!("went back before the last {messages} {what}, {figures}")
+            }
+            Compacted::Undone => format!("took the last compaction back, {figures}"),
+        }
+    }
+}
+
 /// What was done to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compacted {

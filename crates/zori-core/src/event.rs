@@ -177,7 +177,8 @@ pub enum EventKind {
         /// Why it may run. A call that may not has an `ApprovalResolved` instead, so each decision is in one event.
         decision: Decision,
     },
-    /// Output of a running tool; only where a front end asked for it.
+    /// Output of a running tool, a few times a second; only where a front end asked for it. Of a flood the end is told:
+    /// the result has it all.
     ToolOutputDelta {
         /// Which call.
         call: CallId,

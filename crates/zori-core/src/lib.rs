@@ -23,6 +23,7 @@ pub mod outcome;
 pub mod permission;
 pub mod provider;
 pub mod question;
+pub mod reading;
 pub mod render;
 pub mod secret;
 pub mod terminal;

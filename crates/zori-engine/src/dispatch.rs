@@ -19,7 +19,6 @@ use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::event::{EventKind, ToolFinished, ToolRequested};
 use zori_core::hook::{HookEvent, HookVerdict, Hooks, Moment, ToolMoment};
-use zori_core::ids::CallId;
 use zori_core::image::{Image, Sight};
 use zori_core::input::{Input, PermissionUpdate};
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
@@ -27,14 +26,14 @@ use zori_core::outcome::CancelCause;
 use zori_core::permission::{Decision, Judged, Verdict};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
-use zori_core::tool::{Effect, OutputStream, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
+use zori_core::tool::{Effect, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
 use zori_policy::Policy;
 use zori_policy::call::HookAnswer;
 use zori_policy::mode::Protocol;
 use zori_policy::withheld::withheld;
 
 use self::approve::Approved;
-use self::live::LiveQueue;
+use self::live::{LiveQueue, Piece};
 use crate::catch::Caught;
 use crate::control::Control;
 use crate::crew::Crew;
@@ -243,7 +242,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         ready: &[Option<ResolvedCall>],
     ) -> Result<(), CancelCause> {
         let blockers = blockers(ready);
-        let live = self.live.then(|| Arc::new(LiveQueue::default()));
+        let mut live = self.live.then(LiveQueue::default);
         let mut running: Vec<(usize, Caught<'_>)> = Vec::new();
         loop {
             for (index, slot) in ready.iter().enumerate() {
@@ -287,7 +286,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 self.see_off(jobs, running).await;
                 return Ok(());
             }
-            let step = match self.control.until(next(&mut running, live.as_deref())).await {
+            let step = match self.control.until(next(&mut running, live.as_mut())).await {
                 Ok(step) => step,
                 Err(cause) => {
                     self.see_off(jobs, running).await;
@@ -300,6 +299,9 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                     let ready = ready[index].as_ref().expect("what runs was ready");
                     let job = &mut jobs[index];
                     let later = self.heard_first(job, ready, &output);
+                    if let Some(live) = &live {
+                        live.forget(&job.call.id);
+                    }
                     job.done = Some(self.clock.elapsed());
                     job.output = Some(output);
                     if !later {
@@ -403,11 +405,11 @@ fn blockers(ready: &[Option<ResolvedCall>]) -> Vec<Vec<usize>> {
 
 enum Step {
     Done(usize, ToolOutput),
-    Live(Vec<(CallId, OutputStream, String)>),
+    Live(Vec<Piece>),
 }
 
 /// Waits until one of the running calls is done, or has output to show.
-async fn next(running: &mut Vec<(usize, Caught<'_>)>, live: Option<&LiveQueue>) -> Step {
+async fn next(running: &mut Vec<(usize, Caught<'_>)>, mut live: Option<&mut LiveQueue>) -> Step {
     poll_fn(|cx| {
         for slot in 0..running.len() {
             if let Poll::Ready(output) = Pin::new(&mut running[slot].1).poll(cx) {
@@ -415,9 +417,9 @@ async fn next(running: &mut Vec<(usize, Caught<'_>)>, live: Option<&LiveQueue>) 
                 return Poll::Ready(Step::Done(index, output));
             }
         }
-        match live.map(LiveQueue::take) {
-            Some(deltas) if !deltas.is_empty() => Poll::Ready(Step::Live(deltas)),
-            _ => Poll::Pending,
+        match &mut live {
+            Some(live) => live.poll(cx).map(Step::Live),
+            None => Poll::Pending,
         }
     })
     .await

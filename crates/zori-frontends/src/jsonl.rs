@@ -72,7 +72,7 @@ impl JsonlRenderer {
     }
 
     fn finished(&self, done: &ToolFinished) -> io::Result<()> {
-        let output = call::output(done);
+        let output = done.output.readable(done.kind);
         let output = self.redactor.redact(&output);
         self.events.write(&Line::tool_result(done.call.as_str(), &output, call::exit_code(done)))
     }

@@ -167,24 +167,9 @@ impl TextRenderer {
     }
 
     fn compacted(&mut self, compaction: &Compaction) -> io::Result<()> {
-        let Compaction { how, before, after, .. } = compaction;
-        let figures = format!("about {before} -> {after} tokens");
-        match how {
-            Compacted::Masked { results } => {
-                let outputs = if *results == 1 { "output" } else { "outputs" };
-                self.dim_line(&format!("Context: left out {results} older tool {outputs}, {figures}"))
-            }
-            Compacted::Summarised { messages } => {
-                self.dim_line(&format!("Context: summarised the {messages} oldest messages, {figures}"))
-            }
-            Compacted::Dropped { messages } => self.line(&format!(
-                "Warning: the {messages} oldest messages are left out without a summary, {figures}"
-            )),
-            Compacted::Rewound { messages } => {
-                let what = if *messages == 1 { "message" } else { "messages" };
-                self.dim_line(&format!("Context: went back before the last {messages} {what}, {figures}"))
-            }
-            Compacted::Undone => self.dim_line(&format!("Context: took the last compaction back, {figures}")),
+        match compaction.how {
+            Compacted::Dropped { .. } => self.line(&format!("Warning: {}", compaction.words())),
+            _ => self.dim_line(&format!("Context: {}", compaction.words())),
         }
     }
 

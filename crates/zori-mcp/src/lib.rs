@@ -7,6 +7,7 @@
 
 mod ask;
 mod call;
+mod gate;
 mod lines;
 mod server;
 

@@ -12,6 +12,8 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
+use crate::gate::{self, Early};
+
 /// What was read: a line, or why it is none.
 pub type Lines = mpsc::Receiver<Result<String, String>>;
 
@@ -38,6 +40,8 @@ pub(crate) struct Wire {
     outlet: Outlet,
     /// The requests that were not answered yet. Standard input may end before they are; their answers still count.
     open: Arc<Open>,
+    /// Whether the dialogue has begun.
+    begun: bool,
 }
 
 #[derive(Default)]
@@ -70,7 +74,7 @@ impl Open {
 
 impl Wire {
     pub(crate) fn new(lines: Lines, outlet: Outlet) -> Self {
-        Self { lines, outlet, open: Arc::default() }
+        Self { lines, outlet, open: Arc::default(), begun: false }
     }
 
     /// Says that a line is no message.
@@ -79,6 +83,25 @@ impl Wire {
         let _ = self
             .outlet
             .write(&json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}}));
+    }
+
+    /// Returns whether a message is for the server, which it is not before the dialogue has begun.
+    fn admits(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        if self.begun {
+            return true;
+        }
+        match gate::early(message) {
+            Early::Begins => {
+                self.begun = true;
+                true
+            }
+            Early::Passes => true,
+            Early::Ignored => false,
+            Early::Refused(id, error) => {
+                let _ = self.outlet.write(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+                false
+            }
+        }
     }
 
     fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
@@ -129,8 +152,10 @@ impl Transport<RoleServer> for Wire {
             };
             match serde_json::from_str(&text) {
                 Ok(message) => {
-                    self.note(&message);
-                    return Some(message);
+                    if self.admits(&message) {
+                        self.note(&message);
+                        return Some(message);
+                    }
                 }
                 Err(_) => match serde_json::from_str::<serde_json::Value>(&text) {
                     Ok(_) => self.refuse(-32600, "this line is no JSON-RPC message"),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer, serve_server};
 use serde_json::{Map, Value};
@@ -46,6 +46,13 @@ pub async fn serve(
     }
 }
 
+/// The methods there are, and what they take.
+const PARAMETERS: &[(&str, &str)] = &[
+    ("initialize", "`protocolVersion`, `capabilities` and `clientInfo`"),
+    ("tools/list", "an optional `cursor`"),
+    ("tools/call", "`name`, which is a text, and `arguments`, which are an object"),
+];
+
 struct Server {
     offer: Arc<Offer>,
     tools: Vec<Tool>,
@@ -65,6 +72,23 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    /// A request is of no known kind when there is no such method, or when it has other parameters than that takes.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(match PARAMETERS.iter().find(|(known, _)| *known == method) {
+            Some((_, takes)) => {
+                ErrorData::new(ErrorCode::INVALID_PARAMS, format!("`{method}` takes {takes}"), None)
+            }
+            None => {
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None)
+            }
+        })
     }
 
     async fn call_tool(

@@ -4,6 +4,7 @@
 //! files and tools bring along (`patterns`). Text is judged as a whole, so redact first and cut afterwards: a token that was
 //! cut in two is no longer recognised. What is sent to the model never passes here (SCR-5).
 
+mod json;
 mod patterns;
 
 #[cfg(test)]

@@ -72,6 +72,20 @@ impl SessionDir {
         SessionLock::take(&self.path, id)
     }
 
+    /// Removes a session that nobody uses; returns whether there was one.
+    pub fn remove(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let path = self.file(id);
+        if !path.exists() {
+            return Ok(false);
+        }
+        let _lock = self.lock(id)?;
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(StoreError::Io { path, source }),
+        }
+    }
+
     /// Returns a log that appends to a session. Without a lock it takes one with the first record, which is
     /// right for an id nobody else can know; nothing is created before that.
     pub fn writer(

@@ -148,15 +148,18 @@ pub(crate) fn change_file(
     seen: &Seen,
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
-    let Planned { loaded, after, count, notes } = planned(target, replacements, seen)?;
+    let Planned { loaded, held, after, count, notes } = planned(target, replacements, seen)?;
     let Loaded { slot, file, text: before, meta } = loaded;
     let path = &target.path;
     let refuse = |why: &dyn Display| {
         ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
     };
-    match seen.store(&target.place, &after) {
+    match seen.store(&target.place, &after, cancel) {
         Some(stored) => stored.map_err(|why| refuse(&why))?,
-        None => replace(target, &slot, (&before, &after), Like { meta: &meta, file: Some(&file) }, cancel)?,
+        None => {
+            let like = Like { meta: &meta, file: Some(&file) };
+            replace(target, &slot, (&before, &after), held, like, cancel)?;
+        }
     }
     seen.remember(&target.place, Mark::whole(after.as_bytes()));
 
@@ -173,6 +176,7 @@ fn replace(
     target: &Target,
     slot: &Slot,
     (before, after): (&str, &str),
+    held: bool,
     like: Like<'_>,
     cancel: &Cancel,
 ) -> Result<(), ToolOutput> {
@@ -182,7 +186,7 @@ fn replace(
     let staged = Staged::new(slot, after.as_bytes(), Some(like), cancel).map_err(|e| failed(&e, refuse))?;
     // Whoever changed the file since it was loaded must not lose that change.
     if !textfile::load(target).is_ok_and(|now| now.text == before) {
-        return Err(refuse(&"another process changed it meanwhile; read it again and repeat the edit"));
+        return Err(refuse(&textfile::not_as_loaded(held)));
     }
     staged.replace().map_err(|e| refuse(&e))
 }
@@ -200,6 +204,8 @@ pub(crate) fn previewed(
 /// A file as it is, and as it would be.
 struct Planned {
     loaded: Loaded,
+    /// Whether its text is an editor's.
+    held: bool,
     after: String,
     count: usize,
     notes: Vec<String>,
@@ -210,7 +216,9 @@ fn planned(target: &Target, replacements: &[Replacement], seen: &Seen) -> Result
     let wanted: Vec<Wanted> = numbered(replacements, |replacement| replacement.wanted())?;
     let path = &target.path;
     let mut loaded = textfile::load(target).map_err(|e| e.output())?;
-    if let Some(text) = seen.held(&target.place) {
+    let held = seen.held(&target.place);
+    let is_held = held.is_some();
+    if let Some(text) = held {
         loaded.text = text;
     }
     let Loaded { text: before, meta, .. } = &loaded;
@@ -235,7 +243,7 @@ fn planned(target: &Target, replacements: &[Replacement], seen: &Seen) -> Result
         Ok(())
     })?;
     let after = after.unwrap_or_default();
-    Ok(Planned { loaded, after, count, notes })
+    Ok(Planned { loaded, held: is_held, after, count, notes })
 }
 
 impl Replacement {

@@ -1,7 +1,7 @@
 //! `apply_patch`: changes several files, all or none.
 //!
-//! Everything is computed in memory first (`plan` below), then written (`commit.rs`); what fails on the way leaves
-//! no trace.
+//! Everything is computed in memory first (`plan` below), then written (`commit.rs`), on disk or by the editor that holds
+//! the files; what fails on the way leaves no trace.
 
 mod commit;
 pub mod hunk;
@@ -92,8 +92,10 @@ impl Tool for Patch {
 
     fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
         let args: Args = crate::args::typed(raw);
-        let env = self.env.clone();
-        Box::pin(preview::plan(raw, move || previewed(&env, &Target::found, &args.patch)))
+        let (env, seen) = (self.env.clone(), self.seen.clone());
+        Box::pin(preview::plan(raw, move || {
+            previewed(&Ground { env: &env, find: &Target::found, seen: &seen }, &args.patch)
+        }))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
@@ -101,25 +103,26 @@ impl Tool for Patch {
         let (env, seen) = (self.env.clone(), self.seen.clone());
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
             let find = |path: &Path| Target::judged(&cx.judged, path);
-            patch(&env, &find, &args.patch, &seen, cancel).unwrap_or_else(|failure| failure)
+            let ground = Ground { env: &env, find: &find, seen: &seen };
+            patch(&ground, &args.patch, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-/// Finds where a path leads.
-type Find<'a> = &'a dyn Fn(&Path) -> Result<Target, OpenError>;
+/// What a patch is applied to.
+struct Ground<'a> {
+    env: &'a ToolEnv,
+    /// Finds where a path leads.
+    find: &'a dyn Fn(&Path) -> Result<Target, OpenError>,
+    seen: &'a Seen,
+}
 
-fn patch(
-    env: &ToolEnv,
-    find: Find<'_>,
-    patch: &str,
-    seen: &Seen,
-    cancel: &Cancel,
-) -> Result<ToolOutput, ToolOutput> {
+fn patch(ground: &Ground<'_>, patch: &str, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
     let files =
         parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
-    let Plan { entries, tolerated } = plan(env, find, &files)?;
-    commit::commit(&entries, cancel)?;
+    let Plan { entries, tolerated } = plan(ground, &files)?;
+    let seen = ground.seen;
+    commit::commit(&entries, seen, cancel)?;
 
     let mut data = Data { files: Vec::new(), note: None };
     let mut changes = Vec::new();
@@ -150,7 +153,7 @@ fn patch(
 }
 
 /// Shows what a patch would change, without changing it.
-fn previewed(env: &ToolEnv, find: Find<'_>, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
+fn previewed(ground: &Ground<'_>, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
     let files =
         parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
     let shown = |entry: &Entry| {
@@ -165,7 +168,7 @@ fn previewed(env: &ToolEnv, find: Find<'_>, patch: &str) -> Result<Vec<FileDiff>
             }
         }
     };
-    Ok(plan(env, find, &files)?.entries.iter().filter_map(shown).collect())
+    Ok(plan(ground, &files)?.entries.iter().filter_map(shown).collect())
 }
 
 /// What every file is to hold afterwards.
@@ -175,10 +178,10 @@ struct Plan {
 }
 
 /// Works out the new content of every file, without changing any.
-fn plan(env: &ToolEnv, find: Find<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
+fn plan(ground: &Ground<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
     let mut plan = Plan { entries: Vec::new(), tolerated: 0 };
     for file in files {
-        let at = plan.entry(env, find, &file.path)?;
+        let at = plan.entry(ground, &file.path)?;
         let entry = &plan.entries[at];
         match &file.action {
             Action::Add(_) if entry.exists() => return Err(exists(&entry.target.path)),
@@ -203,7 +206,7 @@ fn plan(env: &ToolEnv, find: Find<'_>, files: &[FilePatch]) -> Result<Plan, Tool
                         plan.entries[at].after = Some(patched.text);
                         plan.entries[at].touched = true;
                     }
-                    Some(to) => plan.move_entry(env, find, at, to, patched.text)?,
+                    Some(to) => plan.move_entry(ground, at, to, patched.text)?,
                 }
             }
         }
@@ -213,22 +216,31 @@ fn plan(env: &ToolEnv, find: Find<'_>, files: &[FilePatch]) -> Result<Plan, Tool
 
 impl Plan {
     /// Returns the entry of a path; several changes of one file build on each other.
-    fn entry(&mut self, env: &ToolEnv, find: Find<'_>, name: &str) -> Result<usize, ToolOutput> {
-        let path = paths::resolve(env, name);
-        let target = find(&path).map_err(|e| refused(&path, e))?;
+    fn entry(&mut self, ground: &Ground<'_>, name: &str) -> Result<usize, ToolOutput> {
+        let path = paths::resolve(ground.env, name);
+        let target = (ground.find)(&path).map_err(|e| refused(&path, e))?;
         if let Some(at) = self.entries.iter().position(|entry| entry.target.place == target.place) {
             return Ok(at);
         }
         let before = match textfile::load(&target) {
             Ok(Loaded { text, meta, file, .. }) => {
-                Some(Before { text: Some(text), meta, file: Some(file), unreadable: None })
+                let unsaved = ground.seen.held(&target.place);
+                let held = unsaved.is_some();
+                let text = Some(unsaved.unwrap_or(text));
+                Some(Before { text, held, meta, file: Some(file), unreadable: None })
             }
             Err(FileError::NotFound { .. }) => None,
             // It may still be deleted; whoever needs its text gets the error then.
             Err(error @ (FileError::NotText { .. } | FileError::TooLarge { .. })) => {
                 let meta = Slot::at(&target.place).and_then(|slot| slot.meta());
                 let meta: Meta = meta.map_err(|e| refused(&path, e))?;
-                Some(Before { text: None, meta, file: None, unreadable: Some(error.to_string()) })
+                Some(Before {
+                    text: None,
+                    held: false,
+                    meta,
+                    file: None,
+                    unreadable: Some(error.to_string()),
+                })
             }
             Err(error @ FileError::Changed { .. }) => return Err(error.output()),
             Err(FileError::Unresolved { source, .. }) => return Err(io_error(&path, &source)),
@@ -241,13 +253,12 @@ impl Plan {
 
     fn move_entry(
         &mut self,
-        env: &ToolEnv,
-        find: Find<'_>,
+        ground: &Ground<'_>,
         from: usize,
         to: &str,
         text: String,
     ) -> Result<(), ToolOutput> {
-        let at = self.entry(env, find, to)?;
+        let at = self.entry(ground, to)?;
         if at == from {
             self.entries[at].after = Some(text);
             self.entries[at].touched = true;

@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use zori_core::cancel::Cancel;
 use zori_core::files::HeldFiles;
 
 use crate::folder::Meta;
@@ -84,9 +85,20 @@ impl Seen {
         self.held.as_ref()?.read(path)
     }
 
+    /// Returns whether an editor stores files.
+    pub fn stores(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.writes())
+    }
+
     /// Stores a file's text with the editor that holds it; `None` where none does.
-    pub fn store(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
-        self.held.as_ref()?.write(path, text)
+    ///
+    /// A call that was cancelled while it waited for the editor stores nothing any more.
+    pub fn store(&self, path: &Path, text: &str, cancel: &Cancel) -> Option<Result<(), String>> {
+        let held = self.held.as_ref().filter(|held| held.writes())?;
+        match cancel.is_cancelled() {
+            true => Some(Err("the call was cancelled".to_owned())),
+            false => held.write(path, text),
+        }
     }
 
     /// Remembers a file.

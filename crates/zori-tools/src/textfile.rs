@@ -175,6 +175,15 @@ pub fn load(target: &Target) -> Result<Loaded, FileError> {
     Ok(Loaded { slot, file, text, meta })
 }
 
+/// Says why a file's text on disk is not what it should be: somebody changed it, or an editor that stores nothing for us
+/// holds changes of it.
+pub fn not_as_loaded(held: bool) -> &'static str {
+    match held {
+        true => "the editor has changes of it that are not saved; have them saved first",
+        false => "another process changed it meanwhile; read it again",
+    }
+}
+
 /// Whether bytes end where the file ends, or may stop inside a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {

@@ -103,7 +103,7 @@ fn write(target: &Target, content: &str, seen: &Seen, cancel: &Cancel) -> Result
         return Err(refuse(&why));
     }
 
-    match seen.store(&target.place, content) {
+    match seen.store(&target.place, content, cancel) {
         Some(stored) => stored.map_err(|why| refuse(&why))?,
         None => store(target, &slot, content, old.as_ref(), cancel)?,
     }

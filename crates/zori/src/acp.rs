@@ -104,6 +104,13 @@ async fn serve(
                         exit = if cause == CancelCause::User { Exit::Interrupted } else { Exit::Terminated };
                         desk.cancel_all();
                     }
+                    // An editor that is gone altogether waits for nothing.
+                    () = terminal::reader_gone() => {
+                        desk.cancel_all();
+                        if desk.finish().await {
+                            exit = Exit::General;
+                        }
+                    }
                 }
                 break;
             }

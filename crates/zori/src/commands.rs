@@ -93,7 +93,7 @@ impl Front {
 pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show, search, export, fork, remove and resume saved sessions"),
     ("models", "List and show the models there are"),
-    ("mcp", "Serve other agents by the Model Context Protocol"),
+    ("mcp", "Serve other agents by the Model Context Protocol, and check that"),
     ("auth", "Log in, log out, and see where keys come from"),
     ("config", "Find, show or create the config file"),
     ("policy", "See what would happen to a call, and why"),
@@ -109,6 +109,7 @@ pub const COMMANDS: &[Command<App>] = &[
     start::COMMAND,
     acp::COMMAND,
     mcp::SERVE,
+    mcp::validate::COMMAND,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,

@@ -37,7 +37,7 @@ kinds! {
     LOGIN_FAILED AuthRequired "The login was refused." .fix("Log in again.") .by_command("auth status");
     LOGIN_UNAVAILABLE Unavailable "The server of the login cannot be reached, or fails.";
     LOGIN_UNREADABLE General "The server of the login gave an answer that cannot be understood.";
-    CHECKS_FAILED General "`doctor` found something that has to be mended.";
+    CHECKS_FAILED General "A check found something that has to be mended.";
     AUDIT_BROKEN General "The audit log is not as it was written.";
     PAYMENT_REQUIRED PaymentRequired "The provider's credit is used up." .fix("Pay the provider, or choose another one.");
     PROVIDER_FAILED General "The provider failed in a way that nothing more precise can be said of.";

@@ -190,6 +190,7 @@ fn outlet(
         modes: gate,
         // The next prompt of a GUI goes on from what was to be read (`stream-json.md` 13).
         cut: CutAnswer::Kept,
+        live_output: false,
     };
     Ok((outlet, talk))
 }

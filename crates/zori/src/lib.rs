@@ -20,6 +20,7 @@ mod clock;
 pub mod commands;
 pub mod config;
 mod demo;
+mod ears;
 pub mod error;
 mod gui;
 mod handoff;

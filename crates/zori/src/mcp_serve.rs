@@ -7,6 +7,9 @@
 mod bench;
 mod relay;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::{LocalSet, spawn_local};
@@ -30,7 +33,7 @@ use crate::wire_up;
 use crate::workers::Workers;
 
 /// The tool that runs a turn.
-const PROMPT: &str = "prompt";
+pub(crate) const PROMPT: &str = "prompt";
 
 const PROMPT_ABOUT: &str = "Let zori, a coding agent of its own, work on a task in the root directory until it is done. \
      Returns its answer. It knows nothing of your conversation: say in the prompt all it needs.";
@@ -56,8 +59,8 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let outlet = Outlet::new(Box::new(terminal::stdout()?));
     let runtime = wire_up::runtime()?;
     let (told, signalled) = mpsc::channel(16);
-    let listening = signals.listen(told);
-    let served = LocalSet::new().block_on(&runtime, serve(cx, bench, lines, outlet, signalled));
+    let listening = signals.listen(told.clone());
+    let served = LocalSet::new().block_on(&runtime, serve(cx, bench, lines, outlet, told, signalled));
     drop(listening);
     signals.leave();
     // A blocking thread that still reads a slow disk must not keep the program from ending.
@@ -72,6 +75,7 @@ async fn serve(
     mut bench: Bench,
     mut lines: Lines,
     outlet: Outlet,
+    told: mpsc::Sender<Input>,
     mut signalled: mpsc::Receiver<Input>,
 ) -> Result<Exit, Failure> {
     let offer = Offer {
@@ -81,12 +85,19 @@ async fn serve(
         tools: bench.tools(cx)?.into_iter().chain([prompt_tool()]).collect(),
     };
     let (sender, read) = mpsc::channel(64);
+    let gone = Rc::new(Cell::new(false));
+    let gone_to = gone.clone();
     spawn_local(async move {
         while let Some(line) = lines.next().await {
             if sender.send(line.text()).await.is_err() {
                 return;
             }
         }
+        drop(sender);
+        // What was asked is still answered, unless the client is gone altogether and waits for nothing.
+        terminal::reader_gone().await;
+        gone_to.set(true);
+        let _ = told.send(Input::Cancel(CancelCause::User)).await;
     });
     let (sender, mut calls) = mpsc::channel::<Call>(64);
     let serving = spawn_local(zori_mcp::serve(offer, read, outlet, sender));
@@ -95,19 +106,20 @@ async fn serve(
         let call = tokio::select! {
             biased;
             Some(Input::Cancel(cause)) = signalled.recv() => {
-                exit = ended_by(cause);
+                // A client that is gone between two calls has got all it asked for.
+                exit = if gone.get() { Exit::Success } else { ended_by(cause) };
                 break;
             }
             call = calls.recv() => call,
         };
         let Some(call) = call else { break };
         if let Some(cause) = bench.serve(cx, call, &mut signalled).await {
-            exit = ended_by(cause);
+            exit = if gone.get() { Exit::General } else { ended_by(cause) };
             break;
         }
     }
     bench.end(cx).await;
-    if exit != Exit::Success {
+    if exit != Exit::Success || gone.get() {
         return Ok(exit);
     }
     match serving.await {

@@ -41,6 +41,8 @@ pub struct Outlet {
     pub modes: ModeGate,
     /// What becomes of an answer that somebody cuts off.
     pub cut: CutAnswer,
+    /// Whether what tools print is told while they run.
+    pub live_output: bool,
 }
 
 impl Outlet {
@@ -61,6 +63,7 @@ impl Outlet {
             watch: None,
             modes: ModeGate::new(settings, Protocol::Own, true),
             cut: CutAnswer::Forgotten,
+            live_output: false,
         })
     }
 }

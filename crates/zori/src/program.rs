@@ -14,8 +14,8 @@ pub struct App {
     pub profile: &'static Profile,
 }
 
-/// The program under its own name.
-pub static ZORI: Program<App> = Program {
+/// What the names have in common, and what holds where a name says nothing else.
+const BASE: Program<App> = Program {
     name: "zori",
     version: env!("CARGO_PKG_VERSION"),
     about: "A terminal coding agent: one engine, every front end",
@@ -29,69 +29,42 @@ pub static ZORI: Program<App> = Program {
     bare: Bare::Command { path: &["chat"], anywhere: false },
     plain: false,
     note: NOTE,
-    examples: EXAMPLES,
+    examples: &[],
     unknown: Some("for a prompt: `zori -p TEXT`"),
     rewrite: rewrite::words,
 };
 
+/// The program under its own name.
+pub static ZORI: Program<App> = Program { examples: EXAMPLES, ..BASE };
+
 /// The program as `zdx` users know it: text unless asked, and a chat from a pipe, too (DECISIONS 5, 19).
 pub static ZDX: Program<App> = Program {
     name: "zdx",
-    version: env!("CARGO_PKG_VERSION"),
     about: "A terminal coding agent (zori under the name zdx)",
     prefix: "ZDX",
-    commands: COMMANDS,
-    groups: GROUPS,
-    flags: flags::GLOBAL,
-    errors: error::ALL,
-    variables: VARIABLES,
-    renamed: &[],
     bare: Bare::Command { path: &["chat"], anywhere: true },
     plain: true,
-    note: NOTE,
-    examples: &[],
     unknown: Some("for a prompt: `zdx -p TEXT`"),
-    rewrite: rewrite::words,
+    ..BASE
 };
 
 /// The program as `zeph` users know it: all as `zori` has it, variables and files included (DECISIONS 19).
 pub static ZEPH: Program<App> = Program {
     name: "zeph",
-    version: env!("CARGO_PKG_VERSION"),
     about: "A terminal coding agent (zori under the name zeph)",
-    prefix: "ZORI",
-    commands: COMMANDS,
-    groups: GROUPS,
-    flags: flags::GLOBAL,
-    errors: error::ALL,
-    variables: VARIABLES,
-    renamed: &[],
-    bare: Bare::Command { path: &["chat"], anywhere: false },
-    plain: false,
-    note: NOTE,
-    examples: &[],
     unknown: Some("for a prompt: `zeph -p TEXT`"),
-    rewrite: rewrite::words,
+    ..BASE
 };
 
 /// The program as the Yume GUI starts it: always by a command (DECISIONS 19).
 pub static YUME: Program<App> = Program {
     name: "yume-cli",
-    version: env!("CARGO_PKG_VERSION"),
     about: "A coding agent for the Yume GUI (zori under the name yume-cli)",
     prefix: "YUME",
-    commands: COMMANDS,
-    groups: GROUPS,
-    flags: flags::GLOBAL,
-    errors: error::ALL,
-    variables: VARIABLES,
-    renamed: &[],
     bare: Bare::Refused("a GUI starts `yume-cli start`; `yume-cli start --help` says how"),
-    plain: false,
     note: "A GUI starts `yume-cli start`; the other commands are those of `zori`.\n`--help --all` shows every option.",
-    examples: &[],
     unknown: Some("a GUI starts `yume-cli start`"),
-    rewrite: rewrite::words,
+    ..BASE
 };
 
 const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\

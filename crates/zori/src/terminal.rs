@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 use zori_contract::mode::Talk;
@@ -17,6 +19,22 @@ pub fn stdout() -> Result<File, Failure> {
 /// Returns stderr, likewise.
 pub fn stderr() -> Result<File, Failure> {
     own(std::io::stderr().as_fd())
+}
+
+/// How often somebody looks for a reader that may have left while nothing is written.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Waits until nobody reads stdout any more; for ever where it is no pipe.
+pub async fn reader_gone() {
+    loop {
+        let stdout = std::io::stdout();
+        let mut looked = [PollFd::new(&stdout, PollFlags::empty())];
+        let found = poll(&mut looked, Some(&Timespec::default()));
+        if found.is_ok() && looked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+            return;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 fn own(fd: BorrowedFd<'_>) -> Result<File, Failure> {

@@ -295,8 +295,18 @@ impl Loop {
     ) -> Result<Self, Failure> {
         let Elsewhere { files, terminals } = elsewhere;
         let Run { settings, network, provider, confinement, spent_before } = run;
-        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, watch, modes, cut } =
-            outlet;
+        let Outlet {
+            renderers,
+            asking,
+            dialect,
+            offered,
+            tools: others,
+            hooks: told,
+            watch,
+            modes,
+            cut,
+            live_output,
+        } = outlet;
         let env = Arc::new(ToolEnv { files, terminals, ..tool_env(cx, settings, network, confinement) });
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
         let tools = match settings.spelling {
@@ -366,7 +376,7 @@ impl Loop {
                 retry: settings.retry,
                 limits: settings.limits,
                 compact_at: settings.compact_at,
-                live_output: false,
+                live_output,
                 order: settings.call_order,
                 cut,
             },

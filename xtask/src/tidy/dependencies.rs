@@ -95,7 +95,7 @@ const RULES: &[Rule] = &[
         others: &["agent-client-protocol", "serde", "serde_json", "tokio"],
     },
     Rule { name: "zori-mcp", ours: &["zori-core"], others: &["rmcp", "serde", "serde_json", "tokio"] },
-    Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex"] },
+    Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex", "serde_json"] },
     // What any command line needs, and nothing of agents. The signals of the example are for its tests.
     Rule {
         name: "zori-contract",
@@ -130,7 +130,10 @@ const RULES: &[Rule] = &[
             "zori-store",
             "zori-tools",
         ],
+        // Its tests also drive it with the client of the editors' protocol, which wants `futures`; both are built anyway.
         others: &[
+            "agent-client-protocol",
+            "futures",
             "futures-core",
             "jsonschema",
             "keyring",

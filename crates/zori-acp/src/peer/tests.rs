@@ -33,14 +33,15 @@ fn the_first_words() {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
                 "mcpCapabilities": {"http": false, "sse": false},
-                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+                "sessionCapabilities":
+                    {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
                 "auth": {},
             },
             "authMethods": [{"id": "key", "name": "A key", "description": "Set it"}],
             "agentInfo": {"name": "zori", "version": "1.2.3"},
         }})]
     );
-    let can = Can { read_files: true, write_files: false, terminals: true, notices: false };
+    let can = Can { read_files: true, terminals: true, ..Can::default() };
     assert_eq!(client.0.can(), can);
 }
 
@@ -94,6 +95,12 @@ fn requests_that_cannot_be() {
             -32602,
             "`cwd` must be an absolute path, not `x`",
         ),
+        (
+            "session/resume",
+            json!({"sessionId": "s", "cwd": "/w", "additionalDirectories": ["/v", "lib"]}),
+            -32602,
+            "`additionalDirectories` must be an absolute path, not `lib`",
+        ),
         ("session/prompt", json!({"sessionId": "s", "prompt": []}), -32602, "the prompt is empty"),
         (
             "session/set_config_option",
@@ -119,10 +126,10 @@ fn requests_that_cannot_be() {
 fn requests() {
     let client = client();
     let line = r#"{"jsonrpc":"2.0","id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/w",
-        "mcpServers":[{"name":"m","command":"/bin/m","args":[],"env":[]}]}}"#;
+        "additionalDirectories":["/v"],"mcpServers":[{"name":"m","command":"/bin/m","args":[],"env":[]}]}}"#;
     let (request, _) = hear(&client, &line.replace('\n', ""));
     let Some(Request::Open { how, place, reply }) = request else { panic!("it opens a session") };
-    let wanted = Place { cwd: "/w".into(), servers: vec!["m".to_owned()] };
+    let wanted = Place { cwd: "/w".into(), more: vec!["/v".into()], servers: vec!["m".to_owned()] };
     assert_eq!((how, place), (Opening::Load("s".to_owned()), wanted));
     // Nobody answers, and the client is told.
     drop(reply);
@@ -200,4 +207,35 @@ fn questions_and_answers() {
     });
     assert_eq!(gone, reject("the client is gone, so nobody can answer"));
     assert_eq!(now(ask(&peer, &question)), reject("the client is gone, so nobody can answer"));
+}
+
+/// A terminal that is made after the call was given up is killed and released; the client is told that it was.
+#[test]
+fn a_terminal_that_comes_too_late() {
+    let (peer, paper) = client();
+    let terminals = crate::terminal::EditorTerminals::new(peer.clone(), "s");
+    let call = CallId::new("c");
+    let job = zori_core::terminal::TerminalJob {
+        call: &call,
+        command: "make",
+        cwd: std::path::Path::new("/w"),
+        timeout: None,
+        max_output: 0,
+    };
+    now(async {
+        let mut running = zori_core::terminal::Terminals::run(&terminals, job);
+        assert!(
+            std::future::poll_fn(|cx| std::task::Poll::Ready(running.as_mut().poll(cx))).await.is_pending()
+        );
+    });
+    let methods = |told: &[Value]| told.iter().map(|told| told["method"].clone()).collect::<Vec<_>>();
+    assert_eq!(methods(&paper.told()), ["terminal/create", "$/cancel_request"]);
+    let made = r#"{"jsonrpc":"2.0","id":1,"result":{"terminalId":"t-1"}}"#;
+    assert!(peer.take(made).is_none());
+    let told = paper.told();
+    assert_eq!(methods(&told), ["terminal/kill", "terminal/release"]);
+    assert_eq!(told[1]["params"], json!({"sessionId": "s", "terminalId": "t-1"}));
+    // Twice is once.
+    assert!(peer.take(made).is_none());
+    assert_eq!(paper.told(), Vec::<Value>::new());
 }

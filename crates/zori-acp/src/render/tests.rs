@@ -1,15 +1,16 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use zori_core::compaction::CompactCause;
 use zori_core::event::{SessionFacts, ToolFinished, ToolRequested};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::CallId;
 use zori_core::message::{Block, Message, Role, Thinking, ToolResult};
 use zori_core::permission::{Class, Decision, Verdict};
-use zori_core::tool::{Effect, FileChange, ProcessEnd, ToolCode, ToolKind, ToolOutput};
+use zori_core::tool::{Effect, FileChange, OutputStream, ProcessEnd, ToolCode, ToolKind, ToolOutput};
 
 use super::*;
-use crate::sample::{call, client, event, redactor};
+use crate::sample::{call, client, event, greeted, redactor};
 
 /// The updates a run of events comes to.
 fn shown(events: Vec<EventKind>) -> Vec<Value> {
@@ -162,6 +163,77 @@ fn plans_modes_and_remarks() {
             json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}),
             json!({"sessionUpdate": "notice", "severity": "warning", "title": "careful"}),
             json!({"sessionUpdate": "notice", "severity": "warning", "title": "transport: gone; trying again (1 of 3)"}),
+        ]
+    );
+}
+
+/// Output of a command that runs is shown whole each time, because an update replaces the one before.
+#[test]
+fn output_while_a_command_runs() {
+    let more = |text: &str| EventKind::ToolOutputDelta {
+        call: CallId::new("c1"),
+        stream: OutputStream::Stdout,
+        text: text.to_owned(),
+    };
+    let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+    let told = shown(vec![
+        more("one\n"),
+        more("two\n"),
+        finished(ToolKind::Ls, ToolOutput::success("{}")),
+        more("x"),
+    ]);
+    let contents: Vec<_> = told.iter().map(|told| told["content"].clone()).collect();
+    assert_eq!(contents, [text("one\n"), text("one\ntwo\n"), text("{}"), text("x")]);
+    assert_eq!(
+        told[0],
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "content": text("one\n")})
+    );
+}
+
+/// A conversation that was made shorter: shown where it happened, or said, and counted either way.
+#[test]
+fn compactions() {
+    let compacted = |how| {
+        EventKind::ContextCompacted(Compaction {
+            how,
+            cause: CompactCause::Asked,
+            before: 900,
+            after: 100,
+            window: Some(1000),
+            view: Vec::new().into(),
+            summary: None,
+        })
+    };
+    let usage = json!({"sessionUpdate": "usage_update", "used": 100, "size": 1000});
+    let notice = |severity: &str, words: &str| json!({"sessionUpdate": "notice", "severity": severity, "title": words});
+    assert_eq!(
+        shown(vec![
+            compacted(Compacted::Summarised { messages: 7 }),
+            compacted(Compacted::Dropped { messages: 7 })
+        ]),
+        [
+            notice("info", "summarised the 7 oldest messages, about 900 -> 100 tokens"),
+            usage.clone(),
+            notice(
+                "warning",
+                "the 7 oldest messages are left out without a summary, about 900 -> 100 tokens"
+            ),
+            usage.clone(),
+        ]
+    );
+    let (peer, paper) = greeted(r#"{"session":{"compaction":{}}}"#);
+    let mut renderer = AcpRenderer::new(peer, "s", redactor());
+    for how in [Compacted::Masked { results: 1 }, Compacted::Undone] {
+        renderer.on_event(&event(compacted(how))).unwrap();
+    }
+    let words = "left out 1 older tool output, about 900 -> 100 tokens";
+    assert_eq!(
+        paper.updates(),
+        [
+            json!({"sessionUpdate": "compaction_update", "compactionId": "0-0", "status": "completed",
+                "summary": [{"type": "text", "text": words}]}),
+            usage.clone(),
+            usage,
         ]
     );
 }

@@ -216,6 +216,10 @@ impl zori_core::files::HeldFiles for Buffer {
         Some(self.0.lock().unwrap().clone())
     }
 
+    fn writes(&self) -> bool {
+        true
+    }
+
     fn write(&self, _: &Path, text: &str) -> Option<Result<(), String>> {
         text.clone_into(&mut self.0.lock().unwrap());
         Some(if text == "refused" { Err("no".to_owned()) } else { Ok(()) })

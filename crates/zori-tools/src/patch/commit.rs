@@ -1,4 +1,4 @@
-//! Writes a plan to disk, or puts everything back.
+//! Writes a plan to disk, or has an editor write it that holds the files; or puts everything back.
 
 use std::fs::File;
 
@@ -8,6 +8,7 @@ use zori_core::tool::{ToolCode, ToolOutput};
 use super::{io_error, refused};
 use crate::atomic::{self, Like, Staged, WriteFailure};
 use crate::folder::{Meta, Slot};
+use crate::seen::Seen;
 use crate::target::Target;
 use crate::textfile;
 
@@ -29,6 +30,8 @@ pub(super) struct Entry {
 pub(super) struct Before {
     /// Its text; `None` if it is none.
     pub text: Option<String>,
+    /// Whether that is an editor's.
+    pub held: bool,
     /// What it is.
     pub meta: Meta,
     /// The file, where its text was read.
@@ -66,15 +69,16 @@ enum Done<'a> {
     Folder(Slot),
     Created(Slot),
     Replaced(Slot, &'a Before),
+    Stored(Slot, &'a Entry),
     Aside { own: Slot, aside: Slot },
 }
 
 /// Writes every entry. On a failure all of them are as they were.
-pub(super) fn commit(entries: &[Entry], cancel: &Cancel) -> Result<(), ToolOutput> {
+pub(super) fn commit(entries: &[Entry], seen: &Seen, cancel: &Cancel) -> Result<(), ToolOutput> {
     let mut done = Vec::new();
-    let result = run(entries, cancel, &mut done);
+    let result = run(entries, seen, cancel, &mut done);
     if result.is_err() {
-        done.into_iter().rev().for_each(undo);
+        done.into_iter().rev().for_each(|step| undo(step, seen));
     } else {
         for step in done {
             if let Done::Aside { aside, .. } = step {
@@ -85,9 +89,14 @@ pub(super) fn commit(entries: &[Entry], cancel: &Cancel) -> Result<(), ToolOutpu
     result
 }
 
-fn run<'a>(entries: &'a [Entry], cancel: &Cancel, done: &mut Vec<Done<'a>>) -> Result<(), ToolOutput> {
+fn run<'a>(
+    entries: &'a [Entry],
+    seen: &Seen,
+    cancel: &Cancel,
+    done: &mut Vec<Done<'a>>,
+) -> Result<(), ToolOutput> {
     // Content goes to disk first: a full disk is noticed before anything has changed.
-    let mut staged = Vec::new();
+    let (mut staged, mut told) = (Vec::new(), Vec::new());
     for entry in entries {
         let Some(after) = &entry.after else { continue };
         if entry.before.as_ref().is_some_and(|before| before.text.as_ref() == Some(after)) {
@@ -101,6 +110,10 @@ fn run<'a>(entries: &'a [Entry], cancel: &Cancel, done: &mut Vec<Done<'a>>) -> R
         };
         done.extend(made.into_iter().map(Done::Folder));
         let slot = slot.map_err(|e| refused(path, e))?;
+        if seen.stores() {
+            told.push((entry, slot, after));
+            continue;
+        }
         let like = entry.before.as_ref().map(Before::like);
         let content = Staged::new(&slot, after.as_bytes(), like, cancel).map_err(|e| match e {
             WriteFailure::Cancelled => {
@@ -114,10 +127,17 @@ fn run<'a>(entries: &'a [Entry], cancel: &Cancel, done: &mut Vec<Done<'a>>) -> R
         staged.push((entry, slot, content));
     }
     for entry in entries {
-        if let Some(Before { text: Some(before), .. }) = &entry.before
-            && !textfile::load(&entry.target).is_ok_and(|now| now.text == *before)
+        if let Some(Before { text: Some(before), held, .. }) = &entry.before
+            && !is_still(&entry.target, before, *held, seen)
         {
-            let why = "another process changed it meanwhile; read it again";
+            return Err(io_error(&entry.target.path, &textfile::not_as_loaded(*held)));
+        }
+    }
+    for (entry, slot, after) in told {
+        let stored = seen.store(&entry.target.place, after, cancel);
+        // Whatever an editor does that fails to store a file, what it had is stored again.
+        done.push(Done::Stored(slot, entry));
+        if let Err(why) = stored.unwrap_or_else(|| Err("the editor stores nothing any more".to_owned())) {
             return Err(io_error(&entry.target.path, &why));
         }
     }
@@ -145,8 +165,16 @@ fn run<'a>(entries: &'a [Entry], cancel: &Cancel, done: &mut Vec<Done<'a>>) -> R
     Ok(())
 }
 
+/// Returns whether a file is as it was loaded. Where nobody stores what an editor holds, it must be on disk as well.
+fn is_still(target: &Target, before: &str, held: bool, seen: &Seen) -> bool {
+    match held && seen.stores() {
+        true => seen.held(&target.place).is_some_and(|now| now == before),
+        false => textfile::load(target).is_ok_and(|now| now.text == before),
+    }
+}
+
 /// Takes a step back, as well as it can: there is nobody left to tell.
-fn undo(step: Done) {
+fn undo(step: Done, seen: &Seen) {
     match step {
         Done::Folder(folder) => {
             let _ = folder.remove_folder();
@@ -161,6 +189,10 @@ fn undo(step: Done) {
                 let _ = old.replace();
             }
         }
+        Done::Stored(slot, entry) => match entry.before.as_ref().and_then(|before| before.text.as_deref()) {
+            Some(before) => drop(seen.store(&entry.target.place, before, &Cancel::new())),
+            None => drop(slot.remove()),
+        },
         Done::Aside { own, aside } => {
             let _ = aside.rename(&own);
         }

@@ -149,6 +149,7 @@ fn a_failure_while_writing_puts_everything_back() {
             meta: Slot::at(&scratch.path().join("f")).unwrap().meta().unwrap(),
             file: None,
             unreadable: None,
+            held: false,
         });
         let target = Target::found(&path).unwrap();
         Entry { target, before, after: after.map(Into::into), like: None, touched: true }
@@ -161,7 +162,7 @@ fn a_failure_while_writing_puts_everything_back() {
         entry("late", None, Some("ours\n")),
         entry("gone", Some("still here\n"), None),
     ];
-    let failure = commit::commit(&entries, &Cancel::new()).unwrap_err();
+    let failure = commit::commit(&entries, &Seen::default(), &Cancel::new()).unwrap_err();
     assert_eq!(
         scratch.hide(failure.envelope.get()),
         r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/late: File exists (os error 17); nothing was changed"}}"#
@@ -172,7 +173,7 @@ fn a_failure_while_writing_puts_everything_back() {
 
     // Somebody changed a file that the plan has read.
     scratch.put("f", "changed\n");
-    let failure = commit::commit(&entries[..2], &Cancel::new()).unwrap_err();
+    let failure = commit::commit(&entries[..2], &Seen::default(), &Cancel::new()).unwrap_err();
     assert_eq!(
         scratch.hide(failure.envelope.get()),
         r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/f: another process changed it meanwhile; read it again; nothing was changed"}}"#
@@ -208,4 +209,92 @@ fn a_link_is_written_through_and_deleted_itself() {
     assert!(scratch.path().join("link").is_symlink());
     assert!(apply(&scratch, "*** Begin Patch\n*** Delete File: link\n*** End Patch").ok());
     assert_eq!(scratch.list(), ["real"]);
+}
+
+/// An editor with buffers of its own, which refuses to store one name.
+#[derive(Default)]
+struct Editor {
+    buffers: std::sync::Mutex<std::collections::BTreeMap<String, String>>,
+    stores: bool,
+}
+
+impl Editor {
+    fn holding(text: &str, stores: bool) -> Arc<Self> {
+        let buffers = std::collections::BTreeMap::from([("f".to_owned(), text.to_owned())]);
+        Arc::new(Self { buffers: buffers.into(), stores })
+    }
+
+    fn buffers(&self) -> Vec<(String, String)> {
+        self.buffers.lock().unwrap().clone().into_iter().collect()
+    }
+}
+
+impl zori_core::files::HeldFiles for Editor {
+    fn read(&self, path: &Path) -> Option<String> {
+        self.buffers.lock().unwrap().get(path.file_name()?.to_str()?).cloned()
+    }
+
+    fn writes(&self) -> bool {
+        self.stores
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
+        let name = path.file_name()?.to_str()?.to_owned();
+        if name == "refused" {
+            return Some(Err("no".to_owned()));
+        }
+        self.buffers.lock().unwrap().insert(name, text.to_owned());
+        Some(Ok(()))
+    }
+}
+
+fn applied(scratch: &Scratch, editor: Arc<Editor>, patch: &str) -> String {
+    let tool = Patch::new(Arc::new(scratch.env()), Arc::new(Seen::of(Some(editor))));
+    scratch.hide(call(&tool, &DEF, &serde_json::json!({ "patch": patch }).to_string()).envelope.get())
+}
+
+const UNSAVED: &str = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-unsaved\n+patched\n";
+
+/// What an editor holds is what is patched, and the editor stores it, all of it or none.
+#[test]
+fn what_an_editor_holds() {
+    let scratch = Scratch::new();
+    scratch.put("f", "disk\n");
+    let editor = Editor::holding("unsaved\n", true);
+    let added = format!("{UNSAVED}--- /dev/null\n+++ b/deep/new\n@@ -0,0 +1 @@\n+n\n");
+    assert_eq!(
+        applied(&scratch, editor.clone(), &added),
+        r#"{"ok":true,"data":{"files":[{"path":"$ROOT/f","action":"updated"},{"path":"$ROOT/deep/new","action":"added"}]}}"#
+    );
+    let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    assert_eq!(editor.buffers(), [pair("f", "patched\n"), pair("new", "n\n")]);
+    assert_eq!(scratch.get("f"), "disk\n");
+
+    let scratch = Scratch::new();
+    scratch.put("f", "disk\n");
+    let editor = Editor::holding("unsaved\n", true);
+    let refused = format!("{UNSAVED}--- /dev/null\n+++ b/refused\n@@ -0,0 +1 @@\n+n\n");
+    assert_eq!(
+        applied(&scratch, editor.clone(), &refused),
+        r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/refused: no; nothing was changed"}}"#
+    );
+    assert_eq!(editor.buffers(), [pair("f", "unsaved\n")]);
+}
+
+/// An editor that shows what it holds but stores nothing must save it before the disk is changed below it.
+#[test]
+fn what_an_editor_does_not_store() {
+    let scratch = Scratch::new();
+    scratch.put("f", "disk\n");
+    assert_eq!(
+        applied(&scratch, Editor::holding("unsaved\n", false), UNSAVED),
+        r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/f: the editor has changes of it that are not saved; have them saved first; nothing was changed"}}"#
+    );
+    assert_eq!(scratch.get("f"), "disk\n");
+    scratch.put("f", "unsaved\n");
+    assert_eq!(
+        applied(&scratch, Editor::holding("unsaved\n", false), UNSAVED),
+        r#"{"ok":true,"data":{"files":[{"path":"$ROOT/f","action":"updated"}]}}"#
+    );
+    assert_eq!(scratch.get("f"), "patched\n");
 }

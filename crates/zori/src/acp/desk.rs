@@ -2,18 +2,18 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
-use zori_acp::{Listed, Listing, Opened, Opening, Peer, Place, Refusal, Request};
-use zori_contract::error::{AUTH_REQUIRED, LOCK_HELD};
+use zori_acp::{Listed, Listing, Missing, Opened, Opening, Peer, Place, Refusal, Request};
+use zori_contract::error::{AUTH_REQUIRED, IO_ERROR, LOCK_HELD};
 use zori_contract::failure::Failure;
 use zori_core::ids::SessionId;
 use zori_core::message::Role;
 use zori_core::text::{one_line, prefix};
-use zori_store::{RecordKind, SessionDir};
+use zori_store::{RecordKind, SessionDir, StoreError};
 
 use super::LOGIN;
 use super::seat::{Said, Seat};
@@ -22,6 +22,7 @@ use crate::args::LowArgs;
 use crate::asking::Answers;
 use crate::base::Base;
 use crate::commands::Cx;
+use crate::error::BASE_UNUSABLE;
 use crate::settings::{Settings, parse_session};
 use crate::trust::Asks;
 use crate::wire_up::Open;
@@ -30,6 +31,9 @@ use crate::wire_up::Open;
 const PAGE: usize = 50;
 /// A title has at most so many bytes.
 const TITLE_BYTES: usize = 120;
+
+/// Why the MCP servers of a session are not started.
+const NO_SERVERS: &str = "MCP servers are not available yet";
 
 /// All open sessions.
 pub(super) struct Desk {
@@ -78,10 +82,14 @@ impl Desk {
         match request {
             Request::Authenticate { method, reply } => reply.give(self.authenticate(cx, &method)),
             Request::Open { how, place, reply } => match self.begin(cx, how, place).await {
-                Ok((id, opened)) => {
+                Ok(opened) => {
+                    let (id, missing) = (opened.session.clone(), opened.missing.clone());
                     reply.ok(opened);
                     // A reader that is gone is found out by the next turn.
                     let _ = self.peer.show_commands(&id, words::COMMANDS);
+                    for Missing { name, why } in missing {
+                        let _ = self.peer.warn(&id, &format!("The session goes on without `{name}`: {why}"));
+                    }
                 }
                 Err(refusal) => reply.fail(refusal),
             },
@@ -93,6 +101,7 @@ impl Desk {
                 }
                 None => reply.fail(unknown(&session)),
             },
+            Request::Delete { session, reply } => reply.give(self.delete(cx, &session).await),
             Request::Prompt { session, prompt, reply } => {
                 self.say(&session, Said::Prompt { prompt, request: request_id, reply })
             }
@@ -153,15 +162,12 @@ impl Desk {
         }
     }
 
-    async fn begin(
-        &mut self,
-        cx: &mut Cx<'_>,
-        how: Opening,
-        place: Place,
-    ) -> Result<(String, Opened), Refusal> {
+    async fn begin(&mut self, cx: &mut Cx<'_>, how: Opening, place: Place) -> Result<Opened, Refusal> {
         for server in &place.servers {
-            cx.ui.warn(&format!("MCP servers are not available yet; the session goes on without `{server}`"));
+            cx.ui.warn(&format!("{NO_SERVERS}; the session goes on without `{server}`"));
         }
+        let missing = |name: String| Missing { name, why: NO_SERVERS.to_owned() };
+        let missing = place.servers.into_iter().map(missing).collect();
         let root = place.cwd.to_str().ok_or_else(|| Refusal::invalid("`cwd` is not UTF-8 text"))?.to_owned();
         let args = LowArgs { root: Some(root), session: None, ..self.args.clone() };
         let mut settings = Settings::resolve(cx, &args, &Asks::Nobody).map_err(refusal)?;
@@ -171,11 +177,14 @@ impl Desk {
         if settings.answers == Answers::Nobody {
             settings.answers = Answers::Client;
         }
+        for folder in &place.more {
+            settings.policy.ground.roots.push(further(folder)?);
+        }
         let open = match &how {
             Opening::New => Open::New,
             Opening::Load(id) | Opening::Resume(id) => Open::Existing(self.saved(&settings, id).await?),
         };
-        let seat = Seat::take(cx, settings, open, &self.peer, self.over.clone()).map_err(refusal)?;
+        let seat = Seat::take(cx, settings, open, &self.peer, self.over.clone()).map_err(not_opened)?;
         if matches!(how, Opening::Load(_)) {
             seat.replay();
         }
@@ -183,7 +192,21 @@ impl Desk {
         let (said, hears) = mpsc::unbounded_channel();
         let task = tokio::task::spawn_local(seat.run(hears));
         self.open.insert(id.clone(), Handle { said, task });
-        Ok((id.clone(), Opened { session: id, choices }))
+        Ok(Opened { session: id, choices, missing })
+    }
+
+    /// Removes a session. One that is open here is ended first; one that is not there is gone already.
+    async fn delete(&mut self, cx: &Cx<'_>, id: &str) -> Result<(), Refusal> {
+        let found = parse_session(id).map_err(refusal)?;
+        let base = Base::find(cx.profile).map_err(refusal)?;
+        if let Some(handle) = self.open.remove(id) {
+            handle.close().await;
+        }
+        match SessionDir::new(base.sessions()).remove(&found) {
+            Ok(_) => Ok(()),
+            Err(error @ StoreError::Locked { .. }) => Err(Refusal::untimely(error.to_string())),
+            Err(error) => Err(Refusal::failed(error.to_string())),
+        }
     }
 
     /// Finds a session that was saved. One that is open here is ended first, so that it can be opened again.
@@ -206,6 +229,16 @@ impl Handle {
         let _ = self.said.send(Said::Cancel);
         let _ = self.said.send(Said::End);
         let _ = self.task.await;
+    }
+}
+
+/// Returns a further folder of a session without links.
+fn further(folder: &Path) -> Result<PathBuf, Refusal> {
+    let name = folder.display();
+    match folder.canonicalize() {
+        Ok(folder) if folder.is_dir() => Ok(folder),
+        Ok(_) => Err(Refusal::invalid(format!("`additionalDirectories`: `{name}` is no folder"))),
+        Err(error) => Err(Refusal::invalid(format!("`additionalDirectories`: `{name}`: {error}"))),
     }
 }
 
@@ -262,6 +295,15 @@ fn beginning(dir: &SessionDir, id: &SessionId) -> Option<(PathBuf, Option<String
     Some((root?, None))
 }
 
+/// Why a session could not be opened. What the command line would do about a session in use is no way out here.
+fn not_opened(mut failure: Failure) -> Refusal {
+    if failure.kind == &LOCK_HELD {
+        failure.facts.hints =
+            vec!["end that process, or start another session with `session/new`".to_owned()];
+    }
+    refusal(failure)
+}
+
 /// A failure of ours as the protocol has it.
 pub(super) fn refusal(failure: Failure) -> Refusal {
     let redactor = crate::secrets::redactor();
@@ -270,6 +312,7 @@ pub(super) fn refusal(failure: Failure) -> Refusal {
     let refusal = match failure.kind {
         kind if kind == &AUTH_REQUIRED => Refusal::auth_required(message),
         kind if kind == &LOCK_HELD => Refusal::untimely(message),
+        kind if kind == &IO_ERROR || kind == &BASE_UNUSABLE => Refusal::failed(message),
         _ => Refusal::invalid(message),
     };
     let refusal = refusal.with("code", failure.kind.code);

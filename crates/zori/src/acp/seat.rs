@@ -1,6 +1,6 @@
 //! One session of an editor: an engine, and the task that runs its turns and hears what is said meanwhile.
 
-use std::io;
+use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,14 +11,10 @@ use zori_acp::{
 use zori_contract::failure::Failure;
 use zori_core::BoxFuture;
 use zori_core::cost::Spent;
-use zori_core::event::{Event, EventKind, NoticeLevel, TurnSummary};
-use zori_core::ids::CallId;
+use zori_core::event::TurnSummary;
 use zori_core::input::{Input, Prompt};
 use zori_core::message::{ToolCall, ToolInput};
 use zori_core::outcome::{CancelCause, Outcome};
-use zori_core::permission::Decision;
-use zori_core::question::Question;
-use zori_core::render::Renderer;
 use zori_core::tool::{Effect, ToolKind, Toolbox};
 use zori_engine::engine::CutAnswer;
 use zori_frontends::jsonl::Remarks;
@@ -31,6 +27,7 @@ use super::desk::{Over, refusal};
 use super::words;
 use crate::asking::Asking;
 use crate::commands::Cx;
+use crate::ears::{Ears, Heard};
 use crate::mode_gate::ModeGate;
 use crate::model_change;
 use crate::network::Network;
@@ -76,32 +73,6 @@ impl Said {
     }
 }
 
-/// What a turn wants of somebody.
-enum Heard {
-    /// An answer.
-    Question { call: CallId, decision: Decision, question: Arc<Question> },
-    /// To tell why it ended.
-    Why(String),
-}
-
-/// Takes that off the stream of events.
-struct Ears(mpsc::UnboundedSender<Heard>);
-
-impl Renderer for Ears {
-    fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        let heard = match &event.kind {
-            EventKind::ApprovalRequested { call, decision, question } => {
-                Heard::Question { call: call.clone(), decision: decision.clone(), question: question.clone() }
-            }
-            EventKind::Notice { level: NoticeLevel::Error, text, .. } => Heard::Why(text.clone()),
-            _ => return Ok(()),
-        };
-        // When nobody listens any more, the session is over.
-        let _ = self.0.send(heard);
-        Ok(())
-    }
-}
-
 /// A session.
 pub(super) struct Seat {
     id: String,
@@ -112,7 +83,7 @@ pub(super) struct Seat {
     redactor: Redactor,
     network: Network,
     confinement: Option<Arc<Confinement>>,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    heard: mpsc::UnboundedReceiver<Heard<Infallible>>,
     over: Rc<Over>,
     name: &'static str,
 }
@@ -132,7 +103,7 @@ impl Seat {
         let provider = wire_up::provider(&settings, &network);
         let id = saved.id.to_string();
         let redactor = Redactor::new(settings.choice.secrets.clone());
-        let (ears, heard) = mpsc::unbounded_channel();
+        let (ears, heard) = Ears::new(|_| None);
         let modes = ModeGate::new(&settings, Protocol::Own, true);
         let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor.clone());
         let outlet = Outlet {
@@ -140,7 +111,7 @@ impl Seat {
                 Box::new(AcpRenderer::new(peer.clone(), &id, redactor.clone())),
                 Box::new(remarks),
                 // What was said so far stands above the question, so this is last.
-                Box::new(Ears(ears)),
+                Box::new(ears),
             ],
             asking: Asking::nobody(),
             dialect: cx.profile.dialect,
@@ -151,6 +122,7 @@ impl Seat {
             modes: modes.clone(),
             // The editor shows it, so the model knows it.
             cut: CutAnswer::Kept,
+            live_output: true,
         };
         let run = Run {
             settings: &settings,
@@ -192,13 +164,10 @@ impl Seat {
         let modes = Mode::ALL.iter().filter(|mode| self.modes.check(mode.as_str()).is_ok());
         let about =
             |mode: &Mode| (mode.as_str().to_owned(), mode.as_str().to_owned(), Some(mode.about().to_owned()));
-        let model = self.session.engine.model().to_owned();
-        let facts = self.settings.choice.facts;
-        let mut models: Vec<_> =
-            facts.models.iter().map(|model| (model.id.to_owned(), model.id.to_owned(), None)).collect();
-        if !models.iter().any(|(id, ..)| *id == model) {
-            models.insert(0, (model.clone(), model.clone(), None));
-        }
+        let models = self.settings.choice.facts.models.iter();
+        let models = models.map(|model| (model.id.to_owned(), model.id.to_owned(), None)).collect();
+        let mut model = Choice { id: "model", name: "Model", current: String::new(), all: models };
+        model.choose(self.session.engine.model());
         Choices {
             mode: Choice {
                 id: "mode",
@@ -206,7 +175,7 @@ impl Seat {
                 current: mode.as_str().to_owned(),
                 all: modes.map(about).collect(),
             },
-            model: Choice { id: "model", name: "Model", current: model, all: models },
+            model,
         }
     }
 
@@ -245,32 +214,15 @@ impl Seat {
     }
 
     fn set_mode(&mut self, mode: &str) -> Result<(), Refusal> {
-        self.modes.check(mode).map_err(Refusal::invalid)?;
-        self.session.engine.wish(Input::SetMode(mode.to_owned()));
+        self.set_choice("mode", mode)?;
         let _ = self.peer.show_choices(&self.id, &self.choices());
         Ok(())
     }
 
     fn set_choice(&mut self, choice: &str, value: &str) -> Result<Vec<Choice>, Refusal> {
-        match choice {
-            "mode" => {
-                self.modes.check(value).map_err(Refusal::invalid)?;
-                self.session.engine.wish(Input::SetMode(value.to_owned()));
-            }
-            "model" => {
-                let wish = self.model(value)?;
-                self.session.engine.wish(wish);
-            }
-            other => return Err(unknown_choice(other)),
-        }
-        let Choices { mode, model } = self.choices();
-        Ok(vec![mode, model])
-    }
-
-    fn model(&self, name: &str) -> Result<Input, Refusal> {
-        let current = self.session.engine.model();
-        let (model, max_tokens) = model_change::check(&self.settings, current, name).map_err(refusal)?;
-        Ok(Input::SetModel { model, max_tokens })
+        let change = change(&mut self.choices(), choice, value, &self.modes, &self.settings)?;
+        self.session.engine.wish(change);
+        Ok(self.choices().all())
     }
 
     /// Runs a turn, or the slash command that the prompt is.
@@ -283,11 +235,18 @@ impl Seat {
     ) -> Next {
         let (sender, mut inputs) = mpsc::channel(WAITING);
         let (mut next, mut cancelled) = (Next::Continue, false);
+        let mut choices = self.choices();
         let Self { session, heard, peer, id, redactor, settings, modes, network, confinement, .. } = self;
         network.prompt(&prompt);
         let mut work = words::work(prompt, session, settings, id, confinement.as_deref(), &mut inputs);
         let mut question: Option<BoxFuture<'_, Option<Input>>> = None;
         let mut why = None;
+        let set = |choices: &mut Choices, choice: &str, value: &str| {
+            let mut wanted = choices.clone();
+            wish(&sender, change(&mut wanted, choice, value, modes, settings)?)?;
+            *choices = wanted;
+            Ok(())
+        };
         let cancel = || drop(sender.try_send(Input::Cancel(CancelCause::User)));
         let done = loop {
             tokio::select! {
@@ -302,6 +261,7 @@ impl Seat {
                         }));
                     }
                     Some(Heard::Why(text)) => why = Some(text),
+                    Some(Heard::More(never)) => match never {},
                     None => {}
                 },
                 answer = answered(&mut question) => {
@@ -316,9 +276,16 @@ impl Seat {
                     // A turn goes on to its end; what it asks is denied by then.
                     Some(Said::End) | None => next = Next::End,
                     Some(Said::SetMode { mode, reply }) => {
-                        reply.give(modes.check(&mode).map_err(Refusal::invalid).and_then(|_| {
-                            wish(&sender, Input::SetMode(mode.clone()))
-                        }));
+                        let set = set(&mut choices, "mode", &mode);
+                        let worked = set.is_ok();
+                        reply.give(set);
+                        if worked {
+                            let _ = peer.show_choices(id, &choices);
+                        }
+                    }
+                    Some(Said::SetChoice { choice, value, reply }) => {
+                        let set = set(&mut choices, &choice, &value);
+                        reply.give(set.map(|()| choices.clone().all()));
                     }
                     Some(other) => other.refuse(Refusal::untimely("a turn is running in this session")
                         .with("hint", "wait for its end, or send `session/cancel`")),
@@ -389,8 +356,28 @@ enum Next {
     End,
 }
 
-fn unknown_choice(choice: &str) -> Refusal {
-    Refusal::invalid(format!("there is no option `{choice}`; there are `mode` and `model`"))
+/// Changes one of the choices; returns what the engine is told.
+fn change(
+    choices: &mut Choices,
+    choice: &str,
+    value: &str,
+    modes: &ModeGate,
+    settings: &Settings,
+) -> Result<Input, Refusal> {
+    match choice {
+        "mode" => {
+            let (chosen, _) = modes.check(value).map_err(Refusal::invalid)?;
+            choices.mode.current = chosen.mode.as_str().to_owned();
+            Ok(Input::SetMode(value.to_owned()))
+        }
+        "model" => {
+            let checked = model_change::check(settings, &choices.model.current, value);
+            let (model, max_tokens) = checked.map_err(refusal)?;
+            choices.model.choose(&model);
+            Ok(Input::SetModel { model, max_tokens })
+        }
+        other => Err(Refusal::invalid(format!("there is no option `{other}`; there are `mode` and `model`"))),
+    }
 }
 
 /// Tells a turn something, unless it has too much to hear already.

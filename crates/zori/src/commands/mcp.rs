@@ -1,4 +1,7 @@
-//! `mcp serve`: the server is in `mcp_serve.rs`.
+//! `mcp serve`: the server is in `mcp_serve.rs`; `mcp validate` checks it.
+
+mod drift;
+pub mod validate;
 
 use zori_contract::command::Command;
 use zori_contract::exit::Danger;

@@ -1,6 +1,5 @@
 //! Where calls are done: one session for tools, and one for each prompt.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,14 +8,12 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
-use zori_core::event::{Event, EventKind, NoticeLevel, TurnSummary};
-use zori_core::ids::CallId;
+use zori_core::event::{EventKind, TurnSummary};
 use zori_core::input::{Approval, Input, Prompt};
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::Decision;
 use zori_core::provider::Provider;
 use zori_core::question::Question;
-use zori_core::render::Renderer;
 use zori_core::text::{one_line, prefix};
 use zori_core::tool::{ToolOutput, ToolSpec, Toolbox};
 use zori_engine::engine::CutAnswer;
@@ -32,6 +29,7 @@ use super::PROMPT;
 use super::relay::Relay;
 use crate::asking::{Answers, Asking};
 use crate::commands::Cx;
+use crate::ears::{Ears, Heard};
 use crate::mode_gate::ModeGate;
 use crate::network::Network;
 use crate::outlet::{self, Outlet};
@@ -44,44 +42,31 @@ const MOST_MESSAGES: usize = 200;
 /// A word about progress has at most so many bytes.
 const PROGRESS_BYTES: usize = 200;
 
-/// What a turn tells on its way.
-enum Heard {
-    Question { call: CallId, decision: Decision, question: Arc<Question> },
+/// What a turn tells on its way, beside questions.
+enum Told {
     Finished(Box<ToolOutput>),
     Progress(String),
-    Why(String),
 }
 
-/// Takes that off the stream of events.
-struct Ears(mpsc::UnboundedSender<Heard>);
-
-impl Renderer for Ears {
-    fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        let heard = match &event.kind {
-            EventKind::ApprovalRequested { call, decision, question } => {
-                Heard::Question { call: call.clone(), decision: decision.clone(), question: question.clone() }
-            }
+impl Told {
+    fn by(kind: &EventKind) -> Option<Self> {
+        match kind {
             EventKind::ToolRequested(request) => {
-                Heard::Progress(format!("{} {}", request.call.name, request.call.input.json()))
+                Some(Self::Progress(format!("{} {}", request.call.name, request.call.input.json())))
             }
-            EventKind::MessageFinished(reply) => match reply.message.text() {
-                text if text.is_empty() => return Ok(()),
-                text => Heard::Progress(text),
-            },
-            EventKind::ToolFinished(done) => Heard::Finished(Box::new(done.output.clone())),
-            EventKind::Notice { level: NoticeLevel::Error, text, .. } => Heard::Why(text.clone()),
-            _ => return Ok(()),
-        };
-        // When nobody listens any more, the session is over.
-        let _ = self.0.send(heard);
-        Ok(())
+            EventKind::MessageFinished(reply) => {
+                Some(reply.message.text()).filter(|text| !text.is_empty()).map(Self::Progress)
+            }
+            EventKind::ToolFinished(done) => Some(Self::Finished(Box::new(done.output.clone()))),
+            _ => None,
+        }
     }
 }
 
 /// A session, and what is heard of it.
 struct Place {
     session: Loop,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    heard: mpsc::UnboundedReceiver<Heard<Told>>,
     id: String,
     asks: bool,
 }
@@ -272,10 +257,10 @@ impl Bench {
         asks: bool,
     ) -> Result<Place, Failure> {
         let id = saved.id.to_string();
-        let (ears, heard) = mpsc::unbounded_channel();
+        let (ears, heard) = Ears::new(Told::by);
         let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), self.redactor.clone());
         let outlet = Outlet {
-            renderers: vec![Box::new(remarks), Box::new(Ears(ears))],
+            renderers: vec![Box::new(remarks), Box::new(ears)],
             asking: Asking::nobody(),
             dialect: cx.profile.dialect,
             offered,
@@ -284,6 +269,7 @@ impl Bench {
             watch: None,
             modes: ModeGate::new(&self.settings, Protocol::Own, true),
             cut: CutAnswer::Forgotten,
+            live_output: false,
         };
         self.settings.answers = match self.answers {
             Answers::Nobody if asks => Answers::Client,
@@ -332,8 +318,8 @@ impl Bench {
                         };
                         drop(sender.try_send(Input::Approve { call, answer }));
                     }
-                    Some(Heard::Progress(text)) => self.tell(progress.as_mut(), &text).await,
-                    Some(Heard::Finished(done)) => output = Some(*done),
+                    Some(Heard::More(Told::Progress(text))) => self.tell(progress.as_mut(), &text).await,
+                    Some(Heard::More(Told::Finished(done))) => output = Some(*done),
                     Some(Heard::Why(text)) => why = Some(text),
                     None => {}
                 },
@@ -350,9 +336,9 @@ impl Bench {
         drop(turn);
         while let Ok(one) = heard.try_recv() {
             match one {
-                Heard::Finished(done) => output = Some(*done),
+                Heard::More(Told::Finished(done)) => output = Some(*done),
                 Heard::Why(text) => why = Some(text),
-                Heard::Progress(text) => self.tell(progress.as_mut(), &text).await,
+                Heard::More(Told::Progress(text)) => self.tell(progress.as_mut(), &text).await,
                 Heard::Question { .. } => {}
             }
         }

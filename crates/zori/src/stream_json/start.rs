@@ -379,6 +379,7 @@ pub fn outlet(
         watch,
         modes,
         cut: CutAnswer::GoneOnWith,
+        live_output: false,
     };
     Ok((outlet, last))
 }

@@ -2,6 +2,9 @@
 
 mod bad_input;
 mod files;
+mod hostile;
+mod live;
+mod official;
 mod permissions;
 mod sessions;
 mod terminals;

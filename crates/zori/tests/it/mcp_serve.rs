@@ -8,6 +8,7 @@ use zori_testkit::output::CommandOutput;
 use zori_testkit::running::{Running, Stdin, Stdout};
 use zori_testkit::wait;
 
+use crate::processes::{pids, wait_until_gone};
 use crate::world::{with_model, world};
 
 /// The first words of a client with these capabilities.
@@ -256,4 +257,127 @@ fn bad_input() {
         let output = world.run_with_stdin(&["mcp", "serve", "--provider", "anthropic"], words);
         assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)), "{words:?}");
     }
+}
+
+/// What comes before `initialize` is answered in words that name it, or ignored; the dialogue begins all the same.
+#[test]
+fn before_the_first_words() {
+    let world = world();
+    let list = |id: i64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+    let early = [
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 7, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": 8, "method": "ping"}),
+        list(9),
+        call(10, "read", json!({"path": "a.txt"})),
+        json!({"jsonrpc": "2.0", "id": 11, "method": "no/such/method"}),
+        json!({"jsonrpc": "2.0", "id": 12, "method": "initialize", "params": {"protocolVersion": 3}}),
+    ];
+    let all: Vec<_> = early.into_iter().chain(hello(json!({}))).chain([list(2)]).collect();
+    let output = world.run_with_stdin(&["mcp", "serve", "--provider", "anthropic"], lines(&all));
+    let told = messages(&output.stdout());
+    let error = |id: i64| &answer(&told, id)["error"];
+    assert_eq!(answer(&told, 8)["result"], json!({}));
+    let words = "`tools/list` came too early: `initialize` comes first";
+    assert_eq!(error(9), &json!({"code": -32600, "message": words}));
+    assert_eq!(error(10)["code"], -32600);
+    assert_eq!(error(11)["message"], "`no/such/method` came too early: `initialize` comes first");
+    let words = "`initialize` takes `protocolVersion`, `capabilities` and `clientInfo`";
+    assert_eq!(error(12), &json!({"code": -32602, "message": words}));
+    assert_eq!(answer(&told, 1)["result"]["serverInfo"]["name"], "zori");
+    assert!(answer(&told, 2)["result"]["tools"].is_array(), "{told:?}");
+    assert_eq!((told.len(), output.stderr().as_str(), output.code()), (7, "", Some(0)));
+}
+
+/// A client of the protocol without a handshake says with each request what `initialize` would say.
+#[test]
+fn without_a_handshake() {
+    let world = world();
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}});
+    let output = world.run_with_stdin(&["mcp", "serve", "--provider", "anthropic"], lines(&[list]));
+    let told = messages(&output.stdout());
+    assert!(answer(&told, 2)["result"]["tools"].is_array(), "{told:?}");
+    assert_eq!(output.code(), Some(0));
+}
+
+/// Methods nobody knows, and parameters that do not fit.
+#[test]
+fn requests_that_cannot_be() {
+    let world = world();
+    let ask = |id: i64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let (told, output) = dialogue(
+        &world,
+        &["--provider", "anthropic"],
+        &[
+            ask(2, "tools/teleport", json!({})),
+            ask(3, "tools/call", json!({"arguments": {}})),
+            ask(4, "tools/call", json!({"name": "read", "arguments": 17})),
+        ],
+    );
+    let error = |id: i64| {
+        let error = &answer(&told, id)["error"];
+        (error["code"].as_i64().unwrap_or(0), error["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(error(2), (-32601, "there is no method `tools/teleport`".to_owned()));
+    let takes = "`tools/call` takes `name`, which is a text, and `arguments`, which are an object";
+    assert_eq!(error(3), (-32602, takes.to_owned()));
+    assert_eq!(error(4), (-32602, takes.to_owned()));
+    assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
+}
+
+/// A client that dies in the middle of a call, with nothing to be read from it and nobody to read: the command is gone,
+/// and so is the server.
+#[test]
+fn a_client_that_dies() {
+    let world = world();
+    let sleep = call(2, "bash", json!({"command": "echo $$ > pids; exec sleep 600"}));
+    let words: Vec<_> = hello(json!({})).into_iter().chain([sleep]).collect();
+    let args = ["mcp", "serve", "--provider", "anthropic", "--permission-mode", "yolo"];
+    let mut run =
+        world.start(world.cmd(&args), Stdin::Bytes(lines(&words).into_bytes()), Stdout::ClosedAfter(100));
+    run.wait_until("the command starts", |_| pids(&world).is_some_and(|pids| !pids.is_empty()));
+    assert_eq!(run.finish().code(), Some(1));
+    wait_until_gone(&pids(&world).unwrap());
+}
+
+/// O-035: what another agent would see, check by check, and what differs from the table of tools.
+#[test]
+fn a_server_that_is_as_it_should_be() {
+    let world = world();
+    let output = world.run(&["mcp", "validate", "--provider", "anthropic"]).success();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        output.to_string().replace(version, "$VERSION"),
+        "\
+ok      initialize     zori $VERSION, protocol 2025-06-18
+ok      tools/list     12 tools
+ok      schemas        each tool has a name, a description and the schema of an object
+ok      drift          what it offers is what there is
+ok      tools/call     an unknown tool is answered
+ok      unknown method an unknown method is refused
+ok      end            it ends when standard input does
+[exit status: 0]"
+    );
+    let output = world.run(&["mcp", "validate", "--provider", "anthropic", "--output", "json"]).success();
+    let data: Value = serde_json::from_str(&output.stdout()).unwrap();
+    let none = json!({"added": [], "removed": [], "changed": [], "missing_from_mcp": []});
+    assert_eq!(data["data"]["drift"], none);
+    // Under another name the tools have other names, and so has the table.
+    world.run(&["mcp", "validate", "--as", "yume-cli", "--provider", "anthropic"]).success();
+}
+
+/// O-035: one that does not come up says why, and the checks behind it are not made up.
+#[test]
+fn a_server_that_does_not_start() {
+    let world = world();
+    let output = world.run(&["mcp", "validate", "--provider", "nobody", "--output", "json"]);
+    let answer: Value = serde_json::from_str(&output.stdout()).unwrap();
+    assert_eq!((output.code(), &answer["error"]["code"]), (Some(1), &json!("CHECKS_FAILED")), "{answer}");
+    let checks = answer["data"]["checks"].as_array().unwrap();
+    let names: Vec<_> = checks.iter().map(|check| (&check["name"], &check["ok"])).collect();
+    assert_eq!(names, [(&json!("initialize"), &json!(false)), (&json!("end"), &json!(false))]);
+    let said = checks[1]["error"].as_str().unwrap();
+    assert!(said.contains("exit status: 2") && said.contains("`nobody`"), "{said}");
 }

@@ -1,7 +1,5 @@
 //! `sessions rm`: removes sessions for good.
 
-use std::io::ErrorKind;
-
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
@@ -11,8 +9,7 @@ use zori_contract::failure::Failure;
 use zori_contract::flag::Positional;
 use zori_contract::gate::Preview;
 use zori_contract::reply::{Effect, Reply};
-use zori_core::ids::SessionId;
-use zori_store::{SessionDir, StoreError};
+use zori_store::StoreError;
 
 use super::{ID, directory};
 use crate::commands::{Context, example};
@@ -50,7 +47,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     for text in args.all("ID") {
         cx.cancel.check()?;
         let id = parse_session(text)?;
-        let result = match remove(&sessions, &id) {
+        let result = match sessions.remove(&id) {
             Ok(true) => {
                 removed += 1;
                 json!({"id": text, "ok": true, "effect": "deleted", "status": "removed"})
@@ -94,20 +91,4 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         missing => format!("Removed {removed} of {total}; not there: {}", missing.join(", ")),
     };
     Ok(Reply::changed(effect, data).text(text))
-}
-
-/// Removes a session that nobody uses; returns whether there was one.
-fn remove(sessions: &SessionDir, id: &SessionId) -> Result<bool, StoreError> {
-    let path = sessions.file(id);
-    if !path.exists() {
-        return Ok(false);
-    }
-    let lock = sessions.lock(id)?;
-    let removed = match std::fs::remove_file(&path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(StoreError::Io { path, source }),
-    };
-    drop(lock);
-    removed
 }

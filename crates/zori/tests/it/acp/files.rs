@@ -3,7 +3,7 @@
 use serde_json::json;
 use zori_testkit::anthropic;
 
-use super::{Editor, stopped};
+use super::{Editor, stopped, updates};
 use crate::world::with_model;
 
 #[test]
@@ -34,6 +34,35 @@ fn what_is_not_saved_is_read_and_changed() {
     // Writing them is the editor's business.
     assert_eq!(world.read("a.txt"), "on disk\n");
     assert!(!world.work().join("b.txt").exists());
+}
+
+/// A patch is applied to what the editor holds, and stored by it.
+#[test]
+fn a_patch() {
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-unsaved\n+patched\n";
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "apply_patch", json!({"patch": patch})),
+        anthropic::text("Done."),
+    ]);
+    world.write("a.txt", "on disk\n");
+    let fs = json!({"fs": {"readTextFile": true, "writeTextFile": true}});
+    let mut editor = Editor::offering(&world, &["--permission-mode", "yolo"], fs);
+    editor.open();
+    let id = editor.prompt("go");
+    // Once to work it out, and once more before it is stored.
+    for _ in 0..2 {
+        let asked = editor.next("fs/read_text_file").pop().unwrap();
+        editor.answer(&asked["id"], json!({"content": "unsaved\n"}));
+    }
+    let asked = editor.next("fs/write_text_file").pop().unwrap();
+    let wanted = json!({"sessionId": "$SESSION", "path": "$WORK/a.txt", "content": "patched\n"});
+    assert_eq!(asked["params"], wanted);
+    editor.answer(&asked["id"], json!({}));
+    let (before, end) = editor.until(id);
+    assert_eq!(end, stopped(id, "end_turn"));
+    let diff = json!({"type": "diff", "path": "$WORK/a.txt", "oldText": "unsaved\n", "newText": "patched\n"});
+    assert_eq!(updates(&before)[0]["content"], json!([diff]));
+    assert_eq!(world.read("a.txt"), "on disk\n");
 }
 
 /// An editor that cannot read a file leaves it to the disk; one that cannot write it has the last word.

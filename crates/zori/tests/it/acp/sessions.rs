@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
+use zori_testkit::gate::Gate;
 
 use super::{Editor, stopped, text, updates};
 use crate::world::{with_model, world};
@@ -21,7 +22,8 @@ fn hello() {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
                 "mcpCapabilities": {"http": false, "sse": false},
-                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
+                "sessionCapabilities":
+                    {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
                 "auth": {},
             },
             "authMethods": [{"id": "key", "name": "Key or login", "description":
@@ -157,14 +159,130 @@ fn no_key() {
 #[test]
 fn mcp_servers() {
     let (world, _model) = with_model([anthropic::text("-")]);
-    let mut editor = Editor::new(&world, &[]);
+    let notices = json!({"session": {"notices": {}}});
+    let mut editor = Editor::offering(&world, &[], notices);
     let work = world.work().canonicalize().unwrap();
     let server = json!({"name": "files", "command": "/bin/files", "args": [], "env": []});
     let (_, answer) = editor.call("session/new", json!({"cwd": work, "mcpServers": [server]}));
-    assert!(answer["result"]["sessionId"].is_string(), "{answer}");
+    let why = "MCP servers are not available yet";
+    let missing = json!({"mcpServers": [{"name": "files", "status": "failed", "error": why}]});
+    assert_eq!(answer["result"]["_meta"], missing, "{answer}");
+    let told = editor.next("notice").pop().unwrap();
+    let words = "The session goes on without `files`: MCP servers are not available yet";
+    let notice = json!({"sessionUpdate": "notice", "severity": "warning", "title": words});
+    assert_eq!(told["params"]["update"], notice);
     let (_, output) = editor.hang_up();
     let warning = "Warning: MCP servers are not available yet; the session goes on without `files`\n";
     assert_eq!(output.stderr(), warning);
+}
+
+/// A session that is removed is on no list and cannot be loaded, also when it is open, and twice is once.
+#[test]
+fn deleting() {
+    let gate = Gate::new();
+    let (world, _model) = with_model([
+        anthropic::text("One.").reply(),
+        anthropic::text("Some words").reply().wait_after(4, &gate),
+    ]);
+    let mut editor = Editor::with_session(&world, &[]);
+    editor.turn("hi");
+    let session = editor.session().to_owned();
+    let prompt = editor.prompt("go");
+    editor.next("words");
+    let gone = editor.ask("session/delete", json!({"sessionId": session}));
+    assert_eq!(editor.until(prompt).1, stopped(prompt, "cancelled"));
+    assert_eq!(editor.until(gone).1["result"], json!({}));
+    assert_eq!(world.session_files(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(editor.call("session/delete", json!({"sessionId": session})).1["result"], json!({}));
+    assert_eq!(editor.call("session/list", json!({})).1["result"], json!({"sessions": []}));
+    let (_, bad) = editor.call("session/delete", json!({"sessionId": "../x"}));
+    assert_eq!(bad["error"]["code"], -32602, "{bad}");
+}
+
+/// A session belongs to one process at a time.
+#[test]
+fn sessions_in_use() {
+    let (world, _model) = with_model([anthropic::text("One.")]);
+    let mut editor = Editor::with_session(&world, &[]);
+    editor.turn("hi");
+    let session = editor.session().to_owned();
+    let work = world.work().canonicalize().unwrap();
+    let mut other = Editor::new(&world, &[]);
+    let (_, answer) =
+        other.call("session/load", json!({"sessionId": session, "cwd": work, "mcpServers": []}));
+    let error = &answer["error"];
+    let hint = "end that process, or start another session with `session/new`";
+    assert_eq!(
+        (&error["code"], &error["data"]),
+        (&json!(-32600), &json!({"code": "LOCK_HELD", "hints": [hint]})),
+        "{answer}"
+    );
+    let (_, answer) = other.call("session/delete", json!({"sessionId": session}));
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    editor.hang_up();
+    let (_, answer) =
+        other.call("session/load", json!({"sessionId": session, "cwd": work, "mcpServers": []}));
+    assert!(answer["result"].is_object(), "{answer}");
+}
+
+/// What can be read of a damaged session is told; a session of another folder goes on in the folder that is named.
+#[test]
+fn sessions_that_are_not_as_they_should_be() {
+    let (world, model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    world.run(&["exec", "--session", "s", "-p", "hi"]).success();
+    let file = world.base().join("sessions/s.jsonl");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    world.write(&file, format!("{whole}{{\"type\":\"mess\nnonsense\n"));
+    world.write("elsewhere/a.txt", "x");
+    let elsewhere = world.work().canonicalize().unwrap().join("elsewhere");
+    let mut editor = Editor::new(&world, &[]);
+    let (told, answer) =
+        editor.call("session/load", json!({"sessionId": "s", "cwd": elsewhere, "mcpServers": []}));
+    assert_eq!(
+        updates(&told),
+        [text("user_message_chunk", "hi"), text("agent_message_chunk", "One.")],
+        "{answer}"
+    );
+    editor.next("available_commands_update");
+    editor.session = "s".to_owned();
+    assert_eq!(editor.turn("and").1["result"], json!({"stopReason": "end_turn"}));
+    assert_eq!(model.request(1).conversation().lines().next(), Some("user: hi"));
+    let said = editor.turn("/status").0[0]["content"]["text"].as_str().unwrap().to_owned();
+    assert!(said.contains("Root:     $WORK/elsewhere"), "{said}");
+    let (_, output) = editor.hang_up();
+    assert!(output.stderr().starts_with("Warning: "), "{}", output.stderr());
+    let folder = json!({"sessionId": "s", "cwd": world.work().join("nowhere"), "mcpServers": []});
+    let mut editor = Editor::new(&world, &[]);
+    let (_, answer) = editor.call("session/load", folder);
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+/// Further folders of a session are as much its own as its first one.
+#[test]
+fn further_folders() {
+    let read = |id: &str, path: &str| anthropic::tool_use(id, "read", json!({"path": path}));
+    let lib = tempfile::tempdir().unwrap();
+    let lib = lib.path().canonicalize().unwrap();
+    std::fs::write(lib.join("a.txt"), "further\n").unwrap();
+    let path = lib.join("a.txt").display().to_string();
+    let (world, model) =
+        with_model([read("t1", &path), anthropic::text("No."), read("t2", &path), anthropic::text("Yes.")]);
+    let work = world.work().canonicalize().unwrap();
+    let mut editor = Editor::with_session(&world, &["--permission-mode", "dontAsk"]);
+    editor.turn("read it");
+    assert!(!model.request(1).conversation().contains("further"), "{}", model.request(1).conversation());
+    let new = json!({"cwd": work, "additionalDirectories": [lib], "mcpServers": []});
+    editor.call("session/new", new);
+    editor.opened();
+    editor.turn("read it");
+    assert!(model.request(3).conversation().contains("further"), "{}", model.request(3).conversation());
+    let new = json!({"cwd": work, "additionalDirectories": [lib.join("a.txt")], "mcpServers": []});
+    let (_, answer) = editor.call("session/new", new);
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("`additionalDirectories`: `") && message.ends_with("a.txt` is no folder"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn help() {
       demo               Watch a scripted model edit and test a small program; needs no key
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
       acp                Serve an editor by the Agent Client Protocol on standard input and output
-      mcp                Serve other agents by the Model Context Protocol
+      mcp                Serve other agents by the Model Context Protocol, and check that
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are
@@ -89,7 +89,7 @@ fn all_of_the_help() {
       demo               Watch a scripted model edit and test a small program; needs no key
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
       acp                Serve an editor by the Agent Client Protocol on standard input and output
-      mcp                Serve other agents by the Model Context Protocol
+      mcp                Serve other agents by the Model Context Protocol, and check that
       sessions           List, show, search, export, fork, remove and resume saved sessions
       handoff            Print what another session needs to go on
       models             List and show the models there are

@@ -75,6 +75,7 @@ fn what_works() {
         &["cleanup", "--dry-run"],
         &["cleanup", "--yes"],
         &["generate-skills", "--output-dir", "skills"],
+        &["mcp", "validate", "--provider", "anthropic"],
     ] {
         check(&world, args, 0);
     }
