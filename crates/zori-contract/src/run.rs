@@ -222,8 +222,14 @@ fn execute<A>(
         let reply = Reply::one(Value::Null).text("The arguments are fine.").meta("validation_only", true);
         return write(&outside.outlet, &printer.reply(reply, clock.elapsed_ms()));
     }
-    let begin =
-        Begin { command, args, cancel: &outside.cancel, cwd: place.cwd.clone(), inputs: &outside.inputs };
+    let begin = Begin {
+        command,
+        args,
+        cancel: &outside.cancel,
+        cwd: place.cwd.clone(),
+        inputs: &outside.inputs,
+        talk: printer.mode.talk,
+    };
     let terminal = printer.mode.interactive && outside.inputs.stdout_terminal;
     let anywhere = program.bare.anywhere() == Some(command.path);
     let started = match command.class {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::args::Args;
 use crate::cancel::Cancel;
 use crate::command::Command;
-use crate::mode::Inputs;
+use crate::mode::{Inputs, Talk};
 use crate::path::AbsPath;
 
 /// The outside of one run.
@@ -62,6 +62,8 @@ pub struct Begin<'a, A: 'static> {
     pub cwd: AbsPath,
     /// The terminals and the environment.
     pub inputs: &'a Inputs,
+    /// How much is said.
+    pub talk: Talk,
 }
 
 /// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that

@@ -59,6 +59,8 @@ pub struct Run<'a> {
     pub duration: Duration,
     /// Who ran it.
     pub operator: &'a str,
+    /// The caller's name for it.
+    pub trace_id: Option<&'a str>,
 }
 
 /// A decision about a folder.
@@ -91,8 +93,8 @@ impl AuditFile {
     pub fn run(&mut self, run: &Run<'_>, redactor: &Redactor) -> Result<(), LogError> {
         let args = clean(redactor, run.args);
         let duration_ms = millis(run.duration);
-        let Run { command, exit_code, operator, .. } = *run;
-        let body = Ran { command, args: &args, exit_code, duration_ms, operator };
+        let Run { command, exit_code, operator, trace_id, .. } = *run;
+        let body = Ran { command, args: &args, exit_code, duration_ms, operator, trace_id };
         self.append(run.at, "run", Whose::NOBODY, &body)
     }
 

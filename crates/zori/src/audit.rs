@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use zori_contract::args::Args;
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
+use zori_contract::world::Begin;
 use zori_core::log::LogError;
 use zori_providers::catalog::PROVIDERS;
 use zori_redact::Redactor;
@@ -23,6 +24,7 @@ use crate::base::Base;
 use crate::config::Config;
 use crate::error::AUDIT_UNUSABLE;
 use crate::profile::Profile;
+use crate::program::App;
 use crate::secrets;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -102,12 +104,19 @@ struct Running {
     profile: &'static Profile,
     command: String,
     args: String,
+    trace_id: Option<String>,
     started: Instant,
 }
 
 /// Remembers that a command runs.
-pub fn begin(profile: &'static Profile, command: String, args: &Args, argv: &[OsString]) {
-    let running = Running { profile, command, args: shown(argv, args), started: Instant::now() };
+pub fn begin(profile: &'static Profile, begin: &Begin<'_, App>, argv: &[OsString]) {
+    let running = Running {
+        profile,
+        command: begin.command.name(),
+        args: shown(argv, begin.args),
+        trace_id: begin.inputs.vars.tool(profile.program.prefix, "TRACE_ID").map(str::to_owned),
+        started: Instant::now(),
+    };
     *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
 }
 
@@ -147,6 +156,7 @@ impl Running {
             exit_code,
             duration: self.started.elapsed(),
             operator: &operator,
+            trace_id: self.trace_id.as_deref(),
         };
         AuditFile::new(base.audit()).run(&run, &secrets::redactor())
     }

@@ -102,9 +102,9 @@ fn start(
 ) -> Result<Started<App>, Failure> {
     let command = begin.command;
     base::choose_config(begin.args);
-    network::choose(begin.args);
+    network::choose(begin.args, begin.talk);
     if command.danger != Danger::Safe {
-        audit::begin(profile, command.name(), begin.args, argv);
+        audit::begin(profile, begin, argv);
     }
     if !commands::hears_signals(command) {
         signals::hear(begin.cancel)?;

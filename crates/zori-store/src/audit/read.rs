@@ -49,6 +49,8 @@ pub struct AuditEntry {
     args: Option<String>,
     exit_code: Option<i64>,
     duration_ms: Option<u64>,
+    /// The caller's name for a run.
+    pub trace_id: Option<String>,
     state: Option<String>,
     folder: Option<String>,
     by: Option<String>,

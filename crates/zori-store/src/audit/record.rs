@@ -114,6 +114,8 @@ pub(crate) struct Ran<'a> {
     pub exit_code: u8,
     pub duration_ms: u64,
     pub operator: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<&'a str>,
 }
 
 /// A folder that somebody trusts, or not.

@@ -55,7 +55,8 @@ fn run(path: &Path, limit: u64, args: &str) -> Result<(), String> {
 
 fn put(file: &mut AuditFile, args: &str) -> Result<(), String> {
     let duration = Duration::from_millis(7);
-    let run = Run { at: now(), command: "exec", args, exit_code: 0, duration, operator: "uid:0" };
+    let run =
+        Run { at: now(), command: "exec", args, exit_code: 0, duration, operator: "uid:0", trace_id: None };
     file.run(&run, &Redactor::default()).map_err(|error| error.to_string())
 }
 

@@ -49,6 +49,12 @@ pub const COMMAND: Command<App> = Command {
                 "Show only runs of this command, such as `sessions rm`",
             ),
             Flag::valued(
+                "trace-id",
+                "ID",
+                Kind::Text,
+                "Show only runs that a caller has called so (`ZORI_TRACE_ID`)",
+            ),
+            Flag::valued(
                 "limit",
                 "N",
                 Kind::Int { min: 1, max: i64::MAX },
@@ -65,6 +71,7 @@ pub const COMMAND: Command<App> = Command {
         Rule::Excludes { flag: "verify", other: "limit" },
         Rule::Excludes { flag: "verify", other: "since" },
         Rule::Excludes { flag: "verify", other: "command" },
+        Rule::Excludes { flag: "verify", other: "trace-id" },
     ],
     examples: &[
         example("what was decided lately in this project", "zori audit-log --event decision --limit 20"),
@@ -90,6 +97,7 @@ fn show(args: &Args, base: &Base) -> Result<Reply, Failure> {
         args.text("event").is_none_or(|event| *event == entry.event)
             && args.text("since").is_none_or(|since| *since <= *entry.ts)
             && args.text("command").is_none_or(|name| entry.command.as_deref() == Some(name))
+            && args.text("trace-id").is_none_or(|id| entry.trace_id.as_deref() == Some(id))
             && session.as_ref().is_none_or(|id| entry.session.as_deref() == Some(id.as_str()))
     };
     let mut shown = Vec::new();
