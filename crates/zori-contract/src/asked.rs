@@ -51,7 +51,10 @@ pub fn read(
         },
         non_interactive: args.has("non-interactive"),
         no_color: args.has("no-color"),
-        talk: talk.first().map(|(_, talk)| *talk),
+        talk: talk.first().map(|(_, talk)| *talk).or_else(|| {
+            let debug = vars.get(&format!("{prefix}_DEBUG")) == Some("1");
+            debug.then_some(Talk::Debug)
+        }),
     }
 }
 

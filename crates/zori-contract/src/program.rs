@@ -70,6 +70,7 @@ impl Bare {
 pub const VARIABLES: &[(&str, &str)] = &[
     ("_OUTPUT", "the format when `--output` is not given"),
     ("_AGENT", "1: a program is at the other end, whatever the terminal says"),
+    ("_DEBUG", "1: the same as `--debug`"),
     ("_TRACE_ID", "the caller's name for this run; `TOOL_TRACE_ID` is read, too"),
     ("_MAX_OUTPUT_BYTES", "the bound of an answer; `TOOL_MAX_OUTPUT_BYTES` is read, too"),
     ("_MAX_STDIN_BYTES", "the bound of standard input; `TOOL_MAX_STDIN_BYTES` is read, too"),

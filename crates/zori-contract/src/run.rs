@@ -229,6 +229,7 @@ fn execute<A>(
         cwd: place.cwd.clone(),
         inputs: &outside.inputs,
         request_id: &request_id,
+        talk: printer.mode.talk,
     };
     let terminal = printer.mode.interactive && outside.inputs.stdout_terminal;
     let anywhere = program.bare.anywhere() == Some(command.path);

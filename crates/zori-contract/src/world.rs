@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::args::Args;
 use crate::cancel::{Cancel, Cause};
 use crate::command::Command;
-use crate::mode::Inputs;
+use crate::mode::{Inputs, Talk};
 use crate::path::AbsPath;
 
 /// The outside of one run.
@@ -65,6 +65,8 @@ pub struct Begin<'a, A: 'static> {
     pub inputs: &'a Inputs,
     /// The name of this run, as `meta` of its answer has it.
     pub request_id: &'a str,
+    /// How much is said.
+    pub talk: Talk,
 }
 
 /// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that

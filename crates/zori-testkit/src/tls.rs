@@ -63,8 +63,8 @@ fn serve(client: TcpStream, config: Arc<ServerConfig>, server: &str) -> io::Resu
         }
     }
     let length = head.lines().filter_map(|line| line.split_once(": "));
-    let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let length: usize = length.last().and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    let mut length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length: usize = length.next().and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     client.read_exact(&mut body)?;
     let mut server = TcpStream::connect(server)?;

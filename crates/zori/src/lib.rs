@@ -104,7 +104,7 @@ fn start(
 ) -> Result<Started<App>, Failure> {
     let command = begin.command;
     base::choose_config(begin.args);
-    network::choose(begin.args);
+    network::choose(begin.args, begin.talk);
     if command.danger_of(begin.args) != Danger::Safe {
         audit::begin(profile, begin, argv);
     }

@@ -13,6 +13,7 @@ use zori_contract::args::Args;
 use zori_contract::error::{ALREADY_EXISTS, VALIDATION_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::{Failure, Network as Way};
+use zori_contract::mode::Talk;
 use zori_core::input::Prompt;
 use zori_core::transport::Transport;
 use zori_providers::http::roots::Roots;
@@ -144,9 +145,10 @@ static TELLING: OnceLock<()> = OnceLock::new();
 /// Variables that name certificates to trust beside the embedded ones.
 const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"];
 
-/// Follows `--proxy URL` and `--no-proxy`, which are stronger than the variables, and `--debug`.
-pub fn choose(args: &Args) {
-    if args.has("debug") {
+/// Follows `--proxy URL` and `--no-proxy`, which are stronger than the variables, and tells of requests whoever wants to
+/// hear everything.
+pub fn choose(args: &Args, talk: Talk) {
+    if talk == Talk::Debug {
         let _ = TELLING.set(());
     }
     let chosen = match args.text("proxy") {

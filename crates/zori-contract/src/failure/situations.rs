@@ -170,6 +170,7 @@ impl Failure {
             .field("path", path.to_string())
             .field("loop_target", target.to_string())
             .field("completed_count", done)
+            .hint("remove the link, or add `--no-follow-symlinks`")
     }
 
     /// Folders nested more deeply than `max`.
@@ -178,6 +179,7 @@ impl Failure {
             .field("path", path.to_string())
             .field("max_depth", max)
             .field("completed_count", done)
+            .hint("raise `--max-depth`")
     }
 }
 

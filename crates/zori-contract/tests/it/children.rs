@@ -61,13 +61,19 @@ fn arguments_arrive_as_they_are() {
     assert!(error["message"].as_str().unwrap().contains("nul byte"), "{error}");
 }
 
-/// F-062: whoever wonders can see it word for word.
+/// F-062: whoever wonders can see it word for word. F-073: by the program's own variable, too, and by nobody else's.
 #[test]
 fn the_words_of_a_call_can_be_seen() {
-    let env = world();
+    let mut env = world();
     with_note(&env, b"two \"words\"");
     let output = env.run(&["tell", "n", "--program", "echo", "--debug"]).success();
-    assert_eq!(output.stderr(), "starting [\"echo\",\"two \\\"words\\\"\"]\n");
+    let shown = "starting [\"echo\",\"two \\\"words\\\"\"]\n";
+    assert_eq!(output.stderr(), shown);
+    let by_variable = |env: &TestEnv| env.run(&["tell", "n", "--program", "echo"]).success().stderr();
+    env.set_var("DEBUG", "1");
+    assert_eq!(by_variable(&env), "");
+    env.set_var("NOTES_DEBUG", "1");
+    assert_eq!(by_variable(&env), shown);
 }
 
 /// F-030: a file names the child while it lives, and says so afterwards.

@@ -20,6 +20,7 @@ fn a_link_that_leads_back() {
         (&json!("$WORK/drafts/a/up"), &json!("$WORK/drafts"))
     );
     assert_eq!(error["fix_required"], "Remove the link.");
+    assert_eq!(error["hint"], "remove the link, or add `--no-follow-symlinks`");
 }
 
 /// O-040.

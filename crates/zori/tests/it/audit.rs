@@ -227,3 +227,22 @@ fn filters() {
     assert_eq!(log["data"]["entries"][0]["request_id"], told["meta"]["request_id"]);
     assert_eq!(world.run(&["audit-log", "--since", "yesterday"]).code(), Some(2));
 }
+
+/// F-025, O-030: a run is found again by the name its caller gave it.
+#[test]
+fn by_the_trace_id() {
+    let mut world = world();
+    world.run(&["config", "init"]).success();
+    world.set_var("ZORI_TRACE_ID", "trace-7").run(&["config", "init"]);
+    let runs = records(&world, world.base().join("audit.jsonl"));
+    assert_eq!(
+        picked(&runs, &["command", "exit_code", "trace_id"]),
+        [json!(["config init", 0, null]), json!(["config init", 6, "trace-7"])]
+    );
+    let shown = |id: &str| {
+        let text = world.run(&["audit-log", "--trace-id", id, "--output", "json"]).success().stdout();
+        let answer: Value = serde_json::from_str(&text).expect("an envelope is JSON");
+        answer["data"]["entries"].as_array().expect("it is a list").len()
+    };
+    assert_eq!((shown("trace-7"), shown("trace-8")), (1, 0));
+}

@@ -214,7 +214,7 @@ fn a_command_that_says_too_much() {
     };
     let calls = [
         ("bash", json!({"command": "i=0; while [ $i -lt 100 ]; do echo line $i; i=$((i+1)); done"})),
-        ("bash", json!({"command": "wc -l < \"$(find \"$TMPDIR\" -type f)\""})),
+        ("bash", json!({"command": "wc -l < \"$(find \"$TMPDIR\" -name '*.txt')\""})),
     ];
     let (result, world) = run_in(prepare, &calls, &[]);
     let (first, second) = result.split_once('\n').unwrap();

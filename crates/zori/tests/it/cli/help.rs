@@ -127,10 +127,13 @@ fn all_of_the_help() {
           --validate-only               Check the arguments and do nothing
           --stable-output               Leave out what differs from run to run
           --max-output <BYTES>          Cut the answer to this size
+          --max-field <CHARS>           Cut texts within the answer to this length; 0: never
+          --width <COLUMNS>             Cut the lines of a table to this width
           --unmask                      Show values that look like secrets
           --no-injection-protection     Leave out the marks on text that others wrote
           --warnings-as-errors          Exit with 1 where there are warnings
           --no-update-check             Accepted; there is nothing to switch off
+          --schema-version <VERSION>    Fail unless answers have this form; there is only 1
           --schema                      Print what the command takes and returns, as JSON
           --output-schema               Print the JSON Schema of the command's data
           --root <DIR>                  Working directory of the tools [default: .]
@@ -152,6 +155,8 @@ fn all_of_the_help() {
           --retries <N>                 How often a failed request is tried again
           --retry-delay <MS>            The first wait before that, in milliseconds
           --connect-timeout <DURATION>  How long a connection may take; 0: for ever
+          --proxy <URL>                 Send every request through this proxy, whatever variables say
+          --no-proxy                    Send every request straight to its host, whatever variables say
           --thinking <LEVEL>            How much the model thinks: off, low, medium, high, max
           --max-turns <N>               Ask the model at most N times for one prompt
           --max-budget-usd <USD>        Stop when the run has cost that much

@@ -141,11 +141,12 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, (Option<SystemTime>, Vec<u8>)> {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let facts = fs::symlink_metadata(entry.path()).unwrap();
+            let facts = fs::symlink_metadata(entry.path()).expect("it was listed");
             if facts.is_dir() {
                 folders.push(entry.path());
             }
-            let content = if facts.is_file() { fs::read(entry.path()).unwrap() } else { Vec::new() };
+            let content =
+                if facts.is_file() { fs::read(entry.path()).expect("it is ours") } else { Vec::new() };
             all.insert(entry.path(), (facts.modified().ok().filter(|_| facts.is_file()), content));
         }
     }
