@@ -29,7 +29,7 @@ pub fn take(args: &mut Args, flags: &[Flag], positionals: &[Positional]) -> Vec<
             Err(_) => continue,
         };
         for (name, value) in fields {
-            issues.extend(field(args, flags, positionals, &name, value).err());
+            issues.extend(field(args, flags, positionals, &name, value));
         }
     }
     // The parser has counted only what was typed.
@@ -41,13 +41,14 @@ pub fn take(args: &mut Args, flags: &[Flag], positionals: &[Positional]) -> Vec<
     issues
 }
 
+/// Takes one field over, or says what is wrong with it.
 fn field(
     args: &mut Args,
     flags: &[Flag],
     positionals: &[Positional],
     name: &str,
     value: Value,
-) -> Result<(), Issue> {
+) -> Option<Issue> {
     let wrong =
         |code, message: String| Issue::new(&format!("--{NAME}"), code, message).value(name.to_owned());
     let dashed = name.replace('_', "-");
@@ -58,7 +59,7 @@ fn field(
         (Some(flag), None) => (flag.long, matches!(flag.kind, Kind::Switch)),
         (None, None) => {
             let message = format!("`{name}` in `--{NAME}` is neither a flag nor an argument of this command");
-            return Err(wrong("UNKNOWN_ARGUMENT", message));
+            return Some(wrong("UNKNOWN_ARGUMENT", message));
         }
     };
     let values = match value {
@@ -74,14 +75,14 @@ fn field(
             },
             other if switch => {
                 let message = format!("`{name}` in `--{NAME}` is a switch: true or false, not {other}");
-                return Err(wrong("INVALID_VALUE", message));
+                return Some(wrong("INVALID_VALUE", message));
             }
             Value::String(text) => text,
             other => other.to_string(),
         };
         args.push(known, text);
     }
-    Ok(())
+    None
 }
 
 #[cfg(test)]

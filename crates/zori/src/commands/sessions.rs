@@ -56,7 +56,7 @@ pub const LIST: Command<App> = Command {
 
 /// The entry of `sessions show`.
 pub const SHOW: Command<App> = Command {
-    args: const { &[Positional::required("ID", ID, "The session, or how its name begins")] },
+    args: const { &[Positional::required("ID", ID, "The session")] },
     examples: &[
         example("read it", "zori sessions show refactoring"),
         example("the latest", "zori sessions list --limit 1 --output id | zori sessions show -"),
@@ -222,6 +222,7 @@ pub(super) fn named(profile: &Profile, sessions: &SessionDir, text: &str) -> Res
     }
     let mut entries = sessions.list().map_err(unreadable)?;
     entries.retain(|entry| entry.id.as_str().starts_with(text));
+    entries.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
     match entries.as_slice() {
         [] => Ok(id),
         [one] => Ok(one.id.clone()),

@@ -7,10 +7,12 @@ use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::failure::Failure;
 use zori_contract::reply::Reply;
-use zori_providers::catalog::PROVIDERS;
+use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 
 use super::{Context, example};
+use crate::auth::{self, Stored};
 use crate::base::Base;
+use crate::config::Config;
 use crate::model_choice::variable;
 use crate::program::App;
 
@@ -29,9 +31,12 @@ pub const COMMAND: Command<App> = Command {
 
 fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let keyed: Vec<_> = PROVIDERS.iter().filter(|facts| variable(facts).is_some()).collect();
-    let mut text = match keyed.as_slice() {
-        [] => "Keys:      none in the environment\n".to_owned(),
-        keyed => {
+    // A key in the environment wins, and then the store is not touched.
+    let stored = if keyed.is_empty() { stored(cx) } else { None };
+    let mut text = match (keyed.as_slice(), &stored) {
+        ([], None) => "Keys:      none\n".to_owned(),
+        ([], Some((facts, _))) => format!("Keys:      {} in the credential store\n", facts.name),
+        (keyed, _) => {
             let names: Vec<_> = keyed.iter().map(|facts| facts.key_var).collect();
             format!("Keys:      {}\n", names.join(", "))
         }
@@ -58,14 +63,22 @@ fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         Err(failure) => text.push_str(&format!("Base:      {}\n", failure.message)),
     }
     let data = json!({
-        "logged_in": !keyed.is_empty(),
+        "logged_in": !keyed.is_empty() || stored.is_some(),
         "user": Value::Null,
         "current_context": Value::Null,
-        "token_expires": Value::Null,
+        "token_expires": stored.and_then(|(_, stored)| stored.grant.expires_at).map(|end| end.to_string()),
         "state_files": files,
         "side_effects": effects,
     });
     Ok(Reply::one(data).text(text))
+}
+
+/// Returns the first key or login of the credential store. Settings that are wrong and a store that fails are told by those
+/// who need them.
+fn stored(cx: &Context<'_>) -> Option<(&'static ProviderFacts, Stored)> {
+    let base = Base::find(cx.app.profile).ok()?;
+    let config = Config::load(&base.config(), PROVIDERS[0].key_var).ok()?;
+    auth::find_any(&config).ok().flatten()
 }
 
 /// Returns everything below the base directory that has a meaning: path, purpose, type.

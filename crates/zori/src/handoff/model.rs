@@ -66,7 +66,7 @@ fn transcript(records: &[Record], redactor: &Redactor) -> String {
                 json!({"who": who, "text": clean(text, MAX_TEXT)})
             }
             RecordKind::ToolUse(call) => {
-                json!({"who": "agent", "calls": &*call.name, "with": clean(&call.input.json(), MAX_TOOL)})
+                json!({"who": "agent", "calls": &*call.name, "with": clean(call.input.json(), MAX_TOOL)})
             }
             RecordKind::ToolResult { output, ok, text, .. } => {
                 let text = text.as_deref().unwrap_or_else(|| output.get());

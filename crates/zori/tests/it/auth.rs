@@ -68,6 +68,8 @@ fn a_key_is_stored_shown_and_forgotten() {
         world.read(entry(&world, "openai")),
         "{\"access_token\":\"sk-0123456789\",\"kind\":\"api_key\"}\n"
     );
+    let status = world.run(&["status"]).success().stdout();
+    assert!(status.starts_with("Keys:      openai in the credential store\n"), "{status}");
     insta::assert_snapshot!(world.run(&["auth", "status"]), @"
     anthropic    none
     openai       store  api_key

@@ -125,6 +125,7 @@ fn all_of_the_help() {
           --debug                       Say everything on standard error
           --no-color                    Print without colour
           --validate-only               Check the arguments and do nothing
+          --raw-payload <JSON>          Take the arguments from a JSON object, each by the name of its flag
           --stable-output               Leave out what differs from run to run
           --max-output <BYTES>          Cut the answer to this size
           --max-field <CHARS>           Cut texts within the answer to this length; 0: never

@@ -9,8 +9,8 @@ use super::{bare, envelope as read, with_session};
 
 /// Returns what the lines of a batch answered.
 fn answers(output: &CommandOutput) -> Vec<Value> {
-    let text = String::from_utf8(output.stdout.clone()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = String::from_utf8(output.stdout.clone()).expect("answers are UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
 /// O-050: many calls in one process, each with its envelope.

@@ -92,7 +92,7 @@ fn a_provider_that_says_nothing() {
     let report = check(&world, &["doctor"], 1);
     assert_eq!(
         found(&report, "connection")["error"],
-        "Anthropic cannot be reached: Request timed out: no answer within 0.1s"
+        "Anthropic cannot be reached: Request timed out: no answer within 0.1 s"
     );
     let report = envelope(&world.run(&["doctor", "--offline"]).success());
     assert_eq!(found(&report, "connection")["found"], "not asked: `--offline`");

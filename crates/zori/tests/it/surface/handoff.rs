@@ -219,7 +219,7 @@ fn without_a_key() {
 /// HO-8: whatever goes wrong with the model costs a warning and nothing else.
 #[test]
 fn a_model_that_is_no_help() {
-    let refused = |status, kind| Reply::from(anthropic::http_error(status, kind, "no"));
+    let refused = |status, kind| anthropic::http_error(status, kind, "no");
     for (reply, why) in [
         (refused(401, "authentication_error"), "HTTP 401: no"),
         (refused(503, "api_error"), "HTTP 503: no"),
