@@ -234,7 +234,7 @@ impl Seat {
         said: &mut mpsc::UnboundedReceiver<Said>,
     ) -> Next {
         let (sender, mut inputs) = mpsc::channel(WAITING);
-        let (mut next, mut cancelled) = (Next::Continue, false);
+        let (mut next, mut hears, mut cancelled) = (Next::Continue, true, false);
         let mut choices = self.choices();
         let Self { session, heard, peer, id, redactor, settings, modes, network, confinement, .. } = self;
         network.prompt(&prompt);
@@ -269,12 +269,13 @@ impl Seat {
                     // It is the only one, so there is room.
                     drop(sender.try_send(answer.unwrap_or(Input::Cancel(CancelCause::User))));
                 }
-                one = said.recv(), if next == Next::Continue => match one {
+                one = said.recv(), if hears => match one {
                     Some(Said::Cancel) => { cancelled = true; cancel(); }
                     Some(Said::CancelRequest(id)) if request.as_ref() == Some(&id) => { cancelled = true; cancel(); }
                     Some(Said::CancelRequest(_)) => {}
                     // A turn goes on to its end; what it asks is denied by then.
-                    Some(Said::End) | None => next = Next::End,
+                    Some(Said::End) => next = Next::End,
+                    None => (next, hears) = (Next::End, false),
                     Some(Said::SetMode { mode, reply }) => {
                         let set = set(&mut choices, "mode", &mode);
                         let worked = set.is_ok();

@@ -15,7 +15,6 @@ use zori_contract::failure::Failure;
 use zori_contract::reply::Reply;
 
 use super::drift::Drift;
-use crate::args::LowArgs;
 use crate::commands::{Context, example};
 use crate::error::CHECKS_FAILED;
 use crate::program::App;
@@ -191,8 +190,14 @@ impl Server {
     fn start(cx: &Context<'_>, args: &Args) -> io::Result<Self> {
         let mut process = Process::new(std::env::current_exe()?);
         process.args(["mcp", "serve", "--as", cx.app.profile.name]);
-        if let Some(provider) = &LowArgs::new(args).provider {
-            process.args(["--provider", provider]);
+        // What decides whether and where it comes up.
+        for flag in ["root", "model", "provider", "config"] {
+            if let Some(value) = args.text(flag) {
+                process.arg(format!("--{flag}")).arg(value);
+            }
+        }
+        if args.has("no-config") {
+            process.arg("--no-config");
         }
         process.envs(child::environment(&cx.mode, Purpose::Internal, &cx.inputs.vars, cx.program.prefix));
         process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

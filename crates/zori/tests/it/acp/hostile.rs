@@ -145,6 +145,20 @@ fn an_editor_that_dies() {
     }
 }
 
+/// A turn that goes on after standard input has ended hears signals all the same.
+#[test]
+fn a_signal_after_the_end() {
+    let gate = Gate::new();
+    let (world, _model) = with_model([anthropic::text("Some words").reply().wait_after(4, &gate)]);
+    let mut editor = Editor::with_session(&world, &[]);
+    let id = editor.prompt("go");
+    editor.next("words");
+    editor.run().close_stdin();
+    editor.run().terminate();
+    assert_eq!(editor.until(id).1, stopped(id, "cancelled"));
+    assert_eq!(editor.hang_up().1.code(), Some(143));
+}
+
 fn request(id: i64, method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string() + "\n"
 }

@@ -32,16 +32,21 @@ fn agent(
     >,
 ) {
     let mut command = world.cmd(&[&["acp"], args].concat());
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("zori starts");
+    let (mut stdin, stdout) =
+        (child.stdin.take().expect("it is a pipe"), child.stdout.take().expect("it is a pipe"));
     let (told, read) = mpsc::unbounded();
     std::thread::spawn(move || {
         BufReader::new(stdout).lines().try_for_each(|line| told.unbounded_send(line)).ok()
     });
     let (said, mut written) = mpsc::unbounded::<String>();
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
         while let Some(line) = runtime.block_on(written.next()) {
             if stdin.write_all(format!("{line}\n").as_bytes()).is_err() {
                 return;
