@@ -124,12 +124,10 @@ async def a_slow_tool_is_waited_for(world):
 
 @case
 async def a_server_that_never_answers(world):
-    silent = Server("silent")
-
-    @silent.list_tools()
-    async def list_tools():
+    async def never(context, params):
         await asyncio.Event().wait()
 
+    silent = Server("silent", on_list_tools=never)
     world.script(text("Fine."))
     servers = {**calculator(), "silent": {"type": "sdk", "name": "silent", "instance": silent}}
     messages = await ask(prompts("Hi"), options(world, mcp_servers=servers))

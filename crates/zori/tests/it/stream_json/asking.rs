@@ -3,6 +3,7 @@
 use serde_json::json;
 use zori_testkit::anthropic;
 use zori_testkit::gate::Gate;
+use zori_testkit::reply::Reply;
 use zori_testkit::running::Running;
 
 use super::{answer, asked, outline, request, start, told, user};
@@ -259,7 +260,7 @@ fn signals() {
 fn requests_that_are_not_built() {
     let rare = ["mcp_reconnect", "mcp_toggle", "mcp_set_servers", "rewind_files", "stop_task", "frobnicate"];
     let lines: String = rare.iter().map(|name| request(name, json!({ "subtype": name }))).collect();
-    let (output, _world) = super::talk([anthropic::text("ok"); 0], &[], &lines);
+    let (output, _world) = super::talk::<Reply>([], &[], &lines);
     let expected: Vec<_> = rare
         .iter()
         .map(|name| format!("answers {name} \"Unsupported control request subtype: {name}\""))

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::gate::Gate;
+use zori_testkit::reply::Reply;
 
 use super::{answer, args, asked, lines, outline, request, start, talk, told, user};
 use crate::world::{with_model, world};
@@ -16,7 +17,7 @@ fn list(id: &str) -> anthropic::Message {
 }
 
 fn kinds(stdout: &str) -> Vec<String> {
-    lines(stdout).iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect()
+    lines(stdout).iter().map(|line| line["type"].as_str().expect("a line has a type").to_owned()).collect()
 }
 
 /// 1. No `-p` and no command: the two formats make it a session without a screen.
@@ -45,7 +46,7 @@ fn errors_are_the_last_word() {
         talk([refused()], &[], &user("a")),
         talk([list("1").reply()], &["--max-turns", "1"], &user("a")),
         talk([list("1").reply()], &["--max-budget-usd", "0.000001"], &user("a")),
-        talk([anthropic::text("no").reply(); 0], &["--resume", "none"], &user("a")),
+        talk::<Reply>([], &["--resume", "none"], &user("a")),
     ];
     let mut subtypes = Vec::new();
     for (output, _world) in &runs {
@@ -80,7 +81,7 @@ fn thinking_has_a_signature() {
         json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
     ];
     let body: String = stream.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let reply = zori_testkit::reply::Reply::sse(format!("{body}data: [DONE]\n\n"));
+    let reply = Reply::sse(format!("{body}data: [DONE]\n\n"));
     let (mut world, model) = with_model([reply]);
     world.set_var("OPENAI_API_KEY", "sk-test").set_var("OPENAI_BASE_URL", model.url());
     let output = world.run_with_stdin(&args(&["--model", "openai:gpt-4o"]), user("hi"));
