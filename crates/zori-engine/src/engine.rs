@@ -220,6 +220,8 @@ impl<S: Sink + 'static> Engine<S> {
         let history = History::new(parts.history, parts.replaced);
         let mut emitter = Emitter::new(sink, parts.clock.clone(), parts.session);
         emitter.emit(EventKind::SessionStarted(facts));
+        let crew = Crew::new(parts.spent_before);
+        history.call_ids().for_each(|id| drop(crew.name(id)));
         let shared = Shared {
             provider: parts.provider,
             toolbox: parts.toolbox,
@@ -233,7 +235,7 @@ impl<S: Sink + 'static> Engine<S> {
             unpriced: HashSet::new(),
             settings: parts.settings,
             emitter,
-            crew: Crew::new(parts.spent_before),
+            crew,
         };
         Self::new(shared, parts.policy, parts.agents, history)
     }
@@ -262,7 +264,7 @@ impl<S: Sink + 'static> Engine<S> {
             unpriced: shared.unpriced,
             windows: shared.windows,
             settings: shared.settings,
-            made_calls: history.calls(),
+            made_calls: history.call_ids().count(),
             history,
             emitter: shared.emitter,
             measured: None,

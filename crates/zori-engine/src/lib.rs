@@ -17,6 +17,7 @@ pub mod engine;
 mod history;
 mod hooks;
 pub mod limits;
+mod names;
 pub mod retry;
 pub mod sight;
 pub mod subagent;

@@ -11,7 +11,6 @@ use zori_core::compaction::CompactCause;
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, NoticeLevel, Reply, TurnSummary};
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::ids::AgentId;
 use zori_core::image::{Image, Sight};
 use zori_core::input::Prompt;
 use zori_core::message::{Block, Message, Role, ToolCall, ToolInput};
@@ -205,7 +204,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             Ok(()) => {
                 let maker = self.engine.call_maker();
                 match assembly.finish(&maker, &mut self.engine.made_calls) {
-                    Some(reply) => return Ok(reply),
+                    Some(reply) => return Ok(self.engine.named(reply)),
                     None => {
                         let text = "the provider ended the reply without saying so";
                         return Err((Cut::Failed(ProviderFailure::new(FailureKind::Transport, text)), true));
@@ -471,16 +470,6 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
 
     pub(crate) fn emit(&mut self, kind: EventKind) {
         self.engine.emitter.emit(kind);
-    }
-}
-
-impl<S: Sink + 'static> Engine<S> {
-    /// Returns what made-up call ids are named after. Those of a sub-agent are unlike all others of the session.
-    fn call_maker(&self) -> String {
-        match self.emitter.agent() {
-            AgentId::MAIN => self.provider.name().to_owned(),
-            AgentId(number) => format!("{}_{number}", self.provider.name()),
-        }
     }
 }
 
