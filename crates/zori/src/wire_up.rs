@@ -44,6 +44,7 @@ use crate::base::Base;
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
+use crate::journal::{self, Level, Noting};
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
 use crate::outlet::Outlet;
@@ -282,7 +283,8 @@ impl Loop {
     ) -> Result<Self, Failure> {
         let Elsewhere { files, terminals } = elsewhere;
         let Run { settings, network, provider, confinement, spent_before } = run;
-        let Outlet { renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } = outlet;
+        let Outlet { mut renderers, asking, dialect, offered, tools: others, hooks: told, modes, cut } =
+            outlet;
         let env = Arc::new(ToolEnv { files, terminals, ..tool_env(cx, settings, network, confinement) });
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
         let tools = Arc::new(match settings.spelling {
@@ -337,11 +339,14 @@ impl Loop {
                 cut,
             },
         };
+        renderers.extend(Noting::wanted());
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
         }
-        Ok(Self { engine: Engine::start(parts, sink, facts), asking, tools })
+        let engine = Engine::start(parts, sink, facts);
+        journal::note(Level::Info, || "session.ready".to_owned());
+        Ok(Self { engine, asking, tools })
     }
 }
 
