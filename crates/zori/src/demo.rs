@@ -130,6 +130,7 @@ impl Demo {
             child_env: ChildEnv::keys_only(),
             hooks: Vec::new(),
             answers: Answers::Nobody,
+            approval_timeout: None,
             sandbox: sandbox::Setting::of_flag(args.sandbox),
             call_order: CallOrder::Together,
             spelling: None,

@@ -46,6 +46,8 @@ use crate::trust::project::Project;
 use crate::trust::store::Decided;
 use crate::trust::{self, Asks, Standing};
 
+mod patience;
+
 /// Everything an agent command needs to know.
 pub struct Settings {
     /// The base directory; `None` where there is none to be had, and then nothing is saved.
@@ -104,6 +106,8 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// Who answers questions about calls.
     pub answers: Answers,
+    /// How long the client of a protocol may take for that.
+    pub approval_timeout: Option<Duration>,
     /// What confines the commands that may.
     pub sandbox: sandbox::Setting,
     /// Which calls of a reply go together.
@@ -231,8 +235,8 @@ impl Settings {
                 Some(false) => Delivery::Whole,
                 _ => Delivery::Streamed,
             },
-            retry: retry(args, &config),
-            http_limits: http_limits(args, &config),
+            retry: patience::retry(args, &config),
+            http_limits: patience::http_limits(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -250,6 +254,7 @@ impl Settings {
                 true => Answers::Yes,
                 false => Answers::Nobody,
             },
+            approval_timeout: patience::approval(&config),
             call_order: CallOrder::Together,
             spelling: None,
             bare: args.bare || config.flag("cli.bare").unwrap_or(false),
@@ -474,33 +479,5 @@ impl SystemParts {
         let parts = std::iter::once(self.own.trim()).chain(self.others.iter().map(String::as_str));
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         (!parts.is_empty()).then(|| parts.join("\n\n").into())
-    }
-}
-
-fn retry(args: &LowArgs, config: &Config) -> Retry {
-    let per_request = args
-        .retries
-        .or_else(|| config.count("retries").map(|n| n as u32))
-        .unwrap_or(Retry::DEFAULT.per_request);
-    let base = args.retry_delay_ms.or_else(|| config.count("retry_delay_ms")).map(Duration::from_millis);
-    Retry {
-        per_request,
-        per_turn: Retry::DEFAULT.per_turn.max(per_request),
-        base: base.unwrap_or(Retry::DEFAULT.base),
-        waits: Waits::Kept,
-    }
-}
-
-fn http_limits(args: &LowArgs, config: &Config) -> transport::Limits {
-    let limit = |key, default| match config.count(key) {
-        Some(0) => None,
-        Some(ms) => Some(Duration::from_millis(ms)),
-        None => default,
-    };
-    let default = transport::Limits::DEFAULT;
-    transport::Limits {
-        connect: args.connect_timeout.unwrap_or_else(|| limit("connect_timeout_ms", default.connect)),
-        first_byte: limit("first_byte_timeout_ms", default.first_byte),
-        idle: limit("idle_timeout_ms", default.idle),
     }
 }

@@ -112,10 +112,6 @@ pub fn begin(mut settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Star
     if claude.prompt_tool.as_deref() == Some("stdio") && settings.answers == Answers::Nobody {
         settings.answers = Answers::Client;
     }
-    if let Some(retries) = std::env::var("CLAUDE_CODE_MAX_RETRIES").ok().and_then(|text| text.parse().ok()) {
-        settings.retry.per_request = retries;
-        settings.retry.per_turn = settings.retry.per_turn.max(retries);
-    }
     for folder in &claude.add_dirs {
         match settings.root.join(folder).canonicalize() {
             Ok(folder) if folder.is_dir() => settings.policy.ground.roots.push(folder),
