@@ -147,6 +147,9 @@ mod tests {
     fn every_check_has_a_test() {
         let mut names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
         names.sort_unstable();
-        assert_eq!(names, ["coverage", "dependencies", "docs", "fixtures", "layout", "outside"]);
+        assert_eq!(
+            names,
+            ["background", "coverage", "dependencies", "docs", "fixtures", "layout", "outside"]
+        );
     }
 }

@@ -339,7 +339,8 @@ impl Loop {
                 cut,
             },
         };
-        renderers.extend(Noting::wanted());
+        // A line of the log stands before what it is about.
+        renderers.splice(..0, Noting::wanted());
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
