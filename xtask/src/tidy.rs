@@ -1,6 +1,7 @@
 //! The house rules as checks. Each is a line in [`CHECKS`] and a test below, so that `cargo test -p xtask` and
 //! `cargo xtask tidy` judge alike. A finding says where, and what to do.
 
+mod background;
 mod coverage;
 mod dependencies;
 mod fixtures;
@@ -33,6 +34,11 @@ const CHECKS: &[Check] = &[
         name: "outside",
         about: "no library prints, or reads the environment, a clock or a random source",
         find: outside::find,
+    },
+    Check {
+        name: "background",
+        about: "what goes on beside a turn starts in `Workers::spawn`, or is listed with a reason",
+        find: background::find,
     },
     Check {
         name: "layout",
@@ -113,6 +119,11 @@ mod tests {
     }
 
     #[test]
+    fn background() {
+        assert_clean("background");
+    }
+
+    #[test]
     fn layout() {
         assert_clean("layout");
     }
@@ -136,6 +147,9 @@ mod tests {
     fn every_check_has_a_test() {
         let mut names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
         names.sort_unstable();
-        assert_eq!(names, ["coverage", "dependencies", "docs", "fixtures", "layout", "outside"]);
+        assert_eq!(
+            names,
+            ["background", "coverage", "dependencies", "docs", "fixtures", "layout", "outside"]
+        );
     }
 }

@@ -9,6 +9,8 @@ use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolC
 use zori_core::provider::{Chunk, StopReason};
 use zori_core::usage::Usage;
 
+use crate::crew::Crew;
+
 /// Arguments beyond this are never executed (NET-8).
 const MAX_INPUT_BYTES: usize = 8 << 20;
 
@@ -18,6 +20,8 @@ pub(crate) struct Assembly {
     /// What ids are named after that the provider does not issue, and how many there are.
     maker: String,
     made: usize,
+    /// Who knows the ids of all calls of the session.
+    crew: Arc<Crew>,
     drafts: Vec<Draft>,
     /// Whether the last draft takes further text or thinking.
     open: bool,
@@ -34,6 +38,9 @@ enum Draft {
 
 struct CallDraft {
     index: u32,
+    /// As the provider calls it.
+    theirs: CallId,
+    /// As everybody else does.
     id: CallId,
     id_origin: IdOrigin,
     name: Arc<str>,
@@ -45,11 +52,12 @@ struct CallDraft {
 impl Assembly {
     /// `model` is what was asked for; the provider may name it more exactly. Ids that are made up are named after
     /// `maker` and numbered on from `made`.
-    pub(crate) fn new(model: Arc<str>, maker: String, made: usize) -> Self {
+    pub(crate) fn new(model: Arc<str>, maker: String, made: usize, crew: Arc<Crew>) -> Self {
         Self {
             model,
             maker,
             made,
+            crew,
             drafts: Vec::new(),
             open: false,
             usage: Usage::default(),
@@ -61,6 +69,12 @@ impl Assembly {
     /// Returns how many ids have been made up, those before this answer included.
     pub(crate) fn made(&self) -> usize {
         self.made
+    }
+
+    /// Lets other calls have the ids of this answer's: nobody has seen them.
+    pub(crate) fn forget_ids(&mut self) {
+        let crew = Arc::clone(&self.crew);
+        self.calls().for_each(|call| crew.forget(&call.id));
     }
 
     /// Returns whether anything of the answer was shown: then the request must not be sent again.
@@ -123,15 +137,14 @@ impl Assembly {
                 return Ok(Some(told));
             }
             Chunk::CallStart { index, id, name, replay } => {
-                let (id, id_origin) = match id {
+                let (theirs, id_origin) = match id {
                     Some(id) => (CallId::new(id), IdOrigin::Provider),
                     None => {
                         self.made += 1;
                         (CallId::new(format!("call_{}_{}", self.maker, self.made)), IdOrigin::Made)
                     }
                 };
-                let (name, input) = (name.into(), String::new());
-                self.start_call(CallDraft { index, id, id_origin, name, input, replay, ended: false })?;
+                self.start_call(index, theirs, id_origin, name.into(), replay)?;
                 None
             }
             Chunk::CallInput { index, json } => {
@@ -190,12 +203,22 @@ impl Assembly {
         self.open = true;
     }
 
-    fn start_call(&mut self, call: CallDraft) -> Result<(), ProviderFailure> {
-        let twin = self.calls().any(|other| other.index == call.index || other.id == call.id);
-        if twin {
-            return Err(contradiction(format!("tool call {} was started twice", call.index)));
+    /// Takes the beginning of a call, and gives it an id that no other call of the session has.
+    fn start_call(
+        &mut self,
+        index: u32,
+        theirs: CallId,
+        id_origin: IdOrigin,
+        name: Arc<str>,
+        replay: Option<Opaque>,
+    ) -> Result<(), ProviderFailure> {
+        if self.calls().any(|other| other.index == index || other.theirs == theirs) {
+            return Err(contradiction(format!("tool call {index} was started twice")));
         }
-        self.drafts.push(Draft::Call(call));
+        let id = self.crew.name(&theirs);
+        let id_origin = if id == theirs { id_origin } else { IdOrigin::Made };
+        let (input, ended) = (String::new(), false);
+        self.drafts.push(Draft::Call(CallDraft { index, theirs, id, id_origin, name, input, replay, ended }));
         self.open = false;
         Ok(())
     }

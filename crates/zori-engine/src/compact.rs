@@ -231,7 +231,7 @@ impl<S: Sink + 'static> Engine<S> {
             return Err(Cut::Stopped(stop));
         }
         // A summary calls no tools, so no id is made up for one.
-        let mut assembly = Assembly::new(model.clone(), String::new(), 0);
+        let mut assembly = Assembly::new(model.clone(), String::new(), 0, self.shared.crew.clone());
         let mut stream = control.until(self.shared.provider.stream(&request)).await?.map_err(Cut::Failed)?;
         let mut broken = None;
         while let Some(chunk) = control.until(poll_fn(|cx| stream.as_mut().poll_next(cx))).await? {

@@ -1,7 +1,9 @@
-//! What all agents of a session share: what the run has used, who is at work, and whose question is open.
+//! What all agents of a session share: what the run has used, who is at work, whose question is open, and which ids calls
+//! have had.
 //!
 //! The engine that the user talks to hears everything that is said; what concerns a sub-agent it passes on through here.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
@@ -30,6 +32,8 @@ struct State {
     last: u32,
     members: Vec<(AgentId, mpsc::Sender<Input>)>,
     asking: Option<(AgentId, CallId)>,
+    /// The ids of all calls there were.
+    calls: HashSet<CallId>,
 }
 
 /// A sub-agent at work; it is one for as long as this lives.
@@ -48,8 +52,23 @@ pub(crate) struct Floor<'a> {
 impl Crew {
     /// Returns the crew of a session. `spent`: what the run has used before it.
     pub(crate) fn new(spent: Spent) -> Arc<Self> {
-        let state = State { spent, requests: 0, started: 0, last: 0, members: Vec::new(), asking: None };
+        let (members, calls) = (Vec::new(), HashSet::new());
+        let state = State { spent, requests: 0, started: 0, last: 0, members, asking: None, calls };
         Arc::new(Self { state: Mutex::new(state), floor: Semaphore::new(1) })
+    }
+
+    /// Returns the id of one more call: the provider's, unless the session has had a call of that id. Some servers count
+    /// from the beginning in every answer, but answers to questions and results go by the id.
+    pub(crate) fn name(&self, id: &CallId) -> CallId {
+        let calls = &mut self.lock().calls;
+        let others = (2_u32..).map(|n| CallId::new(format!("{id}_{n}")));
+        let mut names = std::iter::once(id.clone()).chain(others);
+        names.find(|name| calls.insert(name.clone())).expect("there are more numbers than calls")
+    }
+
+    /// Takes an id back that was told to nobody.
+    pub(crate) fn forget(&self, id: &CallId) {
+        self.lock().calls.remove(id);
     }
 
     /// Counts what a request used.
@@ -158,6 +177,13 @@ mod tests {
         assert_eq!(crew.pass_on(&call, answer("c")), Some(answer("c")), "it was answered");
         assert_eq!((one.inputs.try_recv().ok(), two.inputs.try_recv().ok()), (None, Some(answer("c"))));
         assert_eq!(two.inputs.try_recv().ok(), None);
+    }
+
+    #[test]
+    fn no_two_calls_have_one_id() {
+        let crew = Crew::new(Spent::NOTHING);
+        let names = ["a", "a", "b", "a_2", "a"].map(|id| crew.name(&CallId::new(id)).to_string());
+        assert_eq!(names, ["a", "a_2", "b", "a_2_2", "a_3"]);
     }
 
     #[test]

@@ -175,6 +175,8 @@ impl<S: Sink + 'static> Engine<S> {
         let history = History::new(parts.history, parts.replaced);
         let mut emitter = Emitter::new(sink, parts.clock.clone(), parts.session);
         emitter.emit(EventKind::SessionStarted(facts));
+        let crew = Crew::new(parts.spent_before);
+        history.call_ids().for_each(|id| drop(crew.name(id)));
         let shared = Shared {
             provider: parts.provider,
             toolbox: parts.toolbox,
@@ -188,7 +190,7 @@ impl<S: Sink + 'static> Engine<S> {
             unpriced: HashSet::new(),
             settings: parts.settings,
             emitter,
-            crew: Crew::new(parts.spent_before),
+            crew,
             agents: parts.agents,
         };
         Self::new(shared, parts.policy, history)
@@ -208,7 +210,7 @@ impl<S: Sink + 'static> Engine<S> {
             opening: Vec::new(),
             resumed: !history.messages().is_empty(),
             view: View::default(),
-            made_calls: history.calls(),
+            made_calls: history.call_ids().count(),
             history,
             measured: None,
             settled: 0,

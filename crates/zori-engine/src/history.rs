@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use zori_core::compaction::Replaced;
+use zori_core::ids::CallId;
 use zori_core::message::{Block, Message, Role};
 
 /// Messages with alternating roles. Shared, so that a provider recognises what it has encoded before.
@@ -31,10 +32,10 @@ impl History {
         &self.messages
     }
 
-    /// Returns how many tool calls the model has made, or somewhat more: one may be in several views.
-    pub(crate) fn calls(&self) -> usize {
+    /// Returns the ids of the tool calls the model has made; one may be in several views.
+    pub(crate) fn call_ids(&self) -> impl Iterator<Item = &CallId> {
         let views = self.replaced.iter().map(|replaced| &replaced.view).chain([&self.messages]);
-        views.flatten().map(|message| message.calls().count()).sum()
+        views.flatten().flat_map(|message| message.calls().map(|call| &call.id))
     }
 
     pub(crate) fn mark(&self) -> Mark {

@@ -19,6 +19,7 @@ mod history;
 mod hooks;
 pub mod kinds;
 pub mod limits;
+mod names;
 pub mod retry;
 mod shared;
 pub mod sight;

@@ -1,23 +1,46 @@
 //! For tests: terse events, and streams that remember what was written to them.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use zori_core::event::{Event, EventKind, NoticeLevel, Reply, ToolFinished, ToolRequested, TurnSummary};
+use zori_core::event::{
+    Event, EventKind, NoticeLevel, Reply, SessionFacts, ToolFinished, ToolRequested, TurnSummary,
+};
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::ids::{AgentId, CallId, SessionId};
+use zori_core::ids::{AgentId, CallId, IdSource, SessionId};
 use zori_core::message::{IdOrigin, Message, Role, ToolCall, ToolInput};
 use zori_core::outcome::Outcome;
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
-use zori_core::time::Timestamp;
+use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::{Effect, ProcessEnd, ToolCode, ToolKind, ToolOutput};
 use zori_core::usage::Usage;
 
 pub(crate) fn event(kind: EventKind) -> Event {
     let session = SessionId::parse("s").unwrap();
     Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind }
+}
+
+/// Whether a session is saved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Saving {
+    File,
+    Nowhere,
+}
+
+pub(crate) fn session(saving: Saving) -> Event {
+    event(EventKind::SessionStarted(SessionFacts {
+        provider: "p".into(),
+        model: "m".into(),
+        root: Path::new("/ws").into(),
+        tools: vec!["Read".into()],
+        agents: Vec::new(),
+        resumed_messages: 0,
+        resumed_replies: 0,
+        saved: saving == Saving::File,
+    }))
 }
 
 pub(crate) fn prompt() -> Event {
@@ -149,5 +172,28 @@ impl Write for Broken {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// A clock that stands still, and ids that are all the same.
+pub(crate) struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp(0)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl IdSource for Still {
+    fn session(&self) -> SessionId {
+        SessionId::parse("s").unwrap()
+    }
+
+    fn random(&self) -> u64 {
+        0
     }
 }

@@ -78,6 +78,8 @@ pub struct LowArgs {
     pub bare: bool,
     /// `--keep`.
     pub keep: bool,
+    /// `--history-file` was given.
+    pub history_file: bool,
     /// `--api-base`.
     pub api_base: Option<String>,
     /// The protocol whose words are spoken, and whose clients are asked: nobody's mode is then `default` (DECISIONS 11).
@@ -88,6 +90,12 @@ pub struct LowArgs {
 }
 
 impl LowArgs {
+    /// Returns the same, with the answer in a protocol's lines.
+    pub fn speaking(&self, protocol: Protocol) -> Self {
+        let claude = ClaudeArgs { version: Some(protocol), ..self.claude.clone() };
+        Self { protocol: Some(protocol), claude, ..self.clone() }
+    }
+
     /// Takes the values over. Their kinds have been checked, so that nothing can fail here.
     pub fn new(args: &Args) -> Self {
         let text = |name| args.text(name).map(str::to_owned);
@@ -128,6 +136,7 @@ impl LowArgs {
             trust_workspace: args.has("trust-workspace"),
             bare: args.has("bare"),
             keep: args.has("keep"),
+            history_file: args.has("history-file"),
             api_base: text("api-base"),
             protocol: claude.protocol(),
             claude,

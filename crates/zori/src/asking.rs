@@ -35,6 +35,9 @@ use crate::ui::Ui;
 pub const WAYS_OUT: &str = "Hint: nobody could be asked; `--allow RULE` lets such calls run, `-y` answers yes, \
      `--permission-mode MODE` asks less, and the chat asks you";
 
+/// What is said about a call that a client has not answered for in time.
+pub const LATE: &str = "nobody has answered in time (`approval_timeout_secs`)";
+
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {

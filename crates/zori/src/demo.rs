@@ -135,6 +135,7 @@ impl Demo {
             child_vars: Vec::new(),
             hooks: Vec::new(),
             answers: Answers::Nobody,
+            approval_timeout: None,
             sandbox: sandbox::Setting::of_flag(args.sandbox),
             call_order: CallOrder::Together,
             spelling: None,

@@ -176,6 +176,7 @@ fn outlet(
         workers,
         gate: gate.clone(),
         answers: settings.answers,
+        patience: settings.approval_timeout,
         quiet: cx.terminal.quiet,
     });
     let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);

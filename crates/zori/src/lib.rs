@@ -28,6 +28,7 @@ mod heartbeat;
 mod helper_program;
 mod hooks;
 mod instructions;
+mod journal;
 mod mcp_serve;
 mod mode_gate;
 mod model_change;
@@ -102,6 +103,8 @@ fn start(
     argv: &[OsString],
     begin: &Begin<'_, App>,
 ) -> Result<Started<App>, Failure> {
+    // Before anything else can be said (FR-002).
+    journal::open(begin);
     let command = begin.command;
     base::choose_config(begin.args);
     network::choose(begin.args, begin.talk);

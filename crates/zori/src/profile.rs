@@ -18,6 +18,7 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_contract::program::Program;
+use zori_policy::mode::Protocol;
 use zori_tools::dialect::Dialect;
 
 use crate::program::App;
@@ -41,6 +42,8 @@ pub struct Profile {
     pub missing_session: MissingSession,
     /// The names the model sees.
     pub dialect: &'static Dialect,
+    /// The protocol in which `exec` answers when nobody asks for anything else.
+    pub speaks: Option<Protocol>,
     /// `tool_timeout_secs` when nobody sets it.
     pub tool_timeout: Duration,
     /// The administrator's settings.

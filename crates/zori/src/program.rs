@@ -86,8 +86,12 @@ const VARIABLES: &[(&str, &str)] = &[
         "ZORI_PERMISSION_MODE",
         "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`",
     ),
+    ("RUST_LOG", "log lines on standard error: error, warn, info, debug or trace; `zori=LEVEL` among others"),
     ("ZORI_TRACE", "a file that is told which background workers run, for tests"),
-    ("CLAUDE_CODE_MAX_RETRIES", "how often a failed request is tried again, in the Claude protocol"),
+    (
+        "CLAUDE_CODE_MAX_RETRIES",
+        "how often a failed request is tried again, in the Claude protocol and under `start`",
+    ),
     ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1: say in the Claude protocol when a turn runs"),
     ("HOME", "the home directory"),
     ("XDG_CONFIG_HOME", "where base directories are"),

@@ -2,6 +2,7 @@
 //! anything happens.
 
 pub mod limits;
+pub mod patience;
 pub mod system_prompt;
 
 use std::path::{Path, PathBuf};
@@ -116,6 +117,8 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// Who answers questions about calls.
     pub answers: Answers,
+    /// How long the client of a protocol may take for that.
+    pub approval_timeout: Option<Duration>,
     /// What confines the commands that may.
     pub sandbox: sandbox::Setting,
     /// Which calls of a reply go together.
@@ -254,8 +257,8 @@ impl Settings {
                 Some(false) => Delivery::Whole,
                 _ => Delivery::Streamed,
             },
-            retry: limits::retry(args, &config),
-            http_limits: limits::http(args, &config),
+            retry: patience::retry(args, &config),
+            http_limits: patience::http_limits(args, &config),
             tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
             tool_calls: match config.text("tool_calls") {
                 Some("prose") => Some(ToolStyle::Prose),
@@ -274,6 +277,7 @@ impl Settings {
                 true => Answers::Yes,
                 false => Answers::Nobody,
             },
+            approval_timeout: patience::approval(&config),
             call_order: CallOrder::Together,
             spelling: None,
             bare: args.bare || config.flag("cli.bare").unwrap_or(false),

@@ -87,7 +87,7 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     };
     let writing = if output == "stream-json" { Writing::All } else { Writing::Nothing };
     let frames = Frames::new(Box::new(terminal::stdout()?), SDK_LINE, writing);
-    let channel = Channel::new(frames.clone());
+    let channel = Channel::new(frames.clone(), start.settings.approval_timeout);
     let context = SharedContext::default();
     let lines = Lines::new(Workers::new(start.settings.bare, cx.ui));
     let modes = start::gate(&start.settings, &args);

@@ -47,6 +47,7 @@ use crate::base::Base;
 use crate::clock::{SystemClock, SystemIds};
 use crate::commands::Cx;
 use crate::error::BASE_UNUSABLE;
+use crate::journal::{self, Level, Noting};
 use crate::model_change::ModelGate;
 use crate::model_choice::{Choice, Key};
 use crate::network::Network;
@@ -296,7 +297,7 @@ impl Loop {
         let Elsewhere { files, terminals } = elsewhere;
         let Run { settings, network, provider, confinement, spent_before } = run;
         let Outlet {
-            renderers,
+            mut renderers,
             asking,
             dialect,
             offered,
@@ -381,12 +382,15 @@ impl Loop {
                 cut,
             },
         };
+        // A line of the log stands before what it is about.
+        renderers.splice(..0, Noting::wanted());
         let mut sink = Fanout::new(saved.log, renderers, settings.session_required);
         if let Some(log) = audit::open(settings)? {
             sink = sink.with_audit(Box::new(log), settings.audit == Keeping::Required);
         }
         let mut engine = Engine::start(parts, sink, facts);
         remarks.into_iter().for_each(|why| engine.remark(NoticeLevel::Warning, "sub_agent", why));
+        journal::note(Level::Info, || "session.ready".to_owned());
         Ok(Self { engine, asking, tools })
     }
 }

@@ -1,11 +1,12 @@
 //! What goes on in the background: every long-lived thread beside the turn starts in [`Workers::spawn`], which refuses
-//! what `--bare` forbids (FR-001) and notes in the file of `ZORI_TRACE` what runs. A worker's entry stands beside its code.
+//! what `--bare` forbids (FR-001) and notes in the file of `ZORI_TRACE`, and in the journal, what runs. A worker's entry stands beside its code.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::journal::{self, Level};
 use crate::ui::Ui;
 
 /// Something that goes on in the background.
@@ -99,6 +100,7 @@ impl Span {
         if let Some(trace) = &self.trace {
             trace.note(self.name, event);
         }
+        journal::note(Level::Info, || format!("worker.{} {event}", self.name));
     }
 }
 

@@ -100,7 +100,7 @@ fn is_library(file: &TextFile) -> bool {
 }
 
 /// Returns the files that only tests see: `tests.rs`, what lies below `tests/`, and modules declared so.
-fn test_files(workspace: &Workspace) -> Vec<String> {
+pub(super) fn test_files(workspace: &Workspace) -> Vec<String> {
     let mut declared = Vec::new();
     for file in workspace.rust() {
         let code = scan::code_only(&file.text);

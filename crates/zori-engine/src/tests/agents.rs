@@ -38,10 +38,10 @@ fn a_task_and_its_report() {
         [1 of c0] agent "do it" on m
         [1 of c0] turn "look"
         [1 of c0] input 0 {}
-        [1 of c0] message model c0=act{} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] started c0
-        [1 of c0] finished c0 {"ok":true,"data":{}}
+        [1 of c0] message model c0_2=act{} (Some(ToolUse))
+        [1 of c0] requested c0_2 of 1
+        [1 of c0] started c0_2
+        [1 of c0] finished c0_2 {"ok":true,"data":{}}
         [1 of c0] delta "found"
         [1 of c0] message model "found" (Some(EndTurn))
         [1 of c0] final "found"
@@ -55,14 +55,14 @@ fn a_task_and_its_report() {
         insta::assert_snapshot!(stage.requests().join("\n"), @r#"
         user "go"
         user "look"
-        user "look" | model c0=act{} | user c0:ok
+        user "look" | model c0_2=act{} | user c0_2:ok
         user "go" | model c0=task{"prompt":"look"} | user c0:ok
         "#);
         assert_eq!(stage.engine.totals().spent, stage.engine.spent(), "what it used is the session's");
     });
 }
 
-/// Both are under way before one of them is done, with calls of one id.
+/// Both are under way before one of them is done. The model gave their calls one id, which becomes three.
 #[test]
 fn two_side_by_side() {
     play(async {
@@ -76,22 +76,22 @@ fn two_side_by_side() {
         [1 of c0] agent "do it" on m
         [1 of c0] turn "look"
         [1 of c0] input 0 {"do":"wait"}
-        [1 of c0] message model c0=act{"do":"wait"} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] started c0
+        [1 of c0] message model c0_2=act{"do":"wait"} (Some(ToolUse))
+        [1 of c0] requested c0_2 of 1
+        [1 of c0] started c0_2
         [2 of c1] agent "do it" on m
         [2 of c1] turn "look"
         [2 of c1] input 0 {"do":"open"}
-        [2 of c1] message model c0=act{"do":"open"} (Some(ToolUse))
-        [2 of c1] requested c0 of 1
-        [2 of c1] started c0
-        [2 of c1] finished c0 {"ok":true,"data":{"opened":true}}
+        [2 of c1] message model c0_3=act{"do":"open"} (Some(ToolUse))
+        [2 of c1] requested c0_3 of 1
+        [2 of c1] started c0_3
+        [2 of c1] finished c0_3 {"ok":true,"data":{"opened":true}}
         [2 of c1] delta "two"
         [2 of c1] message model "two" (Some(EndTurn))
         [2 of c1] final "two"
         [2 of c1] turn over: Completed(EndTurn), 2 requests, 4 out
         finished c1 {"ok":true,"data":{"text":"two"}}
-        [1 of c0] finished c0 {"ok":true,"data":{"waited":true}}
+        [1 of c0] finished c0_2 {"ok":true,"data":{"waited":true}}
         [1 of c0] delta "one"
         [1 of c0] message model "one" (Some(EndTurn))
         [1 of c0] final "one"
@@ -118,10 +118,10 @@ fn a_call_that_is_denied() {
         [1 of c0] agent "do it" on m
         [1 of c0] turn "look"
         [1 of c0] input 0 {"write":"/ws/a"}
-        [1 of c0] message model c0=act{"write":"/ws/a"} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] c0 is Deny by Policy: approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run
-        [1 of c0] finished c0 {"ok":false,"error":{"code":"permission_denied","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed."}}
+        [1 of c0] message model c0_2=act{"write":"/ws/a"} (Some(ToolUse))
+        [1 of c0] requested c0_2 of 1
+        [1 of c0] c0_2 is Deny by Policy: approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run
+        [1 of c0] finished c0_2 {"ok":false,"error":{"code":"permission_denied","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed."}}
         [1 of c0] delta "could not"
         [1 of c0] message model "could not" (Some(EndTurn))
         [1 of c0] final "could not"
@@ -144,7 +144,7 @@ fn a_question() {
         let setup = Setup {
             default_mode: Some(Asker::Present),
             act_at: Some(11),
-            say: Some(yes("c0", Approval::Always)),
+            say: Some(yes("c0_2", Approval::Always)),
             ..Setup::default()
         };
         let mut stage = Stage::with(setup, scripts);
@@ -154,12 +154,12 @@ fn a_question() {
         [1 of c0] agent "do it" on m
         [1 of c0] turn "look"
         [1 of c0] input 0 {"write":"/ws/a"}
-        [1 of c0] message model c0=act{"write":"/ws/a"} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] asked about c0: W or Edit(//ws/a), Input("{\"write\":\"/ws/a\"}")
-        [1 of c0] c0 is Allow by User: sub-agent 1 "do it": mode default asks about W: Creates or edits inside a workspace root
-        [1 of c0] started c0
-        [1 of c0] finished c0 {"ok":true,"data":{}}
+        [1 of c0] message model c0_2=act{"write":"/ws/a"} (Some(ToolUse))
+        [1 of c0] requested c0_2 of 1
+        [1 of c0] asked about c0_2: W or Edit(//ws/a), Input("{\"write\":\"/ws/a\"}")
+        [1 of c0] c0_2 is Allow by User: sub-agent 1 "do it": mode default asks about W: Creates or edits inside a workspace root
+        [1 of c0] started c0_2
+        [1 of c0] finished c0_2 {"ok":true,"data":{}}
         [1 of c0] delta "done"
         [1 of c0] message model "done" (Some(EndTurn))
         [1 of c0] final "done"
@@ -188,10 +188,10 @@ fn a_cancel() {
         [1 of c0] agent "do it" on m
         [1 of c0] turn "look"
         [1 of c0] input 0 {"do":"hang"}
-        [1 of c0] message model c0=act{"do":"hang"} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] started c0
-        [1 of c0] finished c0 {"ok":false,"error":{"code":"canceled","message":"The call was canceled before it was done"}}
+        [1 of c0] message model c0_2=act{"do":"hang"} (Some(ToolUse))
+        [1 of c0] requested c0_2 of 1
+        [1 of c0] started c0_2
+        [1 of c0] finished c0_2 {"ok":false,"error":{"code":"canceled","message":"The call was canceled before it was done"}}
         [1 of c0] interrupted
         [1 of c0] turn over: Cancelled(User), 1 requests, 2 out
         finished c0 {"ok":false,"error":{"code":"canceled","message":"The sub-agent was canceled before it was done"}}
@@ -217,12 +217,12 @@ fn how_deep() {
         })
     };
     insta::assert_snapshot!(nested(1), @r#"
-    [1 of c0] finished c0 {"ok":false,"error":{"code":"unknown_tool","message":"`task` is not available here: no further sub-agent may be started"}}
+    [1 of c0] finished c0_2 {"ok":false,"error":{"code":"unknown_tool","message":"`task` is not available here: no further sub-agent may be started"}}
     finished c0 {"ok":true,"data":{"text":"second"}}
     "#);
     insta::assert_snapshot!(nested(2), @r#"
-    [2 of c0] finished c0 {"ok":false,"error":{"code":"unknown_tool","message":"`task` is not available here: no further sub-agent may be started"}}
-    [1 of c0] finished c0 {"ok":true,"data":{"text":"third"}}
+    [2 of c0_2] finished c0_3 {"ok":false,"error":{"code":"unknown_tool","message":"`task` is not available here: no further sub-agent may be started"}}
+    [1 of c0] finished c0_2 {"ok":true,"data":{"text":"third"}}
     finished c0 {"ok":true,"data":{"text":"second"}}
     "#);
 }
@@ -242,7 +242,7 @@ fn how_many() {
         "#);
         stage.turn("again").await;
         assert!(
-            stage.events().iter().any(|event| event == r#"finished c0 {"ok":true,"data":{"text":"two"}}"#)
+            stage.events().iter().any(|event| event == r#"finished c0_2 {"ok":true,"data":{"text":"two"}}"#)
         );
     });
 }
@@ -261,15 +261,15 @@ fn limits_are_those_of_the_run() {
         [1 of c0] agent "do it" on m
         [1 of c0] turn "look"
         [1 of c0] input 0 {}
-        [1 of c0] message model c0=act{} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] started c0
-        [1 of c0] finished c0 {"ok":true,"data":{}}
+        [1 of c0] message model c0_2=act{} (Some(ToolUse))
+        [1 of c0] requested c0_2 of 1
+        [1 of c0] started c0_2
+        [1 of c0] finished c0_2 {"ok":true,"data":{}}
         [1 of c0] input 0 {}
-        [1 of c0] message model c0=act{} (Some(ToolUse))
-        [1 of c0] requested c0 of 1
-        [1 of c0] started c0
-        [1 of c0] finished c0 {"ok":true,"data":{}}
+        [1 of c0] message model c0_3=act{} (Some(ToolUse))
+        [1 of c0] requested c0_3 of 1
+        [1 of c0] started c0_3
+        [1 of c0] finished c0_3 {"ok":true,"data":{}}
         [1 of c0] error max_turns: Reached the limit of 3 turns (`--max-turns`)
         [1 of c0] turn over: Limit(Turns), 2 requests, 4 out
         finished c0 {"ok":false,"error":{"code":"agent_error","message":"The sub-agent did not come to an end: the turns of this prompt are used up (`--max-turns`). It said nothing."}}

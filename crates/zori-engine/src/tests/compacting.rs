@@ -50,12 +50,14 @@ fn older_outputs_are_left_out_first() {
         compacted Masked { results: 4 }, NearlyFull: 12348 -> 8524 of 14400
         turn over: Completed(EndTurn), 13 requests, 0 out
         "#);
-        let step = r#"model c0=act{"do":"big","bytes":4000}"#;
-        let before: String = (0..11).map(|_| format!(" | {step} | user c0:ok")).collect();
+        // The model gives every call the same id.
+        let id = |n: usize| if n == 0 { "c0".to_owned() } else { format!("c0_{}", n + 1) };
+        let step = |n: usize, result: &str| {
+            format!(" | model {id}=act{{\"do\":\"big\",\"bytes\":4000}} | user {id}:{result}", id = id(n))
+        };
+        let before: String = (0..11).map(|n| step(n, "ok")).collect();
         assert_eq!(stage.requests()[11], format!("user \"go\"{before}"));
-        let after: String = (0..12)
-            .map(|n| format!(" | {step} | user c0:{}", if n < 4 { "left out" } else { "ok" }))
-            .collect();
+        let after: String = (0..12).map(|n| step(n, if n < 4 { "left out" } else { "ok" })).collect();
         assert_eq!(stage.requests()[12], format!("user \"go\"{after}"));
     });
 }
@@ -96,7 +98,7 @@ fn older_messages_are_summarised_when_that_is_not_enough() {
         assert_eq!(summary.usage, Usage { input: 70, ..Usage::default() }, "the summary is paid for");
         insta::assert_snapshot!(stage.requests()[5..].join("\n"), @r#"
         user "<conversation>"...
-        user "go" "[Note: the older part of this conversation was left out to save context. What it came to:]\n\n## Goal\nAll of it." | model c0=act{"do":"big","bytes":8000} | user c0:ok
+        user "go" "[Note: the older part of this conversation was left out to save context. What it came to:]\n\n## Goal\nAll of it." | model c0_5=act{"do":"big","bytes":8000} | user c0_5:ok
         "#);
     });
 }
@@ -243,7 +245,7 @@ fn a_cancel_during_the_summary_changes_nothing() {
         });
         assert_eq!(turn.0.outcome, Outcome::Cancelled(CancelCause::User));
         assert_eq!(told(&stage).lines().nth(1), Some("interrupted"));
-        assert_eq!(stage.history().matches("c0:ok").count(), 5);
+        assert_eq!(stage.history().matches(":ok").count(), 5);
     });
 }
 

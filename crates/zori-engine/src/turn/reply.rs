@@ -6,7 +6,6 @@ use std::task::Poll;
 use zori_core::compaction::CompactCause;
 use zori_core::event::{EventKind, NoticeLevel, Reply};
 use zori_core::failure::{FailureKind, ProviderFailure};
-use zori_core::ids::AgentId;
 use zori_core::provider::{Chunk, ChunkStream, Request};
 use zori_core::render::Sink;
 
@@ -66,7 +65,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
     async fn attempt(&mut self) -> Result<Reply, (Cut, bool)> {
         let model = self.engine.shared.settings.model.clone();
         let (maker, made) = (self.engine.call_maker(), self.engine.made_calls);
-        let mut assembly = Assembly::new(model.clone(), maker, made);
+        let mut assembly = Assembly::new(model.clone(), maker, made, self.engine.shared.crew.clone());
         let cut = match self.receive(&model, &mut assembly).await {
             Ok(()) => {
                 self.engine.made_calls = assembly.made();
@@ -84,6 +83,8 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
         if visible {
             // Somebody may have seen the ids, so no other call gets them.
             self.engine.made_calls = assembly.made();
+        } else {
+            assembly.forget_ids();
         }
         if visible && let Some(partial) = assembly.partial() {
             self.count(partial.usage);
@@ -162,16 +163,6 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             }
         });
         Ok(self.control.until(polled).await??.map(|chunk| chunk.map_err(Cut::Failed)))
-    }
-}
-
-impl<S: Sink + 'static> Engine<S> {
-    /// Returns what made-up call ids are named after. Those of a sub-agent are unlike all others of the session.
-    fn call_maker(&self) -> String {
-        match self.shared.emitter.agent() {
-            AgentId::MAIN => self.shared.provider.name().to_owned(),
-            AgentId(number) => format!("{}_{number}", self.shared.provider.name()),
-        }
     }
 }
 

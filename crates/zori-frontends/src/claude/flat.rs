@@ -18,6 +18,7 @@ use zori_core::ids::{AgentId, IdSource, SessionId};
 use zori_core::message::{ToolCall, ToolInput};
 use zori_core::permission::Verdict;
 use zori_core::render::Renderer;
+use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
 use self::calls::{Answer, Calls, Step};
@@ -86,12 +87,14 @@ pub struct FlatRenderer {
     calls: Calls,
     /// Whether the client was told that the model thinks.
     thinking: bool,
+    /// Whether the client was told what this turn has used.
+    counted: bool,
 }
 
 impl FlatRenderer {
     /// Returns a renderer.
     pub fn new(parts: FlatParts) -> Self {
-        Self { parts, calls: Calls::default(), thinking: false }
+        Self { parts, calls: Calls::default(), thinking: false, counted: false }
     }
 
     /// Tells a turn that never began, because there is no session for it.
@@ -170,6 +173,18 @@ impl FlatRenderer {
         }
     }
 
+    /// Tells what a model call has used.
+    fn usage(&mut self, usage: Usage) -> io::Result<()> {
+        self.counted = true;
+        self.write(&Line::Usage(usage.into()))
+    }
+
+    /// Ends what was being told, before the turn does. Every turn has its usage, also one without an answer.
+    fn settle(&mut self) -> io::Result<()> {
+        self.end_thought()?;
+        if self.counted { Ok(()) } else { self.usage(Usage::NOTHING) }
+    }
+
     /// Says a call in the client's words, and without secrets.
     fn told(&self, name: &str, input: &str) -> (String, String) {
         let CallWords { name, input: other } = (self.parts.words.call)(name, input);
@@ -245,7 +260,7 @@ impl FlatRenderer {
     }
 
     fn turn_over(&mut self, session: &SessionId, summary: &TurnSummary) -> io::Result<()> {
-        self.end_thought()?;
+        self.settle()?;
         let mut ending = self.parts.tally.ending(summary, failure_text);
         if ending.is_error {
             // What the assistant said is its own; what went wrong may quote anything.
@@ -290,11 +305,15 @@ impl Renderer for FlatRenderer {
             // Beside its calls a sub-agent speaks to the agent that started it, which reports in its own result.
             _ if event.agent != AgentId::MAIN => Ok(()),
             EventKind::SessionStarted(facts) => self.init(&event.session, facts),
+            EventKind::TurnStarted { .. } => {
+                self.counted = false;
+                Ok(())
+            }
             EventKind::AssistantDelta { text } => self.text(text),
             EventKind::ThinkingDelta { text } => self.thought(text),
             EventKind::MessageFinished(reply) => {
                 self.end_thought()?;
-                self.write(&Line::Usage(reply.usage.into()))
+                self.usage(reply.usage)
             }
             EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
                 if decision.verdict == Verdict::Deny =>
@@ -327,11 +346,11 @@ impl Renderer for FlatRenderer {
                 SystemKind::CompactBoundary { compact_metadata: metadata(compaction) },
             ),
             EventKind::Error { failure } => {
-                self.end_thought()?;
+                self.settle()?;
                 self.failed(&event.session, failure)
             }
             EventKind::Interrupted => {
-                self.end_thought()?;
+                self.settle()?;
                 self.write(&Line::Interrupt)
             }
             EventKind::TurnFinished(summary) => self.turn_over(&event.session, summary),
@@ -339,7 +358,6 @@ impl Renderer for FlatRenderer {
             EventKind::ModelChanged { .. }
             | EventKind::AgentStarted(_)
             | EventKind::SessionEnded { .. }
-            | EventKind::TurnStarted { .. }
             | EventKind::Steered { .. }
             | EventKind::HookContext { .. }
             | EventKind::MessageStarted { .. }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use zori_core::cost::MicroUsd;
-use zori_core::event::{SessionFacts, TurnSummary};
+use zori_core::event::TurnSummary;
 use zori_core::ids::CallId;
 use zori_core::message::{IdOrigin, ToolCall, ToolInput};
 use zori_core::permission::{Class, Verdict};
@@ -17,7 +17,9 @@ use zori_core::usage::Usage;
 use zori_testkit::random::{Random, cases};
 
 use super::*;
-use crate::sample::{Broken, Paper, delta, event, failed, failure, finished, ok, prompt, turn_over, warning};
+use crate::sample::{
+    Broken, Paper, Saving, delta, event, failed, failure, finished, ok, prompt, session, turn_over, warning,
+};
 
 /// The one place that knows the renderer: what it writes about these events.
 fn rendered(events: &[Event]) -> String {
@@ -51,22 +53,12 @@ fn done(cost: Option<u64>) -> Event {
 
 #[test]
 fn a_turn_with_a_tool() {
-    let facts = SessionFacts {
-        provider: "p".into(),
-        model: "m".into(),
-        root: std::path::Path::new("/").into(),
-        tools: Vec::new(),
-        agents: Vec::new(),
-        resumed_messages: 0,
-        resumed_replies: 0,
-        saved: true,
-    };
     let usage = Usage { input: 10, output: 5, cache_read: 7, cache_write: 3, cache_unknown: 0 };
     let mut printed =
         ToolOutput::success(r#"{"stdout":"out","stderr":"err\n","exit_code":3,"timed_out":false}"#);
     printed.process = Some(ProcessEnd { exit_code: 3, signal: None, timed_out: false });
     let lines = rendered(&[
-        event(EventKind::SessionStarted(facts)),
+        session(Saving::File),
         prompt(),
         delta("I "),
         delta("look."),

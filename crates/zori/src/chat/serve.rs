@@ -61,9 +61,12 @@ pub fn serve(cx: &mut Cx<'_>, args: &LowArgs, open: Open, events: Events) -> Res
     session.asking.attend(Some(client));
     let mut chat = Chat { cx, settings, network, provider, confinement, signals, session, id, attached };
     let exit = chat.follow(&events);
-    let Chat { cx, network, signals, session, .. } = chat;
+    let Chat { cx, network, signals, session, confinement, .. } = chat;
     signals.leave();
     let closed = session.finish(cx.ui);
+    if let Some(confinement) = confinement {
+        confinement.end(cx.ui);
+    }
     network.close(cx.ui);
     signals.die_of_hangup();
     Ok(if exit == Exit::Success { closed } else { exit })

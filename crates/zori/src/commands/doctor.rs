@@ -238,7 +238,8 @@ fn connection(cx: &Context<'_>, args: &Args, config: &Config, choice: &Choice) -
             Kind::OAuth => Some(Credential::Token(stored.grant.access.clone())),
         },
     };
-    let asked = ask(choice, credential.as_ref(), settings::limits::http(&LowArgs::new(args), config));
+    let asked =
+        ask(choice, credential.as_ref(), settings::patience::http_limits(&LowArgs::new(args), config));
     let ProviderFacts { display, base_url_var, .. } = choice.facts;
     match asked {
         Err(failure) => Check::failed(NAME, &failure, "unset SSL_CERT_FILE"),

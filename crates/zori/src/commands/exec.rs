@@ -61,7 +61,11 @@ pub const COMMAND: Command<App> = Command {
     failure_line: Some(failure_event),
     validate: only_a_dash,
     ..Command::new(&["exec"], "Run one prompt and print the answer", |cx, args| {
-        own_streams(cx, args, |cx, args| one_turn(cx, args, Open::ByFlags))
+        let speaks = cx.app.profile.speaks.filter(|_| !cx.mode.asked);
+        own_streams(cx, args, |cx, args| match speaks.filter(|_| !args.claude.speaks()) {
+            Some(protocol) => one_turn(cx, &args.speaking(protocol), Open::ByFlags),
+            None => one_turn(cx, args, Open::ByFlags),
+        })
     })
 };
 

@@ -211,7 +211,7 @@ fn ask(
 ) -> Result<Answer, String> {
     let network = Network::live_to(&choice.base_url).map_err(|failure| failure.message)?;
     // No tools are offered, so that it does not matter how they would be.
-    let limits = settings::limits::http(args, config);
+    let limits = settings::patience::http_limits(args, config);
     let provider = wire_up::provider_of(choice, &network, limits, ToolStyle::Native);
     let ask = Ask {
         provider: &*provider,
@@ -222,7 +222,7 @@ fn ask(
             Some(false) => Delivery::Whole,
             _ => Delivery::Streamed,
         },
-        retry: settings::limits::retry(args, config),
+        retry: settings::patience::retry(args, config),
         random: || SystemIds.random(),
     };
     let (told, word) = tokio::sync::oneshot::channel();

@@ -56,13 +56,8 @@ const FLAGS: &[Flag] = &[
         "history-file",
         "FILE",
         Kind::Text,
-        "Refused: sessions are kept here, and `--resume` goes on with one",
+        "Accepted; no effect here: sessions are kept, and `--resume` goes on with one",
     )
-    .check(|_| {
-        Err("`--history-file` is not supported: no format of such a file is known. Sessions are kept by this \
-                 program; `--resume ID` goes on with one"
-                .to_owned())
-    })
     .rare(),
     Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare(),
 ];
@@ -75,5 +70,10 @@ fn start(cx: &mut super::Cx<'_>, low: &LowArgs) -> Result<Exit, Failure> {
         return stream_json::serve(cx, &low);
     }
     low.protocol = Some(Protocol::Yume);
+    if low.history_file {
+        cx.ui.warn(
+            "`--history-file` has no effect here: sessions are kept, and `--resume ID` goes on with one",
+        );
+    }
     gui::run(cx, &low)
 }

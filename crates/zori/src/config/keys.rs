@@ -133,6 +133,12 @@ pub const KEYS: &[Key] = &[
         "Time limit of one tool call in seconds; 0: none",
     ),
     key(
+        "approval_timeout_secs",
+        Kind::Count(0, 86_400),
+        "0",
+        "How long a client of the Claude protocol or a GUI may take to answer for a call; then it is denied. 0: no limit",
+    ),
+    key(
         "bash_max_output_bytes",
         Kind::Count(0, 8 << 20),
         "65536",

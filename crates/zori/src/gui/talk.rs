@@ -6,8 +6,10 @@
 use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::io;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 use zori_core::event::{Event, EventKind};
 use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input, Prompt};
@@ -18,7 +20,7 @@ use zori_frontends::claude::input::Line;
 use zori_frontends::claude::{Frames, flat};
 use zori_redact::Redactor;
 
-use crate::asking::Answers;
+use crate::asking::{Answers, LATE};
 use crate::mode_gate::ModeGate;
 use crate::stdin::{self, Lines};
 use crate::ui::Ui;
@@ -39,6 +41,8 @@ pub(super) struct Parts {
     pub(super) workers: Workers,
     pub(super) gate: ModeGate,
     pub(super) answers: Answers,
+    /// How long the GUI may take to answer.
+    pub(super) patience: Option<Duration>,
     pub(super) quiet: bool,
 }
 
@@ -66,6 +70,7 @@ pub(super) struct Talk {
     redactor: Redactor,
     gate: ModeGate,
     answers: Answers,
+    patience: Option<Duration>,
     ui: Ui,
     lines: Lines,
     holds: Holds,
@@ -76,10 +81,16 @@ pub(super) struct Talk {
     /// about.
     calls: VecDeque<CallId>,
     /// Those that wait for an answer.
-    asked: Vec<CallId>,
+    asked: Vec<Open>,
     /// Those that have one.
     answered: HashSet<CallId>,
     interrupted: bool,
+}
+
+/// A call that waits for an answer, and until when.
+struct Open {
+    call: CallId,
+    until: Option<Instant>,
 }
 
 /// What became of a call.
@@ -109,13 +120,14 @@ impl Renderer for Questions {
 impl Talk {
     /// Returns the GUI's side, and what hears of calls for it. Nothing is read yet.
     pub(super) fn new(parts: Parts) -> (Self, Questions) {
-        let Parts { frames, redactor, workers, gate, answers, quiet } = parts;
+        let Parts { frames, redactor, workers, gate, answers, patience, quiet } = parts;
         let (sender, told) = mpsc::unbounded_channel();
         let talk = Self {
             frames,
             redactor,
             gate,
             answers,
+            patience,
             ui: if quiet { Ui::silent() } else { Ui::standard() },
             lines: Lines::new(workers),
             holds: Holds::Unknown,
@@ -165,6 +177,7 @@ impl Talk {
     pub(super) async fn listen(&mut self, inputs: &mpsc::Sender<Input>) -> Infallible {
         loop {
             let reads = self.lines.begun() && !self.ended && self.waiting.len() < MOST_WAITING;
+            let until = self.asked.iter().filter_map(|open| open.until).min();
             let said = tokio::select! {
                 // A question comes before its answer.
                 biased;
@@ -176,9 +189,10 @@ impl Talk {
                     Some(line) => self.line(line),
                     None => {
                         self.ended = true;
-                        self.unanswered(GONE)
+                        self.unanswered(GONE, |_| true)
                     }
                 },
+                now = after(until) => self.unanswered(LATE, |open| open.until.is_some_and(|until| until <= now)),
             };
             for input in said {
                 // The turn holds the other end for as long as this is polled.
@@ -205,7 +219,7 @@ impl Talk {
             }
             Told::Finished(call) => {
                 self.calls.retain(|open| *open != call);
-                self.asked.retain(|asked| *asked != call);
+                self.asked.retain(|open| open.call != call);
                 Vec::new()
             }
             // The answer came first, and the turn has it.
@@ -214,7 +228,8 @@ impl Talk {
                 let answer = match self.answers {
                     Answers::Yes => Approval::Allow,
                     Answers::Client if self.holds == Holds::Frames && !self.ended => {
-                        self.asked.push(call);
+                        let until = self.patience.map(|patience| Instant::now() + patience);
+                        self.asked.push(Open { call, until });
                         return Vec::new();
                     }
                     Answers::Client if self.holds == Holds::Frames => refusal(GONE),
@@ -225,10 +240,14 @@ impl Talk {
         }
     }
 
-    /// Answers every open question, because nobody else will.
-    fn unanswered(&mut self, why: &str) -> Vec<Input> {
-        let asked = std::mem::take(&mut self.asked);
-        asked.into_iter().map(|call| Input::Approve { call, answer: refusal(why) }).collect()
+    /// Answers open questions, because nobody else will.
+    fn unanswered(&mut self, why: &str, which: impl Fn(&Open) -> bool) -> Vec<Input> {
+        let over: Vec<Open> = self.asked.extract_if(.., |open| which(open)).collect();
+        let refuse = |Open { call, .. }| {
+            self.answered.insert(call.clone());
+            Input::Approve { call, answer: refusal(why) }
+        };
+        over.into_iter().map(refuse).collect()
     }
 
     /// Understands a line. Returns what the turn is told.
@@ -277,12 +296,12 @@ impl Talk {
 
     /// Answers for a call, if there is one to answer for.
     fn answer(&mut self, call: CallId, approved: bool, message: Option<String>) -> Vec<Input> {
-        let waits = self.calls.front() == Some(&call) || self.asked.contains(&call);
+        let waits = self.calls.front() == Some(&call) || self.asked.iter().any(|open| open.call == call);
         if !waits || !self.answered.insert(call.clone()) {
             self.ui.warn(&format!("no call `{}` waits for an answer", call.as_str().escape_debug()));
             return Vec::new();
         }
-        self.asked.retain(|asked| *asked != call);
+        self.asked.retain(|open| open.call != call);
         let answer = match approved {
             true => Approval::Allow,
             false => Approval::Reject { reason: message },
@@ -351,6 +370,17 @@ impl Talk {
         self.ended = true;
         let text = text.trim();
         (!text.is_empty()).then(|| Heard::Prompt(text.into()))
+    }
+}
+
+/// Waits until a moment, and returns when that was over; for ever where there is none.
+async fn after(until: Option<Instant>) -> Instant {
+    match until {
+        Some(until) => {
+            sleep_until(until).await;
+            Instant::now()
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zori_policy::mode::Protocol;
+
 use super::{BasePlace, Exits, MissingSession, Profile};
 use crate::program;
 
@@ -14,6 +16,7 @@ pub const YUME: Profile = Profile {
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
     dialect: &zori_tools::dialect::CLAUDE,
+    speaks: Some(Protocol::Yume),
     tool_timeout: Duration::from_secs(120),
     managed_config: "/etc/zori/config.toml",
     bash_max_output: 64 * 1024,

@@ -14,6 +14,7 @@ pub const ZDX: Profile = Profile {
     exits: Exits::Folded,
     missing_session: MissingSession::Text,
     dialect: &zori_tools::dialect::ZORI,
+    speaks: None,
     tool_timeout: Duration::from_secs(30),
     managed_config: "/etc/zori/config.toml",
     bash_max_output: 0,

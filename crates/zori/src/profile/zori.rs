@@ -14,6 +14,7 @@ pub const ZORI: Profile = Profile {
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
     dialect: &zori_tools::dialect::ZORI,
+    speaks: None,
     tool_timeout: Duration::from_secs(120),
     managed_config: "/etc/zori/config.toml",
     bash_max_output: 64 * 1024,

@@ -1,12 +1,8 @@
-//! How much a run may use, how long it waits, and how often it tries again.
-
-use std::time::Duration;
+//! How much a run may use.
 
 use zori_contract::failure::Failure;
 use zori_core::cost::Prices;
-use zori_core::transport;
 use zori_engine::limits::{Limits, Unpriced};
-use zori_engine::retry::{Retry, Waits};
 
 use crate::args::LowArgs;
 use crate::config::Config;
@@ -35,34 +31,4 @@ pub fn priced(limits: &Limits, prices: Option<Prices>, model: &str) -> Result<()
         .hint("use another model, or leave `--max-budget-usd` (`max_budget_usd`) out")
         .hint("say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`")
         .hint("`--max-tokens-total N` limits tokens instead"))
-}
-
-/// Returns how failed requests are repeated: flags over config.
-pub fn retry(args: &LowArgs, config: &Config) -> Retry {
-    let per_request = args
-        .retries
-        .or_else(|| config.count("retries").map(|n| n as u32))
-        .unwrap_or(Retry::DEFAULT.per_request);
-    let base = args.retry_delay_ms.or_else(|| config.count("retry_delay_ms")).map(Duration::from_millis);
-    Retry {
-        per_request,
-        per_turn: Retry::DEFAULT.per_turn.max(per_request),
-        base: base.unwrap_or(Retry::DEFAULT.base),
-        waits: Waits::Kept,
-    }
-}
-
-/// Returns how long each phase of a request may take: flags over config.
-pub fn http(args: &LowArgs, config: &Config) -> transport::Limits {
-    let limit = |key, default| match config.count(key) {
-        Some(0) => None,
-        Some(ms) => Some(Duration::from_millis(ms)),
-        None => default,
-    };
-    let default = transport::Limits::DEFAULT;
-    transport::Limits {
-        connect: args.connect_timeout.unwrap_or_else(|| limit("connect_timeout_ms", default.connect)),
-        first_byte: limit("first_byte_timeout_ms", default.first_byte),
-        idle: limit("idle_timeout_ms", default.idle),
-    }
 }

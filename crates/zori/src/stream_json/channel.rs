@@ -4,12 +4,16 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use zori_frontends::claude::Frames;
 use zori_frontends::claude::control::{Response, question, withdrawal};
+
+use crate::asking::LATE;
 
 /// What the client answered, or why it did not.
 pub type Body = Result<Option<Box<RawValue>>, String>;
@@ -18,6 +22,8 @@ pub type Body = Result<Option<Box<RawValue>>, String>;
 pub struct Channel {
     frames: Frames,
     open: Mutex<Open>,
+    /// How long the client may take to answer for a call.
+    patience: Option<Duration>,
     /// How many numbers were given; each question and each message to a server has one of its own.
     numbers: AtomicU64,
 }
@@ -41,9 +47,9 @@ pub enum Kind {
 const CLOSED: &str = "standard input has ended, so nobody can answer";
 
 impl Channel {
-    /// Asks by these frames.
-    pub fn new(frames: Frames) -> Arc<Self> {
-        Arc::new(Self { frames, open: Mutex::default(), numbers: AtomicU64::new(0) })
+    /// Asks by these frames. Whether a call may run is answered within `patience`, or not at all.
+    pub fn new(frames: Frames, patience: Option<Duration>) -> Arc<Self> {
+        Arc::new(Self { frames, open: Mutex::default(), patience, numbers: AtomicU64::new(0) })
     }
 
     /// Returns a number that nothing else has.
@@ -74,7 +80,12 @@ impl Channel {
                 return Err(too_long.to_string());
             }
         }
-        answer.await.unwrap_or_else(|_| Err(CLOSED.to_owned()))
+        let answer = async { answer.await.unwrap_or_else(|_| Err(CLOSED.to_owned())) };
+        match self.patience.filter(|_| kind == Kind::Permission) {
+            // The question is taken back with the wait for its answer.
+            Some(patience) => timeout(patience, answer).await.unwrap_or_else(|_| Err(LATE.to_owned())),
+            None => answer.await,
+        }
     }
 
     /// Takes an answer. Returns whether there was such a question.

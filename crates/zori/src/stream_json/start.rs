@@ -107,10 +107,6 @@ pub fn begin(mut settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Star
     if claude.prompt_tool.is_some() && settings.answers == Answers::Nobody {
         settings.answers = Answers::Client;
     }
-    if let Some(retries) = std::env::var("CLAUDE_CODE_MAX_RETRIES").ok().and_then(|text| text.parse().ok()) {
-        settings.retry.per_request = retries;
-        settings.retry.per_turn = settings.retry.per_turn.max(retries);
-    }
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
     let named = Named::read(&claude.mcp_config).map_err(invalid)?;
     let schema = claude.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();

@@ -118,6 +118,9 @@ fn init_writes_every_key_as_a_comment() {
     # Time limit of one tool call in seconds; 0: none.
     # tool_timeout_secs = 120
 
+    # How long a client of the Claude protocol or a GUI may take to answer for a call; then it is denied. 0: no limit.
+    # approval_timeout_secs = 0
+
     # How much of each output stream of a command the model sees; 0: up to 8 MiB.
     # bash_max_output_bytes = 65536
 

@@ -184,6 +184,33 @@ fn a_prompt_leaves_standard_input_alone() {
     assert_eq!(model.request(0).conversation(), "user: hi\n");
 }
 
+/// FR-002: log lines are there before the first event, and on standard error only.
+#[test]
+fn log_lines() {
+    let logged = |level: &str, args: &[&str]| {
+        let (mut world, _model) = with_model([anthropic::text("Hi.")]);
+        world.set_var("RUST_LOG", level);
+        let output = world.run(&[args, &["--json", "-p", "hi", "--no-save"]].concat());
+        assert_eq!((events(&output.stdout()).len(), output.code()), (3, Some(0)), "{output}");
+        let stderr = output.stderr();
+        let word = |line: &str| line.rsplit_once("] ").map_or(line, |(_, words)| words).to_owned();
+        stderr.lines().map(word).collect::<Vec<_>>()
+    };
+    let info = [
+        "session.started messages=0",
+        "session.ready",
+        "turn.started",
+        "turn.finished requests=1 input=10 output=5",
+        "session.ended turns=1",
+    ];
+    assert_eq!(logged("info", &[]), info);
+    assert_eq!(logged("warn", &["--verbose"]), info);
+    assert_eq!(logged("", &[]), [""; 0]);
+    let all = logged("zori=trace", &["--quiet"]);
+    assert!(all.contains(&"text bytes=3".to_owned()), "{all:?}");
+    assert!(info.iter().all(|line| all.contains(&(*line).to_owned())), "{all:?}");
+}
+
 /// The demo is an agent command (DECISIONS 21).
 #[test]
 fn the_demo_as_events() {

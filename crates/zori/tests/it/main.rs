@@ -22,6 +22,7 @@ mod interrupt;
 mod jsonl;
 mod limits;
 mod mcp_serve;
+mod one_write;
 mod output;
 mod own_models;
 mod paths;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
@@ -330,6 +330,25 @@ fn yume_shows_claudes_tools() {
     let names =
         ["Read", "Write", "Edit", "Bash", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "TodoWrite", "Task"];
     assert_eq!(tools(&model), names);
+}
+
+/// DECISIONS 19: its lines are those of the GUI, unless somebody asks for others.
+#[test]
+fn yume_answers_in_its_own_dialect() {
+    let run = |args: &[&str]| {
+        let (mut world, _model) = with_model([anthropic::text("Hi.")]);
+        world.remove_var("ZORI_OUTPUT");
+        let output = world.run(&[&["--as", "yume-cli", "--no-save", "-p", "hi"], args].concat());
+        assert_eq!(output.code(), Some(0), "{output}");
+        let kind = |line: &str| {
+            serde_json::from_str::<Value>(line).map_or(line.to_owned(), |line| line["type"].to_string())
+        };
+        output.stdout().lines().map(kind).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(run(&[]), r#""system" "text" "usage" "result" "message_stop""#);
+    assert_eq!(run(&["--output", "plain"]), "Hi.");
+    assert_eq!(run(&["--json"]), r#""response_chunk" "response_end" "cost""#);
+    assert_eq!(run(&["--output-format", "stream-json"]), r#""system" "assistant" "result""#);
 }
 
 #[test]

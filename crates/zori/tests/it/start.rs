@@ -6,7 +6,28 @@ mod trouble;
 mod turns;
 
 use serde_json::Value;
+use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
+use zori_testkit::running::{Running, Stdin, Stdout};
+
+/// A prompt, as a line.
+const HI: &str = "{\"type\":\"user\",\"content\":\"hi\"}\n";
+
+/// One turn of a session `s`, and how it came out.
+fn prompted(world: &TestEnv, prompt: &str, args: &[&str]) -> CommandOutput {
+    world.run(&[&["start", "--session-id", "s", "--prompt", prompt], args].concat())
+}
+
+/// A session `s` with this on standard input, from beginning to end.
+fn told(world: &TestEnv, input: impl Into<Vec<u8>>) -> CommandOutput {
+    world.run_with_stdin(&["start", "--session-id", "s"], input)
+}
+
+/// A session `s` whose standard input stays open.
+fn opened(world: &TestEnv, args: &[&str]) -> Running {
+    let args = [&["start", "--session-id", "s"], args].concat();
+    world.start(world.cmd(&args), Stdin::Open, Stdout::Captured)
+}
 
 /// A run as it is, but for times, which differ from run to run. Every test reads its lines with this or with [`brief`],
 /// so every line of every run is held against the framing rules (chapter 1).
@@ -15,7 +36,7 @@ fn whole(output: &CommandOutput) -> String {
     let mut text = String::new();
     for mut value in lines(&output.stdout()) {
         still(&mut value);
-        text.push_str(&format!("{}\n", ordered(&value)));
+        text.push_str(&format!("{value}\n"));
     }
     rest(text, output)
 }
@@ -71,7 +92,7 @@ fn short(value: &Value) -> String {
         _ => {
             let mut value = value.clone();
             still(&mut value);
-            ordered(&value)
+            value.to_string()
         }
     }
 }
@@ -84,14 +105,4 @@ fn still(value: &mut Value) {
             *time = "$TIME".into();
         }
     }
-}
-
-/// The line with its type first, as it was.
-fn ordered(value: &Value) -> String {
-    let mut map = value.as_object().expect("a line is an object").clone();
-    let mut text = format!("{{\"type\":{}", map.remove("type").expect("a line has a type"));
-    for (name, value) in map {
-        text.push_str(&format!(",\"{name}\":{value}"));
-    }
-    text + "}"
 }

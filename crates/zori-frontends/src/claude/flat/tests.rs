@@ -1,43 +1,19 @@
 //! What a run looks like to a GUI: whole lines, with ids and a clock that stand still.
 
-use std::path::Path;
 use std::time::Duration;
 
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::{Class, Decision};
 use zori_core::provider::StopReason;
 use zori_core::secret::Secrets;
-use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::ToolCode;
 
 use super::*;
 use crate::claude::{ModelFacts, Writing, YUME_LINE};
 use crate::sample::{
-    Paper, delta, event, exited, failed, failure, finished, ok, prompt, replied, requested, thinking,
-    turn_over,
+    Paper, Saving, Still, delta, event, exited, failed, failure, finished, ok, prompt, replied, requested,
+    session, thinking, turn_over,
 };
-
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp(0)
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl IdSource for Still {
-    fn session(&self) -> SessionId {
-        SessionId::parse("s").unwrap()
-    }
-
-    fn random(&self) -> u64 {
-        0
-    }
-}
 
 fn parts(paper: &Paper, previous: Option<SessionId>) -> FlatParts {
     FlatParts {
@@ -75,19 +51,9 @@ fn ended(outcome: Outcome) -> Event {
 
 #[test]
 fn the_start_of_a_run() {
-    let facts = SessionFacts {
-        provider: "p".into(),
-        model: "m".into(),
-        root: Path::new("/ws").into(),
-        tools: vec!["Read".into()],
-        agents: Vec::new(),
-        resumed_messages: 0,
-        resumed_replies: 0,
-        saved: false,
-    };
     let paper = Paper::default();
     let mut renderer = FlatRenderer::new(parts(&paper, Some(SessionId::parse("before").unwrap())));
-    renderer.on_event(&event(EventKind::SessionStarted(facts))).unwrap();
+    renderer.on_event(&session(Saving::Nowhere)).unwrap();
     insta::assert_snapshot!(paper.text(), @r#"
     {"type":"system","subtype":"init","cwd":"/ws","session_id":"s","tools":["Read"],"mcp_servers":[],"model":"m","permissionMode":"default","slash_commands":[],"apiKeySource":"none","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.0.0","provider":"p","uuid":"00000000-0000-4000-8000-000000000000"}
     {"type":"system","subtype":"session_id","previous_session_id":"before","session_id":"s","uuid":"00000000-0000-4000-8000-000000000000"}
@@ -136,6 +102,7 @@ fn a_turn_with_tools() {
 fn told(events: &[Event]) -> String {
     let text = lines(events);
     let lines: Vec<&str> = text.lines().collect();
+    assert!(text.contains("{\"type\":\"usage\""), "every turn says what it used:\n{text}");
     let (shown, end) = lines.split_at(lines.len() - 2);
     assert!(end[0].starts_with("{\"type\":\"result\"") && end[1] == "{\"type\":\"message_stop\"}", "{text}");
     shown.join("\n")
@@ -151,9 +118,18 @@ fn failures_by_what_a_gui_can_do_about_them() {
             ended(Outcome::Failed(failure)),
         ])
     };
-    insta::assert_snapshot!(failed(429, "HTTP 429: slow down"), @r#"{"type":"error","message":"API error 429: slow down","code":"rate_limit"}"#);
-    insta::assert_snapshot!(failed(500, "HTTP 500"), @r#"{"type":"error","message":"API error 500","code":"server_error"}"#);
-    insta::assert_snapshot!(failed(401, "HTTP 401: bad key"), @r#"{"type":"system","subtype":"error","message":"API error 401: bad key","code":"AUTH","session_id":"s","uuid":"00000000-0000-4000-8000-000000000000"}"#);
+    insta::assert_snapshot!(failed(429, "HTTP 429: slow down"), @r#"
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
+    {"type":"error","message":"API error 429: slow down","code":"rate_limit"}
+    "#);
+    insta::assert_snapshot!(failed(500, "HTTP 500"), @r#"
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
+    {"type":"error","message":"API error 500","code":"server_error"}
+    "#);
+    insta::assert_snapshot!(failed(401, "HTTP 401: bad key"), @r#"
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
+    {"type":"system","subtype":"error","message":"API error 401: bad key","code":"AUTH","session_id":"s","uuid":"00000000-0000-4000-8000-000000000000"}
+    "#);
 }
 
 #[test]
@@ -167,6 +143,7 @@ fn an_interrupt_while_the_model_thinks() {
     insta::assert_snapshot!(told(&events), @r#"
     {"type":"thinking","is_thinking":true,"thought":"hm"}
     {"type":"thinking","is_thinking":false,"thought":""}
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     {"type":"interrupt"}
     "#);
     assert!(lines(&events).contains(r#""subtype":"error_during_execution","is_error":true"#));
@@ -199,6 +176,7 @@ fn what_happens_beside_the_answer() {
     {"type":"system","subtype":"permission_denied","tool_name":"WRITE","tool_use_id":"1","message":"not here","session_id":"s","uuid":"00000000-0000-4000-8000-000000000000"}
     {"type":"tool_result","tool_use_id":"1","content":"not here","is_error":true}
     {"type":"system","subtype":"status","status":null,"permissionMode":"interactive","session_id":"s","uuid":"00000000-0000-4000-8000-000000000000"}
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     "#);
 }
 
@@ -224,6 +202,7 @@ fn a_sub_agent() {
     {"type":"tool_use","id":"2","name":"READ","input":{},"parent_tool_use_id":"1"}
     {"type":"tool_result","tool_use_id":"2","content":"{\"ok\":true,\"data\":{}}","is_error":false,"parent_tool_use_id":"1"}
     {"type":"tool_result","tool_use_id":"1","content":"{\"ok\":true,\"data\":{}}","is_error":false}
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     "#);
 }
 

@@ -1,20 +1,19 @@
 //! What a run looks like to an SDK: whole lines, with ids that are counted and a clock that stands still.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::value::RawValue;
 use zori_core::ids::SessionId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput};
 use zori_core::permission::Class;
-use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::ToolCode;
 use zori_redact::Redactor;
 
 use super::*;
 use crate::claude::{ModelFacts, SDK_LINE, Writing};
 use crate::sample::{
-    Paper, delta, event, failed, failure, finished, ok, prompt, requested, thinking, turn_over,
+    Paper, Saving, Still, delta, event, failed, failure, finished, ok, prompt, requested, session, thinking,
+    turn_over,
 };
 
 struct Counted(AtomicU64);
@@ -26,18 +25,6 @@ impl IdSource for Counted {
 
     fn random(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp(0)
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::ZERO
     }
 }
 
@@ -58,17 +45,7 @@ fn lines(partial: bool, events: &[Event]) -> String {
     let redactor = Redactor::new(zori_core::secret::Secrets::default());
     let ids = Arc::new(Counted(AtomicU64::new(0)));
     let mut renderer = SdkRenderer::new(frames, redactor, ids, tally, facts, None);
-    let started = SessionFacts {
-        provider: "p".into(),
-        model: "m".into(),
-        root: Path::new("/ws").into(),
-        tools: vec!["Read".into()],
-        agents: Vec::new(),
-        resumed_messages: 0,
-        resumed_replies: 0,
-        saved: false,
-    };
-    renderer.on_event(&event(EventKind::SessionStarted(started))).unwrap();
+    renderer.on_event(&session(Saving::Nowhere)).unwrap();
     for event in events {
         renderer.on_event(event).unwrap();
     }

@@ -58,6 +58,32 @@ fn lines_commands_and_the_end() {
     assert_eq!(model.request(1).conversation(), "user: first\nassistant: One.\nuser: a\nb\n");
 }
 
+/// A slash command that does not exist is said to be none, and reaches no model: those that other programs have, too.
+#[test]
+fn slash_commands_that_are_not_there() {
+    let (world, model) = with_model([anthropic::text("One."), anthropic::text("One.")]);
+    let lines = "/loop a\n/recap\n{\"type\":\"command\",\"text\":\"/loop\"}\n{\"type\":\"command\",\"text\":\"recap\"}\n\
+                 {\"type\":\"prompt\",\"text\":\"/recap is a word\"}\n";
+    for bare in [&["--bare"][..], &[]] {
+        let output = world.run_with_stdin(&[bare, &["--json", "--no-save"]].concat(), lines);
+        assert_eq!(
+            outline(&output.stdout()),
+            [
+                "bad_command: Unknown command /loop (/help shows them all)",
+                "bad_command: Unknown command /recap (/help shows them all)",
+                "bad_command: Unknown command /loop (/help shows them all)",
+                "bad_command: `recap` is no slash command; `/help` shows them all",
+                // What is said to be a prompt is one, whatever it begins with.
+                "chunk One.",
+                "response_end",
+                "cost",
+            ],
+            "{bare:?}"
+        );
+        assert_eq!(model.request(model.count() - 1).conversation(), "user: /recap is a word\n");
+    }
+}
+
 /// D-17: a stream of commands takes no braces for a prompt; without `--bare` a person may type them.
 #[test]
 fn braces() {
@@ -309,10 +335,17 @@ fn at_a_terminal() {
 /// FR-001: what runs in the background is in the trace; nothing else but the reader of standard input does.
 #[test]
 fn the_trace_of_workers() {
+    let frame = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n";
+    let stream = ["--input-format", "stream-json", "--output-format", "stream-json", "--no-save"];
     for (args, lines, workers) in [
         (&["--json", "--bare", "--no-save"][..], "hi\n", vec!["worker.stdin"]),
         (&["--json", "--no-save"], "hi\n", vec!["worker.stdin"]),
         (&["--json", "--no-save", "-p", "hi"], "", Vec::new()),
+        (&["exec", "--no-save", "-p", "hi"], "", Vec::new()),
+        (&["start", "--no-save"], frame, vec!["worker.stdin"]),
+        (&["start", "--no-save", "--bare"], frame, vec!["worker.stdin"]),
+        (&["start", "--no-save", "--prompt", "hi"], "", Vec::new()),
+        (&stream, frame, vec!["worker.stdin"]),
     ] {
         let (mut world, _model) = with_model([anthropic::text("One.")]);
         world.set_var("ZORI_TRACE", world.tmp().join("trace"));

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
 use zori_testkit::gate::Gate;
 use zori_testkit::reply::Reply;
-use zori_testkit::running::{Running, Stdin, Stdout};
+use zori_testkit::running::Running;
+use zori_testkit::server::ModelServer;
 
-use super::brief;
+use super::{HI, brief, opened, told};
 use crate::world::with_model;
-
-const HI: &str = "{\"type\":\"user\",\"content\":\"hi\"}\n";
 
 #[test]
 fn turns_one_after_another_and_one_init() {
@@ -18,7 +18,7 @@ fn turns_one_after_another_and_one_init() {
     let nested = r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"three"}]},"session_id":"x"}"#;
     let input =
         format!("\n{HI}{{\"type\":\"keep_alive\"}}\n{{\"type\":\"user\",\"content\":\"two\"}}\n{nested}\n");
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], input);
+    let output = told(&world, input);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
     {"type":"text","content":"One."}
@@ -43,7 +43,7 @@ fn turns_one_after_another_and_one_init() {
 #[test]
 fn init_comes_before_the_first_line() {
     let (world, _model) = with_model([anthropic::text("One.")]);
-    let mut run = world.start(world.cmd(&["start", "--session-id", "s"]), Stdin::Open, Stdout::Captured);
+    let mut run = opened(&world, &[]);
     run.wait_for_stdout("\"subtype\":\"init\"").write_stdin(HI).wait_for_stdout("message_stop").close_stdin();
     assert_eq!(run.finish().code(), Some(0));
 }
@@ -52,7 +52,7 @@ fn approve(id: &str, approved: bool) -> String {
     format!("{}\n", json!({"type": "tool_approval", "id": id, "approved": approved}))
 }
 
-fn asking() -> (zori_testkit::env::TestEnv, zori_testkit::server::ModelServer) {
+fn asking() -> (TestEnv, ModelServer) {
     with_model([
         anthropic::tool_use("t1", "Write", json!({"file_path": "a.txt", "content": "a"})).tool_use(
             "t2",
@@ -63,9 +63,8 @@ fn asking() -> (zori_testkit::env::TestEnv, zori_testkit::server::ModelServer) {
     ])
 }
 
-fn start(world: &zori_testkit::env::TestEnv, args: &[&str]) -> Running {
-    let args = [&["start", "--session-id", "s"], args].concat();
-    let mut run = world.start(world.cmd(&args), Stdin::Open, Stdout::Captured);
+fn start(world: &TestEnv, args: &[&str]) -> Running {
+    let mut run = opened(world, args);
     run.write_stdin(HI);
     run
 }
@@ -86,10 +85,10 @@ fn questions_are_answered_by_the_gui() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
-    {"type":"tool_result","is_error":false,"tool_use_id":"t1","content":"Created $WORK/a.txt (1 bytes)"}
-    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t2","content":"The user rejected this call: not this one"}
+    {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"a.txt","content":"a"}}
+    {"type":"tool_result","tool_use_id":"t1","content":"Created $WORK/a.txt (1 bytes)","is_error":false}
+    {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
+    {"type":"tool_result","tool_use_id":"t2","content":"The user rejected this call: not this one","is_error":true}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
@@ -117,12 +116,12 @@ fn another_mode_while_a_call_waits() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s interactive
     usage 10 5
-    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
-    {"type":"error","code":"bad_mode","message":"`mode` cannot be `sudo` (the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo)"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"The user rejected this call"}
-    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
-    {"type":"system","uuid":"$SESSION","subtype":"status","status":null,"permissionMode":"auto","session_id":"s"}
-    {"type":"tool_result","is_error":false,"tool_use_id":"t2","content":"Created $WORK/b.txt (1 bytes)"}
+    {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"a.txt","content":"a"}}
+    {"type":"error","message":"`mode` cannot be `sudo` (the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo)","code":"bad_mode"}
+    {"type":"tool_result","tool_use_id":"t1","content":"The user rejected this call","is_error":true}
+    {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
+    {"type":"system","subtype":"status","status":null,"permissionMode":"auto","session_id":"s","uuid":"$SESSION"}
+    {"type":"tool_result","tool_use_id":"t2","content":"Created $WORK/b.txt (1 bytes)","is_error":false}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
@@ -132,6 +131,71 @@ fn another_mode_while_a_call_waits() {
     [exit status: 0]
     "#);
     assert!(!world.work().join("a.txt").exists() && world.work().join("b.txt").exists());
+}
+
+/// Chapter 5: an id names one call of the session, a sub-agent's too, whatever the server does; answers go by it.
+#[test]
+fn calls_that_share_an_id() {
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "Task", json!({"description": "count", "prompt": "Please count."})),
+        anthropic::tool_use("t1", "Bash", json!({"command": "echo three"})),
+        anthropic::text("Three."),
+        anthropic::tool_use("t1", "Bash", json!({"command": "echo four"})),
+        anthropic::text("Done."),
+    ]);
+    let mut run = start(&world, &["--permission-mode", "interactive", "--sandbox", "off"]);
+    for id in ["t1", "t1_2", "t1_3"] {
+        run.wait_for_stdout(&format!("\"id\":\"{id}\"")).write_stdin(&approve(id, true));
+    }
+    run.wait_for_stdout("message_stop").close_stdin();
+    insta::assert_snapshot!(brief(&run.finish()), @r#"
+    init s interactive
+    usage 10 5
+    {"type":"tool_use","id":"t1","name":"Task","input":{"description":"count","prompt":"Please count."}}
+    {"type":"tool_use","id":"t1_2","name":"Bash","input":{"command":"echo three"},"parent_tool_use_id":"t1"}
+    {"type":"tool_result","tool_use_id":"t1_2","content":"three","is_error":false,"parent_tool_use_id":"t1"}
+    {"type":"tool_result","tool_use_id":"t1","content":"Three.","is_error":false}
+    usage 10 5
+    {"type":"tool_use","id":"t1_3","name":"Bash","input":{"command":"echo four"}}
+    {"type":"tool_result","tool_use_id":"t1_3","content":"four","is_error":false}
+    {"type":"text","content":"Done."}
+    usage 10 5
+    result success is_error=false "completed" turns=3 "Done."
+    {"type":"message_stop"}
+    [exit status: 0]
+    "#);
+    insta::assert_snapshot!(model.request(4).conversation(), @r#"
+    user: hi
+    assistant: tool_use t1 Task {"description":"count","prompt":"Please count."}
+    user: tool_result t1 Three.
+    assistant: tool_use t1_3 Bash {"command":"echo four"}
+    user: tool_result t1_3 four
+    "#);
+}
+
+/// Chapter 6: who does not answer in time says no; what comes later comes too late.
+#[test]
+fn an_answer_that_does_not_come() {
+    let (world, _model) = asking();
+    world.write(world.base().join("config.toml"), "approval_timeout_secs = 1\n");
+    let mut run = start(&world, &[]);
+    run.wait_for_stdout("\"id\":\"t2\"").write_stdin(&approve("t1", true)).wait_for_stderr("no call `t1`");
+    run.write_stdin(&approve("t2", true)).wait_for_stdout("message_stop").close_stdin();
+    insta::assert_snapshot!(brief(&run.finish()), @r#"
+    init s default
+    usage 10 5
+    {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"a.txt","content":"a"}}
+    {"type":"tool_result","tool_use_id":"t1","content":"nobody has answered in time (`approval_timeout_secs`)","is_error":true}
+    {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
+    {"type":"tool_result","tool_use_id":"t2","content":"Created $WORK/b.txt (1 bytes)","is_error":false}
+    {"type":"text","content":"Done."}
+    usage 10 5
+    result success is_error=false "completed" turns=3 "Done."
+    {"type":"message_stop"}
+    ------- stderr -------
+    Warning: no call `t1` waits for an answer
+    [exit status: 0]
+    "#);
 }
 
 #[test]
@@ -176,10 +240,10 @@ fn an_interrupt_while_a_call_waits() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"The call was canceled before it was done"}
-    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t2","content":"The call was canceled before it was done"}
+    {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"a.txt","content":"a"}}
+    {"type":"tool_result","tool_use_id":"t1","content":"The call was canceled before it was done","is_error":true}
+    {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
+    {"type":"tool_result","tool_use_id":"t2","content":"The call was canceled before it was done","is_error":true}
     {"type":"interrupt"}
     result error_during_execution is_error=true "aborted_tools" turns=4 ["Request was aborted"]
     {"type":"message_stop"}
@@ -198,13 +262,13 @@ fn requests_of_sdks() {
 {"type":"control_request","request_id":"r2","request":{"subtype":"interrupt"}}
 {"type":"control_request","request_id":"r3","request":{"subtype":"set_permission_mode","mode":"deny"}}
 "#;
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], input);
+    let output = told(&world, input);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
     {"type":"control_response","response":{"subtype":"error","request_id":"r1","error":"this request is not known in the flat dialect"}}
     {"type":"control_response","response":{"subtype":"success","request_id":"r2"}}
     {"type":"control_response","response":{"subtype":"success","request_id":"r3"}}
-    {"type":"system","uuid":"$SESSION","subtype":"status","status":null,"permissionMode":"deny","session_id":"s"}
+    {"type":"system","subtype":"status","status":null,"permissionMode":"deny","session_id":"s","uuid":"$SESSION"}
     [exit status: 0]
     "#);
 }
@@ -218,10 +282,10 @@ fn the_end_of_input_at_each_point() {
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","input":{"file_path":"a.txt","content":"a"},"id":"t1","name":"Write"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"standard input has ended, so nobody can answer"}
-    {"type":"tool_use","input":{"file_path":"b.txt","content":"b"},"id":"t2","name":"Write"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t2","content":"standard input has ended, so nobody can answer"}
+    {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"a.txt","content":"a"}}
+    {"type":"tool_result","tool_use_id":"t1","content":"standard input has ended, so nobody can answer","is_error":true}
+    {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
+    {"type":"tool_result","tool_use_id":"t2","content":"standard input has ended, so nobody can answer","is_error":true}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
@@ -242,7 +306,7 @@ fn the_end_of_input_at_each_point() {
     [exit status: 0]
     "#);
     let (world, _model) = with_model([anthropic::text("x")]);
-    insta::assert_snapshot!(brief(&world.run_with_stdin(&["start", "--session-id", "s"], "{\"type\":\"keep_alive\"}")), @r#"
+    insta::assert_snapshot!(brief(&told(&world, "{\"type\":\"keep_alive\"}")), @r#"
     init s default
     [exit status: 0]
     "#);
@@ -260,6 +324,7 @@ fn signals() {
     };
     insta::assert_snapshot!(signalled(Running::interrupt), @r#"
     init s default
+    usage 0 0
     {"type":"interrupt"}
     result error_during_execution is_error=true "aborted_streaming" turns=2 ["Request was aborted"]
     {"type":"message_stop"}
@@ -270,6 +335,7 @@ fn signals() {
     "#);
     insta::assert_snapshot!(signalled(Running::terminate), @r#"
     init s default
+    usage 0 0
     {"type":"interrupt"}
     result error_during_execution is_error=true "aborted_streaming" turns=2 ["Request was aborted"]
     {"type":"message_stop"}
@@ -280,7 +346,7 @@ fn signals() {
     "#);
     let idle = |signal: fn(&mut Running) -> &mut Running| {
         let (world, _model) = with_model([Reply::stall()]);
-        let mut run = world.start(world.cmd(&["start", "--session-id", "s"]), Stdin::Open, Stdout::Captured);
+        let mut run = opened(&world, &[]);
         run.wait_for_stdout("\"subtype\":\"init\"");
         signal(&mut run);
         run.finish().code()

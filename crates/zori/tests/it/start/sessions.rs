@@ -3,7 +3,7 @@
 use serde_json::Value;
 use zori_testkit::anthropic;
 
-use super::brief;
+use super::{brief, prompted};
 use crate::world::with_model;
 
 #[test]
@@ -50,7 +50,7 @@ fn the_dialect_by_its_version() {
 fn names_that_do_not_fit() {
     let (world, model) = with_model([anthropic::text("One.")]);
     insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "nope", "--prompt", "x"])), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"error","message":"No conversation found with session ID: nope","code":"SESSION_NOT_FOUND","session_id":"nope"}
+    {"type":"system","subtype":"error","message":"No conversation found with session ID: nope","code":"SESSION_NOT_FOUND","session_id":"nope","uuid":"$SESSION"}
     result error_during_execution is_error=true "not_started" turns=0 ["No conversation found with session ID: nope"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -58,9 +58,9 @@ fn names_that_do_not_fit() {
     Hint: leave `--resume` and `--continue` out to start a new session
     [exit status: 1]
     "#);
-    world.run(&["start", "--session-id", "s", "--prompt", "one"]).success();
-    insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "s", "--prompt", "x"])), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"error","message":"Session ID s is already in use.","code":"ALREADY_EXISTS","session_id":"s"}
+    prompted(&world, "one", &[]).success();
+    insta::assert_snapshot!(brief(&prompted(&world, "x", &[])), @r#"
+    {"type":"system","subtype":"error","message":"Session ID s is already in use.","code":"ALREADY_EXISTS","session_id":"s","uuid":"$SESSION"}
     result error_during_execution is_error=true "not_started" turns=0 ["Session ID s is already in use."]
     {"type":"message_stop"}
     ------- stderr -------
@@ -75,10 +75,10 @@ fn names_that_do_not_fit() {
 #[test]
 fn a_session_under_another_name() {
     let (world, model) = with_model(["One.", "Two.", "Three."].map(anthropic::text));
-    world.run(&["start", "--session-id", "s", "--prompt", "one"]).success();
+    prompted(&world, "one", &[]).success();
     insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "s", "--session-id", "t", "--prompt", "two"])), @r#"
     init t default
-    {"type":"system","uuid":"$SESSION","subtype":"session_id","previous_session_id":"s","session_id":"t"}
+    {"type":"system","subtype":"session_id","previous_session_id":"s","session_id":"t","uuid":"$SESSION"}
     {"type":"text","content":"Two."}
     usage 10 5
     result success is_error=false "completed" turns=1 "Two."

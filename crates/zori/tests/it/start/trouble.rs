@@ -3,19 +3,18 @@
 use zori_testkit::anthropic;
 use zori_testkit::running::{Stdin, Stdout};
 
-use super::{brief, lines, whole};
+use super::{HI, brief, lines, prompted, told, whole};
 use crate::world::{with_model, world};
-
-const HI: &str = "{\"type\":\"user\",\"content\":\"hi\"}\n";
 
 #[test]
 fn a_provider_that_refuses() {
     let (world, _model) = with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
-    let output = world.run(&["start", "--session-id", "s", "--prompt", "hi"]);
+    let output = prompted(&world, "hi", &[]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic"}
-    {"type":"error","code":"invalid_request","message":"API error 400: no"}
-    {"type":"result","uuid":"$SESSION","subtype":"success","is_error":true,"api_error_status":400,"result":"API error 400: no","errors":["API error 400: no"],"stop_reason":"stop_sequence","terminal_reason":"api_error","duration_ms":"$TIME","duration_api_ms":"$TIME","num_turns":1,"session_id":"s","total_cost_usd":0.0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{},"permission_denials":[]}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
+    {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
+    {"type":"error","message":"API error 400: no","code":"invalid_request"}
+    {"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API error 400: no","errors":["API error 400: no"],"stop_reason":"stop_sequence","terminal_reason":"api_error","duration_ms":"$TIME","duration_api_ms":"$TIME","num_turns":1,"session_id":"s","total_cost_usd":0.0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{},"permission_denials":[],"uuid":"$SESSION"}
     {"type":"message_stop"}
     ------- stderr -------
     Error [http_status]: HTTP 400: no
@@ -27,9 +26,10 @@ fn a_provider_that_refuses() {
 #[test]
 fn a_key_that_is_refused_or_missing() {
     let (mut world, _model) = with_model([anthropic::http_error(401, "authentication_error", "bad key")]);
-    insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "s", "--prompt", "hi"])), @r#"
+    insta::assert_snapshot!(brief(&prompted(&world, "hi", &[])), @r#"
     init s default
-    {"type":"system","uuid":"$SESSION","subtype":"error","message":"API error 401: bad key","code":"AUTH","session_id":"s"}
+    usage 0 0
+    {"type":"system","subtype":"error","message":"API error 401: bad key","code":"AUTH","session_id":"s","uuid":"$SESSION"}
     result success is_error=true "api_error" turns=1 ["API error 401: bad key"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -39,7 +39,7 @@ fn a_key_that_is_refused_or_missing() {
     "#);
     world.remove_var("ANTHROPIC_API_KEY");
     insta::assert_snapshot!(brief(&world.run(&["start", "--session-id", "t", "--prompt", "hi"])), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"error","message":"ANTHROPIC_API_KEY is not set","code":"AUTH","session_id":"t"}
+    {"type":"system","subtype":"error","message":"ANTHROPIC_API_KEY is not set","code":"AUTH","session_id":"t","uuid":"$SESSION"}
     result success is_error=true "api_error" turns=0 ["ANTHROPIC_API_KEY is not set"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -52,6 +52,34 @@ fn a_key_that_is_refused_or_missing() {
     "#);
 }
 
+/// Chapter 9: the variable of Claude Code bounds the retries; a flag is nearer.
+#[test]
+fn retries() {
+    let run = |args: &[&str]| {
+        let (mut world, model) =
+            with_model((0..3).map(|_| anthropic::http_error(529, "overloaded_error", "busy")));
+        world.set_var("CLAUDE_CODE_MAX_RETRIES", "2");
+        (brief(&prompted(&world, "hi", &[&["--retry-delay", "1"], args].concat())), model.count())
+    };
+    let (told, requests) = run(&[]);
+    insta::assert_snapshot!(told, @r#"
+    init s default
+    {"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"retry_delay_ms":"$TIME","error_status":529,"error":"overloaded","session_id":"s","uuid":"$SESSION"}
+    {"type":"system","subtype":"api_retry","attempt":2,"max_retries":2,"retry_delay_ms":"$TIME","error_status":529,"error":"overloaded","session_id":"s","uuid":"$SESSION"}
+    usage 0 0
+    {"type":"error","message":"API error 529: busy","code":"overloaded"}
+    result success is_error=true "api_error" turns=1 ["API error 529: busy"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Retrying in 0.0s (1/2): HTTP 529: busy
+    Retrying in 0.0s (2/2): HTTP 529: busy
+    Error [http_status]: HTTP 529: busy
+      Details: {"error":{"message":"busy","type":"overloaded_error"},"type":"error"}
+    [exit status: 1]
+    "#);
+    assert_eq!((requests, run(&["--retries", "0"]).1), (3, 1));
+}
+
 /// A turn that fails does not end the run.
 #[test]
 fn the_next_prompt_is_served() {
@@ -59,10 +87,11 @@ fn the_next_prompt_is_served() {
         anthropic::http_error(400, "invalid_request_error", "no"),
         anthropic::text("Better.").reply(),
     ]);
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], HI.repeat(2));
+    let output = told(&world, HI.repeat(2));
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"error","code":"invalid_request","message":"API error 400: no"}
+    usage 0 0
+    {"type":"error","message":"API error 400: no","code":"invalid_request"}
     result success is_error=true "api_error" turns=1 ["API error 400: no"]
     {"type":"message_stop"}
     {"type":"text","content":"Better."}
@@ -81,7 +110,6 @@ fn bad_arguments() {
     let world = world();
     for args in [
         &["start", "--protocol-version", "3", "--prompt", "x"][..],
-        &["start", "--history-file", "h.json", "--prompt", "x"],
         &["start", "--output-format", "text", "--prompt", "x"],
         &["start", "--session-id", "a/b", "--prompt", "x"],
         &["start", "--nope"],
@@ -90,13 +118,8 @@ fn bad_arguments() {
         let output = world.run(args);
         assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{args:?}: {output}");
     }
-    insta::assert_snapshot!(world.run(&["start", "--history-file", "h.json", "--prompt", "x"]), @r#"
-    ------- stderr -------
-    Error: `--history-file` is not supported: no format of such a file is known. Sessions are kept by this program; `--resume ID` goes on with one
-    [exit status: 2]
-    "#);
     insta::assert_snapshot!(brief(&world.run(&["start", "--provider", "nope", "--prompt", "x"])), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"error","message":"unknown provider `nope`","code":"SETTING_INVALID","session_id":"$SESSION"}
+    {"type":"system","subtype":"error","message":"unknown provider `nope`","code":"SETTING_INVALID","session_id":"$SESSION","uuid":"$SESSION"}
     result error_during_execution is_error=true "not_started" turns=0 ["unknown provider `nope`"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -106,7 +129,7 @@ fn bad_arguments() {
     "#);
     let (world, _model) = with_model([anthropic::text("x")]);
     insta::assert_snapshot!(brief(&world.run(&["start", "--permission-mode", "sudo", "--prompt", "x"])), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"error","message":"`--permission-mode` cannot be `sudo`","code":"SETTING_INVALID","session_id":"$SESSION"}
+    {"type":"system","subtype":"error","message":"`--permission-mode` cannot be `sudo`","code":"SETTING_INVALID","session_id":"$SESSION","uuid":"$SESSION"}
     result error_during_execution is_error=true "not_started" turns=0 ["`--permission-mode` cannot be `sudo`"]
     {"type":"message_stop"}
     ------- stderr -------
@@ -114,12 +137,28 @@ fn bad_arguments() {
     Hint: the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo
     [exit status: 2]
     "#);
-    insta::assert_snapshot!(brief(&world.run_with_stdin(&["start", "--session-id", "s"], " \n")), @r#"
+    insta::assert_snapshot!(brief(&told(&world, " \n")), @r#"
     init s default
     ------- stderr -------
     Error: there is no prompt
     Hint: give one with `--prompt TEXT`, or on standard input as text or as JSON lines
     [exit status: 2]
+    "#);
+}
+
+/// Chapter 11: a flag without effect is said to be one, and keeps no GUI from starting.
+#[test]
+fn a_flag_without_effect() {
+    let (world, _model) = with_model([anthropic::text("Hi.")]);
+    insta::assert_snapshot!(brief(&prompted(&world, "hi", &["--history-file", "h.json"])), @r#"
+    init s default
+    {"type":"text","content":"Hi."}
+    usage 10 5
+    result success is_error=false "completed" turns=1 "Hi."
+    {"type":"message_stop"}
+    ------- stderr -------
+    Warning: `--history-file` has no effect here: sessions are kept, and `--resume ID` goes on with one
+    [exit status: 0]
     "#);
 }
 
@@ -135,18 +174,18 @@ fn lines_that_are_none() {
     );
     input.extend_from_slice(b"{\"type\":\"user\",\"content\":\"  \"}\n");
     input.extend_from_slice(HI.as_bytes());
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], input);
+    let output = told(&world, input);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"error","code":"bad_input","message":"a line is not understood: EOF while parsing a value at line 1 column 25"}
-    {"type":"error","code":"bad_input","message":"a line is not understood: trailing characters at line 1 column 21"}
-    {"type":"error","code":"bad_input","message":"a line is not understood: invalid type: integer `1`, expected a string at line 1 column 2"}
-    {"type":"error","code":"bad_input","message":"a line is not understood: expected value at line 1 column 1"}
-    {"type":"error","code":"bad_input","message":"a line has no `type`"}
-    {"type":"error","code":"bad_input","message":"a prompt has no `content` that is a text or a list"}
-    {"type":"error","code":"bad_input","message":"a line is not UTF-8 text (byte 0)"}
-    {"type":"error","code":"bad_input","message":"a line of the type `tool_approval` has no `id`"}
-    {"type":"error","code":"bad_input","message":"a prompt is empty"}
+    {"type":"error","message":"a line is not understood: EOF while parsing a value at line 1 column 25","code":"bad_input"}
+    {"type":"error","message":"a line is not understood: trailing characters at line 1 column 21","code":"bad_input"}
+    {"type":"error","message":"a line is not understood: invalid type: integer `1`, expected a string at line 1 column 2","code":"bad_input"}
+    {"type":"error","message":"a line is not understood: expected value at line 1 column 1","code":"bad_input"}
+    {"type":"error","message":"a line has no `type`","code":"bad_input"}
+    {"type":"error","message":"a prompt has no `content` that is a text or a list","code":"bad_input"}
+    {"type":"error","message":"a line is not UTF-8 text (byte 0)","code":"bad_input"}
+    {"type":"error","message":"a line of the type `tool_approval` has no `id`","code":"bad_input"}
+    {"type":"error","message":"a prompt is empty","code":"bad_input"}
     {"type":"text","content":"Hi."}
     usage 10 5
     result success is_error=false "completed" turns=1 "Hi."
@@ -170,10 +209,10 @@ fn lines_that_are_none() {
 #[test]
 fn half_a_line() {
     let (world, model) = with_model([anthropic::text("Hi.")]);
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], "{\"type\":\"user\",\"cont");
+    let output = told(&world, "{\"type\":\"user\",\"cont");
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"error","code":"bad_input","message":"a line is not understood: EOF while parsing a string at line 1 column 20"}
+    {"type":"error","message":"a line is not understood: EOF while parsing a string at line 1 column 20","code":"bad_input"}
     ------- stderr -------
     Warning: a line is not understood: EOF while parsing a string at line 1 column 20
     [exit status: 0]
@@ -185,10 +224,10 @@ fn half_a_line() {
 fn a_line_of_50_megabytes() {
     let (world, _model) = with_model([anthropic::text("Hi.")]);
     let long = format!("{{\"type\":\"user\",\"content\":\"{}\"}}\n{HI}", "x".repeat(50 << 20));
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], long);
+    let output = told(&world, long);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"error","code":"bad_input","message":"a line has more than 16777216 bytes"}
+    {"type":"error","message":"a line has more than 16777216 bytes","code":"bad_input"}
     {"type":"text","content":"Hi."}
     usage 10 5
     result success is_error=false "completed" turns=1 "Hi."

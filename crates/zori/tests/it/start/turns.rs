@@ -5,7 +5,7 @@ use zori_testkit::anthropic;
 use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;
 
-use super::{brief, lines, whole};
+use super::{brief, lines, prompted, told, whole};
 use crate::world::{with_model, world};
 
 #[test]
@@ -14,10 +14,10 @@ fn every_field_of_a_turn() {
     let output =
         world.run(&["start", "--session-id", "sess-123", "--prompt", "hi", "--output-format", "stream-json"]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","uuid":"$SESSION","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic"}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":[],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
     {"type":"text","content":"Hello."}
-    {"type":"usage","output_tokens":5,"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}
-    {"type":"result","uuid":"$SESSION","subtype":"success","is_error":false,"api_error_status":null,"result":"Hello.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":"$TIME","duration_api_ms":"$TIME","ttft_ms":"$TIME","num_turns":1,"session_id":"sess-123","total_cost_usd":0.000035,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-haiku-4-5":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.000035,"contextWindow":200000,"maxOutputTokens":64000}},"permission_denials":[]}
+    {"type":"usage","input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}
+    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Hello.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":"$TIME","duration_api_ms":"$TIME","ttft_ms":"$TIME","num_turns":1,"session_id":"sess-123","total_cost_usd":0.000035,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-haiku-4-5":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.000035,"contextWindow":200000,"maxOutputTokens":64000}},"permission_denials":[],"uuid":"$SESSION"}
     {"type":"message_stop"}
     [exit status: 0]
     "#);
@@ -37,24 +37,24 @@ fn tools_by_claudes_names() {
         anthropic::text("Done."),
     ]);
     world.write("src/a.txt", "one\n");
-    let output = world.run(&["start", "--session-id", "s", "--permission-mode", "auto", "--prompt", "go"]);
+    let output = prompted(&world, "go", &["--permission-mode", "auto"]);
     insta::assert_snapshot!(brief(&output), @r#"
     init s auto
     {"type":"text","content":"I "}
     {"type":"text","content":"look."}
     usage 10 5
-    {"type":"tool_use","input":{"file_path":"src\\a.txt"},"id":"t1","name":"Read"}
-    {"type":"tool_result","is_error":false,"tool_use_id":"t1","content":"1\tone"}
-    {"type":"tool_use","input":{"file_path":"src/a.txt","old_string":"one","new_string":"two"},"id":"t2","name":"Edit"}
-    {"type":"tool_result","is_error":false,"tool_use_id":"t2","content":"Replaced 1 occurrence in $WORK/src/a.txt"}
-    {"type":"tool_use","input":{"command":"true"},"id":"t3","name":"Bash"}
-    {"type":"tool_result","is_error":false,"tool_use_id":"t3","content":"(Bash completed with no output)"}
-    {"type":"tool_use","input":{"command":"echo out; exit 3"},"id":"t4","name":"Bash"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t4","content":"out\nExit code 3"}
-    {"type":"tool_use","input":{"command":"sleep 1","run_in_background":true},"id":"t5","name":"Bash"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t5","content":"`run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)"}
-    {"type":"tool_use","input":{"query":"x"},"id":"t6","name":"WebSearch"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task"}
+    {"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"src\\a.txt"}}
+    {"type":"tool_result","tool_use_id":"t1","content":"1\tone","is_error":false}
+    {"type":"tool_use","id":"t2","name":"Edit","input":{"file_path":"src/a.txt","old_string":"one","new_string":"two"}}
+    {"type":"tool_result","tool_use_id":"t2","content":"Replaced 1 occurrence in $WORK/src/a.txt","is_error":false}
+    {"type":"tool_use","id":"t3","name":"Bash","input":{"command":"true"}}
+    {"type":"tool_result","tool_use_id":"t3","content":"(Bash completed with no output)","is_error":false}
+    {"type":"tool_use","id":"t4","name":"Bash","input":{"command":"echo out; exit 3"}}
+    {"type":"tool_result","tool_use_id":"t4","content":"out\nExit code 3","is_error":true}
+    {"type":"tool_use","id":"t5","name":"Bash","input":{"command":"sleep 1","run_in_background":true}}
+    {"type":"tool_result","tool_use_id":"t5","content":"`run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)","is_error":true}
+    {"type":"tool_use","id":"t6","name":"WebSearch","input":{"query":"x"}}
+    {"type":"tool_result","tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task","is_error":true}
     {"type":"text","content":"Done."}
     usage 10 5
     result success is_error=false "completed" turns=7 "Done."
@@ -78,7 +78,7 @@ fn modes() {
             anthropic::text("Done."),
         ]);
         world.write("a.txt", "one\n");
-        let output = world.run(&[&["start", "--session-id", "s", "--prompt", "go"], args].concat());
+        let output = prompted(&world, "go", args);
         let results = lines(&output.stdout()).into_iter().filter(|line| line["type"] == "tool_result");
         let results: Vec<_> =
             results.map(|line| if line["is_error"] == true { "no" } else { "yes" }).collect();
@@ -100,13 +100,13 @@ fn a_denied_call() {
         anthropic::tool_use("t1", "Write", json!({"file_path": "b.txt", "content": "x"})),
         anthropic::text("Pity."),
     ]);
-    let output = world.run(&["start", "--session-id", "s", "--prompt", "go"]);
+    let output = prompted(&world, "go", &[]);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
     usage 10 5
-    {"type":"tool_use","input":{"file_path":"b.txt","content":"x"},"id":"t1","name":"Write"}
-    {"type":"system","uuid":"$SESSION","subtype":"permission_denied","tool_name":"Write","tool_use_id":"t1","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run","session_id":"s"}
-    {"type":"tool_result","is_error":true,"tool_use_id":"t1","content":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed."}
+    {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"b.txt","content":"x"}}
+    {"type":"system","subtype":"permission_denied","tool_name":"Write","tool_use_id":"t1","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run","session_id":"s","uuid":"$SESSION"}
+    {"type":"tool_result","tool_use_id":"t1","content":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed.","is_error":true}
     {"type":"text","content":"Pity."}
     usage 10 5
     result success is_error=false "completed" turns=2 "Pity."
@@ -118,7 +118,7 @@ fn a_denied_call() {
 #[test]
 fn the_prompt_from_standard_input() {
     let (world, model) = with_model([anthropic::text("Hi.")]);
-    let output = world.run_with_stdin(&["start", "--session-id", "s"], "\n  two\nlines {\"type\":\"x\"}\n");
+    let output = told(&world, "\n  two\nlines {\"type\":\"x\"}\n");
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
     {"type":"text","content":"Hi."}
@@ -138,7 +138,7 @@ fn results_without_secrets() {
         anthropic::text("It is AKIAIOSFODNN7EXAMPLE"),
     ]);
     world.write("a.txt", "key = AKIAIOSFODNN7EXAMPLE\n");
-    let output = world.run(&["start", "--session-id", "s", "--prompt", "go"]);
+    let output = prompted(&world, "go", &[]);
     let stdout = output.stdout();
     assert_eq!(stdout.matches("AKIAIOSFODNN7EXAMPLE").count(), 2, "in the text and in the result:\n{stdout}");
     assert!(stdout.contains("key = [REDACTED]"), "{stdout}");
@@ -154,7 +154,7 @@ fn thinking_and_long_output() {
         ),
         anthropic::text("Done."),
     ]);
-    let output = world.run(&["start", "--session-id", "s", "--permission-mode", "auto", "--prompt", "go"]);
+    let output = prompted(&world, "go", &["--permission-mode", "auto"]);
     let types: Vec<_> =
         lines(&output.stdout()).iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(types[..3], ["system", "thinking", "thinking"]);

@@ -59,6 +59,24 @@ fn allowed_changed_and_denied() {
     assert!(model.request(1).conversation().contains("model"), "{}", model.request(1).conversation());
 }
 
+/// Chapter 6: silence is a no after `approval_timeout_secs`, and the question is taken back.
+#[test]
+fn an_answer_that_does_not_come() {
+    let (world, _model) = with_model([write("1"), anthropic::text("ok")]);
+    world.write(world.base().join("config.toml"), "approval_timeout_secs = 1\n");
+    let mut run = start(&world, ASK);
+    run.write_stdin(&user("go"));
+    let (id, _) = asked(&mut run, "can_use_tool", 0);
+    wait_over(&mut run, 1);
+    run.close_stdin();
+    let output = run.finish();
+    let withdrawn = json!({"type": "control_cancel_request", "request_id": id}).to_string();
+    assert!(output.stdout().contains(&withdrawn), "{output}");
+    assert!(output.stdout().contains("nobody has answered in time (`approval_timeout_secs`)"), "{output}");
+    assert!(!world.work().join("a.txt").exists());
+    assert_eq!(output.code(), Some(0));
+}
+
 /// Rules and a mode that come with an approval hold from then on.
 #[test]
 fn an_approval_for_more() {

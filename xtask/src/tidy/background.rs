@@ -1,0 +1,86 @@
+//! What goes on beside a turn starts in one place: `Workers::spawn` of the binary, which refuses what `--bare` forbids and
+//! leaves a span of the rest (FR-001). Every other place that starts a thread or a task is listed, with the reason why
+//! what it starts is no worker.
+
+use super::Finding;
+use super::outside::test_files;
+use super::scan;
+use crate::workspace::Workspace;
+
+/// What starts something that goes on by itself.
+const STARTS: &[&str] =
+    &["thread::spawn", "thread::Builder", "thread::scope", "tokio::spawn", "spawn_local(", "spawn_blocking("];
+
+/// The one place.
+const WORKERS: &str = "crates/zori/src/workers.rs";
+
+/// A file that starts something else, and why that is no worker.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("crates/zori-contract/src/watchdog.rs", "ends with the command, which it bounds"),
+    ("crates/zori-contract/examples/notes/main.rs", "an example, without workers"),
+    ("crates/zori-providers/src/linger.rs", "reads the rest of one answer, for a bounded time"),
+    ("crates/zori-tools/src/blocking.rs", "the work of one call, which waits for it"),
+    ("crates/zori-tools/src/preview.rs", "the work of one question, which waits for it"),
+    ("crates/zori-tools/src/process/keeper.rs", "ends the processes of a session, which nothing may forbid"),
+    ("crates/zori/src/acp/desk.rs", "a session of an editor, which is the work itself"),
+    ("crates/zori/src/acp/seat.rs", "the end of one session, which waits for it"),
+    ("crates/zori/src/asking/reply.rs", "reads one answer of a person, and ends with the question"),
+    ("crates/zori/src/audit.rs", "writes one record, for a bounded time"),
+    ("crates/zori/src/auth/browser.rs", "waits for the end of one program"),
+    ("crates/zori/src/auth/os_store.rs", "one look into the credential store, for a bounded time"),
+    ("crates/zori/src/auth/renewing.rs", "one look into the credential store, which waits for it"),
+    ("crates/zori/src/heartbeat.rs", "says that the command is at work, and ends with it"),
+    ("crates/zori/src/helper_program.rs", "reads what one program prints, for a bounded time"),
+    ("crates/zori/src/mcp_serve.rs", "the calls of one client, on its own thread"),
+    ("crates/zori/src/mcp_serve/bench.rs", "the end of one session, which waits for it"),
+    ("crates/zori/src/signals.rs", "hears signals, without which nothing could be ended"),
+];
+
+/// Looks for places that start something and are not listed, and for those that are listed in vain.
+pub fn find(workspace: &Workspace) -> Vec<Finding> {
+    let (mut findings, mut used) = (Vec::new(), Vec::new());
+    let tests = test_files(workspace);
+    for file in workspace.rust() {
+        let judged = file.path.starts_with("crates/")
+            && !file.path.starts_with("crates/zori-testkit/")
+            && file.path != WORKERS
+            && !tests.contains(&file.path);
+        let starts = if judged { starts(&file.text) } else { Vec::new() };
+        if starts.is_empty() {
+            continue;
+        }
+        if EXCEPTIONS.iter().any(|(path, _)| *path == file.path) {
+            used.push(file.path.as_str());
+            continue;
+        }
+        findings.extend(starts.into_iter().map(|(line, what)| {
+            let advice = format!(
+                "`{what}`: a worker starts in `Workers::spawn`; what is none is listed, with a reason"
+            );
+            Finding::line(&file.path, line, advice)
+        }));
+    }
+    for (path, why) in EXCEPTIONS.iter().filter(|(path, _)| !used.contains(path)) {
+        findings.push(Finding::file(path, format!("starts nothing any more ({why}): drop the exception")));
+    }
+    findings
+}
+
+/// Returns line and words of each place in the code that is not a test.
+fn starts(source: &str) -> Vec<(usize, &'static str)> {
+    let code = scan::without_tests(&scan::code_only(source));
+    let found = |line: &str| STARTS.iter().find(|start| line.contains(**start)).copied();
+    code.lines().enumerate().filter_map(|(n, line)| Some((n + 1, found(line)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_judged_and_nothing_else() {
+        let source = "fn a() {\n    std::thread::spawn(b);\n    tokio::task::spawn_blocking(c);\n}\n\
+            // thread::spawn\n#[cfg(test)]\nmod tests { fn b() { std::thread::spawn(c) } }\n";
+        assert_eq!(starts(source), [(2, "thread::spawn"), (3, "spawn_blocking(")]);
+    }
+}
