@@ -51,15 +51,3 @@ export async function anAgentInside(world) {
   holds(lines.includes("[task] user done inner"), `its result is not told: ${lines}`);
   equal(lines.slice(-2), ["text Found.", "end success: Found."]);
 }
-
-/** They are not built: stderr says so, and the model hears which agents there are. */
-export async function agentsOfTheCaller(world) {
-  const said = [];
-  const agents = { "code-reviewer": { description: "Reviews", prompt: "You are a strict reviewer.", tools: ["Read"] } };
-  const work = { description: "review", prompt: "review it", subagent_type: "code-reviewer" };
-  await world.script(call("task", "Task", work), text("Then not."));
-  const chosen = options(world, { agents, allowedTools: ["Task"], stderr: (line) => said.push(line) });
-  const failed = told(await ask("go", chosen)).filter((line) => line.startsWith("user failed task"));
-  holds(/sub-agents.*not used/.test(said.join("")), `stderr says ${said}`);
-  holds(failed[0]?.includes("general-purpose"), `the result is ${failed}`);
-}

@@ -149,7 +149,7 @@ mod tests {
             [
                 "`env.ANTHROPIC_API_KEY` is not used: set it in the environment of this program",
                 "`env.ZORI_HOME` is not used: set it in the environment of this program",
-                "`hooks.Notification`, `permissions.disableBypassPermissionsMode`, `theme` has no effect here",
+                "`theme`, `permissions.disableBypassPermissionsMode`, `hooks.Notification` has no effect here",
             ]
         );
     }

@@ -14,13 +14,16 @@ use crate::settings::limits::priced;
 /// What clients of the Claude protocol call models by, whoever the provider is.
 const CLAUDE_FAMILIES: &[&str] = &["sonnet", "opus", "haiku"];
 
+/// Says something of a model.
+type OfModel<T> = Box<dyn Fn(&str) -> T>;
+
 /// Decides about a change of the model; it outlives the settings it was made from.
 pub struct ModelGate {
     facts: &'static ProviderFacts,
     limits: Limits,
-    prices: Box<dyn Fn(&str) -> Option<Prices>>,
-    reply: Box<dyn Fn(&str) -> Option<u32>>,
-    style: Box<dyn Fn(&str) -> ToolStyle>,
+    prices: OfModel<Option<Prices>>,
+    reply: OfModel<Option<u32>>,
+    style: OfModel<ToolStyle>,
 }
 
 impl ModelGate {

@@ -63,7 +63,25 @@ fn another_model_takes_over() {
         stage.turn("go").await;
         stage.turn("again").await;
         let events = stage.events();
-        insta::assert_snapshot!(events[5..].join("\n"), @"");
+        insta::assert_snapshot!(events[5..].join("\n"), @r#"
+        notice fallback_model
+        model m2
+        input 0 {}
+        message model c0=act{} (Some(ToolUse))
+        requested c0 of 1
+        started c0
+        finished c0 {"ok":true,"data":{}}
+        delta "ok"
+        message model "ok" (Some(EndTurn))
+        final "ok"
+        model m
+        turn over: Completed(EndTurn), 2 requests, 4 out
+        turn "again"
+        delta "hi"
+        message model "hi" (Some(EndTurn))
+        final "hi"
+        turn over: Completed(EndTurn), 1 requests, 2 out
+        "#);
     });
 }
 

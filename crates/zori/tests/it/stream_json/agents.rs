@@ -45,14 +45,40 @@ fn on_the_command_line() {
     world.write("AGENTS.md", "Be kind.");
     let more = ["--agents", REVIEWER, "--allowedTools", "Task,Bash", "--system-prompt", "Main."];
     let output = world.run_with_stdin(&args(&more), user("go"));
-    insta::assert_snapshot!(told(&output), @"");
+    insta::assert_snapshot!(told(&output), @r#"
+    init
+    calls Task {"description":"look","prompt":"Look.","subagent_type":"reviewer"}
+    system task_started
+    note Look.
+    calls Bash {"command":"touch made"}
+    result failed "<tool_use_error>Error: No such tool available: Bash</tool_use_error>"
+    says "Good."
+    system task_notification
+    result "Good."
+    calls Task {"description":"look","prompt":"Look.","subagent_type":"plain"}
+    system task_started
+    note Look.
+    says "Plain."
+    system task_notification
+    result "Plain."
+    says "Done."
+    over success "Done." completed turns=3
+    [exit status: 0]
+    "#);
     assert_eq!(agents(&output.stdout()), json!(["reviewer", "plain", "general-purpose"]));
     assert!(!world.work().join("made").exists());
     let sub = model.request(1).json();
-    insta::assert_snapshot!(sub["system"][0]["text"].as_str().unwrap(), @"");
+    let guidelines = world.work().join("AGENTS.md");
+    let told = format!("You review.\n\n# Project Context\n\n## {}\n\nBe kind.", guidelines.display());
+    assert_eq!(sub["system"][0]["text"], told);
     assert_eq!((names(&sub), &sub["model"]), (vec!["Read", "Grep"], &json!("claude-sonnet-5-5")));
     let main = model.request(0).json();
-    insta::assert_snapshot!(about_task(&main), @"");
+    insta::assert_snapshot!(about_task(&main), @"
+    Hand a task to a sub-agent with the same tools and a conversation of its own; its last message is the result. Good for searches and side work. Several calls in one reply run side by side. The kinds of sub-agents (`subagent_type`):
+    - reviewer: Reviews code
+    - plain: Anything
+    - general-purpose: Searches and side work of any kind
+    ");
     assert_eq!(model.request(4).json()["model"], main["model"]);
 }
 
@@ -103,7 +129,13 @@ fn what_cannot_be_understood() {
     let bad =
         request("1", json!({"subtype": "initialize", "agents": {"a": {"description": "d", "prompt": 7}}}));
     let output = world.run_with_stdin(&args(&[]), bad + &user("hi"));
-    insta::assert_snapshot!(told(&output), @"");
+    insta::assert_snapshot!(told(&output), @r#"
+    answers 1 "initialize: agents: `a.prompt` must be a string"
+    init
+    says "ok"
+    over success "ok" completed turns=1
+    [exit status: 0]
+    "#);
 }
 
 fn described(world: &TestEnv, path: impl AsRef<Path>, name: &str) {
@@ -126,7 +158,24 @@ fn in_files() {
     world.write(".claude/agents/notes.txt", "not one");
     of_user(&world);
     let output = world.run_with_stdin(&args(&["--trust-workspace", "--allowedTools", "Task"]), user("go"));
-    insta::assert_snapshot!(told(&output), @"");
+    insta::assert_snapshot!(told(&output), @r#"
+    init
+    calls Task {"description":"look","prompt":"Look.","subagent_type":"one"}
+    system task_started
+    note Look.
+    says "Good."
+    system task_notification
+    result "Good."
+    says "Done."
+    over success "Done." completed turns=2
+    ------- stderr -------
+    Trusted for this run (`--trust-workspace`):
+      sub-agent one: Is one  (.zori/agents/one.md)
+      sub-agent one: Another  (.claude/agents/one.md)
+      sub-agent two: Is two  (.claude/agents/two.md)
+    Warning: $WORK/.claude/agents/bad.md has no front matter: its first line must be `---`; it is no sub-agent
+    [exit status: 0]
+    "#);
     assert_eq!(agents(&output.stdout()), json!(["one", "two", "three", "general-purpose"]));
     let sub = model.request(1).json();
     assert_eq!((names(&sub), &sub["system"][0]["text"]), (vec!["Read"], &json!("You are one.")));

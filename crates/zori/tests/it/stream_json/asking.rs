@@ -214,7 +214,7 @@ fn requests_at_any_time() {
     answers 1 {"mode":"acceptEdits"}
     answers 2 "the mode bypassPermissions was not permitted when the program started; `--allow-dangerously-skip-permissions` permits it"
     answers 4 null
-    answers 5 "`openai:gpt-5` is served by openai, and this process asks anthropic"
+    answers 5 "this session is with `anthropic`"
     answers 6 null
     answers 7 {"mcpServers":[]}
     answers 8 "Unsupported control request subtype: rewind_files"

@@ -15,7 +15,20 @@ fn a_fallback_model() {
     let (world, model) = with_model(replies);
     let more = ["--fallback-model", "sonnet", "--retries", "1", "--retry-delay", "0"];
     let output = world.run_with_stdin(&args(&more), [user("hi"), user("again")].concat());
-    insta::assert_snapshot!(told(&output), @"");
+    insta::assert_snapshot!(told(&output), @r#"
+    init
+    retry 1 529
+    system informational
+    says "Hello."
+    over success "Hello." completed turns=1
+    init
+    says "Again."
+    over success "Again." completed turns=1
+    ------- stderr -------
+    Retrying in 0.0s (1/1): HTTP 529: Overloaded
+    Warning: `claude-haiku-4-5` is not available (HTTP 529: Overloaded); this turn goes on with `claude-sonnet-5-5`
+    [exit status: 0]
+    "#);
     let asked: Vec<_> = (0..4).map(|n| model.request(n).json()["model"].clone()).collect();
     assert_eq!(asked, ["claude-haiku-4-5", "claude-haiku-4-5", "claude-sonnet-5-5", "claude-haiku-4-5"]);
     let last = lines(&output.stdout()).pop().unwrap();
@@ -29,11 +42,20 @@ fn a_fallback_model_for_people() {
     let overloaded = || anthropic::http_error(529, "overloaded_error", "Overloaded");
     let (world, _model) = with_model([overloaded(), anthropic::text("Hello.").into()]);
     let output = world.run(&["exec", "-p", "hi", "--fallback-model", "claude-sonnet-4-5", "--retries", "0"]);
-    insta::assert_snapshot!(output, @"");
-    let output = world.run(&["exec", "-p", "hi", "--fallback-model", "claude-haiku-4-5"]);
-    insta::assert_snapshot!(output, @"");
-    let output = world.run(&["exec", "-p", "hi", "--fallback-model", "openai:gpt-5.4"]);
-    insta::assert_snapshot!(output, @"");
+    insta::assert_snapshot!(output, @"
+    Hello.
+    ------- stderr -------
+    Warning: `claude-haiku-4-5` is not available (HTTP 529: Overloaded); this turn goes on with `claude-sonnet-4-5`
+    [exit status: 0]
+    ");
+    for (model, why) in [
+        ("claude-haiku-4-5", "Error: `--fallback-model` is the model itself, `claude-haiku-4-5`\n"),
+        ("openai:gpt-5.4", "Error: `--fallback-model openai:gpt-5.4`: this session is with `anthropic`\n"),
+    ] {
+        let output = world.run(&["exec", "-p", "hi", "--fallback-model", model]);
+        assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{output}");
+        assert!(output.stderr().starts_with(why), "{output}");
+    }
 }
 
 /// Rules, mode, folders, variables, hooks and model count as if they had been typed; what is not known is named.
@@ -62,7 +84,22 @@ fn settings() {
     world.write("settings.json", settings.to_string());
     let output =
         world.run_with_stdin(&args(&["--settings", "settings.json", "--sandbox", "off"]), user("go"));
-    insta::assert_snapshot!(told(&output), @"");
+    insta::assert_snapshot!(told(&output), @r#"
+    init
+    calls Bash {"command":"touch denied"}
+    denied Bash
+    result failed "the rule `Bash(touch:*)` (--deny) denies touch denied"
+    calls Bash {"command":"echo $GREETING > said"}
+    result "(Bash completed with no output)"
+    calls Write {"file_path":"../tmp/more/a.txt","content":"a"}
+    result "Created $TMP/more/a.txt (1 bytes)"
+    says "ok"
+    over success "ok" completed turns=4
+    ------- stderr -------
+    Warning: `--settings`: `env.ANTHROPIC_API_KEY` is not used: set it in the environment of this program
+    Warning: `--settings`: `theme` has no effect here
+    [exit status: 0]
+    "#);
     assert_eq!((world.read("said").as_str(), world.read("../tmp/more/a.txt").as_str()), ("hello\n", "a"));
     assert!(world.work().join("stopped").exists() && !world.work().join("denied").exists());
     assert_eq!(model.request(0).json()["model"], "claude-sonnet-4-5");
@@ -109,7 +146,12 @@ fn hook_events() {
             Value::Object(map.clone()).to_string()
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    {"type":"system","subtype":"hook_started","hook_id":"hook_1","hook_name":"PreToolUse:Bash","hook_event":"PreToolUse"}
+    {"type":"system","subtype":"hook_response","hook_id":"hook_1","hook_name":"PreToolUse:Bash","hook_event":"PreToolUse","output":"{\"systemMessage\":\"seen\"}","stdout":"{\"systemMessage\":\"seen\"}","stderr":"","outcome":"success"}
+    {"type":"system","subtype":"hook_started","hook_id":"hook_2","hook_name":"PostToolUse:Bash","hook_event":"PostToolUse"}
+    {"type":"system","subtype":"hook_response","hook_id":"hook_2","hook_name":"PostToolUse:Bash","hook_event":"PostToolUse","output":"out\nerr\n","stdout":"out\n","stderr":"err\n","exit_code":3,"outcome":"error"}
+    "#);
 }
 
 const PERMIT: &[&str] = &["--permission-prompt-tool", "mcp__gate__permit"];
@@ -165,5 +207,25 @@ fn a_tool_that_is_asked() {
 #[test]
 fn a_tool_that_is_asked_and_not_there() {
     let (output, _world) = talk([anthropic::text("never")], PERMIT, &user("go"));
-    insta::assert_snapshot!(told(&output), @"");
+    insta::assert_snapshot!(told(&output), @"
+
+    ------- stderr -------
+    Error: `--permission-prompt-tool`: there is no tool `mcp__gate__permit`; no MCP server offers any
+    Hint: `stdio` asks the program that reads
+    [exit status: 2]
+    ");
+}
+
+/// What is for the protocol alone says so where it is not spoken; the rest counts.
+#[test]
+fn without_the_protocol() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    let output = world.run(&["exec", "-p", "hi", "--tools", "Read", "--add-dir", "missing"]);
+    insta::assert_snapshot!(output, @"
+    Hello.
+    ------- stderr -------
+    Warning: `--tools` has no effect without `--output-format`
+    Warning: `--add-dir missing`: No such file or directory (os error 2); it is not added
+    [exit status: 0]
+    ");
 }
