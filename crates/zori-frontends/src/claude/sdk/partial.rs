@@ -43,12 +43,16 @@ struct More<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Delta<'a> {
-    TextDelta { text: &'a str },
-    ThinkingDelta { thinking: &'a str },
-    SignatureDelta { signature: &'a str },
-    InputJsonDelta { partial_json: &'a str },
+    #[serde(rename = "text_delta")]
+    Text { text: &'a str },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'a str },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'a str },
+    #[serde(rename = "input_json_delta")]
+    Input { partial_json: &'a str },
 }
 
 /// A message that is told in pieces.
@@ -167,11 +171,11 @@ impl Partial {
         let delta = match (self.open.as_mut(), piece) {
             (Some(Open::Text(text)), Piece::Text(more)) => {
                 text.push_str(more);
-                Delta::TextDelta { text: more }
+                Delta::Text { text: more }
             }
             (Some(Open::Thinking(thinking)), Piece::Thinking(more)) => {
                 thinking.text.push_str(more);
-                Delta::ThinkingDelta { thinking: more }
+                Delta::Thinking { thinking: more }
             }
             (Some(Open::Thinking(thinking)), Piece::Signed(replay)) => {
                 thinking.replay = Some((*replay).clone());
@@ -180,7 +184,7 @@ impl Partial {
             }
             (Some(Open::Call { input, .. }), Piece::Input { json, .. }) => {
                 input.push_str(json);
-                Delta::InputJsonDelta { partial_json: json }
+                Delta::Input { partial_json: json }
             }
             _ => return Ok(()),
         };
@@ -295,7 +299,7 @@ impl Partial {
         if let Some(Content::Thinking { signature, .. }) = content(block)
             && !signature.is_empty()
         {
-            self.delta(scope, Delta::SignatureDelta { signature: &signature })?;
+            self.delta(scope, Delta::Signature { signature: &signature })?;
         }
         scope.assistant(line, block)?;
         match block {
@@ -325,13 +329,12 @@ impl Partial {
         let (start, delta) = match &whole {
             Some(Content::ToolUse { id, name, input }) => (
                 json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
-                Delta::InputJsonDelta { partial_json: input.get() },
+                Delta::Input { partial_json: input.get() },
             ),
-            Some(Content::Text { text }) => (json!({"type": "text", "text": ""}), Delta::TextDelta { text }),
-            Some(Content::Thinking { thinking, .. }) => (
-                json!({"type": "thinking", "thinking": "", "signature": ""}),
-                Delta::ThinkingDelta { thinking },
-            ),
+            Some(Content::Text { text }) => (json!({"type": "text", "text": ""}), Delta::Text { text }),
+            Some(Content::Thinking { thinking, .. }) => {
+                (json!({"type": "thinking", "thinking": "", "signature": ""}), Delta::Thinking { thinking })
+            }
             Some(Content::RedactedThinking { data }) => {
                 return self.start(scope, &json!({"type": "redacted_thinking", "data": data}));
             }
