@@ -185,7 +185,8 @@ fn acp(world: &TestEnv) -> Vec<Line> {
             }
             "agent_message_chunk" => piece(&mut lines, &update["content"]["text"]),
             "tool_call" => lines.push(call(&update["name"], &update["rawInput"])),
-            "tool_call_update" if update["status"] == "in_progress" => {}
+            // A call that begins, and what it has printed so far.
+            "tool_call_update" if update["status"] == "in_progress" || update["status"].is_null() => {}
             "tool_call_update" => {
                 lines.push(result(update["status"] == "failed", &update["content"][0]["content"]["text"]));
             }
