@@ -16,8 +16,10 @@ const WORKERS: &str = "crates/zori/src/workers.rs";
 
 /// A file that starts something else, and why that is no worker.
 const EXCEPTIONS: &[(&str, &str)] = &[
+    ("crates/zori-contract/src/process.rs", "reads what one child prints, and ends with it"),
     ("crates/zori-contract/src/watchdog.rs", "ends with the command, which it bounds"),
     ("crates/zori-contract/examples/notes/main.rs", "an example, without workers"),
+    ("crates/zori-providers/src/http/ahead.rs", "reads one answer ahead, and ends with it"),
     ("crates/zori-providers/src/linger.rs", "reads the rest of one answer, for a bounded time"),
     ("crates/zori-tools/src/blocking.rs", "the work of one call, which waits for it"),
     ("crates/zori-tools/src/preview.rs", "the work of one question, which waits for it"),
@@ -29,6 +31,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori/src/auth/browser.rs", "waits for the end of one program"),
     ("crates/zori/src/auth/os_store.rs", "one look into the credential store, for a bounded time"),
     ("crates/zori/src/auth/renewing.rs", "one look into the credential store, which waits for it"),
+    ("crates/zori/src/commands/mcp/validate.rs", "reads what one server says, and ends with it"),
     ("crates/zori/src/heartbeat.rs", "says that the command is at work, and ends with it"),
     ("crates/zori/src/helper_program.rs", "reads what one program prints, for a bounded time"),
     ("crates/zori/src/mcp_serve.rs", "the calls of one client, on its own thread"),

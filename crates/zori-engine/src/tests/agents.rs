@@ -345,10 +345,10 @@ fn a_kind_with_tools_and_a_model_of_its_own() {
         let told = events.lines().filter(|line| line.contains("finished") || line.contains("agent"));
         insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r#"
         [1 of c0] agent "do it" on m2
-        [1 of c0] finished c0 {"ok":false,"error":{"code":"unknown_tool","message":"`act` is not available to this sub-agent; it has no tools"}}
+        [1 of c0] finished c0_2 {"ok":false,"error":{"code":"unknown_tool","message":"`act` is not available to this sub-agent; it has no tools"}}
         finished c0 {"ok":true,"data":{"text":"no"}}
-        [2 of c0] agent "do it" on m3
-        finished c0 {"ok":true,"data":{"text":"hi"}}
+        [2 of c0_3] agent "do it" on m3
+        finished c0_3 {"ok":true,"data":{"text":"hi"}}
         "#);
     });
 }

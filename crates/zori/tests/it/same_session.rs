@@ -311,7 +311,8 @@ fn acp(world: &TestEnv, flags: &[&str]) -> Vec<Line> {
             }
             "agent_message_chunk" => piece(&mut lines, &update["content"]["text"]),
             "tool_call" => lines.push(of(parent, call(&update["name"], &update["rawInput"]))),
-            "tool_call_update" if update["status"] == "in_progress" => {}
+            // A call that begins, and what it has printed so far.
+            "tool_call_update" if update["status"] == "in_progress" || update["status"].is_null() => {}
             "tool_call_update" => {
                 let output = &update["content"][0]["content"]["text"];
                 lines.push(of(parent, result(update["status"] == "failed", output)));

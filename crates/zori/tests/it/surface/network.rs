@@ -181,7 +181,7 @@ fn debug_says_no_secret() {
     let world = at(&server.url());
     let output = world.run(&["exec", "-p", "hi", "--no-save", "--debug"]).success();
     let said = output.stderr();
-    assert!(said.starts_with("Debug: POST http://127.0.0.1:$PORT/v1/messages with "), "{said}");
+    assert!(said.contains("\nDebug: POST http://127.0.0.1:$PORT/v1/messages with "), "{said}");
     assert!(said.contains("\nDebug: x-api-key: [REDACTED]\n"), "{said}");
     assert!(said.contains("\nDebug: HTTP 200 from http://127.0.0.1:$PORT/v1/messages after "), "{said}");
     assert!(!output.to_string().contains(TEST_KEY), "{said}");
