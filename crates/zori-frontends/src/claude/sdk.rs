@@ -9,10 +9,11 @@ mod partial;
 mod structured;
 mod tasks;
 mod tool_result;
+mod turn_over;
 mod under_way;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -22,7 +23,6 @@ use zori_core::compaction::{CompactCause, Compacted, Compaction};
 use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFinished, TurnSummary};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
-use zori_core::outcome::{LimitKind, Outcome};
 use zori_core::permission::{Decision, Verdict};
 use zori_core::provider::StopReason;
 use zori_core::render::Renderer;
@@ -332,52 +332,6 @@ impl SdkRenderer {
         let metadata =
             json!({"trigger": trigger, "pre_tokens": compaction.before, "post_tokens": compaction.after});
         self.system(event, "compact_boundary", json!({ "compact_metadata": metadata }))
-    }
-
-    fn turn_over(&mut self, event: &Event, summary: &TurnSummary) -> io::Result<()> {
-        if matches!(summary.outcome, Outcome::Completed(StopReason::MaxTokens)) {
-            self.failure(event, "The reply was cut off at the token limit", "max_output_tokens")?;
-        }
-        let mut ending = self.tally.ending(summary, failure_text);
-        if let (Outcome::Limit(LimitKind::Turns), Some(most)) = (&summary.outcome, self.facts.max_turns) {
-            // Clients know the sentence.
-            ending.errors = vec![format!("Reached maximum number of turns ({most})")];
-        }
-        let mut value = None;
-        if let Some(judge) = self.judge.as_ref().filter(|_| !ending.is_error) {
-            match judge(summary) {
-                Judgement::Over => {}
-                Judgement::Value(raw) => value = Some(raw),
-                Judgement::Failed(other) => ending = other,
-                Judgement::Again => {
-                    self.again = true;
-                    self.carried.0 += summary.usage;
-                    self.carried.1 += summary.duration;
-                    return Ok(());
-                }
-            }
-        }
-        if let Some(text) = &mut ending.result {
-            // Texts of failures may quote what a server said.
-            if ending.is_error {
-                *text = self.redactor.redact(text).into_owned();
-            }
-        }
-        ending.errors = ending.errors.iter().map(|text| self.redactor.redact(text).into_owned()).collect();
-        let uuid = self.uuid();
-        let (mut usage, before) = std::mem::take(&mut self.carried);
-        usage += summary.usage;
-        let summary = TurnSummary { usage, duration: summary.duration + before, ..summary.clone() };
-        let result =
-            self.tally.result(&ending, Some(&summary), event.session.as_str(), &uuid, value.as_deref());
-        let line = serde_json::value::to_raw_value(&result).expect("a result is made of JSON");
-        let written = self.frames.write(&line);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Over { ending, line });
-        written?;
-        if self.facts.state {
-            self.state(event, "idle")?;
-        }
-        Ok(())
     }
 }
 
