@@ -24,7 +24,6 @@ use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFin
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
 use zori_core::permission::{Decision, Verdict};
-use zori_core::provider::StopReason;
 use zori_core::render::Renderer;
 use zori_core::tool::Todo;
 use zori_core::usage::Usage;

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use zori_core::ids::SessionId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput};
 use zori_core::permission::Class;
+use zori_core::provider::StopReason;
 use zori_core::tool::ToolCode;
 use zori_redact::Redactor;
 
