@@ -65,6 +65,12 @@ impl Bench {
         self.temp.path().join("home")
     }
 
+    /// Takes away what earlier areas have left there: sessions, logs.
+    pub fn empty_home(&self) -> Result<()> {
+        fs::remove_dir_all(self.home())?;
+        Ok(fs::create_dir(self.home())?)
+    }
+
     /// Returns the model's server.
     pub fn server(&self) -> &Server {
         &self.server
