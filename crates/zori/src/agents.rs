@@ -45,6 +45,8 @@ pub struct Description {
     pub model: Option<String>,
     /// How much it thinks.
     pub effort: Option<Effort>,
+    /// What its file asks for beside that, and what would bound it: the user has to know that it does not.
+    pub unheard: Vec<&'static str>,
     /// The file it stands in; `None` is the caller.
     pub file: Option<PathBuf>,
 }
@@ -128,6 +130,9 @@ fn kind(described: &Description, session: &Session<'_>, remarks: &mut Vec<String
     };
     if !left_out.is_empty() {
         remarks.push(format!("{who} goes without `{}`: that names no tool", left_out.join("`, `")));
+    }
+    if !described.unheard.is_empty() {
+        remarks.push(format!("`{}` of the {who} has no effect here", described.unheard.join("`, `")));
     }
     let model = described.model.as_deref().filter(|name| !matches!(*name, "" | "inherit"));
     let model = model.and_then(|name| match session.models.check(session.model, name) {

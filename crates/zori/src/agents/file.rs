@@ -9,6 +9,9 @@ use zori_core::provider::Effort;
 
 use super::{Description, bad_name};
 
+/// Fields that other programs bound a sub-agent by, or give it more with, and that are not understood here.
+const UNHEARD: &[&str] = &["permissionMode", "maxTurns", "hooks", "mcpServers", "skills", "isolation"];
+
 /// Reads a file. An error is the second half of a sentence.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Description, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
@@ -48,6 +51,7 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Description, String> {
         without: field("disallowedTools").map(Value::names).unwrap_or_default(),
         model: text("model"),
         effort,
+        unheard: UNHEARD.iter().copied().filter(|key| field(key).is_some()).collect(),
         file: Some(path.to_owned()),
     })
 }
@@ -111,8 +115,10 @@ mod tests {
 
     fn check(text: &str) -> String {
         match read(Path::new("dir/my-agent.md"), text.as_bytes()) {
-            Ok(Description { name, about, prompt, tools, without, model, effort, .. }) => {
-                format!("{name} | {about} | {prompt} | {tools:?} {without:?} {model:?} {effort:?}")
+            Ok(Description { name, about, prompt, tools, without, model, effort, unheard, .. }) => {
+                format!(
+                    "{name} | {about} | {prompt} | {tools:?} {without:?} {model:?} {effort:?} {unheard:?}"
+                )
             }
             Err(why) => why,
         }
@@ -124,21 +130,21 @@ mod tests {
             check(
                 "---\nname: reviewer\ndescription: Use it: after \"changes\".\ntools: Read, Grep\nmodel: haiku\ncolor: red\n---\n\nReview.\n"
             ),
-            r#"reviewer | Use it: after "changes". | Review. | Some(["Read", "Grep"]) [] Some("haiku") None"#
+            r#"reviewer | Use it: after "changes". | Review. | Some(["Read", "Grep"]) [] Some("haiku") None []"#
         );
         assert_eq!(
             check(
                 "---\r\ndescription: 'quoted'\r\ntools:\r\n  - Read\r\n  - \"Bash\"\r\ndisallowedTools: [Write, Edit]\r\neffort: low\r\n---\r\nGo.\r\n---\r\nOn."
             ),
-            "my-agent | quoted | Go.\n---\nOn. | Some([\"Read\", \"Bash\"]) [\"Write\", \"Edit\"] None Some(Low)"
+            "my-agent | quoted | Go.\n---\nOn. | Some([\"Read\", \"Bash\"]) [\"Write\", \"Edit\"] None Some(Low) []"
         );
         assert_eq!(
             check("---\ndescription: >\n  first\n  second\ntools:\n---\nGo."),
-            "my-agent | first second | Go. | Some([]) [] None None"
+            "my-agent | first second | Go. | Some([]) [] None None []"
         );
         assert_eq!(
-            check("---\ndescription: |\n  first\n  second\n---\nGo."),
-            "my-agent | first\nsecond | Go. | None [] None None"
+            check("---\ndescription: |\n  first\n  second\npermissionMode: plan\n---\nGo."),
+            "my-agent | first\nsecond | Go. | None [] None None [\"permissionMode\"]"
         );
     }
 

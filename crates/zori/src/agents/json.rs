@@ -66,6 +66,7 @@ fn one(name: &str, fields: &Map<String, Value>) -> Result<Description, String> {
         without: names("disallowedTools")?.unwrap_or_default(),
         model: text("model")?,
         effort: effort(name, fields.get("effort"))?,
+        unheard: Vec::new(),
         file: None,
     })
 }
@@ -103,6 +104,7 @@ mod tests {
             without: vec!["Bash".into()],
             model: Some("haiku".into()),
             effort: Some(Effort::High),
+            unheard: Vec::new(),
             file: None,
         };
         let remarks = vec!["`color` of the sub-agent `reviewer` has no effect here".to_owned()];

@@ -152,7 +152,10 @@ fn of_user(world: &TestEnv) {
 fn in_files() {
     let (world, model) = with_model([task("t1", "one"), anthropic::text("Good."), anthropic::text("Done.")]);
     described(&world, ".zori/agents/one.md", "one");
-    world.write(".claude/agents/one.md", "---\nname: one\ndescription: Another\n---\nNot me.\n");
+    world.write(
+        ".claude/agents/one.md",
+        "---\nname: one\ndescription: Another\npermissionMode: plan\n---\nNot me.\n",
+    );
     described(&world, ".claude/agents/two.md", "two");
     world.write(".claude/agents/bad.md", "no front matter");
     world.write(".claude/agents/notes.txt", "not one");
@@ -174,6 +177,7 @@ fn in_files() {
       sub-agent one: Another  (.claude/agents/one.md)
       sub-agent two: Is two  (.claude/agents/two.md)
     Warning: $WORK/.claude/agents/bad.md has no front matter: its first line must be `---`; it is no sub-agent
+    Warning: `permissionMode` of the sub-agent `one` ($WORK/.claude/agents/one.md) has no effect here
     [exit status: 0]
     "#);
     assert_eq!(agents(&output.stdout()), json!(["one", "two", "three", "general-purpose"]));
