@@ -96,7 +96,11 @@ fn format(source: &str, name: &str, known: &[(&str, Format)], issues: &mut Vec<I
     let noted = source.starts_with("--") && Format::by_name(name).is_none();
     if found.is_none() && !noted {
         let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-        let message = format!("`{source}` can be {} here, not `{name}`", names.join(", "));
+        let names = names.join(", ");
+        let message = match matches!(source, "--json" | "--stream" | "--no-stream") {
+            true => format!("`{source}` is not for this command, whose output can be {names}"),
+            false => format!("`{source}` can be {names} here, not `{name}`"),
+        };
         issues.push(Issue::new(source, "INVALID_VALUE", message).value(name));
     }
     found
@@ -154,6 +158,9 @@ mod tests {
             asked(&[], Class::Utility, "yaml").unwrap_err(),
             "`NOTES_OUTPUT` can be json, jsonl, tsv, plain, table, id here, not `yaml`"
         );
+        let mut issues = Vec::new();
+        assert_eq!(format("--json", "json", &[("plain", Format::Plain)], &mut issues), None);
+        assert_eq!(issues[0].message, "`--json` is not for this command, whose output can be plain");
         assert!(asked(&[("stream", "true")], Class::Utility, "").unwrap_err().contains("does not"));
         assert_eq!(
             asked(&[("quiet", "true"), ("debug", "true")], Class::Utility, "").unwrap_err(),
