@@ -188,7 +188,7 @@ pub fn http() -> Result<Arc<dyn Transport>, Failure> {
 /// The same for a run whose first request goes to this address: without TLS nobody waits for the files to be understood.
 fn http_to(address: &str) -> Result<Arc<dyn Transport>, Failure> {
     let later = address.starts_with("http:");
-    let mut pem = Vec::new();
+    let (mut pem, mut understood) = (Vec::new(), Vec::new());
     for name in CERTIFICATES {
         let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) else { continue };
         let unusable = |why: String| {
@@ -196,15 +196,17 @@ fn http_to(address: &str) -> Result<Arc<dyn Transport>, Failure> {
         };
         let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
         if !later {
-            Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?;
+            understood.push(Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?);
         }
         pem.extend(bytes);
         pem.push(b'\n');
     }
-    let roots = match pem.as_slice() {
-        [] => Roots::embedded(),
-        pem if later => Roots::with_pem_later(pem.to_vec()),
-        pem => Roots::with_pem(pem).map_err(|error| {
+    let roots = match (pem.as_slice(), understood.as_slice()) {
+        ([], _) => Roots::embedded(),
+        (pem, []) => Roots::with_pem_later(pem.to_vec()),
+        // A bundle takes milliseconds; one alone, as is usual, is understood once.
+        (_, [one]) => one.clone(),
+        (pem, _) => Roots::with_pem(pem).map_err(|error| {
             Failure::new(&SETTING_INVALID, format!("cannot use the certificates: {error}"))
         })?,
     };
