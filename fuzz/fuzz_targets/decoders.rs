@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use zori_core::message::Message;
 use zori_core::provider::{Chunk, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::{Timeouts, Transport};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{self, Api};
 use zori_providers::endpoint::Endpoint;
@@ -31,7 +31,7 @@ use zori_providers::replay::{Chunking, Exchange, ReplayTransport};
 /// must be there for an answer to be complete.
 const APIS: [(&str, ToolStyle, &[&str]); 5] = [
     ("anthropic", ToolStyle::Native, &["message_stop"]),
-    ("openai", ToolStyle::Native, &["[DONE]"]),
+    ("openai-chat", ToolStyle::Native, &["[DONE]"]),
     ("compat", ToolStyle::Prose, &["finish_reason"]),
     ("codex", ToolStyle::Native, &["response.completed", "response.incomplete"]),
     ("gemini", ToolStyle::Native, &["finishReason", "blockReason"]),
@@ -99,7 +99,7 @@ fn provider(api: usize, transport: Arc<dyn Transport>) -> Box<dyn Provider> {
     let (name, tools, _) = APIS[api];
     let facts = catalog::provider(name).expect("the catalogue lists it");
     let (base_url, key) = ("http://api.test".to_owned(), Some(Credential::Key("sk-test-key".into())));
-    let (limits, clock) = (Limits::DEFAULT, Arc::new(Stopped));
+    let (limits, clock) = (Timeouts::DEFAULT, Arc::new(FixedClock));
     let endpoint = Endpoint { base_url, key, transport, limits, clock };
     match facts.api {
         Api::Anthropic => Box::new(Anthropic::new(endpoint)),
@@ -134,9 +134,9 @@ fn unescaped(bytes: &[u8]) -> String {
     out + rest
 }
 
-struct Stopped;
+struct FixedClock;
 
-impl Clock for Stopped {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp(0)
     }

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use zori_core::permission::{Layer, Verdict};
 use zori_core::tool::{Effect, ToolKind};
 use zori_policy::file::PolicyFile;
-use zori_policy::rules::{OwnedAnchors, Rules, Written};
+use zori_policy::rules::{OwnedAnchors, Rules, UnparsedRule};
 use zori_policy::{Call, Policy, decide};
 
 const PROFILES: &str = include_str!("../../fixtures/shell/profiles.json");
@@ -29,17 +29,17 @@ fuzz_target!(|input: &[u8]| {
         return file(text);
     }
     let policy = &POLICIES[usize::from(choice) % POLICIES.len()];
-    let once = judged(policy, text);
-    assert_eq!(judged(policy, text), once, "a decision is a function of its input");
+    let once = verdict_of(policy, text);
+    assert_eq!(verdict_of(policy, text), once, "a decision is a function of its input");
     // On a line of its own before everything else nothing can hide it; the mode `yolo` has no rule against it.
-    let behind = judged(policy, &format!("curl x\n{text}"));
+    let behind = verdict_of(policy, &format!("curl x\n{text}"));
     assert!(behind != Verdict::Allow || usize::from(choice) % POLICIES.len() == 1, "{text:?}");
     rule(text);
 });
 
-fn judged(policy: &Policy, command: &str) -> Verdict {
-    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.ground.cwd.clone() };
-    decide(policy, &Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.ground)).verdict
+fn verdict_of(policy: &Policy, command: &str) -> Verdict {
+    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.workspace.cwd.clone() };
+    decide(policy, &Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.workspace)).verdict
 }
 
 /// A text as a rule. It holds as it is written, or somebody is told and it opens nothing (RULE-1).
@@ -50,18 +50,18 @@ fn rule(text: &str) {
         rule_root: PathBuf::from("/ws"),
     };
     for verdict in [Verdict::Allow, Verdict::Ask, Verdict::Deny] {
-        let written = Written { verdict, text: text.to_owned(), layer: Layer::User, source: "f".into() };
-        let (mut rules, mut remarks) = (Rules::default(), Vec::new());
-        rules.add(&written, &anchors, &mut remarks);
+        let written = UnparsedRule { verdict, text: text.to_owned(), layer: Layer::User, source: "f".into() };
+        let (mut rules, mut warnings) = (Rules::default(), Vec::new());
+        rules.add(&written, &anchors, &mut warnings);
         let held = [rules.allow.len(), rules.ask.len(), rules.deny.len()];
         let wanted = match verdict {
             Verdict::Allow => [1, 0, 0],
             Verdict::Ask => [0, 1, 0],
             Verdict::Deny => [0, 0, 1],
         };
-        assert!(held == wanted || !remarks.is_empty(), "{text:?} vanished");
+        assert!(held == wanted || !warnings.is_empty(), "{text:?} vanished");
         assert!(held[0] == 0 || verdict == Verdict::Allow, "{text:?} opens something");
-        assert!(remarks.iter().all(|remark| !remark.text.is_empty()));
+        assert!(warnings.iter().all(|warning| !warning.text.is_empty()));
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! Everything is measured in one run against a loopback server ([`server`]): zori, a bare client that does the
 //! least an agent can do (`bench/floor.rs`), and a process that does nothing. An area is a file below; each gives
-//! [`Figure`]s, which are printed as one table. `docs/benchmarks.md` says how to read it.
+//! [`Figure`]s, which are printed as one table; `forgiveness` gives points. `docs/benchmarks.md` says how to read it.
 
 mod area;
 mod count;
 mod decode;
 mod events;
 mod figure;
+mod forgiveness;
 mod long_answer;
 mod permissions;
 mod programs;
@@ -17,18 +18,22 @@ mod replies;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod screen;
 mod search;
 mod server;
+#[cfg(target_os = "linux")]
+mod undo;
 mod utilities;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
 use self::area::Bench;
 use self::figure::Figure;
 use self::programs::Programs;
-use crate::test::cargo_path;
+use crate::test::cargo_command;
 use crate::workspace::Workspace;
 
 /// A group of figures that can be asked for by name.
@@ -53,6 +58,10 @@ const AREAS: &[Area] = &[
     Area { name: "search", measure: search::search },
     Area { name: "utilities", measure: utilities::utilities },
     Area { name: "permissions", measure: permissions::permissions },
+    #[cfg(target_os = "linux")]
+    Area { name: "screen", measure: screen::screen },
+    #[cfg(target_os = "linux")]
+    Area { name: "undo", measure: undo::undo },
     Area { name: "size", measure: area::size },
 ];
 
@@ -61,11 +70,15 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     if let Some((decode::CHILD, rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return decode::in_child(rest);
     }
+    // Points, not times: it is asked for by itself.
+    if args == ["forgiveness"] {
+        return forgiveness::score(workspace);
+    }
     let areas: Vec<&Area> =
         AREAS.iter().filter(|a| args.is_empty() || args.iter().any(|n| n == a.name)).collect();
     if let Some(unknown) = args.iter().find(|name| !AREAS.iter().any(|a| a.name == *name)) {
         let names: Vec<_> = AREAS.iter().map(|area| area.name).collect();
-        bail!("no area is called `{unknown}`; there are {}", names.join(", "));
+        bail!("no area is called `{unknown}`; there are {}, and forgiveness by itself", names.join(", "));
     }
     if cfg!(debug_assertions) {
         return optimised(workspace, args);
@@ -84,7 +97,7 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
 
 /// Runs the same again as an optimised program: the search figures come from code linked into this one.
 fn optimised(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
-    let mut command = Command::new(cargo_path());
+    let mut command = cargo_command();
     command.args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench"]).args(args);
     let status = command.current_dir(&workspace.root).status().context("cannot run cargo")?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

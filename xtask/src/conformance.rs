@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use self::install::{Installed, Language};
 use self::stage::Stage;
-use crate::test::cargo_path;
+use crate::test::cargo_command;
 use crate::workspace::{Workspace, target_folder};
 
 /// A client library: its name here, what it is written in, and the folder of its cases.
@@ -30,6 +30,7 @@ struct Client {
 const CLIENTS: &[Client] = &[
     Client { name: "sdk-python", language: Language::Python, cases: "sdk_cases" },
     Client { name: "sdk-typescript", language: Language::TypeScript, cases: "sdk" },
+    Client { name: "vendors", language: Language::Python, cases: "vendor_cases" },
     Client { name: "acp-python", language: Language::Python, cases: "acp_cases" },
     Client { name: "acp-typescript", language: Language::TypeScript, cases: "acp" },
 ];
@@ -117,7 +118,7 @@ fn prepare(
 
 /// Builds zori as `cargo xtask test` does, so that what that has built serves here too, and returns where it is.
 fn build(workspace: &Workspace) -> Result<PathBuf> {
-    let mut command = Command::new(cargo_path());
+    let mut command = cargo_command();
     command.args(["build", "--quiet", "--workspace", "--tests"]).current_dir(&workspace.root);
     ensure!(command.status().context("cannot run cargo")?.success(), "zori does not build");
     Ok(target_folder(workspace).join("debug/zori"))
@@ -156,7 +157,7 @@ mod tests {
     fn which_clients_and_which_program() {
         assert_eq!(
             asked(&[]).unwrap(),
-            r#"["sdk-python", "sdk-typescript", "acp-python", "acp-typescript"] None []"#
+            r#"["sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript"] None []"#
         );
         assert_eq!(
             asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
@@ -164,7 +165,7 @@ mod tests {
         );
         assert_eq!(
             asked(&["acp"]).unwrap_err().to_string(),
-            "no client is called `acp`; there are sdk-python, sdk-typescript, acp-python, acp-typescript"
+            "no client is called `acp`; there are sdk-python, sdk-typescript, vendors, acp-python, acp-typescript"
         );
         assert_eq!(asked(&["--bin"]).unwrap_err().to_string(), "`--bin` needs a path");
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::test::cargo_path;
+use crate::test::cargo_command;
 use crate::workspace::{Workspace, target_folder};
 
 /// How long each target runs in CI (DECISIONS 34).
@@ -30,8 +30,13 @@ const TARGETS: &[Target] =
     &[Target { name: "decoders", seeds: streams }, Target { name: "shell", seeds: commands }];
 
 /// The lists of commands that are kept; the last but two columns hold the command as a JSON string.
-const COMMANDS: &[&str] =
-    &["fixtures/shell/bypass.tsv", "fixtures/shell/everyday.tsv", "fixtures/shell/variants.tsv"];
+const COMMANDS: &[&str] = &[
+    "fixtures/shell/bypass.tsv",
+    "fixtures/shell/bypass-2.tsv",
+    "fixtures/shell/own.tsv",
+    "fixtures/shell/everyday.tsv",
+    "fixtures/shell/variants.tsv",
+];
 
 /// Folders of fixtures, and which API of `fuzz/fuzz_targets/decoders.rs` they belong to.
 const STREAMS: &[(&str, u8)] = &[
@@ -91,7 +96,7 @@ fn run_target(
     let mut last = Vec::new();
     for line in BufReader::new(stderr).split(b'\n') {
         let line = String::from_utf8_lossy(&line?).into_owned();
-        cases = cases.or_else(|| done(&line));
+        cases = cases.or_else(|| parse_run_count(&line));
         // Progress is of no interest; what was said last before a failure is.
         last.push(line);
         if last.len() > 60 {
@@ -104,7 +109,7 @@ fn run_target(
 }
 
 /// Reads libFuzzer's last line: `Done 12345 runs in 20 second(s)`.
-fn done(line: &str) -> Option<u64> {
+fn parse_run_count(line: &str) -> Option<u64> {
     line.strip_prefix("Done ")?.split_once(" runs in ")?.0.parse().ok()
 }
 
@@ -114,7 +119,7 @@ fn install(folder: &Path) -> Result<PathBuf> {
     let program = root.join("bin/cargo-fuzz");
     if !program.is_file() {
         eprintln!("installing cargo-fuzz {CARGO_FUZZ} ...");
-        let mut command = Command::new(cargo_path());
+        let mut command = cargo_command();
         command
             .args(["install", "--quiet", "--locked", "--version", CARGO_FUZZ, "cargo-fuzz", "--root"])
             .arg(&root);
@@ -184,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_last_line() {
-        assert_eq!(done("Done 12345 runs in 20 second(s)"), Some(12_345));
-        assert_eq!(done("#12345\tDONE   cov: 6"), None);
+        assert_eq!(parse_run_count("Done 12345 runs in 20 second(s)"), Some(12_345));
+        assert_eq!(parse_run_count("#12345\tDONE   cov: 6"), None);
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! `tidy` keeps the house rules (its checks are also the tests of this crate), `docs` writes the generated
 //! reference pages, `picture` draws the README's picture, `test` runs every test, `conformance` drives zori with the
-//! clients of others, `fuzz` and `soak` go on for longer, `bench` measures speed and size. Nothing here is part of the
+//! clients of others, `dist` makes packages, `fuzz` and `soak` go on for longer, `bench` measures speed and size. Nothing here is part of the
 //! product.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
 
 mod bench;
 mod conformance;
+mod dist;
 mod docs;
 mod fuzz;
 mod picture;
@@ -36,8 +37,8 @@ const CHORES: &[Chore] = &[
     Chore { name: "docs", args: "", about: "Write the generated reference pages", run: docs::chore },
     Chore {
         name: "picture",
-        args: "",
-        about: "Draw docs/demo.svg from a run of the demo",
+        args: "[screens [FOLDER]]",
+        about: "Draw docs/demo.svg from a run of the demo, or the screens of the chat as PNGs",
         run: picture::chore,
     },
     Chore { name: "test", args: "[ARGS]", about: "Run every test, doc tests included", run: test::chore },
@@ -46,6 +47,12 @@ const CHORES: &[Chore] = &[
         args: "[CLIENT ...] [--bin PATH] [--case NAME]",
         about: "Drive zori with the SDKs and editor libraries of others",
         run: conformance::chore,
+    },
+    Chore {
+        name: "dist",
+        args: "[--out DIR] [--check]",
+        about: "Make the tarball, the Debian package and the Python wheel",
+        run: dist::chore,
     },
     Chore {
         name: "fuzz",

@@ -2,6 +2,8 @@
 //! `cargo xtask tidy` judge alike. A finding says where, and what to do.
 
 mod background;
+mod citations;
+mod code_map;
 mod coverage;
 mod dependencies;
 mod fixtures;
@@ -50,6 +52,16 @@ const CHECKS: &[Check] = &[
         name: "coverage",
         about: "every tool, provider and command is called in a test or a fixture and named in the docs",
         find: coverage::find,
+    },
+    Check {
+        name: "citations",
+        about: "every cited id is defined in `docs/contracts/`, and every named document is there",
+        find: citations::find,
+    },
+    Check {
+        name: "code_map",
+        about: "the code map of `docs/architecture.md` names the files there are",
+        find: code_map::find,
     },
     Check { name: "docs", about: "generated pages are current", find: docs::stale },
 ];
@@ -139,6 +151,16 @@ mod tests {
     }
 
     #[test]
+    fn citations() {
+        assert_clean("citations");
+    }
+
+    #[test]
+    fn code_map() {
+        assert_clean("code_map");
+    }
+
+    #[test]
     fn docs() {
         assert_clean("docs");
     }
@@ -149,7 +171,17 @@ mod tests {
         names.sort_unstable();
         assert_eq!(
             names,
-            ["background", "coverage", "dependencies", "docs", "fixtures", "layout", "outside"]
+            [
+                "background",
+                "citations",
+                "code_map",
+                "coverage",
+                "dependencies",
+                "docs",
+                "fixtures",
+                "layout",
+                "outside"
+            ]
         );
     }
 }

@@ -65,7 +65,7 @@ pub fn target_folder(workspace: &Workspace) -> PathBuf {
 }
 
 /// Folders that are not ours to look at: what a build leaves, and what version control keeps.
-fn foreign(name: &str) -> bool {
+fn is_skipped(name: &str) -> bool {
     name == "target" || name == ".git"
 }
 
@@ -75,7 +75,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<TextFile>) -> Result<()>
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = format!("{prefix}{name}");
         let kind = entry.file_type()?;
-        if kind.is_dir() && !foreign(&name) {
+        if kind.is_dir() && !is_skipped(&name) {
             collect(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file() {
             // What is not UTF-8 is a picture or a fixture of bytes; the rules about text do not apply to it.

@@ -141,19 +141,6 @@ async def how_full_the_window_is(world):
 
 
 @case
-async def what_is_not_built_is_said(world):
-    world.script(text("Hi."))
-    async with ClaudeSDKClient(options=options(world)) as client:
-        try:
-            await client.rewind_files("00000000-0000-4000-8000-000000000000")
-        except Exception as error:
-            holds("timeout" not in str(error).lower(), f"nobody answered: {error}")
-        else:
-            raise AssertionError("files were said to be rewound")
-        equal(told(await turn(client, "Hi"))[-1], "end success: Hi.")
-
-
-@case
 async def the_program_is_terminated_in_a_turn(world):
     alive = Alive(world.work)
     world.script(call("t1", "Bash", {"command": alive.command}))

@@ -7,7 +7,7 @@ from mcp.server import Server
 
 from conform import call, case, equal, holds, text, tool_results, tool_use, until
 
-from . import ask, init, options, prompts, result, told, turn
+from . import ask, ask_in_vain, init, options, prompts, result, told, turn
 
 
 @tool("add", "Add two numbers", {"a": float, "b": float})
@@ -84,26 +84,22 @@ async def a_tool_nobody_allowed(world):
 
 
 @case
-async def a_server_outside_is_listed_as_failed(world):
+async def a_server_outside_is_refused_by_name(world):
     said = []
-    world.script(text("Fine."))
     servers = {"files": {"type": "stdio", "command": "no-such-program", "args": []}}
-    messages = await ask("Hi", options(world, mcp_servers=servers, stderr=said.append))
-    listed = [(server["name"], server["status"]) for server in init(messages)["mcp_servers"]]
-    equal(listed, [("files", "failed")])
-    equal(told(messages)[-1], "end success: Fine.")
-    holds(any("files" in line for line in said), f"stderr says {said}")
+    messages, error = await ask_in_vain("Hi", options(world, mcp_servers=servers, stderr=said.append))
+    equal((told(messages), type(error).__name__, error.exit_code), ([], "ProcessError", 2))
+    holds(any("`files` cannot be used" in line for line in said), f"stderr says {said}")
+    equal(world.requests(), [], "requests")
 
 
 @case
 async def the_state_of_the_servers(world):
     world.script(text("Fine."))
-    servers = {**calculator(), "files": {"type": "stdio", "command": "no-such-program"}}
-    async with ClaudeSDKClient(options=options(world, mcp_servers=servers)) as client:
+    async with ClaudeSDKClient(options=options(world, mcp_servers=calculator())) as client:
         await turn(client, "Hi")
         status = await client.get_mcp_status()
-    listed = {server["name"]: server["status"] for server in status["mcpServers"]}
-    equal(listed, {"calc": "connected", "files": "failed"})
+    equal({server["name"]: server["status"] for server in status["mcpServers"]}, {"calc": "connected"})
 
 
 @case

@@ -102,12 +102,12 @@ async def rules_that_come_with_an_answer(world):
     update = PermissionUpdate(type="addRules", rules=[rule], behavior="allow", destination="session")
     decide, asked = deciding(PermissionResultAllow(updated_permissions=[update]))
     world.script(
-        call("t1", "Bash", {"command": "make --version"}),
-        call("t2", "Bash", {"command": "make --help"}),
+        call("t1", "Bash", {"command": "make --help"}),
+        call("t2", "Bash", {"command": "make --help all"}),
         text("Done."),
     )
     await ask(prompts("go"), options(world, can_use_tool=decide))
-    equal([input["command"] for _, input, _ in asked], ["make --version"], "what was asked about")
+    equal([input["command"] for _, input, _ in asked], ["make --help"], "what was asked about")
 
 
 @case

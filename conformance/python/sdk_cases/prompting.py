@@ -216,7 +216,7 @@ async def the_model_that_was_chosen(world):
 async def a_model_of_another_maker(world):
     world.script(text("Hello from elsewhere."))
     env = {"OPENAI_BASE_URL": f"{world.url}/v1", "OPENAI_API_KEY": "other-key-0123456789"}
-    messages = await ask("Hi", options(world, model="openai:gpt-5.4-mini", env=env))
+    messages = await ask("Hi", options(world, model="openai-chat:gpt-5.4-mini", env=env))
     equal(told(messages), ["init", "text Hello from elsewhere.", "end success: Hello from elsewhere."])
     equal(world.requests()[0]["model"], "gpt-5.4-mini")
     usage = result(messages).usage

@@ -123,7 +123,7 @@ export async function noSystemPrompt(world) {
 export async function aModelOfAnotherMaker(world) {
   await world.script(text("Hello from elsewhere."));
   const env = { OPENAI_BASE_URL: `${world.url}/v1`, OPENAI_API_KEY: "other-key-0123456789" };
-  const messages = await ask("Hi", options(world, { model: "openai:gpt-5.4-mini", env }));
+  const messages = await ask("Hi", options(world, { model: "openai-chat:gpt-5.4-mini", env }));
   equal(told(messages), ["init", "text Hello from elsewhere.", "end success: Hello from elsewhere."]);
   const { usage } = result(messages);
   equal([usage.input_tokens, usage.output_tokens], [12, 9]);

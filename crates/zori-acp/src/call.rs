@@ -55,7 +55,6 @@ pub(crate) fn changed(
     ToolCallUpdate::new(call.as_str().to_owned(), fields)
 }
 
-/// A call that runs.
 pub(crate) fn started(call: &CallId) -> ToolCallUpdate {
     let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
     ToolCallUpdate::new(call.as_str().to_owned(), fields)
@@ -126,6 +125,10 @@ fn title(facts: Facts<'_>, redactor: &Redactor) -> String {
         Some(ToolKind::Task) => {
             format!("Task: {}", argument(&call.input, "description").unwrap_or_default())
         }
+        Some(ToolKind::JobOutput) => {
+            format!("Output of {}", argument(&call.input, "job_id").unwrap_or_default())
+        }
+        Some(ToolKind::JobKill) => format!("End {}", argument(&call.input, "job_id").unwrap_or_default()),
         None => call.name.clone(),
     };
     let clean = redactor.redact(&words);
@@ -137,7 +140,7 @@ fn shown_kind(kind: Option<ToolKind>) -> Kind {
         Some(ToolKind::Read | ToolKind::Ls) => Kind::Read,
         Some(ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Patch) => Kind::Edit,
         Some(ToolKind::Glob | ToolKind::Grep) => Kind::Search,
-        Some(ToolKind::Bash) => Kind::Execute,
+        Some(ToolKind::Bash | ToolKind::JobOutput | ToolKind::JobKill) => Kind::Execute,
         Some(ToolKind::Fetch) => Kind::Fetch,
         Some(ToolKind::Todo | ToolKind::Task) => Kind::Think,
         None => Kind::Other,
@@ -189,7 +192,7 @@ fn argument(input: &ToolInput, name: &str) -> Option<String> {
     }
 }
 
-/// Returns arguments without secrets; what is no JSON is the text in `raw`.
+/// Returns arguments without secrets; text that is not JSON is put under `raw`.
 fn input(input: &ToolInput, redactor: &Redactor) -> Value {
     match input {
         ToolInput::Json(raw) => redactor.redact_value(raw.get()),

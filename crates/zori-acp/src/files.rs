@@ -3,35 +3,35 @@
 use std::path::Path;
 
 use agent_client_protocol::v1::schema::{ReadTextFileRequest, WriteTextFileRequest};
-use zori_core::files::HeldFiles;
+use zori_core::files::ClientFiles;
 
-use crate::peer::Peer;
+use crate::client::AcpClient;
 
 /// The files of one session, as the client has them. What it does not offer is read and written on disk.
 pub struct EditorFiles {
-    peer: Peer,
+    client: AcpClient,
     session: String,
 }
 
 impl EditorFiles {
     /// Returns the files of a session.
-    pub fn new(peer: Peer, session: &str) -> Self {
-        Self { peer, session: session.to_owned() }
+    pub fn new(client: AcpClient, session: &str) -> Self {
+        Self { client, session: session.to_owned() }
     }
 }
 
-impl HeldFiles for EditorFiles {
+impl ClientFiles for EditorFiles {
     fn read(&self, path: &Path) -> Option<String> {
-        if !self.peer.can().read_files {
+        if !self.client.support().read_files {
             return None;
         }
         // An editor that cannot read it leaves it to us, who say why.
         let asked = ReadTextFileRequest::new(self.session.clone(), path);
-        self.peer.call_and_wait(asked).ok().map(|answer| answer.content)
+        self.client.request_blocking(asked).ok().map(|answer| answer.content)
     }
 
     fn writes(&self) -> bool {
-        self.peer.can().write_files
+        self.client.support().write_files
     }
 
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
@@ -39,6 +39,11 @@ impl HeldFiles for EditorFiles {
             return None;
         }
         let asked = WriteTextFileRequest::new(self.session.clone(), path, text);
-        Some(self.peer.call_and_wait(asked).map(drop).map_err(|error| format!("the editor did not: {error}")))
+        Some(
+            self.client
+                .request_blocking(asked)
+                .map(drop)
+                .map_err(|error| format!("the editor did not: {error}")),
+        )
     }
 }

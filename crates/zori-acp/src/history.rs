@@ -1,4 +1,4 @@
-//! A conversation that was saved, told again as updates, as if it happened now.
+//! Replays a saved conversation as updates, as if it happened now.
 
 use std::io;
 use std::path::Path;
@@ -13,19 +13,19 @@ use zori_core::tool::{Effect, ToolKind};
 use zori_redact::Redactor;
 
 use crate::call::{self, Facts};
-use crate::peer::Peer;
+use crate::client::AcpClient;
 
 /// What is known of a call that was made earlier.
-pub type Known<'a> = &'a dyn Fn(&ToolCall) -> (Option<ToolKind>, Vec<Effect>);
+pub type CallLookup<'a> = &'a dyn Fn(&ToolCall) -> (Option<ToolKind>, Vec<Effect>);
 
-impl Peer {
+impl AcpClient {
     /// Tells the client all that was said and done.
     pub fn replay<'m>(
         &self,
         session: &str,
         messages: impl IntoIterator<Item = &'m Message>,
         root: &Path,
-        known: Known<'_>,
+        known: CallLookup<'_>,
         redactor: &Redactor,
     ) -> io::Result<()> {
         for message in messages {
@@ -43,7 +43,7 @@ fn update(
     block: &Block,
     role: Role,
     root: &Path,
-    known: Known<'_>,
+    known: CallLookup<'_>,
     redactor: &Redactor,
 ) -> Option<SessionUpdate> {
     let said = |content: ContentBlock| match role {

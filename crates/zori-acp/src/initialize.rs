@@ -1,4 +1,4 @@
-//! The first words: which version is spoken, and what either side can do.
+//! The `initialize` request: the protocol version, and what either side supports.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::schema::ProtocolVersion;
@@ -13,37 +13,33 @@ use crate::request::read;
 
 pub(crate) const METHOD: &str = "initialize";
 
-/// What the client is told about us.
+/// What `initialize` tells the client about this agent.
 #[derive(Clone, Debug)]
-pub struct Me {
-    /// The program's name.
+pub struct AgentInfo {
     pub name: &'static str,
-    /// Its version.
     pub version: &'static str,
-    /// The one way to get a key that `authenticate` knows: its id, its name, and what to do for it.
+    /// The one authentication method: its id, its name, and instructions.
     pub auth: (&'static str, &'static str, String),
 }
 
-/// What the client offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Can {
+pub struct ClientSupport {
     /// It reads text files for us, as its buffers have them.
     pub read_files: bool,
     /// It writes text files for us.
     pub write_files: bool,
     /// It runs commands for us.
     pub terminals: bool,
-    /// It shows remarks.
     pub notices: bool,
     /// It shows where a conversation was made shorter.
     pub compactions: bool,
 }
 
-/// Answers `initialize`. We speak version 1 whatever the client would like; it ends the connection if it cannot.
-pub(crate) fn answer(params: &Value, me: &Me) -> Result<(InitializeResponse, Can), Error> {
+/// Answers `initialize`. We only speak version 1; a client that cannot ends the connection.
+pub(crate) fn answer(params: &Value, me: &AgentInfo) -> Result<(InitializeResponse, ClientSupport), Error> {
     let asked: InitializeRequest = read(params)?;
     let client = asked.client_capabilities;
-    let can = Can {
+    let can = ClientSupport {
         read_files: client.fs.read_text_file,
         write_files: client.fs.write_text_file,
         terminals: client.terminal,

@@ -5,13 +5,12 @@ use serde_json::Value;
 use zori_core::event::TurnSummary;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::outcome::{LimitKind, Outcome};
-use zori_core::provider::StopReason;
 
-use crate::refusal::Refusal;
+use crate::error::RequestError;
 
-/// How a prompt ended that came to something.
+/// How a prompt ended, other than by an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum PromptEnd {
     /// The model had said what it wanted to say.
     EndTurn,
     /// The reply, or the run, had used its tokens.
@@ -20,43 +19,36 @@ pub enum Ended {
     MaxTurnRequests,
     /// The model, or a hook, wanted nothing to do with it.
     Refusal,
-    /// Somebody ended it.
     Cancelled,
 }
 
-impl Ended {
+impl PromptEnd {
     /// Returns how a turn ended. `why`: what the engine said about its end.
-    pub fn of(summary: &TurnSummary, why: Option<&str>) -> Result<Self, Refusal> {
-        let failed = |usual: &str| Refusal::failed(why.unwrap_or(usual));
+    pub fn of(summary: &TurnSummary, why: Option<&str>) -> Result<Self, RequestError> {
+        let failed = |usual: &str| RequestError::failed(why.unwrap_or(usual));
         match &summary.outcome {
-            Outcome::Completed(stop) => Ok(match stop {
-                StopReason::MaxTokens | StopReason::ContextWindow => Self::MaxTokens,
-                StopReason::Refusal | StopReason::ContentFilter => Self::Refusal,
-                StopReason::EndTurn
-                | StopReason::ToolUse
-                | StopReason::StopSequence
-                | StopReason::Pause
-                | StopReason::Other(_) => Self::EndTurn,
-            }),
+            Outcome::Completed(_) => Ok(Self::EndTurn),
             Outcome::Cancelled(_) | Outcome::OutputClosed => Ok(Self::Cancelled),
             Outcome::Limit(LimitKind::Turns) => Ok(Self::MaxTurnRequests),
             Outcome::Limit(LimitKind::Tokens) => Ok(Self::MaxTokens),
             Outcome::Limit(LimitKind::Prompt) => Ok(Self::Refusal),
-            Outcome::Limit(kind @ (LimitKind::Budget | LimitKind::Denials | LimitKind::Hook)) => {
-                Err(failed("a limit of this run was reached").with("reason", kind.as_str()))
-            }
-            Outcome::Failed(failure) => Err(refused(failure)),
-            Outcome::NotSaved(why) => Err(Refusal::failed(why.clone()).with("reason", "not_saved")),
+            Outcome::Limit(
+                kind @ (LimitKind::Budget | LimitKind::Denials | LimitKind::Repeats | LimitKind::Hook),
+            ) => Err(failed("a limit of this run was reached").with("reason", kind.as_str())),
+            Outcome::Failed(failure) => match failure.kind {
+                FailureKind::Cut => Ok(Self::MaxTokens),
+                FailureKind::Refused | FailureKind::Blocked => Ok(Self::Refusal),
+                _ => Err(refused(failure)),
+            },
+            Outcome::NotSaved(why) => Err(RequestError::failed(why.clone()).with("reason", "not_saved")),
         }
     }
 }
 
-fn refused(failure: &ProviderFailure) -> Refusal {
-    let unpaid =
-        failure.status == Some(401) || (failure.status.is_none() && failure.kind == FailureKind::Auth);
-    let mut refusal = match unpaid {
-        true => Refusal::auth_required(&failure.message),
-        false => Refusal::failed(&failure.message),
+fn refused(failure: &ProviderFailure) -> RequestError {
+    let mut refusal = match failure.is_key_refused() {
+        true => RequestError::auth_required(&failure.message),
+        false => RequestError::failed(&failure.message),
     };
     refusal = refusal.with("reason", failure.kind.as_str());
     if let Some(status) = failure.status {
@@ -72,13 +64,13 @@ fn refused(failure: &ProviderFailure) -> Refusal {
 }
 
 /// The answer to `session/prompt`.
-pub(crate) fn json(ended: Ended) -> Value {
+pub(crate) fn json(ended: PromptEnd) -> Value {
     let stopped = match ended {
-        Ended::EndTurn => Stopped::EndTurn,
-        Ended::MaxTokens => Stopped::MaxTokens,
-        Ended::MaxTurnRequests => Stopped::MaxTurnRequests,
-        Ended::Refusal => Stopped::Refusal,
-        Ended::Cancelled => Stopped::Cancelled,
+        PromptEnd::EndTurn => Stopped::EndTurn,
+        PromptEnd::MaxTokens => Stopped::MaxTokens,
+        PromptEnd::MaxTurnRequests => Stopped::MaxTurnRequests,
+        PromptEnd::Refusal => Stopped::Refusal,
+        PromptEnd::Cancelled => Stopped::Cancelled,
     };
     serde_json::to_value(PromptResponse::new(stopped)).expect("an answer is JSON")
 }

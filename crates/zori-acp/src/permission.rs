@@ -11,17 +11,17 @@ use agent_client_protocol::v1::schema::{
 use zori_core::ids::CallId;
 use zori_core::input::Approval;
 use zori_core::permission::Decision;
-use zori_core::question::{FileAction, FileDiff, Preview, Question};
+use zori_core::question::{FileAction, FileDiff, GrantScope, Preview, Question};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
-use crate::peer::{Peer, Unanswered};
+use crate::client::{AcpClient, ClientError};
 
 const ONCE: &str = "allow";
 const ALWAYS: &str = "always";
 const NO: &str = "reject";
 
-impl Peer {
+impl AcpClient {
     /// Asks the client about a call. `None` means that it wants the turn to end.
     pub async fn ask(
         &self,
@@ -34,7 +34,7 @@ impl Peer {
         let asked = request(session, call, question, decision, redactor);
         match self.call(asked).await {
             Ok(response) => approval(&response, question),
-            Err(Unanswered::Gone) => no("the client is gone, so nobody can answer"),
+            Err(ClientError::Gone) => no("the client is gone, so nobody can answer"),
             Err(refused) => no(&format!("the client did not answer: {refused}")),
         }
     }
@@ -58,10 +58,19 @@ fn request(
     RequestPermissionRequest::new(session.to_owned(), shown, options(question))
 }
 
+/// The id of a grant's option: `always`, `always-2` and so on.
+fn always_id(index: usize) -> String {
+    match index {
+        0 => ALWAYS.to_owned(),
+        index => format!("{ALWAYS}-{}", index + 1),
+    }
+}
+
 fn options(question: &Question) -> Vec<PermissionOption> {
-    let always = question.always.as_ref().map(|rule| {
-        let name = format!("Always in this session: {}", one_line(rule));
-        PermissionOption::new(ALWAYS, name, PermissionOptionKind::AllowAlways)
+    let always = question.grants.iter().enumerate().map(|(index, grant)| {
+        let any = if grant.scope == GrantScope::AnyProgram { " (runs any program)" } else { "" };
+        let name = format!("Always in this session: {}{any}", one_line(&grant.shown()));
+        PermissionOption::new(always_id(index), name, PermissionOptionKind::AllowAlways)
     });
     [PermissionOption::new(ONCE, "Allow once", PermissionOptionKind::AllowOnce)]
         .into_iter()
@@ -130,9 +139,11 @@ fn approval(response: &RequestPermissionResponse, question: &Question) -> Option
     match &response.outcome {
         RequestPermissionOutcome::Selected(selected) => match &*selected.option_id.0 {
             ONCE => Some(Approval::Allow),
-            ALWAYS if question.always.is_some() => Some(Approval::Always),
             NO => Some(Approval::Reject { reason: None }),
-            other => no(&format!("the client chose `{other}`, which was not offered")),
+            other => match (0..question.grants.len()).find(|index| always_id(*index) == other) {
+                Some(index) => Some(Approval::Grant(index)),
+                None => no(&format!("the client chose `{other}`, which was not offered")),
+            },
         },
         RequestPermissionOutcome::Cancelled => None,
         _ => no("the client answered in a way that is not known"),
@@ -147,16 +158,23 @@ fn no(why: &str) -> Option<Approval> {
 mod tests {
     use serde_json::json;
     use zori_core::permission::{Class, Verdict};
+    use zori_core::question::Grant;
 
     use super::*;
 
-    fn question(preview: Preview, always: Option<&str>) -> Question {
-        let always = always.map(str::to_owned);
-        Question { tool: "bash".to_owned(), preview, always, explanation: Vec::new() }
+    fn question(preview: Preview, rules: &[&str]) -> Question {
+        let grant = |rule: &&str| Grant {
+            rules: vec![(*rule).to_owned()],
+            words: "these words".to_owned(),
+            scope: GrantScope::Call,
+            past: 0,
+        };
+        let grants = rules.iter().map(grant).collect();
+        Question { tool: "bash".to_owned(), preview, grants, explanation: Vec::new() }
     }
 
     fn asked(question: &Question) -> serde_json::Value {
-        let decision = Decision::new(Verdict::Ask, Class::X, "`rm` changes files");
+        let decision = Decision::new(Verdict::Ask, Class::Shell, "`rm` changes files");
         let redactor = Redactor::new(zori_core::secret::Secrets::default());
         let request = request("s", &CallId::new("c1"), question, &decision, &redactor);
         serde_json::to_value(request).unwrap()
@@ -167,7 +185,7 @@ mod tests {
         let preview =
             Preview::Command { command: "rm a".into(), cwd: "/w".into(), sandbox: Some("bubblewrap".into()) };
         assert_eq!(
-            asked(&question(preview, Some("Bash(rm a)"))),
+            asked(&question(preview, &["Bash(rm a)", "Bash(rm:*)"])),
             json!({
                 "sessionId": "s",
                 "toolCall": {"toolCallId": "c1", "content": [
@@ -177,6 +195,7 @@ mod tests {
                 "options": [
                     {"optionId": "allow", "name": "Allow once", "kind": "allow_once"},
                     {"optionId": "always", "name": "Always in this session: Bash(rm a)", "kind": "allow_always"},
+                    {"optionId": "always-2", "name": "Always in this session: Bash(rm:*)", "kind": "allow_always"},
                     {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
                 ],
             })
@@ -195,7 +214,7 @@ mod tests {
             file(FileAction::Create, "@@ -0,0 +1 @@\n+new\n"),
         ]);
         assert_eq!(
-            asked(&question(changes, None))["toolCall"]["content"],
+            asked(&question(changes, &[]))["toolCall"]["content"],
             json!([
                 {"type": "diff", "path": "/w/a", "oldText": "one\ntwo\n", "newText": "one\n2\n"},
                 {"type": "diff", "path": "/w/a", "oldText": "nine\n", "newText": "nine\nten\n"},
@@ -207,14 +226,15 @@ mod tests {
 
     #[test]
     fn answers() {
-        let with = question(Preview::Input("{}".into()), Some("Bash(rm a)"));
-        let without = question(Preview::Input("{}".into()), None);
+        let with = question(Preview::Input("{}".into()), &["Bash(rm a)", "Bash(rm:*)"]);
+        let without = question(Preview::Input("{}".into()), &[]);
         let heard = |outcome: serde_json::Value, question: &Question| {
             approval(&serde_json::from_value(json!({"outcome": outcome})).unwrap(), question)
         };
         let chosen = |id: &str| json!({"outcome": "selected", "optionId": id});
         assert_eq!(heard(chosen("allow"), &with), Some(Approval::Allow));
-        assert_eq!(heard(chosen("always"), &with), Some(Approval::Always));
+        assert_eq!(heard(chosen("always"), &with), Some(Approval::Grant(0)));
+        assert_eq!(heard(chosen("always-2"), &with), Some(Approval::Grant(1)));
         assert_eq!(heard(chosen("reject"), &with), Some(Approval::Reject { reason: None }));
         assert_eq!(heard(json!({"outcome": "cancelled"}), &with), None);
         assert_eq!(heard(chosen("always"), &without), no("the client chose `always`, which was not offered"));

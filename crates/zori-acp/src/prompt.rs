@@ -5,11 +5,11 @@ use agent_client_protocol::v1::schema::{ContentBlock, EmbeddedResourceResource};
 use zori_core::image::Image;
 use zori_core::input::Prompt;
 
-use crate::refusal::Refusal;
+use crate::error::RequestError;
 
 /// Reads a prompt. The order of the words is kept; images stand before them, as everywhere.
 pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Prompt, Error> {
-    let mut prompt = Prompt { text: String::new(), images: Vec::new() };
+    let mut prompt = Prompt::from("");
     for (index, block) in blocks.into_iter().enumerate() {
         let place = format!("prompt[{index}]");
         match block {
@@ -28,28 +28,28 @@ pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Prompt, Error> {
                 EmbeddedResourceResource::BlobResourceContents(file) => {
                     let what = file.mime_type.as_deref().unwrap_or("unknown kind");
                     let why = format!("`{place}`: `{}` is neither text nor an image ({what})", file.uri);
-                    return Err(Refusal::invalid(why).into());
+                    return Err(RequestError::invalid(why).into());
                 }
                 _ => {
                     return Err(
-                        Refusal::invalid(format!("`{place}` is a resource of an unknown kind")).into()
+                        RequestError::invalid(format!("`{place}` is a resource of an unknown kind")).into()
                     );
                 }
             },
             ContentBlock::Audio(_) => {
-                return Err(Refusal::invalid(format!("`{place}` is audio, which is not offered")).into());
+                return Err(RequestError::invalid(format!("`{place}` is audio, which is not offered")).into());
             }
-            _ => return Err(Refusal::invalid(format!("`{place}` is content of an unknown kind")).into()),
+            _ => return Err(RequestError::invalid(format!("`{place}` is content of an unknown kind")).into()),
         }
     }
     if prompt.text.trim().is_empty() && prompt.images.is_empty() {
-        return Err(Refusal::invalid("the prompt is empty").into());
+        return Err(RequestError::invalid("the prompt is empty").into());
     }
     Ok(prompt)
 }
 
 fn image(data: &str, place: &str) -> Result<Image, Error> {
-    Image::from_base64(data).map_err(|bad| Refusal::invalid(format!("`{place}` {bad}")).into())
+    Image::from_base64(data).map_err(|bad| RequestError::invalid(format!("`{place}` {bad}")).into())
 }
 
 /// A file the model can read itself, by its path where it has one.

@@ -11,38 +11,38 @@ use agent_client_protocol::v1::schema::{
     PlanEntryPriority, PlanEntryStatus, SessionUpdate,
 };
 use zori_core::compaction::{Compacted, Compaction};
-use zori_core::event::{Event, EventKind, NoticeLevel};
+use zori_core::event::{Event, EventKind, MessageEvent, NoticeLevel, SessionEvent, StateEvent, ToolEvent};
 use zori_core::ids::AgentId;
 use zori_core::render::Renderer;
 use zori_core::tool::{Todo, TodoStatus};
 use zori_redact::Redactor;
 
 use crate::call::{self, Facts};
-use crate::live::Live;
-use crate::peer::Peer;
-use crate::state::Usage;
+use crate::client::AcpClient;
+use crate::live::LiveOutput;
+use crate::state::ContextUsage;
 
 /// Tells a client what happens in one session.
 pub struct AcpRenderer {
-    peer: Peer,
+    client: AcpClient,
     redactor: Redactor,
     session: Arc<str>,
     root: Option<Arc<Path>>,
-    live: Live,
+    live: LiveOutput,
 }
 
 impl AcpRenderer {
     /// Returns a renderer. `session` is the id the client knows.
-    pub fn new(peer: Peer, session: &str, redactor: Redactor) -> Self {
-        Self { peer, redactor, session: session.into(), root: None, live: Live::default() }
+    pub fn new(client: AcpClient, session: &str, redactor: Redactor) -> Self {
+        Self { client, redactor, session: session.into(), root: None, live: LiveOutput::default() }
     }
 
     fn update(&self, update: SessionUpdate) -> io::Result<()> {
-        self.peer.update(&self.session, update)
+        self.client.update(&self.session, update)
     }
 
     fn notice(&self, severity: NoticeSeverity, text: &str) -> io::Result<()> {
-        if !self.peer.can().notices {
+        if !self.client.support().notices {
             return Ok(());
         }
         let text = self.redactor.redact(text).into_owned();
@@ -53,8 +53,11 @@ impl AcpRenderer {
     fn compacted(&self, event: &Event, compaction: &Compaction) -> io::Result<()> {
         let words = compaction.words();
         match compaction.how {
-            Compacted::Masked { .. } | Compacted::Summarised { .. } | Compacted::Dropped { .. }
-                if self.peer.can().compactions =>
+            Compacted::Masked { .. }
+            | Compacted::Cut { .. }
+            | Compacted::Summarised { .. }
+            | Compacted::Dropped { .. }
+                if self.client.support().compactions =>
             {
                 // A session that is opened again counts from the beginning, but not at the same time.
                 let id = format!("{}-{}", event.at.0, event.seq);
@@ -67,8 +70,8 @@ impl AcpRenderer {
         }
         match compaction.window {
             Some(size) => {
-                let usage = Usage { used: compaction.after, size, micro_usd: None };
-                self.peer.show_usage(&self.session, usage)
+                let usage = ContextUsage { used: compaction.after, size, micro_usd: None };
+                self.client.show_usage(&self.session, usage)
             }
             None => Ok(()),
         }
@@ -77,20 +80,8 @@ impl AcpRenderer {
 
 impl Renderer for AcpRenderer {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        // A sub-agent reports to the agent that started it; what it calls is shown, because it may be asked about.
-        let main = event.agent == AgentId::MAIN;
         match &event.kind {
-            EventKind::SessionStarted(facts) if main => {
-                self.root = Some(facts.root.clone());
-                Ok(())
-            }
-            EventKind::AssistantDelta { text } if main => {
-                self.update(SessionUpdate::AgentMessageChunk(chunk(text)))
-            }
-            EventKind::ThinkingDelta { text } if main => {
-                self.update(SessionUpdate::AgentThoughtChunk(chunk(text)))
-            }
-            EventKind::ToolRequested(request) => {
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => {
                 let facts = Facts {
                     call: &request.call,
                     kind: request.kind,
@@ -100,66 +91,59 @@ impl Renderer for AcpRenderer {
                 };
                 self.update(SessionUpdate::ToolCall(call::requested(facts, &self.redactor)))
             }
-            EventKind::ToolChanged { call, input, effects } => {
+            EventKind::Tool(ToolEvent::ToolChanged { call, input, effects }) => {
                 let update = call::changed(call, input, effects, &self.redactor);
                 self.update(SessionUpdate::ToolCallUpdate(update))
             }
-            EventKind::ToolStarted { call, .. } => {
+            EventKind::Tool(ToolEvent::ToolStarted { call, .. }) => {
                 self.update(SessionUpdate::ToolCallUpdate(call::started(call)))
             }
-            EventKind::ToolOutputDelta { call, text, .. } => {
-                let update = self.live.more(call, text, &self.redactor);
+            EventKind::Tool(ToolEvent::ToolOutputDelta { call, text, .. }) => {
+                let update = self.live.push(call, text, &self.redactor);
                 self.update(SessionUpdate::ToolCallUpdate(update))
             }
-            EventKind::ToolFinished(done) => {
-                self.live.over(&done.call);
-                let terminal = self.peer.take_terminal(&done.call);
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => {
+                self.live.remove(&done.call);
+                let terminal = self.client.take_terminal(&done.call);
                 let update =
                     call::finished(&done.call, done.kind, &done.output, terminal.as_ref(), &self.redactor);
                 self.update(SessionUpdate::ToolCallUpdate(update))
             }
-            EventKind::TodosChanged { todos } if main => self.update(SessionUpdate::Plan(plan(todos))),
-            EventKind::ModeChanged { to, .. } if main => self.peer.show_mode(&self.session, to),
-            EventKind::ContextCompacted(compaction) if main => self.compacted(event, compaction),
-            EventKind::Notice { level, text, .. } if main => {
-                let severity = match level {
+            // A sub-agent reports to the agent that started it; what it calls is shown, because it may be asked about.
+            _ if event.agent != AgentId::MAIN => Ok(()),
+            EventKind::Session(SessionEvent::SessionStarted(facts)) => {
+                self.root = Some(facts.root.clone());
+                Ok(())
+            }
+            EventKind::Message(MessageEvent::AssistantDelta { text }) => {
+                self.update(SessionUpdate::AgentMessageChunk(chunk(text)))
+            }
+            EventKind::Message(MessageEvent::ThinkingDelta { text }) => {
+                self.update(SessionUpdate::AgentThoughtChunk(chunk(text)))
+            }
+            EventKind::State(StateEvent::TodosChanged { todos }) => {
+                self.update(SessionUpdate::Plan(plan(todos)))
+            }
+            EventKind::State(StateEvent::ModeChanged { to, .. }) => self.client.show_mode(&self.session, to),
+            EventKind::State(StateEvent::ContextCompacted(compaction)) => self.compacted(event, compaction),
+            EventKind::Notice(notice) => {
+                let severity = match notice.level {
                     NoticeLevel::Info => NoticeSeverity::Info,
                     NoticeLevel::Warning => NoticeSeverity::Warning,
                     NoticeLevel::Error => NoticeSeverity::Error,
                 };
-                self.notice(severity, text)
+                self.notice(severity, &notice.text)
             }
-            EventKind::Retrying { attempt, max, failure, .. } if main => {
+            EventKind::Message(MessageEvent::Retrying { attempt, max, failure, .. }) => {
                 let text = format!("{failure}; trying again ({attempt} of {max})");
                 self.notice(NoticeSeverity::Warning, &text)
             }
             // The question is a request of its own, the end an answer; the rest the protocol has no word for.
-            EventKind::SessionStarted(_)
-            | EventKind::AgentStarted(_)
-            | EventKind::AssistantDelta { .. }
-            | EventKind::ThinkingDelta { .. }
-            | EventKind::TodosChanged { .. }
-            | EventKind::ModeChanged { .. }
-            | EventKind::Notice { .. }
-            | EventKind::Retrying { .. }
-            | EventKind::ModelChanged { .. }
-            | EventKind::SessionEnded { .. }
-            | EventKind::TurnStarted { .. }
-            | EventKind::Steered { .. }
-            | EventKind::HookContext { .. }
-            | EventKind::TurnFinished(_)
-            | EventKind::MessageStarted { .. }
-            | EventKind::RequestStarted
-            | EventKind::ThinkingSigned { .. }
-            | EventKind::BlockFinished
-            | EventKind::ToolInputDelta { .. }
-            | EventKind::MessageFinished(_)
-            | EventKind::AssistantFinal { .. }
-            | EventKind::ApprovalRequested { .. }
-            | EventKind::ApprovalResolved { .. }
-            | EventKind::ContextCompacted(_)
-            | EventKind::Error { .. }
-            | EventKind::Interrupted => Ok(()),
+            EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Message(_)
+            | EventKind::Tool(_)
+            | EventKind::State(_) => Ok(()),
         }
     }
 }

@@ -12,31 +12,26 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zori_core::input::Prompt;
 
-use crate::outcome::{self, Ended};
-use crate::peer::Peer;
+use crate::client::AcpClient;
+use crate::error::RequestError;
+use crate::outcome::{self, PromptEnd};
 use crate::prompt;
-use crate::refusal::Refusal;
-use crate::reply::Reply;
-use crate::state::{self, Choice, Listing, Opened};
+use crate::responder::Responder;
+use crate::state::{self, OpenedSession, SessionList, SessionOption};
 
 /// Something the client asks for.
 #[derive(Debug)]
 pub enum Request {
     /// Look for a key again.
     Authenticate {
-        /// The way it chose.
         method: String,
-        /// Whether there is one.
-        reply: Reply<()>,
+        reply: Responder<()>,
     },
     /// Begin, or go on with, a session.
     Open {
-        /// Which.
-        how: Opening,
-        /// Where.
-        place: Place,
-        /// What it is like.
-        reply: Reply<Opened>,
+        how: OpenMode,
+        place: SessionSetup,
+        reply: Responder<OpenedSession>,
     },
     /// Say which sessions there are.
     List {
@@ -44,79 +39,56 @@ pub enum Request {
         cwd: Option<PathBuf>,
         /// Where the last page ended.
         cursor: Option<String>,
-        /// A page of them.
-        reply: Reply<Listing>,
+        reply: Responder<SessionList>,
     },
-    /// End a session.
     Close {
-        /// Which.
         session: String,
-        /// When that is done.
-        reply: Reply<()>,
+        reply: Responder<()>,
     },
     /// Remove a session for good.
     Delete {
-        /// Which.
         session: String,
-        /// When it is gone.
-        reply: Reply<()>,
+        reply: Responder<()>,
     },
-    /// Run a turn.
     Prompt {
-        /// Where.
         session: String,
-        /// What the user says.
         prompt: Prompt,
-        /// How it ended.
-        reply: Reply<Ended>,
+        reply: Responder<PromptEnd>,
     },
-    /// End the running turn.
     Cancel {
-        /// Where.
         session: String,
     },
-    /// Give a request up, whatever it is.
+    /// Cancel a request.
     CancelRequest {
         /// Its id, as [`Request::id`] has it.
         id: String,
     },
-    /// Use another permission mode.
     SetMode {
-        /// Where.
         session: String,
-        /// Its name.
         mode: String,
-        /// When it holds.
-        reply: Reply<()>,
+        reply: Responder<()>,
     },
     /// Change one of the choices.
     SetChoice {
-        /// Where.
         session: String,
-        /// Which choice.
         choice: String,
-        /// To what.
         value: String,
         /// All choices as they are then.
-        reply: Reply<Vec<Choice>>,
+        reply: Responder<Vec<SessionOption>>,
     },
 }
 
-/// Which session is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opening {
-    /// A new one.
+pub enum OpenMode {
     New,
-    /// One that was saved; the client is told all that was said.
+    /// A saved session, whose conversation is replayed.
     Load(String),
     /// One that was saved; the client knows what was said.
     Resume(String),
 }
 
-/// Where a session works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The folder.
+pub struct SessionSetup {
     pub cwd: PathBuf,
     /// Further folders that belong to it.
     pub more: Vec<PathBuf>,
@@ -152,74 +124,87 @@ pub(crate) fn is_known(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-/// Reads a request.
-pub(crate) fn parse(peer: &Peer, id: RawJsonRpcId, method: &str, params: Value) -> Result<Request, Error> {
+pub(crate) fn parse(
+    client: &AcpClient,
+    id: RawJsonRpcId,
+    method: &str,
+    params: Value,
+) -> Result<Request, Error> {
     Ok(match method {
         "authenticate" => {
             let asked: AuthenticateRequest = read(&params)?;
             Request::Authenticate {
                 method: asked.method_id.to_string(),
-                reply: Reply::new(peer.clone(), id, |()| state::authenticated()),
+                reply: Responder::new(client.clone(), id, |()| state::authenticated()),
             }
         }
         "session/new" => {
             let asked: NewSessionRequest = read(&params)?;
             let place = place(asked.cwd, asked.additional_directories, &asked.mcp_servers)?;
-            Request::Open { how: Opening::New, place, reply: Reply::new(peer.clone(), id, Opened::created) }
+            Request::Open {
+                how: OpenMode::New,
+                place,
+                reply: Responder::new(client.clone(), id, OpenedSession::created),
+            }
         }
         "session/load" => {
             let asked: LoadSessionRequest = read(&params)?;
             let place = place(asked.cwd, asked.additional_directories, &asked.mcp_servers)?;
-            let how = Opening::Load(asked.session_id.to_string());
-            Request::Open { how, place, reply: Reply::new(peer.clone(), id, Opened::loaded) }
+            let how = OpenMode::Load(asked.session_id.to_string());
+            Request::Open { how, place, reply: Responder::new(client.clone(), id, OpenedSession::loaded) }
         }
         "session/resume" => {
             let asked: ResumeSessionRequest = read(&params)?;
             let place = place(asked.cwd, asked.additional_directories, &asked.mcp_servers)?;
-            let how = Opening::Resume(asked.session_id.to_string());
-            Request::Open { how, place, reply: Reply::new(peer.clone(), id, Opened::resumed) }
+            let how = OpenMode::Resume(asked.session_id.to_string());
+            Request::Open { how, place, reply: Responder::new(client.clone(), id, OpenedSession::resumed) }
         }
         "session/list" => {
             let asked: ListSessionsRequest = read(&params)?;
-            let reply = Reply::new(peer.clone(), id, Listing::json);
+            let reply = Responder::new(client.clone(), id, SessionList::json);
             Request::List { cwd: asked.cwd, cursor: asked.cursor, reply }
         }
         "session/close" => {
             let asked: CloseSessionRequest = read(&params)?;
             let session = asked.session_id.to_string();
-            Request::Close { session, reply: Reply::new(peer.clone(), id, |()| state::closed()) }
+            Request::Close { session, reply: Responder::new(client.clone(), id, |()| state::closed()) }
         }
         "session/delete" => {
             let asked: DeleteSessionRequest = read(&params)?;
             let session = asked.session_id.to_string();
-            Request::Delete { session, reply: Reply::new(peer.clone(), id, |()| state::deleted()) }
+            Request::Delete { session, reply: Responder::new(client.clone(), id, |()| state::deleted()) }
         }
         "session/prompt" => {
             let asked: PromptRequest = read(&params)?;
             let prompt = prompt::read(asked.prompt)?;
             let session = asked.session_id.to_string();
-            Request::Prompt { session, prompt, reply: Reply::new(peer.clone(), id, outcome::json) }
+            Request::Prompt { session, prompt, reply: Responder::new(client.clone(), id, outcome::json) }
         }
         "session/set_mode" => {
             let asked: SetSessionModeRequest = read(&params)?;
             let (session, mode) = (asked.session_id.to_string(), asked.mode_id.to_string());
-            Request::SetMode { session, mode, reply: Reply::new(peer.clone(), id, |()| state::mode_set()) }
+            Request::SetMode {
+                session,
+                mode,
+                reply: Responder::new(client.clone(), id, |()| state::mode_set()),
+            }
         }
         "session/set_config_option" => {
             let asked: SetSessionConfigOptionRequest = read(&params)?;
             let value = match asked.value {
                 SessionConfigOptionValue::ValueId { value } => value.to_string(),
                 _ => {
-                    return Err(
-                        Refusal::invalid("`value` must be the id of one of the option's values").into()
-                    );
+                    return Err(RequestError::invalid(
+                        "`value` must be the id of one of the option's values",
+                    )
+                    .into());
                 }
             };
             Request::SetChoice {
                 session: asked.session_id.to_string(),
                 choice: asked.config_id.to_string(),
                 value,
-                reply: Reply::new(peer.clone(), id, state::choice_set),
+                reply: Responder::new(client.clone(), id, state::choice_set),
             }
         }
         _ => {
@@ -243,17 +228,17 @@ pub(crate) fn parse_notification(method: &str, params: Value) -> Option<Request>
     }
 }
 
-/// Reads parameters. What is wrong with them is told with the name of the field.
+/// Parses parameters. An error names the field.
 pub(crate) fn read<T: DeserializeOwned>(params: &Value) -> Result<T, Error> {
-    T::deserialize(params).map_err(|error| Refusal::invalid(format!("invalid params: {error}")).into())
+    T::deserialize(params).map_err(|error| RequestError::invalid(format!("invalid params: {error}")).into())
 }
 
-fn place(cwd: PathBuf, more: Vec<PathBuf>, servers: &[McpServer]) -> Result<Place, Error> {
+fn place(cwd: PathBuf, more: Vec<PathBuf>, servers: &[McpServer]) -> Result<SessionSetup, Error> {
     let named = std::iter::once(("cwd", &cwd)).chain(more.iter().map(|path| ("additionalDirectories", path)));
     for (field, path) in named {
         if !path.is_absolute() {
             let why = format!("`{field}` must be an absolute path, not `{}`", path.display());
-            return Err(Refusal::invalid(why).into());
+            return Err(RequestError::invalid(why).into());
         }
     }
     let name = |server: &McpServer| match server {
@@ -262,5 +247,5 @@ fn place(cwd: PathBuf, more: Vec<PathBuf>, servers: &[McpServer]) -> Result<Plac
         McpServer::Stdio(server) => server.name.clone(),
         _ => "?".to_owned(),
     };
-    Ok(Place { cwd, more, servers: servers.iter().map(name).collect() })
+    Ok(SessionSetup { cwd, more, servers: servers.iter().map(name).collect() })
 }

@@ -11,9 +11,9 @@ use zori_core::secret::Secrets;
 use zori_core::time::Timestamp;
 use zori_redact::Redactor;
 
-use crate::initialize::Me;
-use crate::outlet::Outlet;
-use crate::peer::Peer;
+use crate::client::AcpClient;
+use crate::initialize::AgentInfo;
+use crate::writer::MessageWriter;
 
 /// A stream that remembers. Clones share what was written.
 #[derive(Clone, Default)]
@@ -44,34 +44,34 @@ impl Write for Paper {
 }
 
 /// A client that has said nothing yet.
-pub(crate) fn stranger() -> (Peer, Paper) {
+pub(crate) fn stranger() -> (AcpClient, Paper) {
     let paper = Paper::default();
-    let me = Me { name: "zori", version: "1.2.3", auth: ("key", "A key", "Set it".to_owned()) };
-    (Peer::new(Outlet::new(Box::new(paper.clone())), me), paper)
+    let me = AgentInfo { name: "zori", version: "1.2.3", auth: ("key", "A key", "Set it".to_owned()) };
+    (AcpClient::new(MessageWriter::new(Box::new(paper.clone())), me), paper)
 }
 
 /// A client that has been greeted and shows remarks.
-pub(crate) fn client() -> (Peer, Paper) {
+pub(crate) fn client() -> (AcpClient, Paper) {
     greeted(r#"{"session":{"notices":{}}}"#)
 }
 
 /// A client that has been greeted and can do this.
-pub(crate) fn greeted(capabilities: &str) -> (Peer, Paper) {
-    let (peer, paper) = stranger();
+pub(crate) fn greeted(capabilities: &str) -> (AcpClient, Paper) {
+    let (client, paper) = stranger();
     let params = format!(r#"{{"protocolVersion":1,"clientCapabilities":{capabilities}}}"#);
     let greeting = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{params}}}"#);
-    assert!(peer.take(&greeting).is_none());
+    assert!(client.handle_line(&greeting).is_none());
     paper.told();
-    (peer, paper)
+    (client, paper)
 }
 
 pub(crate) fn redactor() -> Redactor {
     Redactor::new(Secrets::default())
 }
 
-pub(crate) fn event(kind: EventKind) -> Event {
+pub(crate) fn event(kind: impl Into<EventKind>) -> Event {
     let session = SessionId::parse("s").unwrap();
-    Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind }
+    Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind: kind.into() }
 }
 
 pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {

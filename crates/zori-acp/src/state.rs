@@ -1,4 +1,4 @@
-//! What a client is told about sessions: which there are, what can be chosen in one, and what it is like right now.
+//! The state of sessions as the client sees it: the saved ones, the options of one, its mode, commands and usage.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,67 +14,56 @@ use agent_client_protocol::v1::schema::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::peer::Peer;
+use crate::client::AcpClient;
 
 /// A session that was opened.
 #[derive(Clone, Debug)]
-pub struct Opened {
-    /// Its id.
+pub struct OpenedSession {
     pub session: String,
     /// The permission mode and the model.
-    pub choices: Choices,
+    pub choices: SessionOptions,
     /// The MCP servers it should have and does without.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingServer>,
 }
 
 /// An MCP server that a session does without.
 #[derive(Clone, Debug)]
-pub struct Missing {
-    /// Its name.
+pub struct MissingServer {
     pub name: String,
-    /// Why.
     pub why: String,
 }
 
 /// What can be chosen in a session.
 #[derive(Clone, Debug)]
-pub struct Choices {
-    /// The permission mode.
-    pub mode: Choice,
-    /// The model.
-    pub model: Choice,
+pub struct SessionOptions {
+    pub mode: SessionOption,
+    pub model: SessionOption,
 }
 
 /// One of several, by their ids.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct SessionOption {
     /// What is chosen: `mode` or `model`.
     pub id: &'static str,
-    /// What people call it.
     pub name: &'static str,
-    /// The one that holds.
     pub current: String,
     /// All there are: id, name, and what it means.
     pub all: Vec<(String, String, Option<String>)>,
 }
 
-/// A page of sessions.
 #[derive(Clone, Debug)]
-pub struct Listing {
+pub struct SessionList {
     /// The sessions, the newest first.
-    pub sessions: Vec<Listed>,
+    pub sessions: Vec<SessionEntry>,
     /// Where the next page begins.
     pub next: Option<String>,
 }
 
-/// A saved session.
 #[derive(Clone, Debug)]
-pub struct Listed {
-    /// Its id.
+pub struct SessionEntry {
     pub id: String,
     /// The folder it works in.
     pub cwd: PathBuf,
-    /// How it began.
     pub title: Option<String>,
     /// When something was last said, as RFC 3339 has it.
     pub updated: String,
@@ -82,10 +71,9 @@ pub struct Listed {
 
 /// A slash command that can be given as a prompt.
 #[derive(Clone, Copy, Debug)]
-pub struct Slash {
+pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: &'static str,
-    /// What it does.
     pub about: &'static str,
     /// What it takes, if anything.
     pub args: &'static str,
@@ -93,19 +81,17 @@ pub struct Slash {
 
 /// How full the conversation is.
 #[derive(Clone, Copy, Debug)]
-pub struct Usage {
-    /// Tokens in it.
+pub struct ContextUsage {
     pub used: u64,
-    /// Tokens the model takes.
     pub size: u64,
     /// What the session has cost, in millionths of a dollar.
     pub micro_usd: Option<u64>,
 }
 
-impl Peer {
-    /// Says which slash commands there are.
-    pub fn show_commands(&self, session: &str, commands: &[Slash]) -> io::Result<()> {
-        let command = |slash: &Slash| {
+impl AcpClient {
+    /// Sends the available slash commands.
+    pub fn show_commands(&self, session: &str, commands: &[SlashCommand]) -> io::Result<()> {
+        let command = |slash: &SlashCommand| {
             let input = (!slash.args.is_empty())
                 .then(|| AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(slash.args)));
             AvailableCommand::new(slash.name, slash.about).input(input)
@@ -114,20 +100,19 @@ impl Peer {
         self.update(session, SessionUpdate::AvailableCommandsUpdate(commands))
     }
 
-    /// Says which permission mode holds.
+    /// Sends the permission mode in force.
     pub fn show_mode(&self, session: &str, mode: &str) -> io::Result<()> {
         let update = CurrentModeUpdate::new(mode.to_owned());
         self.update(session, SessionUpdate::CurrentModeUpdate(update))
     }
 
-    /// Says what is chosen.
-    pub fn show_choices(&self, session: &str, choices: &Choices) -> io::Result<()> {
+    pub fn show_choices(&self, session: &str, choices: &SessionOptions) -> io::Result<()> {
         let update = ConfigOptionUpdate::new(choices.options());
         self.update(session, SessionUpdate::ConfigOptionUpdate(update))
     }
 
-    /// Says how full the conversation is.
-    pub fn show_usage(&self, session: &str, usage: Usage) -> io::Result<()> {
+    /// Sends how full the context window is.
+    pub fn show_usage(&self, session: &str, usage: ContextUsage) -> io::Result<()> {
         let cost = usage.micro_usd.map(|micro| Cost::new(micro as f64 / 1e6, "USD"));
         let update = UsageUpdate::new(usage.used, usage.size).cost(cost);
         self.update(session, SessionUpdate::UsageUpdate(update))
@@ -135,7 +120,7 @@ impl Peer {
 
     /// Warns of something, where the client shows that.
     pub fn warn(&self, session: &str, text: &str) -> io::Result<()> {
-        match self.can().notices {
+        match self.support().notices {
             true => {
                 let notice = Notice::new(NoticeSeverity::Warning, text.to_owned());
                 self.update(session, SessionUpdate::Notice(notice))
@@ -144,16 +129,16 @@ impl Peer {
         }
     }
 
-    /// Says something that no model said.
+    /// Sends a message that is not from the model.
     pub fn say(&self, session: &str, text: &str) -> io::Result<()> {
         let chunk = ContentChunk::new(ContentBlock::from(text));
         self.update(session, SessionUpdate::AgentMessageChunk(chunk))
     }
 }
 
-impl Choices {
+impl SessionOptions {
     /// Returns them one by one.
-    pub fn all(self) -> Vec<Choice> {
+    pub fn all(self) -> Vec<SessionOption> {
         vec![self.mode, self.model]
     }
 
@@ -169,7 +154,7 @@ impl Choices {
     }
 }
 
-impl Choice {
+impl SessionOption {
     /// Lets a value hold, which is one of them from then on.
     pub fn choose(&mut self, value: &str) {
         if !self.all.iter().any(|(id, ..)| id == value) {
@@ -191,7 +176,7 @@ impl Choice {
     }
 }
 
-impl Opened {
+impl OpenedSession {
     pub(crate) fn created(self) -> Value {
         let (modes, options, meta) = (self.choices.modes(), self.choices.options(), self.meta());
         json(&NewSessionResponse::new(self.session).modes(modes).config_options(options).meta(meta))
@@ -209,7 +194,7 @@ impl Opened {
 
     /// The protocol has no field for servers that were not started.
     fn meta(&self) -> Option<Meta> {
-        let server = |missing: &Missing| serde_json::json!({"name": missing.name, "status": "failed", "error": missing.why});
+        let server = |missing: &MissingServer| serde_json::json!({"name": missing.name, "status": "failed", "error": missing.why});
         (!self.missing.is_empty()).then(|| {
             let servers = self.missing.iter().map(server).collect();
             Meta::from_iter([("mcpServers".to_owned(), Value::Array(servers))])
@@ -217,9 +202,9 @@ impl Opened {
     }
 }
 
-impl Listing {
+impl SessionList {
     pub(crate) fn json(self) -> Value {
-        let info = |listed: Listed| {
+        let info = |listed: SessionEntry| {
             SessionInfo::new(listed.id, listed.cwd).title(listed.title).updated_at(listed.updated)
         };
         let sessions = self.sessions.into_iter().map(info).collect();
@@ -243,8 +228,8 @@ pub(crate) fn mode_set() -> Value {
     json(&SetSessionModeResponse::new())
 }
 
-pub(crate) fn choice_set(choices: Vec<Choice>) -> Value {
-    json(&SetSessionConfigOptionResponse::new(choices.iter().map(Choice::option).collect::<Vec<_>>()))
+pub(crate) fn choice_set(choices: Vec<SessionOption>) -> Value {
+    json(&SetSessionConfigOptionResponse::new(choices.iter().map(SessionOption::option).collect::<Vec<_>>()))
 }
 
 fn json(answer: &impl Serialize) -> Value {

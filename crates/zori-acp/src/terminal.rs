@@ -7,52 +7,52 @@ use agent_client_protocol::v1::schema::{
     SessionUpdate, TerminalId, TerminalOutputRequest, WaitForTerminalExitRequest,
 };
 use zori_core::BoxFuture;
-use zori_core::terminal::{TerminalEnd, TerminalJob, Terminals};
+use zori_core::terminal::{ClientTerminals, TerminalCommand, TerminalExit};
 
 use crate::call;
-use crate::peer::{Peer, Unanswered};
+use crate::client::{AcpClient, ClientError};
 
 /// How long an editor may take to say what a command printed, once that has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The terminals of one session.
 pub struct EditorTerminals {
-    peer: Peer,
+    client: AcpClient,
     session: String,
 }
 
 impl EditorTerminals {
     /// Returns the terminals of a session.
-    pub fn new(peer: Peer, session: &str) -> Self {
-        Self { peer, session: session.to_owned() }
+    pub fn new(client: AcpClient, session: &str) -> Self {
+        Self { client, session: session.to_owned() }
     }
 
-    async fn command(&self, job: TerminalJob<'_>) -> Result<TerminalEnd, Unanswered> {
-        let (peer, session) = (&self.peer, self.session.clone());
+    async fn command(&self, job: TerminalCommand<'_>) -> Result<TerminalExit, ClientError> {
+        let (client, session) = (&self.client, self.session.clone());
         let limit = (job.max_output > 0).then_some(job.max_output as u64);
         let create = CreateTerminalRequest::new(session.clone(), "sh")
             .args(vec!["-c".to_owned(), job.command.to_owned()])
             .cwd(job.cwd.to_owned())
             .output_byte_limit(limit);
         let tidy = session.clone();
-        let created = peer.call_for(create, move |peer, answer| {
+        let created = client.request_with_cleanup(create, move |client, answer| {
             // The call was given up before the editor had made its terminal.
             if let Ok(CreateTerminalResponse { terminal_id, .. }) = serde_json::from_value(answer) {
-                drop(Open { peer, session: tidy, id: terminal_id, running: true });
+                drop(Open { client, session: tidy, id: terminal_id, running: true });
             }
         });
         let id = created.await?.terminal_id;
-        let mut open = Open { peer, session: session.clone(), id: id.clone(), running: true };
-        peer.note_terminal(job.call, &id);
+        let mut open = Open { client, session: session.clone(), id: id.clone(), running: true };
+        client.note_terminal(job.call, &id);
         // A reader that is gone is found out by the next question.
-        let _ = peer.update(&session, SessionUpdate::ToolCallUpdate(call::in_terminal(job.call, &id)));
-        let exit = peer.call(WaitForTerminalExitRequest::new(session.clone(), id.clone()));
+        let _ = client.update(&session, SessionUpdate::ToolCallUpdate(call::in_terminal(job.call, &id)));
+        let exit = client.call(WaitForTerminalExitRequest::new(session.clone(), id.clone()));
         let (exit, timed_out) = match job.timeout {
             None => (Some(exit.await?), false),
             Some(limit) => match tokio::time::timeout(limit, exit).await {
                 Ok(exit) => (Some(exit?), false),
                 Err(_) => {
-                    peer.order(KillTerminalRequest::new(session.clone(), id.clone()));
+                    client.send_and_forget(KillTerminalRequest::new(session.clone(), id.clone()));
                     (None, true)
                 }
             },
@@ -60,27 +60,27 @@ impl EditorTerminals {
         open.running = false;
         let code = exit.and_then(|exit| exit.exit_status.exit_code);
         let exit_code = code.map(|code| i32::try_from(code).unwrap_or(i32::MAX));
-        let shown = peer.call(TerminalOutputRequest::new(session, id));
-        Ok(match tokio::time::timeout(PATIENCE, shown).await {
+        let shown = client.call(TerminalOutputRequest::new(session, id));
+        Ok(match tokio::time::timeout(TIMEOUT, shown).await {
             Ok(shown) => {
                 let shown = shown?;
-                TerminalEnd { output: shown.output, truncated: shown.truncated, exit_code, timed_out }
+                TerminalExit { output: shown.output, truncated: shown.truncated, exit_code, timed_out }
             }
             // It has ended all the same, with output that nobody knows.
-            Err(_) => TerminalEnd { output: String::new(), truncated: true, exit_code, timed_out },
+            Err(_) => TerminalExit { output: String::new(), truncated: true, exit_code, timed_out },
         })
     }
 }
 
-impl Terminals for EditorTerminals {
-    fn run<'a>(&'a self, job: TerminalJob<'a>) -> BoxFuture<'a, Result<TerminalEnd, String>> {
+impl ClientTerminals for EditorTerminals {
+    fn run<'a>(&'a self, job: TerminalCommand<'a>) -> BoxFuture<'a, Result<TerminalExit, String>> {
         Box::pin(async move { self.command(job).await.map_err(|error| error.to_string()) })
     }
 }
 
 /// A terminal that is released when nobody needs it any more, and killed before that if it still runs.
 struct Open<'p> {
-    peer: &'p Peer,
+    client: &'p AcpClient,
     session: String,
     id: TerminalId,
     running: bool,
@@ -90,8 +90,8 @@ impl Drop for Open<'_> {
     fn drop(&mut self) {
         let (session, id) = (self.session.clone(), self.id.clone());
         if self.running {
-            self.peer.order(KillTerminalRequest::new(session.clone(), id.clone()));
+            self.client.send_and_forget(KillTerminalRequest::new(session.clone(), id.clone()));
         }
-        self.peer.order(ReleaseTerminalRequest::new(session, id));
+        self.client.send_and_forget(ReleaseTerminalRequest::new(session, id));
     }
 }

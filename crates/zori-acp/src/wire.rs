@@ -5,7 +5,7 @@ use serde::Serialize;
 
 const VERSION: &str = "2.0";
 
-/// Something the client is told.
+/// A JSON-RPC notification to the client.
 #[derive(Serialize)]
 pub(crate) struct Notification<'a, P> {
     jsonrpc: &'static str,

@@ -1,9 +1,28 @@
-//! The arguments of a call, checked: commands read them by name.
+//! The arguments of a call, checked: commands read them by their entries in the tables.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::flag::{Flag, Positional};
 use crate::time;
+
+/// What an argument is read by: its entry in the tables, so that a name is spelled once.
+pub trait Key {
+    /// Returns the name in the tables.
+    fn name(&self) -> &'static str;
+}
+
+impl Key for Flag {
+    fn name(&self) -> &'static str {
+        self.long
+    }
+}
+
+impl Key for Positional {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
 
 /// What was typed, by the names in the tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,8 +32,12 @@ pub struct Args {
 }
 
 impl Args {
-    /// Takes a value down.
-    pub fn push(&mut self, name: &str, value: impl Into<String>) {
+    /// Adds a value.
+    pub fn push(&mut self, key: &impl Key, value: impl Into<String>) {
+        self.push_named(key.name(), value);
+    }
+
+    pub(crate) fn push_named(&mut self, name: &str, value: impl Into<String>) {
         self.values.entry(name.to_owned()).or_default().push(value.into());
     }
 
@@ -24,39 +47,39 @@ impl Args {
     }
 
     /// Replaces the values of an argument.
-    pub(crate) fn replace(&mut self, name: &str, values: Vec<String>) {
-        self.values.insert(name.to_owned(), values);
+    pub(crate) fn replace(&mut self, key: &impl Key, values: Vec<String>) {
+        self.values.insert(key.name().to_owned(), values);
     }
 
     /// Returns whether a switch is on, or a flag was typed.
-    pub fn has(&self, name: &str) -> bool {
-        self.values.contains_key(name)
+    pub fn has(&self, key: &impl Key) -> bool {
+        self.values.contains_key(key.name())
     }
 
     /// Returns a value, or the default.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        let typed = self.values.get(name).and_then(|values| values.last()).map(String::as_str);
-        typed.or_else(|| self.defaults.get(name).copied())
+    pub fn text(&self, key: &impl Key) -> Option<&str> {
+        let typed = self.values.get(key.name()).and_then(|values| values.last()).map(String::as_str);
+        typed.or_else(|| self.defaults.get(key.name()).copied())
     }
 
     /// Returns all values of an argument.
-    pub fn all(&self, name: &str) -> &[String] {
-        self.values.get(name).map_or(&[], Vec::as_slice)
+    pub fn all(&self, key: &impl Key) -> &[String] {
+        self.values.get(key.name()).map_or(&[], Vec::as_slice)
     }
 
     /// Returns a whole number; `None` where nothing was typed and there is no default. The kind has been checked.
-    pub fn int(&self, name: &str) -> Option<i64> {
-        self.text(name).and_then(|text| text.parse().ok())
+    pub fn int(&self, key: &impl Key) -> Option<i64> {
+        self.text(key).and_then(|text| text.parse().ok())
     }
 
     /// Returns a duration. The kind has been checked.
-    pub fn duration(&self, name: &str) -> Option<Duration> {
-        self.text(name).and_then(time::parse_duration)
+    pub fn duration(&self, key: &impl Key) -> Option<Duration> {
+        self.text(key).and_then(time::parse_duration)
     }
 
     /// Returns the parts of a list.
-    pub fn list(&self, name: &str) -> Vec<String> {
-        self.text(name).map_or_else(Vec::new, |text| text.split(',').map(str::to_owned).collect())
+    pub fn list(&self, key: &impl Key) -> Vec<String> {
+        self.text(key).map_or_else(Vec::new, |text| text.split(',').map(str::to_owned).collect())
     }
 
     /// Returns everything that was typed, by name.

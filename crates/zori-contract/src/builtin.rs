@@ -10,18 +10,19 @@ use crate::kind::Kind;
 use crate::manifest;
 use crate::mode::Class;
 use crate::reply::Reply;
-use crate::run::Cx;
+use crate::run::CommandCx;
 use crate::tree;
 
+const ETAG: Flag =
+    Flag::valued("etag", "ETAG", Kind::Text, "Answer with nothing if this is still the manifest");
+const SHELL: Positional = Positional::required("SHELL", Kind::Choice(SHELLS), "The shell");
 const SHELLS: &[&str] = &["bash", "zsh", "fish", "powershell", "elvish"];
 
 /// `manifest`: everything the program can do, in one call.
 pub const fn manifest_command<A>(examples: &'static [Example]) -> Command<A> {
     Command {
         examples,
-        flags: const {
-            &[Flag::valued("etag", "ETAG", Kind::Text, "Answer with nothing if this is still the manifest")]
-        },
+        flags: const { &[ETAG] },
         output_schema: r#"{"type":"object","required":["schema_version","framework_version","etag","commands"]}"#,
         // It is as large as the program, and of no use when it is cut.
         max_output_bytes: Some(usize::MAX),
@@ -46,7 +47,7 @@ pub const fn completions_command<A>(examples: &'static [Example]) -> Command<A> 
     Command {
         examples,
         class: Class::Document,
-        args: const { &[Positional::required("SHELL", Kind::Choice(SHELLS), "The shell")] },
+        args: const { &[SHELL] },
         ..Command::new(&["completions"], "Print completions for a shell", run_completions)
     }
 }
@@ -56,22 +57,22 @@ pub const fn man_command<A>(examples: &'static [Example]) -> Command<A> {
     Command { examples, class: Class::Document, ..Command::new(&["man"], "Print the manual page", run_man) }
 }
 
-fn run_manifest<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure> {
+fn run_manifest<A>(cx: &mut CommandCx<'_, A>, args: &Args) -> Result<Reply, Failure> {
     let manifest = manifest::manifest(cx.program);
-    if args.text("etag").is_some_and(|etag| manifest.etag == etag) {
+    if args.text(&ETAG).is_some_and(|etag| manifest.etag == etag) {
         return Ok(Reply::one(Value::Null).text("The manifest is unchanged.").meta("not_modified", true));
     }
     Ok(Reply::table(manifest.json))
 }
 
-fn run_errors<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
+fn run_errors<A>(cx: &mut CommandCx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
     let errors = manifest::errors(cx.program);
     Ok(Reply::rows(errors.as_array().cloned().unwrap_or_default()))
 }
 
-fn run_completions<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure> {
+fn run_completions<A>(cx: &mut CommandCx<'_, A>, args: &Args) -> Result<Reply, Failure> {
     use clap_complete::Shell;
-    let shell = match args.text("SHELL") {
+    let shell = match args.text(&SHELL) {
         Some("zsh") => Shell::Zsh,
         Some("fish") => Shell::Fish,
         Some("powershell") => Shell::PowerShell,
@@ -87,7 +88,7 @@ fn run_completions<A>(cx: &mut Cx<'_, A>, args: &Args) -> Result<Reply, Failure>
     Ok(Reply::document(script))
 }
 
-fn run_man<A>(cx: &mut Cx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
+fn run_man<A>(cx: &mut CommandCx<'_, A>, _args: &Args) -> Result<Reply, Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(tree::showing(cx.program, Shown::All))
         .render(&mut page)

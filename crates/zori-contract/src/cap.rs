@@ -13,6 +13,10 @@ pub const DEFAULT_FIELD: usize = 10_000;
 /// So many fields that were cut are named one by one.
 const NAMED: usize = 20;
 
+/// What an object that was cut has, and how many bytes that takes.
+const TRUNCATED: &str = "_truncated";
+const MARK_BYTES: usize = r#","_truncated":true"#.len();
+
 /// What stands where a string was cut.
 const MARK: &str = "… [truncated]";
 
@@ -66,10 +70,13 @@ pub fn fit(data: &mut Value, max: usize) -> Option<Cut> {
     } else {
         // Each round halves the largest part at least, so few are needed whatever the shape.
         for _ in 0..64 {
-            let over = size(data).saturating_sub(max);
+            let over = (size(data) + MARK_BYTES).saturating_sub(max);
             if over == 0 || !shorten_largest(data, over) {
                 break;
             }
+        }
+        if let Value::Object(map) = data {
+            map.insert(TRUNCATED.into(), json!(true));
         }
         if size(data) > max {
             *data = Value::Null;
@@ -134,7 +141,7 @@ fn shorten_fields(value: &mut Value, max: usize, at: String, warnings: &mut Vec<
                 cut |= shorten_fields(inner, max, format!("{at}{dot}{name}"), warnings);
             }
             if cut {
-                map.insert("_truncated".into(), json!(true));
+                map.insert(TRUNCATED.into(), json!(true));
             }
             false
         }

@@ -58,12 +58,12 @@ pub fn environment(mode: &Mode, purpose: Purpose, vars: &Vars, prefix: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mode::{Asked, Class, Inputs};
+    use crate::mode::{Class, Inputs, OutputRequest};
 
     fn names(terminal: bool, purpose: Purpose) -> String {
         let vars = Vars([("TOOL_TRACE_ID".to_owned(), "t".to_owned())].into());
         let inputs = Inputs { stdin_terminal: terminal, stdout_terminal: terminal, ..Inputs::default() };
-        let mode = Mode::detect(&inputs, Class::Agent, Asked::default(), "NOTES");
+        let mode = Mode::detect(&inputs, Class::Agent, OutputRequest::default(), "NOTES");
         let set = environment(&mode, purpose, &vars, "NOTES");
         set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }

@@ -9,7 +9,7 @@ use crate::gate::Preview;
 use crate::mode::{Class, Format};
 use crate::path::AbsPath;
 use crate::reply::Reply;
-use crate::run::Cx;
+use crate::run::CommandCx;
 
 /// A command of a program whose state is `A`.
 ///
@@ -25,16 +25,22 @@ pub struct Command<A: 'static> {
     pub examples: &'static [Example],
     /// Its own flags.
     pub flags: &'static [Flag],
+    /// Flags of all commands that its short help shows, although the program's does not.
+    pub shows: &'static [Flag],
     /// Its arguments.
     pub args: &'static [Positional],
     /// Rules between flags.
     pub rules: &'static [Rule],
     /// What it does to the world.
     pub danger: Danger,
+    /// Somebody has to agree before it is done, although it destroys nothing. What destroys asks anyhow.
+    pub asks: bool,
     /// The flag with which a command that changes nothing otherwise changes something: a file it writes.
-    pub changes_with: Option<&'static str>,
+    pub changes_with: Option<&'static Flag>,
     /// What its output is.
     pub class: Class,
+    /// Whether a conversation can do without a terminal, by its arguments.
+    pub without_terminal: fn(&Args) -> bool,
     /// What it can print, if that is less than its class can.
     pub formats: &'static [(&'static str, Format)],
     /// How it may end, beyond what every command may ([`Command::exit_map`]).
@@ -44,7 +50,8 @@ pub struct Command<A: 'static> {
     /// Says what would be done, for `--dry-run` and for the question before something is destroyed. It gets the state
     /// to look at, and not to change.
     pub preview: Option<PreviewFn<A>>,
-    /// It takes `--idempotency-key`.
+    /// It takes `--idempotency-key`, although it changes something only with a flag. Whatever changes something by itself takes it
+    /// anyhow ([`Command::takes_key`]).
     pub idempotent: bool,
     /// Without `--live` it only shows what it would do.
     pub safe_default: bool,
@@ -76,11 +83,11 @@ pub struct Command<A: 'static> {
     /// Looks at the arguments beyond what their kinds say. It must not touch anything, and has nothing to do so with.
     pub validate: fn(&Args, &Place) -> Vec<Issue>,
     /// Does it.
-    pub run: fn(&mut Cx<'_, A>, &Args) -> Result<Reply, Failure>,
+    pub run: fn(&mut CommandCx<'_, A>, &Args) -> Result<Reply, Failure>,
 }
 
 /// Says what a command would do.
-pub type PreviewFn<A> = fn(&Cx<'_, A>, &Args) -> Result<Preview, Failure>;
+pub type PreviewFn<A> = fn(&CommandCx<'_, A>, &Args) -> Result<Preview, Failure>;
 
 /// One use of a command.
 #[derive(Clone, Copy, Debug)]
@@ -97,18 +104,18 @@ pub enum Rule {
     /// With this flag (and this value, if one is named) the other one must be there.
     Needs {
         /// The flag.
-        flag: &'static str,
+        flag: &'static Flag,
         /// Its value.
         value: Option<&'static str>,
         /// What must be there.
-        other: &'static str,
+        other: &'static Flag,
     },
     /// These two do not go together.
     Excludes {
         /// One of them.
-        flag: &'static str,
+        flag: &'static Flag,
         /// The other.
-        other: &'static str,
+        other: &'static Flag,
     },
 }
 
@@ -135,7 +142,7 @@ impl<A> Command<A> {
     pub const fn new(
         path: &'static [&'static str],
         about: &'static str,
-        run: fn(&mut Cx<'_, A>, &Args) -> Result<Reply, Failure>,
+        run: fn(&mut CommandCx<'_, A>, &Args) -> Result<Reply, Failure>,
     ) -> Self {
         Self {
             path,
@@ -143,11 +150,14 @@ impl<A> Command<A> {
             about,
             examples: &[],
             flags: &[],
+            shows: &[],
             args: &[],
             rules: &[],
             danger: Danger::Safe,
+            asks: false,
             changes_with: None,
             class: Class::Utility,
+            without_terminal: |_| false,
             formats: &[],
             exits: &[],
             list: false,
@@ -182,6 +192,17 @@ impl<A> Command<A> {
             Some(flag) if self.danger == Danger::Safe && args.has(flag) => Danger::Mutating,
             _ => self.danger,
         }
+    }
+
+    /// Returns whether somebody has to agree before it is done.
+    pub fn needs_agreement(&self) -> bool {
+        self.asks || self.danger == Danger::Destructive
+    }
+
+    /// Returns whether it takes `--idempotency-key`: all that change something do, but for conversations, which are not done once.
+    pub fn takes_key(&self) -> bool {
+        let conversation = matches!(self.class, Class::Interactive | Class::Protocol);
+        self.idempotent || (self.danger != Danger::Safe && !conversation)
     }
 
     /// Returns whether it prints by itself: what a model says, a conversation, a protocol.

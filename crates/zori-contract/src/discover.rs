@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::flag::Shown;
+use crate::flag::{Shown, framework};
 use crate::help;
 use crate::manifest;
 use crate::mode::Format;
@@ -20,22 +20,22 @@ pub fn answer<A>(
     clean: bool,
 ) -> Option<Printed> {
     let args = &parsed.args;
-    if args.has("version") {
+    if args.has(&framework::VERSION) {
         let stdout = format!("{} {}\n", program.name, program.version);
         return Some(Printed { stdout, said: Vec::new(), exit: crate::exit::Exit::Success });
     }
     let bare = parsed.path.is_empty() && parsed.command.is_none() && !parsed.unknown;
-    if args.has("schema") || args.has("output-schema") {
+    if args.has(&framework::SCHEMA) || args.has(&framework::OUTPUT_SCHEMA) {
         let data = match parsed.command {
-            Some(command) if args.has("output-schema") => manifest::output_schema(command),
+            Some(command) if args.has(&framework::OUTPUT_SCHEMA) => manifest::output_schema(command),
             Some(command) => manifest::schema(program, command),
             None if bare => manifest::extended(program),
             None => return None,
         };
         return Some(structured(printer).reply(Reply::one(data), elapsed_ms));
     }
-    if args.has("help") || (bare && clean) {
-        return Some(help(program, parsed, printer, bare && !args.has("help"), elapsed_ms));
+    if args.has(&framework::HELP) || (bare && clean) {
+        return Some(help(program, parsed, printer, bare && !args.has(&framework::HELP), elapsed_ms));
     }
     None
 }
@@ -58,8 +58,9 @@ fn help<A>(
 ) -> Printed {
     let shown = if parsed.all { Shown::All } else { Shown::Common };
     let text = help::text(program, &parsed.path, shown);
-    // Help of any command is a utility's answer: JSON where no person reads.
-    let json = printer.mode.format.structured() || (!printer.mode.for_eyes && !printer.mode.asked);
+    // Help of any command is a utility's answer: JSON where no person reads. Behind `| less` one does (DECISIONS 50).
+    let mode = &printer.mode;
+    let json = if mode.asked { mode.format.structured() } else { !mode.for_eyes && !mode.person_near };
     if !json {
         return Printed { stdout: text, said: Vec::new(), exit: crate::exit::Exit::Success };
     }

@@ -75,7 +75,7 @@ kinds! {
     STREAMING_NOT_SUPPORTED = "STREAMING_NOT_SUPPORTED" Usage "The command does not stream." .fix("Leave `--stream` out.");
     CONFIRMATION_REQUIRED = "CONFIRMATION_REQUIRED" Usage "Something would be destroyed, and nobody agreed." .fix("Add `--confirm-destructive`, or look first with `--dry-run`.");
     STDIN_TOO_LARGE = "STDIN_TOO_LARGE" Usage "Standard input has more bytes than are read from there." .fix("Use `--input-file PATH`.");
-    EMPTY_STDIN = "EMPTY_STDIN" Usage "An id was to come from standard input, which is empty." .fix("Send one id, or name it.");
+    EMPTY_STDIN = "EMPTY_STDIN" Usage "Something was to come from standard input, which is empty." .fix("Send it, or name it by an argument.");
     STDIN_REQUIRED = "STDIN_REQUIRED" Precondition "Standard input is needed and there is none." .fix("Send the input, or use `--input-file PATH`.");
     INPUT_REQUIRED = "INPUT_REQUIRED" Precondition "A question would have to be asked, and nobody is there." .fix("Give the answer as a flag.");
     REPL_MODE_PROHIBITED = "REPL_MODE_PROHIBITED" Precondition "The command is a conversation and needs a terminal." .fix("Call it at a terminal.");

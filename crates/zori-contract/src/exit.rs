@@ -125,7 +125,7 @@ pub struct ExitEntry {
 mod tests {
     use super::*;
 
-    /// The invariants of section 1 of the contract that hold for the codes by themselves.
+    /// The invariants of the contract that hold for the codes by themselves.
     #[test]
     fn the_table_keeps_its_promises() {
         let numbers: Vec<_> = Exit::ALL.iter().map(|exit| exit.code()).collect();

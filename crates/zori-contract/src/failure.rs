@@ -7,12 +7,13 @@ mod situations;
 
 pub use situations::{AuthMethod, Network};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::error::{ErrorKind, VALIDATION_ERROR};
 use crate::exit::{Exit, SideEffects};
 use crate::redact;
+use crate::warning::Warning;
 
 /// A run that did not do what was asked.
 #[derive(Clone, Debug)]
@@ -50,6 +51,10 @@ pub struct Facts {
     pub fields: Map<String, Value>,
     /// Further facts for `meta`.
     pub meta: Map<String, Value>,
+    /// What else a caller should know.
+    pub warnings: Vec<Warning>,
+    /// The call that shows what is cut off this answer, where the same call again would not.
+    pub whole: Option<String>,
 }
 
 /// The phase of a run.
@@ -84,7 +89,7 @@ pub struct Issue {
     /// The argument as it is typed.
     pub param: String,
     /// What kind of problem.
-    pub code: &'static str,
+    pub code: IssueCode,
     /// A sentence about it.
     pub message: String,
     /// What was given; `null` when nothing was.
@@ -100,9 +105,61 @@ pub struct Issue {
     pub corrected_input: Option<String>,
 }
 
+/// What kind of problem an argument has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssueCode {
+    /// Two arguments contradict each other.
+    ConflictingArguments,
+    /// It looks made up: a placeholder, a path out of its folder.
+    InvalidAgentInput,
+    /// It is not UTF-8.
+    InvalidUtf8,
+    /// Its value is not of its kind.
+    InvalidValue,
+    /// It must be there and is not.
+    MissingArgument,
+    /// It takes a value and has none.
+    MissingValue,
+    /// It is there more than once.
+    RepeatedArgument,
+    /// There are more arguments than the command takes.
+    UnexpectedArgument,
+    /// It takes no value and has one.
+    UnexpectedValue,
+    /// There is no such flag, or the command does not take it.
+    UnknownArgument,
+    /// A problem that has a kind of its own in the registry.
+    Kind(&'static ErrorKind),
+}
+
+impl IssueCode {
+    /// Returns the code as programs read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ConflictingArguments => "CONFLICTING_ARGUMENTS",
+            Self::InvalidAgentInput => "INVALID_AGENT_INPUT",
+            Self::InvalidUtf8 => "INVALID_UTF8",
+            Self::InvalidValue => "INVALID_VALUE",
+            Self::MissingArgument => "MISSING_ARGUMENT",
+            Self::MissingValue => "MISSING_VALUE",
+            Self::RepeatedArgument => "REPEATED_ARGUMENT",
+            Self::UnexpectedArgument => "UNEXPECTED_ARGUMENT",
+            Self::UnexpectedValue => "UNEXPECTED_VALUE",
+            Self::UnknownArgument => "UNKNOWN_ARGUMENT",
+            Self::Kind(kind) => kind.code,
+        }
+    }
+}
+
+impl Serialize for IssueCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 impl Issue {
     /// A problem of the argument `param`, which is typed as `--name` or `NAME`.
-    pub fn new(param: &str, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(param: &str, code: IssueCode, message: impl Into<String>) -> Self {
         let field = param.trim_start_matches('-').to_lowercase();
         Self {
             field,
@@ -139,11 +196,9 @@ impl Failure {
 
     /// All problems of a command line at once. One that has a kind of its own and stands alone keeps that kind.
     pub fn invalid(issues: Vec<Issue>) -> Self {
-        let alone = match issues.as_slice() {
-            [one] => {
-                crate::error::FRAMEWORK.iter().find(|kind| kind.code == one.code && kind.exit == Exit::Usage)
-            }
-            _ => None,
+        let kind = match issues.as_slice() {
+            [Issue { code: IssueCode::Kind(kind), .. }] if kind.exit == Exit::Usage => *kind,
+            _ => &VALIDATION_ERROR,
         };
         let message = match issues.as_slice() {
             [one] => one.message.clone(),
@@ -152,10 +207,10 @@ impl Failure {
                 format!("{} arguments cannot be used: {}", many.len(), all.join("; "))
             }
         };
-        let mut failure = Self::new(alone.copied().unwrap_or(&VALIDATION_ERROR), message);
+        let mut failure = Self::new(kind, message);
         let missing: Vec<_> = issues
             .iter()
-            .filter(|issue| issue.code == "MISSING_ARGUMENT")
+            .filter(|issue| issue.code == IssueCode::MissingArgument)
             .map(|issue| &issue.param)
             .collect();
         if !missing.is_empty() {
@@ -290,8 +345,9 @@ mod tests {
     #[test]
     fn all_problems_are_told_at_once() {
         let issues = vec![
-            Issue::new("--limit", "INVALID_VALUE", "`--limit` takes a whole number, not `x`").value("x"),
-            Issue::new("ID", "MISSING_ARGUMENT", "`ID` is missing"),
+            Issue::new("--limit", IssueCode::InvalidValue, "`--limit` takes a whole number, not `x`")
+                .value("x"),
+            Issue::new("ID", IssueCode::MissingArgument, "`ID` is missing"),
         ];
         assert_eq!(
             detail(&Failure::invalid(issues)),

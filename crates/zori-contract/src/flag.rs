@@ -34,7 +34,9 @@ pub struct Flag {
     /// A check beyond the kind; an error says what is wrong.
     pub check: Option<Check>,
     /// A flag that says the opposite.
-    pub excludes: Option<&'static str>,
+    pub excludes: Option<&'static Flag>,
+    /// The heading of the help below which it stands; empty: among the others.
+    pub group: &'static str,
 }
 
 /// A check beyond the kind; an error says what is wrong.
@@ -71,6 +73,7 @@ impl Flag {
             max_length: None,
             check: None,
             excludes: None,
+            group: "",
         }
     }
 
@@ -123,8 +126,14 @@ impl Flag {
     }
 
     /// Names a flag that does not go together with it.
-    pub const fn excludes(mut self, other: &'static str) -> Self {
+    pub const fn excludes(mut self, other: &'static Flag) -> Self {
         self.excludes = Some(other);
+        self
+    }
+
+    /// Puts it below a heading of its own in the help.
+    pub const fn below(mut self, heading: &'static str) -> Self {
+        self.group = heading;
         self
     }
 
@@ -136,6 +145,17 @@ impl Flag {
     /// Returns whether it is called so.
     pub fn is_called(&self, long: &str) -> bool {
         self.long == long || self.aliases.contains(&long)
+    }
+
+    /// Returns whether a word names it and leaves its value to the next word.
+    pub fn wants_next(&self, word: &str) -> bool {
+        let named = match word.strip_prefix("--") {
+            Some(long) => self.is_called(long),
+            None => {
+                self.short.is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
+            }
+        };
+        named && !matches!(self.kind, Kind::Switch)
     }
 }
 

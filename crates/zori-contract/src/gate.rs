@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::args::Args;
 use crate::command::Command;
 use crate::error;
-use crate::exit::Danger;
 use crate::failure::Failure;
+use crate::flag::framework;
 use crate::mode::Mode;
-use crate::outlet::Outlet;
+use crate::output_streams::OutputStreams;
 
 /// What a command would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +63,12 @@ impl Gate {
     /// Decides by the command's entry and the flags.
     pub fn of<A>(command: &Command<A>, args: &Args) -> Self {
         // A command without a preview that takes the flag all the same has its own way with it.
-        let dry = args.has("dry-run") && command.preview.is_some();
-        if dry || (command.safe_default && !args.has("live")) {
+        let dry = args.has(&framework::DRY_RUN) && command.preview.is_some();
+        if dry || (command.safe_default && !args.has(&framework::LIVE)) {
             return Self::Preview;
         }
-        let agreed = args.has("yes") || args.has("confirm-destructive") || args.has("live");
-        if command.danger == Danger::Destructive && !agreed { Self::Ask } else { Self::Open }
+        let agreed = args.has(&framework::YES) || args.has(&framework::CONFIRM) || args.has(&framework::LIVE);
+        if command.needs_agreement() && !agreed { Self::Ask } else { Self::Open }
     }
 }
 
@@ -77,13 +77,13 @@ pub fn confirm<A>(
     command: &Command<A>,
     preview: &Preview,
     mode: &Mode,
-    outlet: &Outlet,
+    streams: &OutputStreams,
     stdin: &mut dyn Read,
 ) -> Result<(), Failure> {
     if !mode.interactive {
         return Err(Failure::confirmation_required(&command.name(), command.danger, preview.would_affect()));
     }
-    outlet.ask(&format!("{}. Go on? [y/N] ", preview.text()));
+    streams.ask(&format!("{}. Go on? [y/N] ", preview.text()));
     let mut answer = String::new();
     // No answer is a no.
     let _ = BufReader::new(stdin).read_line(&mut answer);

@@ -10,8 +10,8 @@ use crate::program::Program;
 use crate::tree;
 
 /// Returns the help of a command, a group or the program.
-pub fn text<A>(program: &Program<A>, path: &[String], shown: Shown) -> String {
-    let mut known: Vec<&str> = path.iter().map(String::as_str).collect();
+pub fn text<A>(program: &Program<A>, path: &[&str], shown: Shown) -> String {
+    let mut known = path.to_vec();
     while !program.commands.iter().any(|command| command.path.starts_with(&known)) {
         known.pop();
     }
@@ -39,7 +39,7 @@ fn topics<A>(program: &Program<A>) -> String {
         for Example { about, command } in program.examples {
             let _ = writeln!(text, "  {command:width$}  {about}");
         }
-        text.push_str(&outside(program));
+        text.push_str(&for_programs(program));
         return text;
     }
     let safe = program.commands.iter().find(|command| command.list).or(program.commands.first());
@@ -50,12 +50,12 @@ fn topics<A>(program: &Program<A>) -> String {
             "\nExamples:\n  {name} {call}\n  {name} {call} --output json\n  {name} {call} --schema\n"
         );
     }
-    text.push_str(&outside(program));
+    text.push_str(&for_programs(program));
     text
 }
 
 /// What programs should know.
-fn outside<A>(program: &Program<A>) -> String {
+fn for_programs<A>(program: &Program<A>) -> String {
     format!(
         "\nOn a pipe every result is one line of JSON; `--output plain` or\n`{}_OUTPUT=plain` gives text.\n\n\
          Exit codes:\n  0 done; 2 rejected before anything was done; 3 failed after a change;\n  \
@@ -72,7 +72,7 @@ pub fn list<A>(program: &Program<A>) -> Value {
 }
 
 /// Returns the call that explains the same to a program.
-pub fn schema_ref<A>(program: &Program<A>, path: &[String]) -> String {
+pub fn schema_ref<A>(program: &Program<A>, path: &[&str]) -> String {
     match path {
         [] => format!("{} --schema", program.name),
         path => format!("{} {} --schema", program.name, path.join(" ")),

@@ -14,6 +14,7 @@ use crate::atomic::atomic_write;
 use crate::cancel::Cancel;
 use crate::error;
 use crate::failure::Failure;
+use crate::flag::{Flag, framework};
 use crate::lock::{self, Lock};
 use crate::path::AbsPath;
 
@@ -38,13 +39,15 @@ impl Answers {
         Self { folder: state.join("idempotency"), now_ms }
     }
 
-    /// Lets nobody else use a key until the lock is dropped, so that two calls at once are one after the other.
-    pub fn hold(&self, cancel: &Cancel) -> Result<Lock, Failure> {
+    /// Lets nobody else make this call with this key until the lock is dropped, so that two at once are one after the other.
+    pub fn hold(&self, command: &str, key: &str, args: &Args, cancel: &Cancel) -> Result<Lock, Failure> {
         let failed = |error: std::io::Error| {
             Failure::new(&error::IO_ERROR, format!("cannot keep answers in {}: {error}", self.folder))
         };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
-        Lock::take(&self.folder.join(".lock"), lock::PATIENCE, self.now_ms, cancel)
+        // A run of a model takes long, and keeps nobody else waiting; few files serve all calls.
+        let hash = hash(command, key, args);
+        Lock::take(&self.folder.join(format!(".lock-{}", &hash[..2])), lock::PATIENCE, self.now_ms, cancel)
     }
 
     /// Returns the answer that was given to this call before; what it did then it does not do again.
@@ -93,38 +96,41 @@ impl Answers {
     }
 
     fn file(&self, command: &str, key: &str, args: &Args) -> AbsPath {
-        let call: Vec<_> = args.iter().filter(|(name, _)| !FORM.contains(name)).collect();
-        let named = json!([command, key, call]).to_string();
-        let hash: String = Sha256::digest(named).iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(format!("{hash}.json"))
+        self.folder.join(format!("{}.json", hash(command, key, args)))
     }
 }
 
+fn hash(command: &str, key: &str, args: &Args) -> String {
+    let call: Vec<_> = args.iter().filter(|(name, _)| !FORM.iter().any(|flag| flag.long == *name)).collect();
+    let named = json!([command, key, call]).to_string();
+    Sha256::digest(named).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Flags that change how an answer looks and not what is done.
-const FORM: &[&str] = &[
-    "output",
-    "format",
-    "json",
-    "fields",
-    "quiet",
-    "verbose",
-    "debug",
-    "no-color",
-    "stable-output",
-    "max-output",
-    "max-field",
-    "width",
-    "schema-version",
-    "stream",
-    "no-stream",
-    "unmask",
-    "timeout",
-    "yes",
-    "confirm-destructive",
-    "non-interactive",
-    "idempotency-key",
-    "no-update-check",
-    "warnings-as-errors",
+const FORM: &[Flag] = &[
+    framework::OUTPUT,
+    framework::FORMAT,
+    framework::JSON,
+    framework::FIELDS,
+    framework::QUIET,
+    framework::VERBOSE,
+    framework::DEBUG,
+    framework::NO_COLOR,
+    framework::STABLE_OUTPUT,
+    framework::MAX_OUTPUT,
+    framework::MAX_FIELD,
+    framework::WIDTH,
+    framework::SCHEMA_VERSION,
+    framework::STREAM,
+    framework::NO_STREAM,
+    framework::UNMASK,
+    framework::TIMEOUT,
+    framework::YES,
+    framework::CONFIRM,
+    framework::NON_INTERACTIVE,
+    framework::IDEMPOTENCY_KEY,
+    framework::NO_UPDATE_CHECK,
+    framework::WARNINGS_AS_ERRORS,
 ];
 
 #[cfg(test)]
@@ -136,18 +142,18 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let state = AbsPath::new(state.path()).unwrap();
         let answers = Answers::new(&state, 1_000);
-        let _held = answers.hold(&Cancel::default()).unwrap();
         let mut args = Args::default();
-        args.push("TITLE", "x");
+        args.push_named("TITLE", "x");
+        let _held = answers.hold("add", "k", &args, &Cancel::default()).unwrap();
         assert_eq!(answers.find("add", "k", &args), None);
         answers.keep("add", "k", &args, &json!({"id": "1", "effect": "created"})).unwrap();
         let again = json!({"id": "1", "effect": "noop"});
         assert_eq!(answers.find("add", "k", &args), Some(again.clone()));
         let mut looked = args.clone();
-        looked.push("output", "json");
+        looked.push_named("output", "json");
         assert_eq!(answers.find("add", "k", &looked), Some(again), "how it is printed does not matter");
         let mut other = args.clone();
-        other.push("TITLE", "y");
+        other.push_named("TITLE", "y");
         assert_eq!(answers.find("add", "k", &other), None);
         assert_eq!(answers.find("add", "k2", &args), None);
         let later = Answers::new(&state, 1_001 + KEPT_MS);

@@ -7,6 +7,7 @@ use crate::args::Args;
 use crate::command::StdinInput;
 use crate::error;
 use crate::failure::Failure;
+use crate::flag::framework;
 use crate::path::AbsPath;
 
 /// How much is read from standard input when nobody says otherwise.
@@ -20,7 +21,7 @@ pub fn read(
     (stdin, terminal): (&mut dyn Read, bool),
     cwd: &AbsPath,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    if let Some(name) = args.text("input-file").filter(|name| *name != "-") {
+    if let Some(name) = args.text(&framework::INPUT_FILE).filter(|name| *name != "-") {
         let path = cwd.join(name);
         let mut bytes = Vec::new();
         return match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -31,7 +32,7 @@ pub fn read(
             Err(error) => Err(Failure::new(&error::IO_ERROR, format!("cannot read {path}: {error}"))),
         };
     }
-    if terminal && !args.has("input-file") {
+    if terminal && !args.has(&framework::INPUT_FILE) {
         return if wanted.required { Err(missing()) } else { Ok(None) };
     }
     let bytes = bounded(stdin, limit)?;

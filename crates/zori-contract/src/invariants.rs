@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use crate::command::Command;
 use crate::error::ErrorKind;
 use crate::exit::{Danger, Exit, ExitEntry, SideEffects};
-use crate::flag::Flag;
+use crate::flag::{Flag, framework};
 use crate::help;
 use crate::kind::Kind;
+use crate::mode::Class;
 use crate::program::Program;
 use crate::redact;
 
@@ -56,8 +57,13 @@ fn command_offences<A>(program: &Program<A>, command: &Command<A>) -> Vec<String
         let offence = exit_offence(exit.code(), exit.entry(command.danger));
         found.extend(offence.map(|what| format!("{}: {what}", exit.name())));
     }
-    if command.danger == Danger::Destructive && command.preview.is_none() {
-        found.push("it destroys and has no preview".to_owned());
+    let conversation = matches!(command.class, Class::Interactive | Class::Protocol);
+    let own_way = command.flags.iter().any(|flag| flag.long == framework::DRY_RUN.long);
+    if command.danger != Danger::Safe && !conversation && command.preview.is_none() && !own_way {
+        found.push("it changes something and has no preview".to_owned());
+    }
+    if command.asks && command.preview.is_none() {
+        found.push("it asks and has nothing to show".to_owned());
     }
     if command.safe_default && (command.preview.is_none() || command.danger == Danger::Safe) {
         found.push("it is only shown by default, and there is nothing to show".to_owned());
@@ -67,9 +73,9 @@ fn command_offences<A>(program: &Program<A>, command: &Command<A>) -> Vec<String
         found.push("it changes nothing: there is nothing to preview or to do once".to_owned());
     }
     if let Some(flag) = command.changes_with
-        && !command.flags.iter().any(|known| known.long == flag)
+        && !command.flags.iter().any(|known| known.long == flag.long)
     {
-        found.push(format!("it changes something with `--{flag}`, which it does not take"));
+        found.push(format!("it changes something with `{}`, which it does not take", flag.param()));
     }
     if command.list && command.id_field.is_none() {
         found.push("it is a list and names no field with the id".to_owned());
@@ -196,6 +202,7 @@ mod tests {
     use crate::program::Bare;
     use crate::reply::Reply;
 
+    const OUT: Flag = Flag::valued("out", "FILE", Kind::Path, "A file");
     const LOOSE: Pattern = Pattern { name: "loose", regex: "[a-z]+", fits: |_| true };
 
     static BAD_ERROR: ErrorKind =
@@ -210,7 +217,7 @@ mod tests {
         commands: &[
             Command {
                 danger: Danger::Destructive,
-                changes_with: Some("out"),
+                changes_with: Some(&OUT),
                 flags: const {
                     &[
                         Flag::valued("api-token", "TOKEN", Kind::Text, "A secret"),
@@ -245,6 +252,8 @@ mod tests {
         examples: &[],
         note: "",
         unknown: None,
+        ahead: &[],
+        implied: |_, _| None,
         rewrite: |_| {},
     };
 
@@ -282,7 +291,7 @@ mod tests {
             check(&BAD),
             [
                 "`wipe`: says what it does in one line without full stop",
-                "`wipe`: it destroys and has no preview",
+                "`wipe`: it changes something and has no preview",
                 "`wipe`: it changes something with `--out`, which it does not take",
                 "`wipe`: it has 2 to 4 examples",
                 "`wipe`: the example `good wipe` does not call `bad wipe`",

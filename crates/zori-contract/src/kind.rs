@@ -1,6 +1,9 @@
 //! Kinds of arguments: what a value must look like, and how it is described to programs.
 
-use crate::failure::Issue;
+use zori_spelling::nearest;
+
+use crate::error;
+use crate::failure::{Issue, IssueCode};
 use crate::hygiene::{self, Judge};
 use crate::path::AbsPath;
 use crate::redact;
@@ -147,7 +150,7 @@ impl Kind {
             Some(
                 Issue::new(
                     param,
-                    "INVALID_VALUE",
+                    IssueCode::InvalidValue,
                     format!("`{param}` takes {takes}, not `{}`", redact::address(value)),
                 )
                 .value(value),
@@ -169,7 +172,12 @@ impl Kind {
                 if good { None } else { wrong("an address with `http://` or `https://`".into()) }
             }
             Self::Json => serde_json::from_str::<serde_json::Value>(value).err().map(|error| {
-                Issue::new(param, "INVALID_JSON", format!("`{param}` is not JSON: {error}")).value(value)
+                Issue::new(
+                    param,
+                    IssueCode::Kind(&error::INVALID_JSON),
+                    format!("`{param}` is not JSON: {error}"),
+                )
+                .value(value)
             }),
             Self::Duration if time::parse_duration(value).is_some() => None,
             Self::Duration => wrong("`500ms`, `30s`, `5m`, `1h`, seconds, or 0 for none".into()),
@@ -197,7 +205,7 @@ impl Kind {
                 // What is here by mistake may be the secret itself, so it is not repeated.
                 let message =
                     format!("`{param}` takes the name of a variable in capitals, not the secret itself");
-                Some(Issue::new(param, "INVALID_VALUE", message).value("[REDACTED]"))
+                Some(Issue::new(param, IssueCode::InvalidValue, message).value("[REDACTED]"))
             }
         }
     }
@@ -212,7 +220,8 @@ fn not_one_of(param: &str, value: &str, names: &[&str]) -> Option<Issue> {
         names => names.join(", "),
     };
     let issue =
-        Issue::new(param, "INVALID_VALUE", format!("`{param}` takes {listed}, not `{value}`")).value(value);
+        Issue::new(param, IssueCode::InvalidValue, format!("`{param}` takes {listed}, not `{value}`"))
+            .value(value);
     Some(match nearest(value, names.iter().copied()) {
         Some(name) => issue.suggest(format!("did you mean `{name}`?")),
         None => issue,
@@ -222,7 +231,7 @@ fn not_one_of(param: &str, value: &str, names: &[&str]) -> Option<Issue> {
 fn doubtful(param: &str, value: &str, pattern: &'static str, corrected: Option<String>) -> Issue {
     let shown = redact::address(&crate::clean::text(value.as_bytes()).0.replace('\n', " "));
     let message = format!("`{param}` cannot be `{shown}`: {}", explained(pattern));
-    let mut issue = Issue::new(param, "INVALID_AGENT_INPUT", message).value(shown);
+    let mut issue = Issue::new(param, IssueCode::InvalidAgentInput, message).value(shown);
     if let Some(corrected) = &corrected {
         issue = issue.suggest(format!("`{corrected}`, if that is what you mean"));
     }
@@ -242,27 +251,6 @@ fn explained(pattern: &str) -> &'static str {
         "literal_null" => "that stands for a missing value",
         _ => "that is a placeholder",
     }
-}
-
-/// Returns the known name that is nearest to what was typed, if one is near.
-pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = |name: &&str| distance(typed, name) <= 1 + name.len().max(typed.len()) / 4;
-    known.into_iter().filter(near).min_by_key(|name| distance(typed, name))
-}
-
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

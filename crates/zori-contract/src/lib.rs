@@ -7,13 +7,14 @@
 //! Read `README.md` and `examples/notes/` first, then [`run`], which is one run as a straight line.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![warn(missing_docs)]
 
 pub mod args;
-mod asked;
 pub mod atomic;
 pub mod builtin;
 pub mod cancel;
 pub mod cap;
+mod check;
 pub mod child;
 pub mod clean;
 pub mod command;
@@ -28,6 +29,7 @@ pub mod gate;
 pub mod help;
 pub mod hygiene;
 pub mod idempotency;
+mod injection;
 pub mod input;
 pub mod invariants;
 pub mod kind;
@@ -35,7 +37,8 @@ pub mod lock;
 pub mod manifest;
 pub mod mask;
 pub mod mode;
-pub mod outlet;
+mod output_flags;
+pub mod output_streams;
 pub mod page;
 pub mod parse;
 pub mod path;

@@ -35,8 +35,8 @@ pub struct Held {
 }
 
 impl Lock {
-    /// Takes the lock, waiting up to `patience`. `unix_ms` is the time now; it ends early when the run should end.
-    pub fn take(path: &AbsPath, patience: Duration, unix_ms: u64, cancel: &Cancel) -> Result<Self, Failure> {
+    /// Takes the lock, waiting up to `timeout`. `unix_ms` is the time now; it ends early when the run should end.
+    pub fn take(path: &AbsPath, timeout: Duration, unix_ms: u64, cancel: &Cancel) -> Result<Self, Failure> {
         let failed =
             |error: io::Error| Failure::new(&error::IO_ERROR, format!("cannot lock {path}: {error}"));
         let mut file = OpenOptions::new()
@@ -52,7 +52,7 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
-                Err(TryLockError::WouldBlock) if waited >= patience => {
+                Err(TryLockError::WouldBlock) if waited >= timeout => {
                     let now = unix_ms + waited.as_millis() as u64;
                     return Err(Failure::lock_held(path, &holder(&mut file, now)));
                 }

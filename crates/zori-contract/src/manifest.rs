@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::command::{Command, Example, Rule};
 use crate::exit::{Danger, Exit};
-use crate::flag::{Flag, Positional};
+use crate::flag::{Flag, Positional, framework};
 use crate::help;
 use crate::kind::Kind;
 use crate::program::Program;
@@ -74,7 +74,10 @@ pub fn schema<A>(program: &Program<A>, command: &Command<A>) -> Value {
     let flags = help::flags(program, command);
     let parameters: Map<_, _> = flags
         .iter()
-        .map(|flag| (flag.long.to_owned(), extended_flag(flag)))
+        .map(|flag| match flag.long == framework::OUTPUT.long {
+            true => (flag.long.to_owned(), restricted(command, extended_flag(flag))),
+            false => (flag.long.to_owned(), extended_flag(flag)),
+        })
         .chain(command.args.iter().map(|arg| (arg.name.to_owned(), extended_positional(arg))))
         .collect();
     object.insert("parameters".into(), Value::Object(parameters));
@@ -175,6 +178,9 @@ fn entry<'a, A>(program: &Program<A>, command: &'a Command<A>, shared: &'a Share
         shared.flags.iter().map(|(name, json)| (*name, Cow::Borrowed(&**json))).collect();
     let own = program.own_flags(command);
     flags.extend(own.iter().map(described_flag).map(|(name, json)| (name, Cow::Owned(json))));
+    // Only what this command prints.
+    let output = restricted(command, flag_entry(&framework::OUTPUT));
+    flags.insert(framework::OUTPUT.long, Cow::Owned(raw(&output)));
     flags.extend(command.args.iter().map(|arg| (arg.name, Cow::Owned(raw(&positional_entry(arg))))));
     let mut output_schema = output_schema(command);
     output_schema["x-cli"] = declared(program, command);
@@ -212,6 +218,13 @@ fn flag_entry(flag: &Flag) -> Value {
     if let Kind::Choice(names) = flag.kind {
         entry["enum_values"] = json!(names);
     }
+    entry
+}
+
+/// Takes what a command does not print out of the entry of `--output`.
+fn restricted<A>(command: &Command<A>, mut entry: Value) -> Value {
+    entry["enum_values"] = command.formats().iter().map(|(name, _)| json!(name)).collect();
+    entry["description"] = json!(crate::tree::format_help(command));
     entry
 }
 
@@ -264,20 +277,20 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
         .iter()
         .map(|rule| match rule {
             Rule::Needs { flag, value, other } => {
-                json!({"if_flag": flag, "if_value": value, "then_required": [other]})
+                json!({"if_flag": flag.long, "if_value": value, "then_required": [other.long]})
             }
-            Rule::Excludes { flag, other } => json!({"if_flag": flag, "prohibited": [other]}),
+            Rule::Excludes { flag, other } => json!({"if_flag": flag.long, "prohibited": [other.long]}),
         })
         .collect();
     let mut all = json!({
         "output_class": command.class.as_str(),
         "read_only": command.danger == Danger::Safe && command.changes_with.is_none(),
-        "changes_with": command.changes_with.map(|flag| format!("--{flag}")),
+        "changes_with": command.changes_with.map(Flag::param),
         "supports_streaming": command.list || command.class == crate::mode::Class::Agent,
         "streaming_default": false,
         "safe_default": command.safe_default,
-        "requires_confirmation": command.danger == Danger::Destructive && !command.safe_default,
-        "idempotent_key": command.idempotent,
+        "requires_confirmation": command.needs_agreement() && !command.safe_default,
+        "idempotent_key": command.takes_key(),
         "dry_run": command.preview.is_some(),
         "list": command.list,
         "primary_id_field": command.id_field,
@@ -293,7 +306,7 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
         "requires": rules,
         "stdin_input": command.stdin.map(|stdin| json!({
             "max_bytes": stdin.max_bytes, "format": stdin.format, "required": stdin.required,
-            "non_tty_behavior": "fail_with_exit_4",
+            "non_tty_behavior": if stdin.required { "fail_with_exit_4" } else { "read_to_the_end" },
         })),
         "variables_prefix": program.prefix,
     });

@@ -1,7 +1,9 @@
-//! Secrets that found their way into output: known ones, and strings that are nothing else.
+//! Secrets that found their way into output: those the program knows, and strings that are nothing else.
 //!
-//! [`Mask`] works on the values of an answer. It judges a string as a whole: a hash, a path or a sentence is no secret
+//! Known ones are the business of the program's own [`Redactor`], so that this crate never holds one. [`Mask`] works on the values of an answer. It judges a string as a whole: a hash, a path or a sentence is no secret
 //! because it is long. Names of fields are judged in `redact.rs`, for logs.
+
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -34,11 +36,14 @@ const KEY_PREFIXES: &[&str] = &[
     "npm_",
 ];
 
+/// Returns a text without the secrets that the program knows, or `None` where it has none of them.
+pub type Redactor = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What is hidden in the output of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Mask {
-    /// Secrets the program itself knows: hidden wherever they occur, `--unmask` or not.
-    pub known: Vec<String>,
+    /// Takes out what the program itself knows, `--unmask` or not.
+    pub redactor: Option<Redactor>,
     /// Also hide what looks like a secret.
     pub entropy: bool,
 }
@@ -72,18 +77,19 @@ impl Mask {
     }
 
     fn text(&self, text: &str, entropy: bool) -> Option<String> {
-        // Short ones would turn every text into stars.
-        let mut known = self.known.iter().filter(|secret| secret.len() >= 8).peekable();
-        if known.peek().is_some() && known.clone().any(|secret| text.contains(secret.as_str())) {
-            return Some(known.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), REDACTED)));
-        }
-        if entropy { looks_secret(text) } else { None }
+        let redacted = self.redactor.as_ref().and_then(|redactor| redactor(text));
+        redacted.or_else(|| if entropy { looks_secret(text) } else { None })
     }
 }
 
 /// Returns what stands for the value if it is a token, a key or a block of base64, and nothing else.
 pub fn looks_secret(value: &str) -> Option<String> {
     jwt(value).or_else(|| key(value)).or_else(|| base64(value))
+}
+
+/// Returns whether a word is a token or a key, and nothing else.
+pub fn looks_like_key(word: &str) -> bool {
+    jwt(word).is_some() || key(word).is_some()
 }
 
 fn jwt(value: &str) -> Option<String> {
@@ -126,6 +132,10 @@ mod tests {
     use super::*;
 
     /// Has the form of a key, and is none.
+    fn without_hunter(text: &str) -> Option<String> {
+        text.contains("hunter2-hunter2").then(|| text.replace("hunter2-hunter2", REDACTED))
+    }
+
     const KEY: &str = "ghp_0123456789abcdefghij";
 
     #[test]
@@ -153,7 +163,7 @@ mod tests {
 
     #[test]
     fn known_secrets_are_hidden_everywhere() {
-        let mask = Mask { known: vec!["hunter2-hunter2".into(), "short".into()], entropy: false };
+        let mask = Mask { redactor: Some(Arc::new(without_hunter)), entropy: false };
         let mut value = json!({"_trusted": false, "a": ["x hunter2-hunter2 y short"]});
         mask.value(&mut value);
         assert_eq!(value, json!({"_trusted": false, "a": ["x [REDACTED] y short"]}));
@@ -162,7 +172,7 @@ mod tests {
     #[test]
     fn what_others_wrote_is_shown_as_it_is() {
         let mut value = json!({"a": KEY, "b": {"_trusted": false, "c": KEY}});
-        Mask { known: Vec::new(), entropy: true }.value(&mut value);
+        Mask { redactor: None, entropy: true }.value(&mut value);
         assert_eq!(value, json!({"a": "[KEY: ghp_0123...]", "b": {"_trusted": false, "c": KEY}}));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// The environment, read once by the binary.
-#[derive(Clone, Debug, Default)]
+/// The environment, read once by the binary. It has no `Debug`: some variables are keys.
+#[derive(Clone, Default)]
 pub struct Vars(pub BTreeMap<String, String>);
 
 impl Vars {
@@ -25,7 +25,7 @@ impl Vars {
 }
 
 /// What a place is recognised by.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Inputs {
     /// Standard input is a terminal.
     pub stdin_terminal: bool,
@@ -48,7 +48,7 @@ impl Inputs {
 
 /// What was asked for on the command line.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked {
+pub struct OutputRequest {
     /// A format, by flag, variable or config.
     pub format: Option<Format>,
     /// `--non-interactive`.
@@ -56,7 +56,7 @@ pub struct Asked {
     /// `--no-color`.
     pub no_color: bool,
     /// `--quiet`, `--verbose` or `--debug`.
-    pub talk: Option<Talk>,
+    pub verbosity: Option<Verbosity>,
 }
 
 /// What a command's output is.
@@ -140,7 +140,7 @@ impl Format {
 
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Talk {
+pub enum Verbosity {
     /// Nothing at all: `--quiet`.
     Silent,
     /// Errors and warnings.
@@ -162,6 +162,8 @@ pub struct Mode {
     pub asked: bool,
     /// A person reads standard output: text may be laid out for eyes.
     pub for_eyes: bool,
+    /// A person is at the terminal, though standard output may be a pipe: standard error is one, and nothing says otherwise.
+    pub person_near: bool,
     /// Failures are envelopes: also those of documents, where nobody asked for text and a program reads.
     pub structured_errors: bool,
     /// Somebody can be asked.
@@ -171,14 +173,14 @@ pub struct Mode {
     /// Colour on standard error.
     pub colour_err: bool,
     /// How much is said.
-    pub talk: Talk,
+    pub verbosity: Verbosity,
     /// No browser or window can be opened.
     pub headless: bool,
 }
 
 impl Mode {
     /// Decides. `prefix` is that of the program's variables: `NOTES` reads `NOTES_AGENT`.
-    pub fn detect(inputs: &Inputs, class: Class, asked: Asked, prefix: &str) -> Self {
+    pub fn detect(inputs: &Inputs, class: Class, asked: OutputRequest, prefix: &str) -> Self {
         let vars = &inputs.vars;
         let ci = vars.filled("CI");
         let attended = inputs.attended(prefix);
@@ -193,8 +195,8 @@ impl Mode {
             || vars.filled("GITHUB_ACTIONS")
             || vars.filled("JENKINS_URL")
             || vars.get("TERM") == Some("dumb");
-        let default_talk =
-            if class == Class::Utility && read_by_program { Talk::Errors } else { Talk::Normal };
+        let default_verbosity =
+            if class == Class::Utility && read_by_program { Verbosity::Errors } else { Verbosity::Normal };
         let screen = inputs.native_screen || vars.filled("DISPLAY") || vars.filled("WAYLAND_DISPLAY");
         let format = asked.format.unwrap_or(detected);
         let results = matches!(class, Class::Utility | Class::Document | Class::Interactive);
@@ -203,10 +205,11 @@ impl Mode {
             asked: asked.format.is_some(),
             structured_errors: format.structured() || (asked.format.is_none() && read_by_program && results),
             for_eyes: asked.format.is_none() && !read_by_program,
+            person_near: inputs.stderr_terminal && attended,
             interactive: inputs.stdin_terminal && attended && !asked.non_interactive,
             colour_out: inputs.stdout_terminal && !plain_place && asked.format.is_none(),
             colour_err: inputs.stderr_terminal && !plain_place,
-            talk: asked.talk.unwrap_or(default_talk),
+            verbosity: asked.verbosity.unwrap_or(default_verbosity),
             headless: !inputs.stdout_terminal || !attended || !screen || vars.filled("SSH_TTY"),
         }
     }
@@ -228,7 +231,7 @@ mod tests {
     }
 
     fn detect(terminal: bool, vars: &[(&str, &str)], class: Class) -> Mode {
-        Mode::detect(&inputs(terminal, vars), class, Asked::default(), "NOTES")
+        Mode::detect(&inputs(terminal, vars), class, OutputRequest::default(), "NOTES")
     }
 
     #[test]
@@ -237,11 +240,12 @@ mod tests {
             format: Format::Plain,
             asked: false,
             for_eyes: true,
+            person_near: true,
             structured_errors: false,
             interactive: true,
             colour_out: true,
             colour_err: true,
-            talk: Talk::Normal,
+            verbosity: Verbosity::Normal,
             headless: false,
         };
         assert_eq!(detect(true, &[("DISPLAY", ":0"), ("CI", "")], Class::Utility), wanted);
@@ -253,26 +257,27 @@ mod tests {
             format: Format::Json,
             asked: false,
             for_eyes: false,
+            person_near: false,
             structured_errors: true,
             interactive: false,
             colour_out: false,
             colour_err: false,
-            talk: Talk::Errors,
+            verbosity: Verbosity::Errors,
             headless: true,
         };
         assert_eq!(detect(false, &[], Class::Utility), wanted);
         let said = [&[("CI", "true")][..], &[("NOTES_AGENT", "1")]].map(|vars| {
             let mode = detect(true, vars, Class::Utility);
-            (mode.format, mode.interactive, mode.talk)
+            (mode.format, mode.interactive, mode.verbosity)
         });
-        assert_eq!(said, [(Format::Json, false, Talk::Errors); 2]);
+        assert_eq!(said, [(Format::Json, false, Verbosity::Errors); 2]);
     }
 
     #[test]
     fn other_classes_print_what_they_are() {
         for class in [Class::Document, Class::Agent, Class::Interactive, Class::Protocol] {
             let mode = detect(false, &[("CI", "1")], class);
-            assert_eq!((mode.format, mode.talk), (Format::Plain, Talk::Normal), "{class:?}");
+            assert_eq!((mode.format, mode.verbosity), (Format::Plain, Verbosity::Normal), "{class:?}");
         }
     }
 
@@ -294,22 +299,23 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_wins() {
-        let asked = Asked {
+        let asked = OutputRequest {
             format: Some(Format::Tsv),
             non_interactive: true,
             no_color: true,
-            talk: Some(Talk::Debug),
+            verbosity: Some(Verbosity::Debug),
         };
         let mode = Mode::detect(&inputs(true, &[("DISPLAY", ":0")]), Class::Utility, asked, "NOTES");
         let wanted = Mode {
             format: Format::Tsv,
             asked: true,
             for_eyes: false,
+            person_near: true,
             structured_errors: false,
             interactive: false,
             colour_out: false,
             colour_err: false,
-            talk: Talk::Debug,
+            verbosity: Verbosity::Debug,
             headless: false,
         };
         assert_eq!(mode, wanted);

@@ -1,360 +1,446 @@
-//! From argv to a command and its arguments, with every problem of the call in one pass.
+//! From argv to a command and its arguments: one pass over the words, by the tables, with every problem of the call.
 //!
-//! clap stops at the first word it does not know. Here that word is noted, taken out, and the rest is parsed again, until
-//! nothing is left to complain about; then the kinds, the rules between flags and the command's own check have their say.
-//! Nothing is touched meanwhile.
+//! A word is a flag, the value of the flag before it, the name of a command, or an argument. Flags of all commands may stand
+//! anywhere; [`crate::program::Program::ahead`] may stand before the command they belong to. Nothing is touched meanwhile.
+//! What the values must look like is checked in `check.rs`; what may have been meant by an unknown word is in
+//! `parse/suggest.rs`.
+
+mod suggest;
 
 use std::ffi::OsString;
 
-use clap::ArgMatches;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-
 use crate::args::Args;
-use crate::command::{Command, Place, Rule};
-use crate::failure::Issue;
-use crate::flag::{Flag, Positional};
-use crate::kind::{Kind, nearest};
+use crate::command::Command;
+use crate::failure::{Issue, IssueCode};
+use crate::flag::{Flag, framework};
+use crate::kind::Kind;
 use crate::payload;
 use crate::program::Program;
-use crate::tree;
+
+pub use self::suggest::no_command;
+
+#[cfg(test)]
+mod tests;
 
 /// What argv says.
 pub struct Parsed<A: 'static> {
     /// The command; `None` for a call without one, or with one that does not exist.
     pub command: Option<&'static Command<A>>,
     /// The words that name it, or the group that was named alone.
-    pub path: Vec<String>,
+    pub path: Vec<&'static str>,
     /// The arguments that could be read.
     pub args: Args,
     /// All problems so far: those of the words themselves.
     pub issues: Vec<Issue>,
-    /// A word that is no command was meant as one.
+    /// A word stands where a command does, and is not one.
     pub unknown: bool,
     /// `--all` beside `--help`: every option is shown.
     pub all: bool,
+    /// The words themselves, in their order.
+    pub words: Vec<Word>,
+}
+
+/// A word of the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// As it was typed.
+    pub text: String,
+    /// The name of the flag or argument whose value the word ends with, and where in the word that value begins.
+    pub value: Option<(&'static str, usize)>,
 }
 
 /// Reads argv, which does not begin with the program's name.
 pub fn read<A>(program: &'static Program<A>, argv: &[OsString]) -> Parsed<A> {
-    let mut issues = Vec::new();
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(argv.len());
+    let mut garbled = Vec::new();
     for word in argv {
-        match word.to_str() {
-            Some(word) => words.push(word.to_owned()),
-            None => {
-                let shown = word.to_string_lossy();
-                issues.push(
-                    Issue::new(&shown, "INVALID_UTF8", format!("`{shown}` is not UTF-8"))
-                        .value(shown.clone()),
-                );
-            }
+        let text = word.to_string_lossy().into_owned();
+        if word.to_str().is_none() {
+            garbled.push(text.clone());
         }
+        words.push(text);
     }
     (program.rewrite)(&mut words);
-    let all =
-        words.iter().any(|word| word == "--help" || word == "-h") && words.iter().any(|word| word == "--all");
-    if all {
-        words.retain(|word| word != "--all");
+    let mut pass = Pass::new(program, garbled);
+    let mut rest = words.iter().enumerate();
+    while let Some((index, word)) = rest.next() {
+        pass.word(index, word, &mut || rest.next().map(|(_, word)| word.clone()));
     }
-    let mut tree = tree::meant(program, &words);
-    let mut whole = false;
-    // Left over when the flag before it turned out to be unknown: probably its value.
-    let mut orphan: Option<String> = None;
-    let matches = loop {
-        let argv = std::iter::once(program.name).chain(words.iter().map(String::as_str));
-        let error = match tree.try_get_matches_from_mut(argv) {
-            Ok(matches) => break Some(matches),
-            Err(_) if !whole => {
-                whole = true;
-                tree = tree::parsing(program);
-                continue;
-            }
-            Err(error) => error,
-        };
-        let Some((at, issue)) = complaint(program, &error, &words) else {
-            let text = error.to_string();
-            let line =
-                text.lines().next().unwrap_or_default().trim_start_matches("error: ").replace('\'', "`");
-            issues.push(Issue::new("", "INVALID_ARGUMENT", line));
-            break None;
-        };
-        let word = words.remove(at);
-        if orphan.take().as_ref() == Some(&word) && !word.starts_with('-') {
-            continue;
-        }
-        if word.starts_with('-') && !word.contains('=') && issue.code == "UNKNOWN_ARGUMENT" {
-            orphan = words.get(at).cloned();
-        }
-        let unknown = issue.code == "UNKNOWN_COMMAND";
-        issues.push(issue);
-        if unknown {
-            // Without a command nobody knows what the other words mean, but help and output flags still count.
-            words.retain(|word| word.starts_with('-'));
-        }
-    };
-    let (mut path, mut args, mut command) = (Vec::new(), Args::default(), None);
-    if let Some(matches) = matches {
-        let mut deepest = &matches;
-        while let Some((name, inner)) = deepest.subcommand() {
-            path.push(name.to_owned());
-            deepest = inner;
-        }
-        let names: Vec<_> = path.iter().map(String::as_str).collect();
-        command = program.find(&names);
-        let mut flags = program.global_flags();
-        flags.extend(command.map(|command| program.own_flags(command)).unwrap_or_default());
-        flags.iter().for_each(|flag| take_flag(deepest, flag, &mut args));
-        // Of two values the one after the command is nearer, and clap keeps only that; but two outputs contradict each
-        // other wherever they stand.
-        for (name, value) in outputs(&words, &flags) {
-            if !args.all(name).contains(&value) {
-                args.push(name, value);
-            }
-        }
-        for positional in command.map_or(&[][..], |command| command.args) {
-            for value in deepest.get_many::<String>(positional.name).into_iter().flatten() {
-                args.push(positional.name, value);
-            }
-        }
-        if command.is_some() && args.has(payload::NAME) {
-            issues.extend(payload::take(&mut args, &flags, command.map_or(&[], |command| command.args)));
-        }
-        if command.is_none()
-            && !path.is_empty()
-            && !issues.iter().any(|issue| issue.code == "UNKNOWN_COMMAND")
-        {
-            issues.push(incomplete(program, &names));
-        }
-    }
-    let unknown = issues.iter().any(|issue| issue.code == "UNKNOWN_COMMAND");
-    Parsed { command, path, args, issues, unknown, all }
+    pass.finish(words)
 }
 
-/// Checks the arguments by the tables, then by the command itself. Returns all that is wrong.
-pub fn check<A>(
-    program: &Program<A>,
-    command: Option<&Command<A>>,
-    args: &Args,
-    place: &Place,
-) -> Vec<Issue> {
-    let mut issues = Vec::new();
-    let mut flags = program.global_flags();
-    flags.extend(command.map(|command| program.own_flags(command)).unwrap_or_default());
-    flags.iter().for_each(|flag| check_flag(flag, args, place, &mut issues));
-    if let Some(command) = command {
-        command.args.iter().for_each(|positional| check_positional(positional, args, place, &mut issues));
-        command.rules.iter().for_each(|rule| issues.extend(check_rule(rule, args)));
-        if issues.is_empty() {
-            // Its own check may rely on what the tables say.
-            issues.extend((command.validate)(args, place));
-        }
-    }
-    issues
+/// How far the command has been named.
+enum At<A: 'static> {
+    /// Not at all.
+    Program,
+    /// By the first of two words.
+    Group(&'static str),
+    /// Completely.
+    Command(&'static Command<A>),
+    /// By a word that names none. Only what every command takes is still read.
+    Lost { group: Option<&'static str>, index: usize, typed: String, next: Option<String> },
 }
 
-/// Returns every `--output` and `--format` among the words, with its value.
-fn outputs(words: &[String], flags: &[Flag]) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    let mut words = words.iter().take_while(|word| *word != "--");
-    while let Some(word) = words.next() {
-        let (flag, glued) = match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(long), _) => {
-                let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-                (flags.iter().find(|flag| flag.is_called(name)), value)
-            }
-            (None, Some(short)) => {
-                let mut chars = short.chars();
-                let flag = chars.next().and_then(|c| flags.iter().find(|flag| flag.short == Some(c)));
-                let rest = chars.as_str();
-                (flag, (!rest.is_empty()).then(|| rest.trim_start_matches('=')))
-            }
-            (None, None) => (None, None),
-        };
-        let Some(flag) = flag.filter(|flag| !matches!(flag.kind, Kind::Switch)) else { continue };
-        let value = glued.map(str::to_owned).or_else(|| words.next().cloned());
-        if matches!(flag.long, "output" | "format") {
-            found.extend(value.map(|value| (flag.long, value)));
-        }
-    }
-    found
+/// A flag that was typed.
+struct Typed {
+    flag: Flag,
+    value: String,
+    /// How near to the command it stands: of two values the nearest counts.
+    level: u8,
+    /// Where it was typed and how, if its command was not known then.
+    held: Option<Held>,
 }
 
-fn take_flag(matches: &ArgMatches, flag: &Flag, args: &mut Args) {
-    if let Some(default) = flag.default {
-        args.set_default(flag.long, default);
-    }
-    match flag.kind {
-        Kind::Switch if matches.get_flag(flag.long) => args.push(flag.long, "true"),
-        Kind::Switch => {}
-        _ => {
-            for value in matches.get_many::<String>(flag.long).into_iter().flatten() {
-                args.push(flag.long, value);
-            }
-        }
-    }
+struct Held {
+    index: usize,
+    shown: String,
+    ahead: bool,
 }
 
-fn check_flag(flag: &Flag, args: &Args, place: &Place, issues: &mut Vec<Issue>) {
-    let (param, values) = (flag.param(), args.all(flag.long));
-    if values.is_empty() {
-        if flag.required {
-            issues.push(Issue::new(
-                &param,
-                "MISSING_ARGUMENT",
-                format!("`{param} {}` is missing", flag.value),
-            ));
-        }
-        return;
-    }
-    if let Some(other) = flag.excludes.filter(|other| args.has(other)) {
-        issues.extend(check_rule(&Rule::Excludes { flag: flag.long, other }, args));
-        return;
-    }
-    if !flag.many && values.iter().any(|value| *value != values[0]) {
-        let message = format!("`{param}` is there {} times with different values", values.len());
-        issues.push(Issue::new(&param, "REPEATED_ARGUMENT", message).value(values.join(", ")));
-        return;
-    }
-    for value in values {
-        if let Some(max) = flag.max_length.filter(|max| value.len() > *max) {
-            let message = format!("`{param}` takes at most {max} bytes, and this has {}", value.len());
-            issues
-                .push(Issue::new(&param, "FIELD_TOO_LARGE", message).value(format!("{} bytes", value.len())));
-            continue;
-        }
-        let issue = flag.kind.check(&param, value, &place.cwd).or_else(|| {
-            let wrong = flag.check?(value).err()?;
-            Some(Issue::new(&param, "INVALID_VALUE", wrong).value(value))
-        });
-        issues.extend(issue);
-    }
+/// Whose flag a word is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Every,
+    Own,
+    /// It may stand before its command.
+    Ahead,
+    /// Another command's.
+    Other,
 }
 
-fn check_positional(positional: &Positional, args: &Args, place: &Place, issues: &mut Vec<Issue>) {
-    let values = args.all(positional.name);
-    if values.is_empty() && positional.required {
-        let message = format!("`{}` is missing: {}", positional.name, lower(positional.about));
-        issues.push(Issue::new(positional.name, "MISSING_ARGUMENT", message));
-    }
-    issues
-        .extend(values.iter().filter_map(|value| positional.kind.check(positional.name, value, &place.cwd)));
+/// A word without dashes that is no command.
+struct Bare {
+    index: usize,
+    text: String,
+    /// It follows an unknown flag, whose value it may be.
+    doubtful: bool,
 }
 
-fn lower(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+struct Pass<A: 'static> {
+    program: &'static Program<A>,
+    every: Vec<Flag>,
+    own: Vec<Flag>,
+    at: At<A>,
+    typed: Vec<Typed>,
+    /// Which word ends with the value of what, and how long that is.
+    values: Vec<(usize, &'static str, usize)>,
+    bare: Vec<Bare>,
+    issues: Vec<(usize, Issue)>,
+    garbled: Vec<String>,
+    /// The next word may be the value of an unknown flag.
+    doubtful: bool,
+    /// `--` was there.
+    trailing: bool,
+    /// The word `help` stands where a command does.
+    help: bool,
+    all: Option<usize>,
 }
 
-fn check_rule(rule: &Rule, args: &Args) -> Option<Issue> {
-    match *rule {
-        Rule::Needs { flag, value, other } => {
-            let applies = args.has(flag) && value.is_none_or(|value| args.text(flag) == Some(value));
-            (applies && !args.has(other)).then(|| {
-                let with = value.map_or(String::new(), |value| format!(" {value}"));
-                let message = format!("`--{flag}{with}` needs `--{other}`");
-                Issue::new(&format!("--{other}"), "MISSING_ARGUMENT", message)
-            })
+impl<A> Pass<A> {
+    fn new(program: &'static Program<A>, garbled: Vec<String>) -> Self {
+        Self {
+            program,
+            every: program.global_flags(),
+            own: Vec::new(),
+            at: At::Program,
+            typed: Vec::new(),
+            values: Vec::new(),
+            bare: Vec::new(),
+            issues: Vec::new(),
+            garbled,
+            doubtful: false,
+            trailing: false,
+            help: false,
+            all: None,
         }
-        Rule::Excludes { flag, other } => (args.has(flag) && args.has(other)).then(|| {
-            let message = format!("`--{flag}` and `--{other}` do not go together");
-            Issue::new(&format!("--{flag}"), "CONFLICTING_ARGUMENTS", message)
-        }),
     }
-}
 
-/// Finds the word clap complains about, and says what is wrong with it.
-fn complaint<A>(program: &Program<A>, error: &clap::Error, words: &[String]) -> Option<(usize, Issue)> {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.split_whitespace().next().unwrap_or(text).to_owned()),
-        _ => None,
-    };
-    let find = |text: &str| {
-        let exactly = words.iter().position(|word| word == text);
-        let prefix = |word: &&String| word.starts_with(&format!("{text}="));
-        let cluster = |word: &String| {
-            text.len() == 2
-                && !text.starts_with("--")
-                && word.starts_with('-')
-                && !word.starts_with("--")
-                && word.contains(&text[1..])
-        };
-        exactly
-            .or_else(|| words.iter().position(|word| prefix(&word)))
-            .or_else(|| words.iter().position(cluster))
-            .or_else(|| words.iter().position(|word| word.split_whitespace().next() == Some(text)))
-    };
-    match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            let name = context(ContextKind::InvalidSubcommand)?;
-            Some((find(&name)?, unknown_command(program, &name)))
-        }
-        ErrorKind::UnknownArgument => {
-            let text = context(ContextKind::InvalidArg)?;
-            let issue = match text.starts_with('-') {
-                true => unknown_flag(program, &text),
-                false => {
-                    Issue::new(&text, "UNEXPECTED_ARGUMENT", format!("`{text}` is one argument too many"))
-                        .value(&text)
+    fn word(&mut self, index: usize, word: &str, next: &mut dyn FnMut() -> Option<String>) {
+        let doubtful = std::mem::take(&mut self.doubtful);
+        match word.strip_prefix('-') {
+            None | Some("") => self.bare_word(index, word, doubtful),
+            _ if self.trailing => self.bare_word(index, word, false),
+            Some("-") => self.trailing = true,
+            Some(rest) => match rest.strip_prefix('-') {
+                Some(long) => {
+                    let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+                    match self.find(|flag| flag.is_called(name)) {
+                        Some((flag, owner)) => {
+                            self.take((flag, owner), (index, &format!("--{name}")), value, next);
+                        }
+                        None if name == "all" => self.all = Some(index),
+                        None => {
+                            self.doubtful = value.is_none();
+                            self.unknown_flag(index, word, &format!("--{name}"));
+                        }
+                    }
                 }
+                None => self.cluster(index, word, rest, next),
+            },
+        }
+    }
+
+    /// Reads short flags behind one dash: switches, and perhaps one with a value behind them.
+    fn cluster(&mut self, index: usize, word: &str, letters: &str, next: &mut dyn FnMut() -> Option<String>) {
+        let mut letters = letters.chars();
+        while let Some(letter) = letters.next() {
+            let rest = letters.as_str();
+            let shown = format!("-{letter}");
+            let Some((flag, owner)) = self.find(|flag| flag.short == Some(letter)) else {
+                self.doubtful = rest.is_empty();
+                return self.unknown_flag(index, word, &shown);
             };
-            Some((find(&text)?, issue))
+            let switch = matches!(flag.kind, Kind::Switch);
+            let glued = match rest.strip_prefix('=') {
+                Some(value) => Some(value),
+                None if switch || rest.is_empty() => None,
+                None => Some(rest),
+            };
+            self.take((flag, owner), (index, &shown), glued, next);
+            if !switch || glued.is_some() {
+                return;
+            }
         }
-        ErrorKind::InvalidValue | ErrorKind::NoEquals | ErrorKind::TooFewValues => {
-            let text = context(ContextKind::InvalidArg)?;
-            Some((find(&text)?, Issue::new(&text, "MISSING_VALUE", format!("`{text}` needs a value"))))
+    }
+
+    /// Finds a flag: the command's, everybody's, and then those of other commands, whose values are theirs all the same.
+    fn find(&self, called: impl Fn(&Flag) -> bool) -> Option<(Flag, Owner)> {
+        let among = |flags: &[Flag], owner| flags.iter().find(|flag| called(flag)).map(|flag| (*flag, owner));
+        let ahead = || match self.at {
+            At::Command(_) => None,
+            _ => among(self.program.ahead, Owner::Ahead),
+        };
+        let other = || {
+            let commands = self.program.commands.iter();
+            commands.map(|command| self.program.own_flags(command)).find_map(|own| among(&own, Owner::Other))
+        };
+        among(&self.own, Owner::Own)
+            .or_else(|| among(&self.every, Owner::Every))
+            .or_else(ahead)
+            .or_else(other)
+    }
+
+    /// Takes a flag down, with its value.
+    fn take(
+        &mut self,
+        (flag, owner): (Flag, Owner),
+        (index, shown): (usize, &str),
+        glued: Option<&str>,
+        next: &mut dyn FnMut() -> Option<String>,
+    ) {
+        let ours = matches!(owner, Owner::Every | Owner::Own);
+        let param = flag.param();
+        let value = match flag.kind {
+            Kind::Switch if glued.is_some() && ours => {
+                let message = format!("`{param}` takes no value");
+                return self.issue(index, Issue::new(&param, IssueCode::UnexpectedValue, message));
+            }
+            Kind::Switch => Some("true".to_owned()),
+            _ => glued.map(str::to_owned).or_else(next),
+        };
+        if let Some(value) = value.as_ref().filter(|_| !matches!(flag.kind, Kind::Switch)) {
+            self.values.push((index + usize::from(glued.is_none()), flag.long, value.len()));
         }
-        ErrorKind::TooManyValues => {
-            let text = context(ContextKind::InvalidArg)?;
-            Some((find(&text)?, Issue::new(&text, "UNEXPECTED_VALUE", format!("`{text}` takes no value"))))
+        let level = match self.at {
+            At::Program => 0,
+            At::Group(_) => 1,
+            At::Command(_) => 2,
+            At::Lost { .. } if owner == Owner::Every => 0,
+            At::Lost { .. } => return,
+        };
+        let held = match (owner, &self.at) {
+            (Owner::Every | Owner::Own, _) => None,
+            (_, At::Command(_)) => return self.unknown_flag(index, shown, shown),
+            _ => Some(Held { index, shown: shown.to_owned(), ahead: owner == Owner::Ahead }),
+        };
+        if value.is_none() {
+            let message = format!("`{param}` needs a value");
+            self.issue(index, Issue::new(&param, IssueCode::MissingValue, message));
         }
-        _ => None,
+        match (value, held) {
+            (Some(value), None) => self.typed.push(Typed { flag, value, level, held: None }),
+            // Even without its value it says which command is meant.
+            (value, Some(held)) => {
+                let value = value.unwrap_or_default();
+                self.typed.push(Typed { flag, value, level: 2, held: Some(held) });
+            }
+            (None, None) => {}
+        }
     }
-}
 
-fn unknown_flag<A>(program: &Program<A>, text: &str) -> Issue {
-    let is_called = |flag: &Flag| match text.strip_prefix("--") {
-        Some(long) => flag.is_called(long),
-        None => flag.short.is_some_and(|short| text == format!("-{short}")),
-    };
-    let takers = program.commands.iter().filter(|command| program.own_flags(command).iter().any(is_called));
-    let names: Vec<_> =
-        takers.take(3).map(|command| format!("`{} {}`", program.name, command.name())).collect();
-    if !names.is_empty() {
-        let message = format!("`{text}` is no option of this command");
-        return Issue::new(text, "UNKNOWN_ARGUMENT", message)
-            .suggest(format!("it goes with {}", names.join(", ")));
+    fn bare_word(&mut self, index: usize, word: &str, doubtful: bool) {
+        let commands = self.program.commands;
+        let called = |group: &[&str], command: &Command<A>| match command.path {
+            [before @ .., last] => before == group && (*last == word || command.aliases.contains(&word)),
+            [] => false,
+        };
+        let (group, found) = match &mut self.at {
+            _ if self.trailing => return self.bare.push(Bare { index, text: word.to_owned(), doubtful }),
+            At::Command(_) => return self.bare.push(Bare { index, text: word.to_owned(), doubtful }),
+            At::Lost { next, .. } => {
+                if !doubtful {
+                    next.get_or_insert_with(|| word.to_owned());
+                }
+                return;
+            }
+            At::Program => (None, commands.iter().find(|command| called(&[], command))),
+            At::Group(group) => {
+                let group = *group;
+                (Some(group), commands.iter().find(|command| called(&[group], command)))
+            }
+        };
+        if let Some(command) = found {
+            self.own = self.program.own_flags(command);
+            self.at = At::Command(command);
+            return;
+        }
+        let below = commands.iter().find(|command| command.path.len() > 1 && command.path[0] == word);
+        match below {
+            Some(command) if group.is_none() => self.at = At::Group(command.path[0]),
+            _ if doubtful => {}
+            _ if group.is_none() && word == "-" => {
+                self.bare.push(Bare { index, text: word.to_owned(), doubtful });
+            }
+            _ if group.is_none() && word == suggest::HELP => self.help = true,
+            _ => self.at = At::Lost { group, index, typed: word.to_owned(), next: None },
+        }
     }
-    let issue = Issue::new(text, "UNKNOWN_ARGUMENT", format!("there is no option `{text}`"));
-    let own = program.commands.iter().flat_map(|command| program.own_flags(command));
-    let names: Vec<_> = program.global_flags().into_iter().chain(own).map(|flag| flag.long).collect();
-    match nearest(text.trim_start_matches('-'), names) {
-        Some(name) => issue.suggest(format!("did you mean `--{name}`?")),
-        None => issue,
+
+    fn unknown_flag(&mut self, index: usize, word: &str, shown: &str) {
+        // Without a command nobody knows what is a flag of it.
+        if !matches!(self.at, At::Lost { .. }) && !self.garbled.iter().any(|garbled| garbled == word) {
+            self.issue(index, suggest::unknown_flag(self.program, shown));
+        }
     }
-}
 
-fn unknown_command<A>(program: &Program<A>, name: &str) -> Issue {
-    let issue = Issue::new("COMMAND", "UNKNOWN_COMMAND", format!("there is no command `{name}`")).value(name);
-    let words =
-        program.commands.iter().flat_map(|command| command.path.iter().chain(command.aliases).copied());
-    match nearest(name, words) {
-        Some(near) => issue.suggest(format!("did you mean `{near}`?")),
-        None => issue.suggest(format!("`{} --help` shows what there is", program.name)),
+    fn issue(&mut self, index: usize, issue: Issue) {
+        self.issues.push((index, issue));
     }
-}
 
-/// Says that a call has no command, to a program that does nothing without one.
-pub fn no_command<A>(program: &Program<A>, instead: &str) -> Issue {
-    Issue::new("COMMAND", "UNKNOWN_COMMAND", format!("`{}` needs a command", program.name)).suggest(instead)
-}
+    /// Puts together what was typed.
+    fn finish(mut self, words: Vec<String>) -> Parsed<A> {
+        let (mut command, mut path, mut unknown) = (None, Vec::new(), false);
+        let at = std::mem::replace(&mut self.at, At::Program);
+        if matches!(at, At::Group(_) | At::Lost { .. }) {
+            // Nobody knows whose they are.
+            self.typed.retain(|typed| typed.held.is_none());
+        }
+        match at {
+            At::Program => {
+                command = if self.help { None } else { self.implied() };
+                self.settle_held(command.is_some());
+            }
+            At::Group(group) => {
+                path.push(group);
+                self.issue(usize::MAX, suggest::incomplete(self.program, group));
+            }
+            At::Command(named) => {
+                command = Some(named);
+                self.settle_held(false);
+            }
+            At::Lost { group, index, typed, next } => {
+                path.extend(group);
+                unknown = true;
+                if !self.garbled.contains(&typed) {
+                    let issue = suggest::unknown_command(self.program, group, &typed, next.as_deref());
+                    self.issue(index, issue);
+                }
+            }
+        }
+        path.extend(command.map_or(&[][..], |command| command.path));
+        let mut args = self.arguments();
+        if !unknown {
+            self.positionals(command, &mut args);
+        }
+        if self.help && !unknown {
+            args.push(&framework::HELP, "true");
+        }
+        if let Some(index) = self.all.filter(|_| !unknown && !args.has(&framework::HELP)) {
+            self.unknown_flag(index, "--all", "--all");
+        }
+        let garbled = self.garbled.iter().map(|word| {
+            Issue::new(word, IssueCode::InvalidUtf8, format!("`{word}` is not UTF-8")).value(word)
+        });
+        self.issues.sort_by_key(|(index, _)| *index);
+        let mut issues: Vec<_> = garbled.chain(self.issues.into_iter().map(|(_, issue)| issue)).collect();
+        if let Some(command) = command.filter(|_| args.has(&framework::RAW_PAYLOAD)) {
+            self.every.extend(self.own);
+            issues.extend(payload::take(&mut args, &self.every, command.args));
+        }
+        let mut words: Vec<_> = words.into_iter().map(|text| Word { text, value: None }).collect();
+        for (index, name, len) in self.values {
+            let word = &mut words[index];
+            word.value = Some((name, word.text.len() - len));
+        }
+        Parsed { command, path, args, issues, unknown, all: self.all.is_some(), words }
+    }
 
-fn incomplete<A>(program: &Program<A>, group: &[&str]) -> Issue {
-    let below = program.commands.iter().filter(|command| command.path.starts_with(group));
-    let names: Vec<_> = below.map(|command| format!("`{} {}`", program.name, command.name())).collect();
-    Issue::new(
-        "COMMAND",
-        "UNKNOWN_COMMAND",
-        format!("`{} {}` needs a command", program.name, group.join(" ")),
-    )
-    .suggest(format!("one of {}", names.join(", ")))
+    /// Finds the command that a call without one means.
+    fn implied(&mut self) -> Option<&'static Command<A>> {
+        let words: Vec<_> = self.bare.iter().map(|bare| bare.text.as_str()).collect();
+        let command = self.program.find((self.program.implied)(&self.arguments(), &words)?)?;
+        self.own = self.program.own_flags(command);
+        Some(command)
+    }
+
+    /// Gives flags before the command to it. Where the command was named, only those may stand there that are made for it.
+    fn settle_held(&mut self, implied: bool) {
+        let own = &self.own;
+        let (kept, lost): (Vec<_>, Vec<_>) = self.typed.drain(..).partition(|typed| match &typed.held {
+            Some(held) => (held.ahead || implied) && own.iter().any(|flag| flag.long == typed.flag.long),
+            None => true,
+        });
+        self.typed = kept;
+        for held in lost.into_iter().filter_map(|typed| typed.held) {
+            self.unknown_flag(held.index, &held.shown, &held.shown);
+        }
+    }
+
+    /// Returns the flags that were typed. Of single values the one nearest to the command counts, but for what is printed:
+    /// two outputs contradict each other wherever they stand.
+    fn arguments(&self) -> Args {
+        let mut args = Args::default();
+        let everywhere = [framework::OUTPUT.long, framework::FORMAT.long];
+        for flag in self.every.iter().chain(&self.own) {
+            if let Some(default) = flag.default {
+                args.set_default(flag.long, default);
+            }
+        }
+        for typed in &self.typed {
+            let nearer = |other: &Typed| other.flag.long == typed.flag.long && other.level > typed.level;
+            let all = typed.flag.many || everywhere.contains(&typed.flag.long);
+            if all || !self.typed.iter().any(nearer) {
+                args.push(&typed.flag, &*typed.value);
+            }
+        }
+        args
+    }
+
+    /// Gives the words without dashes to the command's arguments. What may be the value of an unknown flag is taken only
+    /// for an argument that would be missing without it.
+    fn positionals(&mut self, command: Option<&'static Command<A>>, args: &mut Args) {
+        let known = command.map_or(&[][..], |command| command.args);
+        let room = if known.last().is_some_and(|last| last.many) { usize::MAX } else { known.len() };
+        let required = known.iter().filter(|positional| positional.required).count();
+        while self.bare.len() > required
+            && let Some(at) = self.bare.iter().rposition(|bare| bare.doubtful)
+        {
+            self.bare.remove(at);
+        }
+        for (n, Bare { index, text, .. }) in std::mem::take(&mut self.bare).into_iter().enumerate() {
+            match known.get(n).or(known.last()).filter(|_| n < room) {
+                Some(positional) => {
+                    self.values.push((index, positional.name, text.len()));
+                    args.push(positional, text);
+                }
+                None if self.garbled.contains(&text) => {}
+                None => {
+                    // Never said back: it may be a key that was meant for somewhere else.
+                    let message = "there is an argument too many";
+                    let issue = Issue::new("ARGUMENT", IssueCode::UnexpectedArgument, message);
+                    self.issue(index, issue);
+                }
+            }
+        }
+    }
 }

@@ -6,23 +6,21 @@
 use serde_json::{Map, Value};
 
 use crate::args::Args;
-use crate::failure::Issue;
+use crate::failure::{Issue, IssueCode};
+use crate::flag::framework::RAW_PAYLOAD;
 use crate::flag::{Flag, Positional};
 use crate::kind::Kind;
 
-/// The flag.
-pub const NAME: &str = "raw-payload";
-
 /// Takes the fields of the object over, beside what was typed. Returns what is wrong with them.
 pub fn take(args: &mut Args, flags: &[Flag], positionals: &[Positional]) -> Vec<Issue> {
-    let param = format!("--{NAME}");
+    let param = RAW_PAYLOAD.param();
     let mut issues = Vec::new();
-    for text in args.all(NAME).to_vec() {
+    for text in args.all(&RAW_PAYLOAD).to_vec() {
         let fields: Map<String, Value> = match serde_json::from_str(&text) {
             Ok(Value::Object(fields)) => fields,
             Ok(_) => {
                 let message = format!("`{param}` takes a JSON object, such as {{\"limit\": 5}}");
-                issues.push(Issue::new(&param, "INVALID_VALUE", message).value(text));
+                issues.push(Issue::new(&param, IssueCode::InvalidValue, message).value(text));
                 continue;
             }
             // The kind of the flag says what is wrong with the JSON.
@@ -33,10 +31,10 @@ pub fn take(args: &mut Args, flags: &[Flag], positionals: &[Positional]) -> Vec<
         }
     }
     // The parser has counted only what was typed.
-    for twice in positionals.iter().filter(|arg| !arg.many && args.all(arg.name).len() > 1) {
-        let values = args.all(twice.name).join(", ");
-        let message = format!("`{}` is there {} times", twice.name, args.all(twice.name).len());
-        issues.push(Issue::new(twice.name, "REPEATED_ARGUMENT", message).value(values));
+    for twice in positionals.iter().filter(|arg| !arg.many && args.all(*arg).len() > 1) {
+        let values = args.all(twice).join(", ");
+        let message = format!("`{}` is there {} times", twice.name, args.all(twice).len());
+        issues.push(Issue::new(twice.name, IssueCode::RepeatedArgument, message).value(values));
     }
     issues
 }
@@ -50,16 +48,17 @@ fn field(
     value: Value,
 ) -> Option<Issue> {
     let wrong =
-        |code, message: String| Issue::new(&format!("--{NAME}"), code, message).value(name.to_owned());
+        |code, message: String| Issue::new(&RAW_PAYLOAD.param(), code, message).value(name.to_owned());
     let dashed = name.replace('_', "-");
-    let flag = flags.iter().find(|flag| flag.is_called(&dashed) && flag.long != NAME);
+    let flag = flags.iter().find(|flag| flag.is_called(&dashed) && flag.long != RAW_PAYLOAD.long);
     let positional = positionals.iter().find(|positional| positional.name.eq_ignore_ascii_case(name));
     let (known, switch) = match (flag, positional) {
         (_, Some(positional)) => (positional.name, false),
         (Some(flag), None) => (flag.long, matches!(flag.kind, Kind::Switch)),
         (None, None) => {
-            let message = format!("`{name}` in `--{NAME}` is neither a flag nor an argument of this command");
-            return Some(wrong("UNKNOWN_ARGUMENT", message));
+            let message =
+                format!("`{name}` in `--raw-payload` is neither a flag nor an argument of this command");
+            return Some(wrong(IssueCode::UnknownArgument, message));
         }
     };
     let values = match value {
@@ -74,13 +73,13 @@ fn field(
                 false => continue,
             },
             other if switch => {
-                let message = format!("`{name}` in `--{NAME}` is a switch: true or false, not {other}");
-                return Some(wrong("INVALID_VALUE", message));
+                let message = format!("`{name}` in `--raw-payload` is a switch: true or false, not {other}");
+                return Some(wrong(IssueCode::InvalidValue, message));
             }
             Value::String(text) => text,
             other => other.to_string(),
         };
-        args.push(known, text);
+        args.push_named(known, text);
     }
     None
 }
@@ -94,12 +93,12 @@ mod tests {
             Flag::valued("limit", "N", Kind::Int { min: 0, max: 9 }, "At most"),
             Flag::valued("dry-run-of", "X", Kind::Text, "What").many(),
             Flag::switch("yes", "Agree").aliases(&["auto"]),
-            Flag::valued(NAME, "JSON", Kind::Json, "This one"),
+            RAW_PAYLOAD,
         ];
         let mut args = Args::default();
-        args.push(NAME, payload);
+        args.push(&RAW_PAYLOAD, payload);
         let issues = take(&mut args, &flags, &[Positional::required("ID", Kind::Text, "It")]);
-        let taken = args.iter().filter(|(name, _)| *name != NAME);
+        let taken = args.iter().filter(|(name, _)| *name != RAW_PAYLOAD.long);
         let taken = taken.map(|(name, values)| (name.to_owned(), values.to_vec())).collect();
         (taken, issues.into_iter().map(|issue| issue.message).collect())
     }

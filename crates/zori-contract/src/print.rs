@@ -9,8 +9,9 @@ use crate::clean::{self, Found};
 use crate::envelope::{Envelope, Facts};
 use crate::error::{self, ErrorKind};
 use crate::exit::{Danger, Exit};
-use crate::external;
+use crate::external::{self, External};
 use crate::failure::Failure;
+use crate::injection;
 use crate::mask::Mask;
 use crate::mode::{Format, Mode};
 use crate::page::{Page, Paged};
@@ -49,6 +50,8 @@ pub struct Printer {
     pub unmark: bool,
     /// `--warnings-as-errors`.
     pub strict: bool,
+    /// Whether the command speaks a protocol, which has lines in every format.
+    pub protocol: bool,
     /// How a failure looks in the command's stream of lines, if it has one of its own.
     pub failure_line: Option<fn(&'static ErrorKind, &str) -> String>,
 }
@@ -67,7 +70,7 @@ pub struct Printed {
 impl Printer {
     /// Prints a result.
     pub fn reply(&self, reply: Reply, duration_ms: u64) -> Printed {
-        let Reply { body, mut text, warnings, meta } = reply;
+        let Reply { body, mut text, warnings, meta, external, whole, .. } = reply;
         let structured = self.mode.format.structured();
         let mut cut_short = false;
         let (mut data, paged) = match body {
@@ -92,9 +95,12 @@ impl Printer {
                 }
                 None => ((0..rows.len).map(|at| rows.row(at)).collect(), None),
             },
+            Body::Document(text) if structured && external => (json!(External(text)), None),
             Body::Document(text) if structured => (json!({"content": text}), None),
             Body::Document(text) => return self.document(&text, &warnings),
             Body::Streamed(exit) => {
+                let counts = self.strict && exit == Exit::Success && !warnings.is_empty();
+                let exit = if counts { error::WARNINGS_AS_ERRORS.exit } else { exit };
                 return Printed { stdout: String::new(), said: said(&warnings), exit };
             }
         };
@@ -105,11 +111,12 @@ impl Printer {
         }
         let long = self.max_field.filter(|_| structured).and_then(|max| cap::fields(&mut data, max));
         if let Some((cut, warnings)) = long {
-            cut.describe(&mut out.meta, &self.again("--max-field", 0));
+            let hint = whole.clone().unwrap_or_else(|| self.again("--max-field", 0));
+            cut.describe(&mut out.meta, &hint);
             out.warnings.extend(warnings);
         }
         if structured && let Some(cut) = cap::fit(&mut data, self.max_bytes) {
-            cut.describe(&mut out.meta, &self.rest(&cut));
+            cut.describe(&mut out.meta, &whole.unwrap_or_else(|| self.rest(&cut)));
             out.warnings.push(cut.warning());
         }
         if let Some(mut paged) = paged {
@@ -148,9 +155,15 @@ impl Printer {
     /// Prints a failure.
     pub fn failure(&self, failure: &Failure, duration_ms: u64) -> Printed {
         let data = failure.facts.data.clone().unwrap_or(Value::Null);
-        let mut out = Answer { data: Value::Null, warnings: Vec::new(), meta: failure.facts.meta.clone() };
+        let (warnings, meta) = (failure.facts.warnings.clone(), failure.facts.meta.clone());
+        let mut out = Answer { data: Value::Null, warnings, meta };
         let mut data = data;
         self.make_harmless(&mut data, &mut out);
+        if let Some(cut) = cap::fit(&mut data, self.max_bytes) {
+            let hint = failure.facts.whole.clone().unwrap_or_else(|| self.rest(&cut));
+            cut.describe(&mut out.meta, &hint);
+            out.warnings.push(cut.warning());
+        }
         if data.get("partial") == Some(&json!(true)) {
             out.meta.insert("partial".into(), json!(true));
         }
@@ -166,7 +179,7 @@ impl Printer {
         self.mask.value(&mut error);
         let mut said = if self.mode.structured_errors { Vec::new() } else { said(&out.warnings) };
         said.push(format!("Error: {}", failure.message.replace('\n', " ")));
-        let own_line = self.failure_line.filter(|_| self.mode.format == Format::Jsonl);
+        let own_line = self.failure_line.filter(|_| self.protocol || self.mode.format == Format::Jsonl);
         if own_line.is_some() || (self.mode.format == Format::Plain && !self.mode.structured_errors) {
             said.extend(failure.facts.hints.iter().map(|hint| format!("Hint: {hint}")));
         }
@@ -212,6 +225,11 @@ impl Printer {
             out.warnings.push(Warning::new("UTF8_REPLACED", message));
         }
         self.mask.value(data);
+        if let Some(phrase) = injection::found(data) {
+            let message =
+                format!("text that others wrote reads like an instruction to the reader (`{phrase}`)");
+            out.warnings.push(Warning::new("EXTERNAL_CONTENT", message));
+        }
         if self.unmark && external::unmark(data) {
             out.meta.insert("injection_protection".into(), json!(false));
             let message = "text that others wrote is not marked as such";
@@ -266,5 +284,6 @@ struct Answer {
 }
 
 fn said(warnings: &[Warning]) -> Vec<String> {
-    warnings.iter().map(|warning| format!("Warning: {}", warning.message)).collect()
+    let told = |warning: &&Warning| !warning.told;
+    warnings.iter().filter(told).map(|warning| format!("Warning: {}", warning.message)).collect()
 }

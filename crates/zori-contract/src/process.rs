@@ -1,10 +1,8 @@
 //! Children of a command: started by their arguments and never through a shell, in a group of their own, with nothing to read,
-//! written down in the run's pid file while they live, and ended when the run should end.
+//! and ended when the run should end.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
@@ -17,10 +15,8 @@ use crate::cancel::Cancel;
 use crate::child::{self, Purpose};
 use crate::error::IO_ERROR;
 use crate::failure::Failure;
-use crate::mode::Talk;
-use crate::path::AbsPath;
-use crate::run::Cx;
-use crate::temp::SessionTemp;
+use crate::mode::Verbosity;
+use crate::run::CommandCx;
 
 /// How often a child's end is looked for.
 const STEP: Duration = Duration::from_millis(10);
@@ -40,7 +36,7 @@ pub struct Ended {
     pub stderr: Vec<u8>,
 }
 
-impl<A> Cx<'_, A> {
+impl<A> CommandCx<'_, A> {
     /// Runs a program with these arguments, as they are, and returns what it came to. It gets the environment that
     /// [`child::environment`] describes, and ends with the run.
     pub fn child(
@@ -55,23 +51,19 @@ impl<A> Cx<'_, A> {
             .chain(args.iter().map(OsString::as_os_str))
             .map(OsStr::to_string_lossy)
             .collect();
-        self.say(Talk::Debug, &format!("starting {}", json!(argv)));
+        self.say(Verbosity::Debug, &format!("starting {}", json!(argv)));
         let environment = child::environment(&self.mode, purpose, &self.inputs.vars, self.program.prefix);
         let mut command = Command::new(program);
         command.args(&args).current_dir(self.place.cwd.as_path()).envs(environment).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let cancel = self.cancel.clone();
-        let pids = self.pids()?;
         let failed = |what: &str, error: io::Error| {
             let program = program.display();
             Failure::new(&IO_ERROR, format!("`{program}` {what}: {error}"))
         };
         let mut child = command.spawn().map_err(|error| failed("cannot be started", error))?;
-        pids.add(child.id());
         let (out, err) = (collect(child.stdout.take()), collect(child.stderr.take()));
-        let status = wait(&mut child, &cancel);
-        pids.remove(child.id());
-        let status = status.map_err(|error| failed("was lost", error))?;
+        let status = wait(&mut child, &cancel).map_err(|error| failed("was lost", error))?;
         // Whoever was asked to end says less than why.
         cancel.check()?;
         let kept = |reader: JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
@@ -116,45 +108,4 @@ fn collect(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
         }
         kept
     })
-}
-
-/// The file that names the children that live, one number a line. It lies in the temporary folder of the run.
-#[derive(Debug)]
-pub struct PidFile {
-    path: AbsPath,
-    file: File,
-    living: std::sync::Mutex<Vec<u32>>,
-}
-
-impl PidFile {
-    /// Makes it.
-    pub(crate) fn create(temp: &SessionTemp) -> io::Result<Self> {
-        let file = temp.file("pids")?;
-        Ok(Self { path: temp.path().join("pids"), file, living: std::sync::Mutex::default() })
-    }
-
-    /// Returns where it is.
-    pub fn path(&self) -> &AbsPath {
-        &self.path
-    }
-
-    fn add(&self, pid: u32) {
-        self.change(|living| living.push(pid));
-    }
-
-    fn remove(&self, pid: u32) {
-        self.change(|living| living.retain(|known| *known != pid));
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {
-        let mut living = self.living.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        change(&mut living);
-        let mut text = Vec::new();
-        for pid in living.iter() {
-            // Memory takes any number of bytes.
-            let _ = writeln!(text, "{pid}");
-        }
-        // For people who look; a child must not fail because of it.
-        let _ = self.file.write_all_at(&text, 0).and_then(|()| self.file.set_len(text.len() as u64));
-    }
 }

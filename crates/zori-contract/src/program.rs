@@ -1,5 +1,6 @@
 //! A program as a value: its commands, flags, errors and variables.
 
+use crate::args::Args;
 use crate::command::{Command, Example};
 use crate::error::{self, ErrorKind};
 use crate::flag::{Flag, framework};
@@ -36,7 +37,11 @@ pub struct Program<A: 'static> {
     pub examples: &'static [Example],
     /// What else may be meant by a word that is no command, for the hint.
     pub unknown: Option<&'static str>,
-    /// Rewrites the words of a call before they are looked at, for shortcuts.
+    /// Flags of commands that may stand before the command, too.
+    pub ahead: &'static [Flag],
+    /// Finds the command that a call without one means, by its flags and its words without dashes.
+    pub implied: fn(&Args, &[&str]) -> Option<&'static [&'static str]>,
+    /// Rewrites the words of another program's command line before they are read.
     pub rewrite: fn(&mut Vec<String>),
 }
 

@@ -20,6 +20,12 @@ pub struct Reply {
     pub warnings: Vec<Warning>,
     /// Further facts for `meta`.
     pub meta: Map<String, Value>,
+    /// What is kept for the next call with the same key, where it was printed already.
+    pub kept: Option<Value>,
+    /// Whether a document has what others wrote.
+    pub external: bool,
+    /// The call that shows what is cut off this answer, where the same call again would not.
+    pub whole: Option<String>,
 }
 
 /// The kinds of results.
@@ -33,7 +39,7 @@ pub enum Body {
     Rows(Rows),
     /// A document, printed as it is.
     Document(String),
-    /// Already printed, through [`crate::outlet::Outlet::stream`] or by a command that owns its streams, and this is
+    /// Already printed, through [`crate::output_streams::OutputStreams::stream`] or by a command that owns its streams, and this is
     /// how it ended.
     Streamed(Exit),
 }
@@ -90,7 +96,15 @@ pub enum Effect {
 
 impl Reply {
     fn of(body: Body) -> Self {
-        Self { body, text: None, warnings: Vec::new(), meta: Map::new() }
+        Self {
+            body,
+            text: None,
+            warnings: Vec::new(),
+            meta: Map::new(),
+            kept: None,
+            external: false,
+            whole: None,
+        }
     }
 
     /// One result: anything that becomes a JSON object, or null.
@@ -143,6 +157,18 @@ impl Reply {
     /// Nothing more to print: the command has said itself how it ended.
     pub fn ended(exit: Exit) -> Self {
         Self::of(Body::Streamed(exit))
+    }
+
+    /// Says that a document has what others wrote.
+    pub fn external(mut self) -> Self {
+        self.external = true;
+        self
+    }
+
+    /// Names the call that shows what is cut off the answer.
+    pub fn whole(mut self, call: impl Into<String>) -> Self {
+        self.whole = Some(call.into());
+        self
     }
 
     /// Adds the words for people; a newline at the end is added.

@@ -4,6 +4,7 @@
 
 mod prepare;
 
+use std::cell::RefCell;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,30 +15,32 @@ use crate::cancel::Cancel;
 use crate::command::{Command, Place};
 use crate::discover;
 use crate::error;
-use crate::exit::{Danger, Exit};
-use crate::failure::{Failure, Issue};
+use crate::exit::Exit;
+use crate::failure::{Failure, Issue, IssueCode};
+use crate::flag::framework;
 use crate::gate::{self, Gate};
 use crate::idempotency::Answers;
 use crate::input;
 use crate::lock::Lock;
-use crate::mode::{Class, Inputs, Mode, Talk};
-use crate::outlet::{Outlet, Written};
-use crate::parse::{self, Parsed};
+use crate::mask::Redactor;
+use crate::mode::{Class, Inputs, Mode, Verbosity};
+use crate::output_streams::{OutputStreams, Written};
+use crate::parse::{self, Parsed, Word};
 use crate::path::AbsPath;
 use crate::print::Printed;
-use crate::process::PidFile;
 use crate::program::{Bare, Program};
 use crate::reply::{Body, Reply};
 use crate::steps::Steps;
 use crate::temp::SessionTemp;
 use crate::time;
+use crate::warning::Warning;
 use crate::watchdog::Watchdog;
 use crate::world::{Begin, Clock, Started, World};
 
 use self::prepare::{Ready, prepare, short_hash};
 
-/// What a command runs in.
-pub struct Cx<'a, A: 'static> {
+/// What a command runs in: its program, mode, place and streams.
+pub struct CommandCx<'a, A: 'static> {
     /// The program's state.
     pub app: &'a mut A,
     /// The program.
@@ -54,10 +57,11 @@ pub struct Cx<'a, A: 'static> {
     pub cancel: Cancel,
     /// How far it got.
     pub steps: Steps,
-    /// The way out, for what is said on the way and for streams.
-    pub outlet: Outlet,
+    /// Standard output and standard error, for messages on the way and for streams.
+    pub streams: OutputStreams,
     /// The clocks.
     pub clock: &'a dyn Clock,
+    warnings: RefCell<Vec<Warning>>,
     temp: &'a mut Temp,
     stdin: &'a mut dyn Read,
 }
@@ -68,19 +72,16 @@ struct Temp {
     program: &'static str,
     request_id: String,
     folder: Option<SessionTemp>,
-    pids: Option<PidFile>,
 }
 
 impl Temp {
     /// Returns what `meta` says of what was made.
-    fn facts(&self) -> Vec<(&'static str, Value)> {
-        let folder = self.folder.as_ref().map(|folder| ("session_tmp_dir", json!(folder.path())));
-        let pids = self.pids.as_ref().map(|pids| ("session_pid_file", json!(pids.path())));
-        folder.into_iter().chain(pids).collect()
+    fn facts(&self) -> Option<(&'static str, Value)> {
+        self.folder.as_ref().map(|folder| ("session_tmp_dir", json!(folder.path())))
     }
 }
 
-impl<A> Cx<'_, A> {
+impl<A> CommandCx<'_, A> {
     /// Reads what the command's entry says about standard input: `--input-file`, else what was sent.
     ///
     /// # Panics
@@ -92,9 +93,14 @@ impl<A> Cx<'_, A> {
         input::read(args, wanted, limit, (&mut *self.stdin, self.inputs.stdin_terminal), &self.place.cwd)
     }
 
-    /// Says what is going on, to people who want to hear it.
-    pub fn say(&self, level: Talk, line: &str) {
-        self.outlet.say(level, line);
+    /// Adds a warning to whatever comes of the command.
+    pub fn warn(&self, warning: Warning) {
+        self.warnings.borrow_mut().push(warning);
+    }
+
+    /// Writes a line to standard error, if it is at least this verbose.
+    pub fn say(&self, level: Verbosity, line: &str) {
+        self.streams.say(level, line);
     }
 
     /// Returns the run's own temporary folder.
@@ -111,16 +117,6 @@ impl<A> Cx<'_, A> {
         Ok(temp.folder.as_ref().expect("made above"))
     }
 
-    /// Returns the file that names the run's children.
-    pub(crate) fn pids(&mut self) -> Result<&PidFile, Failure> {
-        if self.temp.pids.is_none() {
-            let made = PidFile::create(self.temp()?);
-            let failed = |error| Failure::new(&error::IO_ERROR, format!("cannot make a pid file: {error}"));
-            self.temp.pids = Some(made.map_err(failed)?);
-        }
-        Ok(self.temp.pids.as_ref().expect("made above"))
-    }
-
     /// Takes a lock, waiting for it as long as is usual.
     pub fn lock(&self, path: &AbsPath) -> Result<Lock, Failure> {
         Lock::take(path, crate::lock::PATIENCE, self.clock.unix_ms(), &self.cancel)
@@ -133,10 +129,25 @@ pub fn run<A>(
     world: World,
     start: impl FnOnce(&Begin<'_, A>) -> Result<Started<A>, Failure>,
 ) -> u8 {
-    let World { argv, inputs, cwd, stdin, stdout, stderr, clock, random, temp, output, cancel, end } = world;
-    let outlet = Outlet::new(stdout, stderr, Talk::Errors);
+    let World {
+        argv,
+        inputs,
+        cwd,
+        stdin,
+        stdout,
+        stderr,
+        clock,
+        random,
+        temp,
+        output,
+        redactor,
+        cancel,
+        end,
+    } = world;
+    let streams = OutputStreams::new(stdout, stderr, Verbosity::Errors);
     let mut parsed = parse::read(program, &argv);
-    let asks = ["help", "version", "schema", "output-schema"].iter().any(|name| parsed.args.has(name));
+    let about = [framework::HELP, framework::VERSION, framework::SCHEMA, framework::OUTPUT_SCHEMA];
+    let asks = about.iter().any(|flag| parsed.args.has(flag));
     if parsed.path.is_empty() && parsed.issues.is_empty() && !asks {
         let terminal = inputs.stdin_terminal && inputs.stdout_terminal && inputs.attended(program.prefix);
         match program.bare {
@@ -148,35 +159,39 @@ pub fn run<A>(
     // Help and the like look at no file.
     let output = move |args: &Args| if asks { None } else { output(args) };
     let typed = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut outside = Outside { argv: typed, inputs, stdin, clock, temp_parent: temp, end, cancel, outlet };
-    let request_id = time::ulid(outside.clock.unix_ms(), random);
-    let (ready, issues) = prepare(program, &mut parsed, &mut outside, cwd, request_id, output);
+    let mut environment =
+        Environment { argv: typed, inputs, stdin, clock, temp_parent: temp, redactor, end, cancel, streams };
+    let request_id = time::ulid(environment.clock.unix_ms(), random);
+    let (ready, issues) = prepare(program, &mut parsed, &mut environment, cwd, request_id, output);
     let printed = match discover::answer(
         program,
         &parsed,
         &ready.printer,
-        outside.clock.elapsed_ms(),
+        environment.clock.elapsed_ms(),
         issues.is_empty(),
     ) {
         Some(printed) => printed,
         None => match checked(program, &parsed, issues) {
-            Ok(command) => return execute(program, command, &parsed.args, ready, outside, start),
-            Err(failure) => ready.printer.failure(&failure, outside.clock.elapsed_ms()),
+            Ok(command) => {
+                return execute(program, command, (&parsed.args, &parsed.words), ready, environment, start);
+            }
+            Err(failure) => ready.printer.failure(&failure, environment.clock.elapsed_ms()),
         },
     };
-    write(&outside.outlet, &printed)
+    write(&environment.streams, &printed)
 }
 
-/// The outside, as far as it is still needed.
-struct Outside {
+/// What the world hands a run, as far as it is still needed.
+struct Environment {
     argv: Vec<String>,
     inputs: Inputs,
     stdin: Box<dyn Read + Send>,
     clock: std::sync::Arc<dyn Clock>,
     temp_parent: AbsPath,
-    end: fn(u8),
+    redactor: Option<Redactor>,
+    end: std::sync::Arc<dyn Fn(u8) + Send + Sync>,
     cancel: Cancel,
-    outlet: Outlet,
+    streams: OutputStreams,
 }
 
 /// Returns the command if nothing is wrong with the call.
@@ -185,7 +200,8 @@ fn checked<A>(
     parsed: &Parsed<A>,
     issues: Vec<Issue>,
 ) -> Result<&'static Command<A>, Failure> {
-    if let Some(unknown) = issues.iter().find(|issue| issue.code == "UNKNOWN_COMMAND") {
+    let unknown = IssueCode::Kind(&error::UNKNOWN_COMMAND);
+    if let Some(unknown) = issues.iter().find(|issue| issue.code == unknown) {
         let typed = unknown.value.clone().unwrap_or_default();
         if let Some((old, new)) = program.renamed.iter().find(|(old, _)| *old == typed) {
             return Err(Failure::renamed(
@@ -211,78 +227,77 @@ fn checked<A>(
 fn execute<A>(
     program: &'static Program<A>,
     command: &'static Command<A>,
-    args: &Args,
+    (args, words): (&Args, &[Word]),
     ready: Ready,
-    mut outside: Outside,
+    mut environment: Environment,
     start: impl FnOnce(&Begin<'_, A>) -> Result<Started<A>, Failure>,
 ) -> u8 {
     let Ready { mut printer, place, timeout, request_id } = ready;
-    let clock = outside.clock.clone();
-    if args.has("validate-only") {
+    let clock = environment.clock.clone();
+    if args.has(&framework::VALIDATE_ONLY) {
         let reply = Reply::one(Value::Null).text("The arguments are fine.").meta("validation_only", true);
-        return write(&outside.outlet, &printer.reply(reply, clock.elapsed_ms()));
+        return write(&environment.streams, &printer.reply(reply, clock.elapsed_ms()));
     }
     let begin = Begin {
         command,
         args,
-        cancel: &outside.cancel,
+        words,
+        cancel: &environment.cancel,
         cwd: place.cwd.clone(),
-        inputs: &outside.inputs,
+        inputs: &environment.inputs,
         request_id: &request_id,
-        talk: printer.mode.talk,
+        verbosity: printer.mode.verbosity,
     };
-    let terminal = printer.mode.interactive && outside.inputs.stdout_terminal;
+    let terminal = printer.mode.interactive && environment.inputs.stdout_terminal;
     let anywhere = program.bare.anywhere() == Some(command.path);
     let started = match command.class {
-        Class::Interactive if !terminal && !anywhere => {
+        Class::Interactive if !terminal && !anywhere && !(command.without_terminal)(args) => {
             Err(Failure::terminal_required(&command.name(), &format!("{} --help", program.name)))
         }
         _ => start(&begin),
     };
     let mut started = match started {
         Ok(started) => started,
-        Err(failure) => return write(&outside.outlet, &printer.failure(&failure, clock.elapsed_ms())),
+        Err(failure) => return write(&environment.streams, &printer.failure(&failure, clock.elapsed_ms())),
     };
     printer.facts.project_root = started.project_root.clone();
     printer.facts.audit_log = started.audit_log.clone();
     printer.facts.config_sources = started.config_sources.clone();
     printer.facts.effective_config_hash = short_hash(&started.effective_config);
-    printer.mask.known = started.secrets.clone();
-    outside.outlet.set_mask(printer.mask.clone());
     let steps = Steps::new(command.steps);
     let watchdog = Watchdog {
-        cancel: outside.cancel.clone(),
+        cancel: environment.cancel.clone(),
         time: timeout,
         signals: started.signals.take(),
         printer: printer.clone(),
-        outlet: outside.outlet.clone(),
+        streams: environment.streams.clone(),
         steps: steps.clone(),
         clock: clock.clone(),
-        end: outside.end,
+        end: environment.end.clone(),
     };
     // A command that owns its streams hears signals itself; without a limit there is nothing to watch.
     let watched = timeout.is_some() || !command.owns_streams();
     if let Err(error) = if watched { watchdog.start() } else { Ok(()) } {
         let failure =
             Failure::new(&error::IO_ERROR, format!("cannot start the clock of the command: {error}"));
-        return write(&outside.outlet, &printer.failure(&failure, clock.elapsed_ms()));
+        return write(&environment.streams, &printer.failure(&failure, clock.elapsed_ms()));
     }
-    let mut temp =
-        Temp { parent: outside.temp_parent, program: program.name, request_id, folder: None, pids: None };
+    let mut temp = Temp { parent: environment.temp_parent, program: program.name, request_id, folder: None };
     let answers = started.state.as_ref().map(|state| Answers::new(state, clock.unix_ms()));
-    let mut cx = Cx {
+    let mut cx = CommandCx {
         app: &mut started.app,
         program,
         command,
         mode: printer.mode,
         place,
-        inputs: &outside.inputs,
-        cancel: outside.cancel.clone(),
+        inputs: &environment.inputs,
+        cancel: environment.cancel.clone(),
         steps: steps.clone(),
-        outlet: outside.outlet.clone(),
+        streams: environment.streams.clone(),
         clock: &*clock,
+        warnings: RefCell::default(),
         temp: &mut temp,
-        stdin: &mut *outside.stdin,
+        stdin: &mut *environment.stdin,
     };
     let result = catch_unwind(AssertUnwindSafe(|| gated(&mut cx, args, answers.as_ref())));
     let result = result.unwrap_or_else(|_| {
@@ -291,6 +306,7 @@ fn execute<A>(
             format!("`{}` broke off because of a defect", command.name()),
         ))
     });
+    let warnings = cx.warnings.take();
     // It goes before the answer does: whoever has the answer finds nothing left behind.
     let made = temp.facts();
     drop(temp.folder);
@@ -301,11 +317,17 @@ fn execute<A>(
         _ => failure,
     });
     let printed = match result {
-        Ok(reply) => {
+        Ok(mut reply) => {
+            reply.warnings.splice(0..0, warnings);
+            if command.owns_streams() {
+                // What a model said is printed as it said it (SCR-3).
+                printer.mask.redactor = None;
+            }
             let reply = made.into_iter().fold(reply, |reply, (name, value)| reply.meta(name, value));
             printer.reply(reply, clock.elapsed_ms())
         }
-        Err(failure) => {
+        Err(mut failure) => {
+            failure.facts.warnings.splice(0..0, warnings);
             let failure = made.into_iter().fold(failure, |failure, (name, value)| failure.meta(name, value));
             printer.failure(&failure, clock.elapsed_ms())
         }
@@ -316,15 +338,15 @@ fn execute<A>(
         printed.exit,
         command.name()
     );
-    let code = write(&outside.outlet, &printed);
-    outside.cancel.over();
+    let code = write(&environment.streams, &printed);
+    environment.cancel.over();
     code
 }
 
 /// Runs the command, or only says what it would do; once per key.
-fn gated<A>(cx: &mut Cx<'_, A>, args: &Args, answers: Option<&Answers>) -> Result<Reply, Failure> {
+fn gated<A>(cx: &mut CommandCx<'_, A>, args: &Args, answers: Option<&Answers>) -> Result<Reply, Failure> {
     let command = cx.command;
-    let preview = |cx: &Cx<'_, A>| {
+    let preview = |cx: &CommandCx<'_, A>| {
         let preview = command
             .preview
             .expect("what destroys or previews says what it would do: the registry's invariants");
@@ -340,29 +362,36 @@ fn gated<A>(cx: &mut Cx<'_, A>, args: &Args, answers: Option<&Answers>) -> Resul
             let preview = preview(cx)?;
             // Nothing that would go needs nobody's word.
             if !preview.items.is_empty() {
-                gate::confirm(command, &preview, &cx.mode, &cx.outlet, cx.stdin)?;
+                gate::confirm(command, &preview, &cx.mode, &cx.streams, cx.stdin)?;
             }
             meta.push(("confirmed", json!(true)));
         }
-        Gate::Open if command.danger == Danger::Destructive => meta.push(("confirmed", json!(true))),
+        Gate::Open if command.needs_agreement() => meta.push(("confirmed", json!(true))),
         Gate::Open => {}
     }
     if command.preview.is_some() {
         meta.push(("dry_run", json!(false)));
     }
-    let key = args.text("idempotency-key").map(|key| match answers {
+    let key = args.text(&framework::IDEMPOTENCY_KEY).map(|key| match answers {
         Some(answers) => Ok((answers, key)),
         None => Err(Failure::new(&error::INIT_REQUIRED, "there is no folder to remember the key in")),
     });
     let key = key.transpose()?;
-    let _held = key.map(|(answers, _)| answers.hold(&cx.cancel)).transpose()?;
     let name = command.name();
+    let _held = key.map(|(answers, key)| answers.hold(&name, key, args, &cx.cancel)).transpose()?;
     let mut reply = match key.and_then(|(answers, key)| answers.find(&name, key, args)) {
-        Some(data) => Reply::one(data).meta("idempotency_hit", true),
+        Some(data) => {
+            let words = data.get("result").and_then(Value::as_str).unwrap_or("It was done before").to_owned();
+            Reply::one(data).text(words).meta("idempotency_hit", true)
+        }
         None => {
             cx.cancel.before_work()?;
             let reply = (command.run)(cx, args)?;
-            if let (Some((answers, key)), Body::One(data)) = (key, &reply.body) {
+            let done = match &reply.body {
+                Body::One(data) => Some(data),
+                _ => reply.kept.as_ref(),
+            };
+            if let (Some((answers, key)), Some(data)) = (key, done) {
                 answers.keep(&name, key, args, data)?;
             }
             reply
@@ -373,11 +402,11 @@ fn gated<A>(cx: &mut Cx<'_, A>, args: &Args, answers: Option<&Answers>) -> Resul
 }
 
 /// Writes the answer and returns the exit code. A reader that is gone is no failure of a command that worked.
-fn write(outlet: &Outlet, printed: &Printed) -> u8 {
-    match outlet.finish(&printed.stdout, &printed.said) {
+fn write(streams: &OutputStreams, printed: &Printed) -> u8 {
+    match streams.finish(&printed.stdout, &printed.said) {
         Written::Done | Written::Closed | Written::TooLate => printed.exit.code(),
         Written::Failed(error) => {
-            outlet.complain(&format!("Error: cannot write to standard output: {error}"));
+            streams.complain(&format!("Error: cannot write to standard output: {error}"));
             if printed.exit == Exit::Success { Exit::General.code() } else { printed.exit.code() }
         }
     }

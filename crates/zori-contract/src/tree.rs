@@ -1,32 +1,25 @@
-//! The tables as clap's commands: for parsing, and for completions and the manual page.
-//!
-//! Values are taken as strings and nothing is required: clap stops at the first problem, `parse.rs` finds them all.
+//! The tables as clap's commands, for help, completions and the manual page. argv is read by `parse.rs`, without clap.
 
 use clap::builder::{Arg, ArgAction, Command as Clap, ValueHint};
 
 use crate::command::Command;
-use crate::flag::{Flag, Positional, Shown};
+use crate::flag::{Flag, Positional, Shown, framework};
 use crate::kind::Kind;
 use crate::program::Program;
 
-/// What the tree is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
-    /// Reading argv: nothing is required, so that all problems can be found.
-    Parsing,
-    /// Help, completions and the manual page: what must be there is shown as such.
-    Showing(Shown),
-}
-
 /// Builds clap's commands for completions and the manual page.
 pub fn showing<A>(program: &Program<A>, shown: Shown) -> Clap {
-    build(program, Use::Showing(shown), program.commands.iter())
+    let mut root = bare(program.name).version(program.version).about(program.about);
+    root = root.args(global_args(program, None, shown).into_iter().map(|arg| arg.global(true)));
+    for command in program.commands {
+        root = attach(program, root, command, leaf(program, command, shown));
+    }
+    root
 }
 
 /// Builds what the help of one place shows: the program, a group or a command with its options, and by name what is right
 /// below it.
 pub fn place<A>(program: &Program<A>, path: &[&str], shown: Shown) -> Clap {
-    let shown = Use::Showing(shown);
     let mut root = bare(program.name).version(program.version).about(program.about);
     for command in program.commands.iter().filter(|command| command.path.starts_with(path)) {
         let inner = match command.path == path {
@@ -35,7 +28,8 @@ pub fn place<A>(program: &Program<A>, path: &[&str], shown: Shown) -> Clap {
         };
         root = attach(program, root, command, inner);
     }
-    let mut options = Some(global_args(program, shown));
+    let here = program.commands.iter().find(|command| command.path == path);
+    let mut options = Some(global_args(program, here, shown));
     let mut add = |place: Clap| place.args(options.take().into_iter().flatten());
     match path {
         [] => add(root),
@@ -44,37 +38,29 @@ pub fn place<A>(program: &Program<A>, path: &[&str], shown: Shown) -> Clap {
     }
 }
 
-/// Builds all of clap's commands for reading argv.
-pub fn parsing<A>(program: &Program<A>) -> Clap {
-    build(program, Use::Parsing, program.commands.iter())
-}
-
-/// Builds only the commands that these words can mean, which saves most of the work at every start. What it can read, the
-/// whole tree reads alike; what it cannot, only the whole tree can explain.
-pub fn meant<A>(program: &Program<A>, words: &[String]) -> Clap {
-    let said = |name: &&str| words.iter().any(|word| word == name);
-    let wanted = |command: &&Command<A>| command.path.iter().all(said) || command.aliases.iter().any(said);
-    build(program, Use::Parsing, program.commands.iter().filter(wanted))
-}
-
-fn build<'a, A: 'static>(
-    program: &Program<A>,
-    shown: Use,
-    commands: impl Iterator<Item = &'a Command<A>>,
-) -> Clap {
-    let mut root = bare(program.name).version(program.version).about(program.about);
-    root = root.args(global_args(program, shown).into_iter().map(|arg| arg.global(true)));
-    for command in commands {
-        root = attach(program, root, command, leaf(program, command, shown));
-    }
-    root
-}
-
-/// Below a command's own flags, in the order of the table.
-fn global_args<A>(program: &Program<A>, shown: Use) -> Vec<Arg> {
+/// Below a command's own flags, in the order of the table. `command`: whose help it is, if it is a command's.
+fn global_args<A>(program: &Program<A>, command: Option<&Command<A>>, shown: Shown) -> Vec<Arg> {
     let flags = program.global_flags();
-    let arg = |(n, flag): (usize, &Flag)| flag_arg(flag, shown).display_order(1_000 + n);
+    let arg = |(n, flag): (usize, &Flag)| {
+        let wanted = command.is_some_and(|command| command.shows.iter().any(|known| known.long == flag.long));
+        let arg = flag_arg(flag, if wanted { Shown::All } else { shown }).display_order(1_000 + n);
+        match command {
+            Some(command) if flag.long == framework::OUTPUT.long => arg.help(format_help(command)),
+            _ => arg,
+        }
+    };
     flags.iter().enumerate().map(arg).collect()
+}
+
+/// Says what a command can print: nothing that it would refuse.
+pub fn format_help<A>(command: &Command<A>) -> String {
+    let names: Vec<_> = command.formats().iter().map(|(name, _)| *name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("What to print: {} or {last}", others.join(", "))
+        }
+        _ => format!("What to print: {}", names.concat()),
+    }
 }
 
 fn bare(name: &'static str) -> Clap {
@@ -100,9 +86,9 @@ fn named<A>(command: &Command<A>) -> Clap {
     bare(name).about(command.about).visible_aliases(command.aliases.iter().copied())
 }
 
-fn leaf<A>(program: &Program<A>, command: &Command<A>, shown: Use) -> Clap {
+fn leaf<A>(program: &Program<A>, command: &Command<A>, shown: Shown) -> Clap {
     let mut leaf = named(command);
-    if shown != Use::Parsing && !command.examples.is_empty() {
+    if !command.examples.is_empty() {
         let lines: String = command
             .examples
             .iter()
@@ -114,12 +100,12 @@ fn leaf<A>(program: &Program<A>, command: &Command<A>, shown: Use) -> Clap {
         leaf = leaf.arg(flag_arg(&flag, shown));
     }
     for positional in command.args {
-        leaf = leaf.arg(positional_arg(positional, shown));
+        leaf = leaf.arg(positional_arg(positional));
     }
     leaf
 }
 
-fn flag_arg(flag: &Flag, shown: Use) -> Arg {
+fn flag_arg(flag: &Flag, shown: Shown) -> Arg {
     let mut arg = Arg::new(flag.long).long(flag.long).aliases(flag.aliases.iter().copied());
     if let Some(short) = flag.short {
         arg = arg.short(short);
@@ -132,21 +118,21 @@ fn flag_arg(flag: &Flag, shown: Use) -> Arg {
             arg.value_hint(hint(kind))
         }
     };
-    if shown == Use::Parsing {
-        return arg;
+    if !flag.group.is_empty() {
+        arg = arg.help_heading(flag.group);
     }
     let about = match flag.default {
         Some(default) => format!("{} [default: {default}]", flag.about),
         None => flag.about.to_owned(),
     };
-    arg.help(about).hide(flag.shown == Shown::All && shown == Use::Showing(Shown::Common))
+    arg.help(about).hide(flag.shown == Shown::All && shown == Shown::Common)
 }
 
-fn positional_arg(positional: &Positional, shown: Use) -> Arg {
+fn positional_arg(positional: &Positional) -> Arg {
     let action = if positional.many { ArgAction::Append } else { ArgAction::Set };
     let arg = Arg::new(positional.name).value_name(positional.name).help(positional.about).action(action);
     let arg = if positional.many { arg.num_args(0..) } else { arg };
-    arg.value_hint(hint(positional.kind)).required(positional.required && shown != Use::Parsing)
+    arg.value_hint(hint(positional.kind)).required(positional.required)
 }
 
 fn hint(kind: Kind) -> ValueHint {

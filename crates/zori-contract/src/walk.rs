@@ -14,6 +14,7 @@ use crate::args::Args;
 use crate::cancel::Cancel;
 use crate::error::IO_ERROR;
 use crate::failure::Failure;
+use crate::flag::framework;
 use crate::path::AbsPath;
 
 /// How deep folders may be nested when nobody says otherwise.
@@ -63,8 +64,8 @@ struct Pending {
 impl Walk {
     /// Walks as the flags of the command say.
     pub fn asked(args: &Args) -> Self {
-        let depth = args.int("max-depth").and_then(|depth| usize::try_from(depth).ok());
-        Self { follow: !args.has("no-follow-symlinks"), max_depth: depth.unwrap_or(DEFAULT_DEPTH) }
+        let depth = args.int(&framework::MAX_DEPTH).and_then(|depth| usize::try_from(depth).ok());
+        Self { follow: !args.has(&framework::NO_FOLLOW), max_depth: depth.unwrap_or(DEFAULT_DEPTH) }
     }
 
     /// Returns everything below the folder, by path. A folder that cannot be read is a failure; so are a link that leads

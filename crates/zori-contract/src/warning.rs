@@ -30,6 +30,9 @@ pub struct Warning {
     /// The version that no longer has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed_in: Option<String>,
+    /// Standard error has it already.
+    #[serde(skip)]
+    pub told: bool,
 }
 
 impl Warning {
@@ -45,7 +48,14 @@ impl Warning {
             original_bytes: None,
             returned_bytes: None,
             removed_in: None,
+            told: false,
         }
+    }
+
+    /// Says that standard error has it already.
+    pub fn told(mut self) -> Self {
+        self.told = true;
+        self
     }
 
     /// Says which field of `data` it is about.

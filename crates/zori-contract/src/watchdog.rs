@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::cancel::{Cancel, Cause, Ends, Watched};
 use crate::exit::Danger;
-use crate::outlet::{Outlet, Written};
+use crate::output_streams::{OutputStreams, Written};
 use crate::print::Printer;
 use crate::steps::Steps;
 use crate::world::{Clock, Signals};
@@ -30,13 +30,13 @@ pub struct Watchdog {
     /// How the end is printed.
     pub printer: Printer,
     /// Where to.
-    pub outlet: Outlet,
+    pub streams: OutputStreams,
     /// How far the command got.
     pub steps: Steps,
     /// For the duration.
     pub clock: Arc<dyn Clock>,
     /// Ends the process.
-    pub end: fn(u8),
+    pub end: Arc<dyn Fn(u8) + Send + Sync>,
 }
 
 impl Watchdog {
@@ -72,8 +72,8 @@ impl Watchdog {
         let printed = self.printer.failure(&failure, self.clock.elapsed_ms());
         let (stdout, said) = (printed.stdout, printed.said.clone());
         let finished = in_time({
-            let outlet = self.outlet.clone();
-            move || matches!(outlet.finish(&stdout, &said), Written::TooLate)
+            let streams = self.streams.clone();
+            move || matches!(streams.finish(&stdout, &said), Written::TooLate)
         });
         match finished {
             // The result was on its way out; it has a moment to get there.
@@ -81,8 +81,8 @@ impl Watchdog {
             Some(false) => {}
             // Nobody reads it.
             Some(true) | None => {
-                let outlet = self.outlet.clone();
-                in_time(move || printed.said.iter().for_each(|line| outlet.complain(line)));
+                let streams = self.streams.clone();
+                in_time(move || printed.said.iter().for_each(|line| streams.complain(line)));
             }
         }
         (self.end)(printed.exit.code());

@@ -8,7 +8,9 @@ use std::time::Duration;
 use crate::args::Args;
 use crate::cancel::{Cancel, Cause};
 use crate::command::Command;
-use crate::mode::{Inputs, Talk};
+use crate::mask::Redactor;
+use crate::mode::{Inputs, Verbosity};
+use crate::parse::Word;
 use crate::path::AbsPath;
 
 /// The outside of one run.
@@ -34,10 +36,12 @@ pub struct World {
     /// Looks up the configured output format, if the program has such a setting. It is called at most once, and only
     /// where a command is to run and nothing nearer says it.
     pub output: Box<ConfiguredOutput>,
+    /// Takes the secrets that the program knows out of whatever is said, problems of the call included.
+    pub redactor: Option<Redactor>,
     /// Signals arrive here: the binary's handler calls [`Cancel::cancel`].
     pub cancel: Cancel,
     /// Ends the process with a code, for a command that does not end by itself.
-    pub end: fn(u8),
+    pub end: Arc<dyn Fn(u8) + Send + Sync>,
 }
 
 /// Looks up the configured output format; it gets the arguments, which may say where the config is.
@@ -57,6 +61,8 @@ pub struct Begin<'a, A: 'static> {
     pub command: &'static Command<A>,
     /// Its arguments, checked.
     pub args: &'a Args,
+    /// The words they were read from.
+    pub words: &'a [Word],
     /// The word that the run should end, for those who hear signals.
     pub cancel: &'a Cancel,
     /// The folder the command works in.
@@ -66,7 +72,7 @@ pub struct Begin<'a, A: 'static> {
     /// The name of this run, as `meta` of its answer has it.
     pub request_id: &'a str,
     /// How much is said.
-    pub talk: Talk,
+    pub verbosity: Verbosity,
 }
 
 /// The program's state, and what the framework has to know of it. It is made after the arguments were checked, so that
@@ -80,8 +86,6 @@ pub struct Started<A> {
     pub config_sources: Vec<AbsPath>,
     /// What came out of them, as text; only its hash is shown.
     pub effective_config: String,
-    /// Secrets to hide wherever they occur.
-    pub secrets: Vec<String>,
     /// Where this run is written down.
     pub audit_log: Option<AbsPath>,
     /// Where the program keeps its state, for `--idempotency-key`.
@@ -94,14 +98,13 @@ pub struct Started<A> {
 pub type Signals = Box<dyn FnMut(Option<Duration>) -> Option<Cause> + Send>;
 
 impl<A> Started<A> {
-    /// A state without config, secrets and folders.
+    /// A state without config and folders.
     pub fn plain(app: A) -> Self {
         Self {
             app,
             project_root: None,
             config_sources: Vec::new(),
             effective_config: String::new(),
-            secrets: Vec::new(),
             audit_log: None,
             state: None,
             signals: None,

@@ -1,41 +1,39 @@
-//! Sub-agents as tools and front ends see them: a task that is handed on, as a trait over values.
-//!
-//! Who runs one, and with what, is the engine's business.
+//! Sub-agents as tools and front ends see them: a task, and a trait that runs it. The engine implements it.
 
 use std::sync::Arc;
 
 use crate::BoxFuture;
 use crate::tool::ToolOutput;
 
-/// Work for a sub-agent.
+/// A task for a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What it is about, in a few words.
+    /// A short description of the task.
     pub description: String,
-    /// All the sub-agent is told.
+    /// The prompt: all that the sub-agent knows of the task.
     pub prompt: String,
-    /// Which kind of sub-agent; `None` is the general one.
+    /// The kind of sub-agent; `None` means the general one.
     pub kind: Option<String>,
-    /// The model's id; `None` is the model of whoever asks.
+    /// The id of the model; `None` means the model of the caller.
     pub model: Option<String>,
 }
 
 /// Starts sub-agents on behalf of one call.
 pub trait Agents: Send + Sync {
-    /// Hands the task on and waits for its end. It never fails: an error is an output with `failure` set. Dropping the
-    /// future ends the sub-agent with everything it runs.
+    /// Runs the task to its end. It never fails: an error is an output with `failure` set. Dropping the future ends the
+    /// sub-agent and everything it runs.
     fn run(&self, task: Task) -> BoxFuture<'_, ToolOutput>;
 }
 
-/// A sub-agent that has begun.
+/// A sub-agent that has started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// What it is about, in a few words of the model.
+    /// A short description of its task, by the model.
     pub description: Arc<str>,
-    /// Which kind it is.
+    /// The kind of sub-agent.
     pub kind: Arc<str>,
-    /// The model that answers.
+    /// The id of its model.
     pub model: Arc<str>,
-    /// What it was told.
+    /// Its prompt.
     pub prompt: Arc<str>,
 }

@@ -1,24 +1,24 @@
-//! What becomes of a conversation that grows too long for its model: another view of it is sent from then on.
+//! Compaction: a conversation that grows too long for its model is replaced by a shorter view.
 //!
-//! Nothing is lost by that: the log keeps every record, and a view can be taken back for the one it replaced.
+//! Nothing is lost: the log keeps every record, and the replaced view can be restored.
 
 use std::sync::Arc;
 
 use crate::message::Message;
 use crate::usage::Usage;
 
-/// A change of what the model is sent.
+/// A compaction of the conversation.
 #[derive(Clone, Debug)]
 pub struct Compaction {
     /// What was done.
     pub how: Compacted,
-    /// What made it necessary.
+    /// Why it was done.
     pub cause: CompactCause,
-    /// About how many tokens the conversation had before.
+    /// The estimated tokens of the conversation before.
     pub before: u64,
-    /// About how many it has since.
+    /// The estimated tokens after.
     pub after: u64,
-    /// How many the model takes, reply included; `None` where that is not known.
+    /// The context window of the model, if it is known.
     pub window: Option<u64>,
     /// The conversation as it is sent from now on.
     pub view: Arc<[Arc<Message>]>,
@@ -27,13 +27,17 @@ pub struct Compaction {
 }
 
 impl Compaction {
-    /// Returns what people are told.
+    /// Describes the compaction for people.
     pub fn words(&self) -> String {
         let figures = format!("about {} -> {} tokens", self.before, self.after);
         match self.how {
             Compacted::Masked { results } => {
                 let outputs = if results == 1 { "output" } else { "outputs" };
                 format!("left out {results} older tool {outputs}, {figures}")
+            }
+            Compacted::Cut { results } => {
+                let outputs = if results == 1 { "output" } else { "outputs" };
+                format!("cut {results} long tool {outputs}, {figures}")
             }
             Compacted::Summarised { messages } => {
                 format!("summarised the {messages} oldest messages, {figures}")
@@ -53,8 +57,13 @@ impl Compaction {
 /// What was done to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compacted {
-    /// Older tool outputs were replaced by a word about them.
+    /// Older tool outputs were replaced by placeholders.
     Masked {
+        /// How many.
+        results: usize,
+    },
+    /// Long tool outputs were cut, the newest too.
+    Cut {
         /// How many.
         results: usize,
     },
@@ -68,12 +77,12 @@ pub enum Compacted {
         /// How many.
         messages: usize,
     },
-    /// The newest messages were left out: the conversation goes on from an earlier point.
+    /// The newest messages were left out: the conversation continues from an earlier point.
     Rewound {
         /// How many.
         messages: usize,
     },
-    /// The last change was taken back.
+    /// The last compaction was undone.
     Undone,
 }
 
@@ -82,6 +91,7 @@ impl Compacted {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Masked { .. } => "masked",
+            Self::Cut { .. } => "cut",
             Self::Summarised { .. } => "summarised",
             Self::Dropped { .. } => "dropped",
             Self::Rewound { .. } => "rewound",
@@ -90,14 +100,14 @@ impl Compacted {
     }
 }
 
-/// What made a compaction necessary.
+/// The cause of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactCause {
     /// The conversation neared the model's window.
     NearlyFull,
-    /// The provider refused it for its length.
+    /// The provider refused the conversation for its length.
     Refused,
-    /// The user wanted it.
+    /// The user asked for it.
     Asked,
 }
 
@@ -112,7 +122,7 @@ impl CompactCause {
     }
 }
 
-/// Who wrote a summary, and what that used.
+/// The request that wrote a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryReply {
     /// The model, as the provider names it.
@@ -123,9 +133,9 @@ pub struct SummaryReply {
 
 /// A view that a compaction replaced, with all that undoing it needs.
 #[derive(Clone, Debug)]
-pub struct Replaced {
+pub struct ReplacedView {
     /// The conversation as it was sent before.
     pub view: Vec<Arc<Message>>,
-    /// What was said after it was replaced, one entry each time something was added.
+    /// The messages added after it was replaced.
     pub since: Vec<Arc<Message>>,
 }

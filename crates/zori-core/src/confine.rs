@@ -1,74 +1,94 @@
-//! Confining commands, as the rest of the program sees it: one trait, and what it prepares for one command.
+//! Confining commands in a sandbox: one trait, and what it prepares for one command.
 
 use std::any::Any;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// Confines commands.
+/// A sandbox for commands.
 pub trait Confine: Send + Sync {
-    /// Prepares one command, shortly before it is started. May block for some milliseconds, the first time for some
-    /// more, because what the machine offers is looked at then.
-    fn prepare(&self, start: &Start<'_>) -> Result<Confined, ConfineError>;
+    /// Prepares one command, right before it starts. May block for some milliseconds, and longer the first time, when it
+    /// finds out what the machine offers.
+    fn prepare(&self, start: &CommandStart<'_>) -> Result<Confined, ConfineError>;
 
-    /// Returns what would confine a command, in a few words. An approval holds for it (DEC-4). May block as
+    /// Returns whether it confines a command at all: one that stands by waits for a mode that wants it.
+    fn confines(&self, holding: Holding) -> bool {
+        let _ = holding;
+        true
+    }
+
+    /// Describes the confinement of a command in a few words. An approval holds for it (DEC-4). May block as
     /// [`prepare`](Confine::prepare) does.
-    fn profile(&self, start: &Start<'_>) -> String;
+    fn profile(&self, start: &CommandStart<'_>) -> String;
 
-    /// Returns what there is to say if a command may have failed because it was confined (SB-6).
-    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial>;
+    /// Returns what was denied, if a command may have failed because it was confined (SB-6).
+    fn suspects(&self, start: &CommandStart<'_>, exit_code: i32, stderr: &str) -> Option<Denial>;
 }
 
-/// A command about to be started.
+/// A command that is about to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
+pub struct CommandStart<'a> {
     /// The text given to the shell.
     pub command: &'a str,
     /// Where it will run.
     pub cwd: &'a Path,
-    /// Who let it run.
+    /// Who approved it.
     pub consent: Consent,
+    /// What the permission mode wants of the sandbox.
+    pub holding: Holding,
 }
 
-/// Who let a command run. One that a person approved gets the network (DECISIONS 38).
+/// What the permission mode in force wants of a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Holding {
+    /// Nothing: only a sandbox that somebody asked for confines (DECISIONS 12).
+    Loose,
+    /// The sandbox as it is set up.
+    #[default]
+    Usual,
+    /// One in which nothing can be changed.
+    ReadOnly,
+}
+
+/// Who approved a command. One that a person approved gets the network (DECISIONS 38).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// A rule, or the mode.
     Rule,
-    /// Somebody was asked about this very command, and agreed.
+    /// A person or client, asked about this very command.
     Person,
 }
 
-/// Something that confinement did not let happen, as far as that can be known from outside.
+/// What a sandbox denied, as far as that can be known from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// What confined the command.
     pub profile: String,
-    /// What it was about, in a word for records: `files`, `network`, `calls`, `unavailable`.
+    /// The kind of denial, for records: `files`, `network`, `calls`, `unavailable`.
     pub about: &'static str,
     /// A sentence for the model.
     pub message: String,
 }
 
-/// What the starter of a command has to do so that it is confined.
+/// How to start a command so that it is confined.
 pub struct Confined {
-    /// A program and its arguments, to be put before the command's own. Empty: the command is started itself.
+    /// A program and its arguments to put before the command; empty starts the command itself.
     pub wrapper: Vec<OsString>,
-    /// Variables the command gets on top.
+    /// Additional environment variables of the command.
     pub env: Vec<(OsString, OsString)>,
-    /// To be called in the child between fork and exec, after everything else, descriptors included.
+    /// Must be called in the child between fork and exec, after everything else, descriptors included.
     pub in_child: Option<InChild>,
-    /// Whether the wrapper's end is the end of everything it has started, at once. A request to end must then spare the
-    /// wrapper, or nobody has time to comply.
+    /// Whether everything the wrapper has started dies with it at once. A request to end must then go to the command and
+    /// not to the wrapper, or the command has no time to comply.
     pub wrapper_ends_all: bool,
-    /// To be dropped when nothing of the command is left. Dropping it tidies up, which may block for a moment.
+    /// Must be dropped when the command and its children have ended. Dropping it cleans up, which may block for a moment.
     pub hold: Box<dyn Any + Send>,
 }
 
-/// What runs between fork and exec: only async-signal-safe calls, and no allocation.
+/// Runs between fork and exec. It may only make async-signal-safe calls, and must not allocate.
 pub type InChild = Box<dyn FnMut() -> io::Result<()> + Send + Sync>;
 
-/// Why a command is not started. The message is for people and models, and names the way out.
+/// Why a command was not started. The message is for people and models, and says what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfineError(pub String);

@@ -1,4 +1,4 @@
-//! All that can happen in a run, as one closed list.
+//! Everything that can happen in a run, as one closed list.
 //!
 //! Every front end is a projection of these events, and so is the session log. They are not a wire format:
 //! each wire has its own types. For one call the order is requested, (asked, answered,) started, finished; a
@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::agent::AgentFacts;
+use crate::checkpoint::{ChangedFiles, Rewound};
 use crate::compaction::Compaction;
 use crate::cost::{MicroUsd, Spent};
 use crate::failure::ProviderFailure;
@@ -25,16 +26,16 @@ use crate::time::Timestamp;
 use crate::tool::{Effect, OutputStream, Todo, ToolKind, ToolOutput};
 use crate::usage::Usage;
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Counts up from 0 within a run.
     pub seq: u64,
-    /// When, by the wall clock. Order never depends on it.
+    /// The wall-clock time. Order never depends on it.
     pub at: Timestamp,
     /// The session it belongs to.
     pub session: SessionId,
-    /// The agent that speaks.
+    /// The agent that emitted it.
     pub agent: AgentId,
     /// For a sub-agent, the call that started it.
     pub parent: Option<CallId>,
@@ -42,24 +43,30 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// What happened.
+/// What happened, by family. A front end handles the families it shows and skips the others in one arm each.
 #[derive(Clone, Debug)]
 pub enum EventKind {
-    // Session.
+    /// The run as a whole, and its sub-agents.
+    Session(SessionEvent),
+    /// One prompt and all that follows from it.
+    Turn(TurnEvent),
+    /// One reply of the model, from the request to its last byte.
+    Message(MessageEvent),
+    /// One tool call.
+    Tool(ToolEvent),
+    /// A change of state: model, mode, task list, view of the conversation.
+    State(StateEvent),
+    /// A message for the user.
+    Notice(Notice),
+}
+
+/// The run as a whole, and the sub-agents in it.
+#[derive(Clone, Debug)]
+pub enum SessionEvent {
     /// A run begins.
     SessionStarted(SessionFacts),
-    /// Another model answers from now on.
-    ModelChanged {
-        /// Its id.
-        model: Arc<str>,
-    },
-    /// Another permission mode holds from now on, because a person said so (MODE-4).
-    ModeChanged {
-        /// The one that held.
-        from: &'static str,
-        /// The one that holds.
-        to: &'static str,
-    },
+    /// A sub-agent begins: its first event. Its one turn follows, and `TurnFinished` is its last.
+    AgentStarted(AgentFacts),
     /// The run is over.
     SessionEnded {
         /// What all its turns used, and what that cost.
@@ -67,37 +74,60 @@ pub enum EventKind {
         /// How many turns there were.
         turns: u32,
     },
+}
 
-    /// A sub-agent begins: its first event. Its one turn follows, and `TurnFinished` is its last.
-    AgentStarted(AgentFacts),
-
-    // Turn.
-    /// A prompt was taken.
+/// One prompt and all that follows from it.
+#[derive(Clone, Debug)]
+pub enum TurnEvent {
+    /// A turn starts.
     TurnStarted {
-        /// What the user said.
+        /// The user's prompt.
         prompt: Arc<str>,
-        /// The images that went with it.
+        /// The images of the prompt.
         images: Vec<Image>,
+        /// The name a client knows it by.
+        uuid: Option<Arc<str>>,
     },
-    /// The user added to the running turn, or it was gone on with in the user's place.
+    /// Text was added to the running turn: steering by the user, or a request to continue a reply that was cut off.
     Steered {
         /// What the model reads.
         text: Arc<str>,
     },
-    /// Hooks told the model something.
+    /// Hooks added text to the conversation.
     HookContext {
-        /// When they were asked.
+        /// The event the hooks ran for.
         event: HookEvent,
         /// What the model reads.
         text: Arc<str>,
     },
+    /// The turn was cancelled; `TurnFinished` follows. A limit or a deadline is a `Notice` instead.
+    Interrupted,
+    /// The turn failed; `TurnFinished` follows.
+    Error {
+        /// How.
+        failure: ProviderFailure,
+    },
     /// The turn is over; exactly one per `TurnStarted`, whatever happened.
     TurnFinished(TurnSummary),
+}
 
-    // Message.
+/// One reply of the model, from the request to its last byte.
+#[derive(Clone, Debug)]
+pub enum MessageEvent {
     /// A request is on its way to the provider; one for each attempt.
     RequestStarted,
-    /// The provider began to answer.
+    /// A request failed and is tried again.
+    Retrying {
+        /// Which retry of this request, from 1.
+        attempt: u32,
+        /// How many there may be.
+        max: u32,
+        /// The delay before it.
+        delay: Duration,
+        /// Why.
+        failure: ProviderFailure,
+    },
+    /// The reply begins.
     MessageStarted {
         /// The model, as the provider names it.
         model: Arc<str>,
@@ -112,12 +142,13 @@ pub enum EventKind {
         /// The text.
         text: String,
     },
-    /// What the provider wants back for the reasoning just told, or for some that cannot be told.
+    /// What the provider wants back for the preceding reasoning, or for reasoning that it hides.
     ThinkingSigned {
         /// The bytes.
         replay: Opaque,
     },
-    /// The text or reasoning just told is complete, and more of the same kind is another block. Not every provider says so.
+    /// The open block of text or reasoning is complete; more of the same kind is another block. Not every provider sends
+    /// this.
     BlockFinished,
     /// More of a call's arguments; never empty, so that a call without arguments has none of these.
     ToolInputDelta {
@@ -137,26 +168,29 @@ pub enum EventKind {
         /// The text.
         text: Arc<str>,
     },
+}
 
-    // Tool.
+/// One tool call.
+#[derive(Clone, Debug)]
+pub enum ToolEvent {
     /// The model asked for a tool. All requests of one reply come before the first one runs.
     ToolRequested(ToolRequested),
-    /// A hook or a client changed the call's arguments; this is what is judged, and what runs.
+    /// A hook or a client replaced the call's arguments. The new ones are judged and run.
     ToolChanged {
         /// The call.
         call: CallId,
-        /// The arguments as they are now, whole.
+        /// The new arguments.
         input: Arc<RawValue>,
         /// What it would do.
         effects: Vec<Effect>,
     },
-    /// A person or client is asked.
+    /// A person or client is asked about a call.
     ApprovalRequested {
         /// The call in question.
         call: CallId,
         /// Why it is asked about.
         decision: Decision,
-        /// What is asked, with what would happen.
+        /// The question, with a preview of the call.
         question: Arc<Question>,
     },
     /// The question was answered, or the call was denied without one.
@@ -168,7 +202,7 @@ pub enum EventKind {
         /// Who decided.
         by: DecidedBy,
     },
-    /// Execution begins.
+    /// The call starts.
     ToolStarted {
         /// Which call.
         call: CallId,
@@ -177,8 +211,8 @@ pub enum EventKind {
         /// Why it may run. A call that may not has an `ApprovalResolved` instead, so each decision is in one event.
         decision: Decision,
     },
-    /// Output of a running tool, a few times a second; only where a front end asked for it. Of a flood the end is told:
-    /// the result has it all.
+    /// Output of a running tool, a few times a second, if the settings ask for it. Of very much output only the end is
+    /// included; the result has it all.
     ToolOutputDelta {
         /// Which call.
         call: CallId,
@@ -189,47 +223,60 @@ pub enum EventKind {
     },
     /// The call has its result; exactly one per `ToolRequested`.
     ToolFinished(ToolFinished),
+}
 
-    // State.
+/// A change of state: model, mode, task list, view of the conversation.
+#[derive(Clone, Debug)]
+pub enum StateEvent {
+    /// The model changed.
+    ModelChanged {
+        /// Its id.
+        model: Arc<str>,
+    },
+    /// The user changed the permission mode (MODE-4).
+    ModeChanged {
+        /// The mode before.
+        from: &'static str,
+        /// The mode from now on.
+        to: &'static str,
+    },
     /// The task list was replaced.
     TodosChanged {
         /// The whole list.
         todos: Arc<[Todo]>,
     },
-    /// The model is sent another view of the conversation from now on.
+    /// The conversation was compacted.
     ContextCompacted(Compaction),
-
-    // Trouble.
-    /// A request failed and is tried again.
-    Retrying {
-        /// Which retry of this request, from 1.
-        attempt: u32,
-        /// How many there may be.
-        max: u32,
-        /// How long we wait.
-        delay: Duration,
-        /// Why.
-        failure: ProviderFailure,
-    },
-    /// Something worth a line on stderr.
-    Notice {
-        /// How bad it is.
-        level: NoticeLevel,
-        /// A stable name.
-        code: &'static str,
-        /// One sentence.
-        text: String,
-    },
-    /// The turn failed; `TurnFinished` follows.
-    Error {
-        /// How.
-        failure: ProviderFailure,
-    },
-    /// Somebody cancelled the turn; `TurnFinished` follows. A limit or a deadline is a `Notice` instead.
-    Interrupted,
+    /// Calls changed files, which can be put back.
+    FilesChanged(Box<ChangedFiles>),
+    /// Files went back to an earlier state.
+    FilesRewound(Box<Rewound>),
 }
 
-/// What a run starts with.
+/// A message for the user, which text front ends print on stderr.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// How serious it is.
+    pub level: NoticeLevel,
+    /// A stable name.
+    pub code: &'static str,
+    /// One sentence for the user.
+    pub text: String,
+}
+
+macro_rules! families {
+    ($($family:ident($event:ty))*) => {$(
+        impl From<$event> for EventKind {
+            fn from(event: $event) -> Self {
+                Self::$family(event)
+            }
+        }
+    )*};
+}
+
+families! { Session(SessionEvent) Turn(TurnEvent) Message(MessageEvent) Tool(ToolEvent) State(StateEvent) Notice(Notice) }
+
+/// The facts that a session starts with.
 #[derive(Clone, Debug)]
 pub struct SessionFacts {
     /// The provider's name.
@@ -240,11 +287,11 @@ pub struct SessionFacts {
     pub root: Arc<std::path::Path>,
     /// The tools' names, as the model knows them.
     pub tools: Vec<String>,
-    /// The kinds of sub-agents that can be started; none where there are no sub-agents.
+    /// The kinds of sub-agents that can be started.
     pub agents: Vec<String>,
     /// How many messages of an earlier run were loaded.
     pub resumed_messages: usize,
-    /// How many replies of the model there were in earlier runs, as the session's file has them.
+    /// How many replies of the model the session file has from earlier runs.
     pub resumed_replies: u64,
     /// Whether the session is saved.
     pub saved: bool,
@@ -253,14 +300,16 @@ pub struct SessionFacts {
 /// One reply of the model.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// What it said.
+    /// The reply as a message of the conversation.
     pub message: Arc<Message>,
-    /// The model that said it, as the provider names it.
+    /// The model, as the provider names it.
     pub model: Arc<str>,
     /// What it used.
     pub usage: Usage,
-    /// Why it stopped; `None` where it was cut off by a cancel or a failure.
+    /// Why the model stopped; `None` if a cancel or a failure cut the reply off.
     pub stop: Option<StopReason>,
+    /// Whether it is no part of the conversation: it was refused, or its request is made once more.
+    pub discarded: bool,
 }
 
 /// A tool call, with what is known of it before it runs.
@@ -323,7 +372,7 @@ pub enum DecidedBy {
     Cancelled,
 }
 
-/// How bad a notice is.
+/// How serious a notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeLevel {
     /// Good to know.
@@ -332,4 +381,15 @@ pub enum NoticeLevel {
     Warning,
     /// It ended the turn.
     Error,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thousands of deltas are moved in a turn, each as large as the largest event.
+    #[test]
+    fn an_event_stays_small() {
+        assert!(size_of::<MessageEvent>() <= 112 && size_of::<EventKind>() <= 208);
+    }
 }

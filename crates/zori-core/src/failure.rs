@@ -1,9 +1,10 @@
-//! What goes wrong with a model: one value, made at the provider's edge and carried through to the exit code.
+//! Failures of a provider: one value, made by the provider and carried through to the exit code.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A failed request or a broken stream. The provider fills in what it knows; it does not judge or retry.
+/// A failed request, a broken stream, or a reply that is none. The provider fills in what it knows; it does not judge or
+/// retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderFailure {
     /// The coarse kind, shown to the user in `Error [kind]: ...`.
@@ -16,12 +17,20 @@ pub struct ProviderFailure {
     pub details: Option<String>,
     /// How long the provider asks us to wait.
     pub retry_after: Option<Duration>,
+    /// The reply limit that the provider named when it refused a larger one.
+    pub reply_limit: Option<u32>,
 }
 
 impl ProviderFailure {
-    /// A failure of which only kind and message are known.
+    /// A failure with only a kind and a message.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, status: None, message: message.into(), details: None, retry_after: None }
+        let (status, details, retry_after, reply_limit) = (None, None, None, None);
+        Self { kind, status, message: message.into(), details, retry_after, reply_limit }
+    }
+
+    /// Returns whether the provider did not take the key, or a login has ended before it could be asked.
+    pub fn is_key_refused(&self) -> bool {
+        self.status == Some(401) || (self.status.is_none() && self.kind == FailureKind::Auth)
     }
 }
 
@@ -34,23 +43,33 @@ impl fmt::Display for ProviderFailure {
 /// Kinds of provider failure (PERR-1, L-9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// An answer that is not 2xx.
+    /// A response with a status other than 2xx.
     HttpStatus,
     /// No connection, or none in time (PERR-3 calls refused connections this too).
     Timeout,
-    /// An answer that cannot be understood.
+    /// A response that cannot be parsed.
     Parse,
     /// The provider reported an error inside a stream.
     ApiError,
-    /// The connection broke after the answer had begun.
+    /// The connection broke after the response had begun.
     Transport,
     /// No usable credential.
     Auth,
-    /// The run has left the recording it is replayed from.
+    /// The run differs from the recording that it replays.
     Replay,
     /// The conversation is longer than the model takes.
     ContextLength,
-    /// A defect of ours.
+    /// The provider does not take its own reasoning back: it belongs to another model, or its signature does not fit.
+    Reasoning,
+    /// The model, or a filter behind it, refused to answer (DECISIONS 45).
+    Refused,
+    /// The provider blocked the prompt.
+    Blocked,
+    /// The reply cannot be used, and neither can the one after it.
+    Malformed,
+    /// The token limit cut the reply off.
+    Cut,
+    /// A bug in zori.
     Internal,
 }
 
@@ -66,7 +85,32 @@ impl FailureKind {
             Self::Auth => "auth",
             Self::Replay => "replay",
             Self::ContextLength => "context_length",
+            Self::Reasoning => "reasoning",
+            Self::Refused => "refused",
+            Self::Blocked => "blocked",
+            Self::Malformed => "malformed",
+            Self::Cut => "cut",
             Self::Internal => "internal",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_the_key_is_refused() {
+        for (status, kind, refused) in [
+            (Some(401), FailureKind::HttpStatus, true),
+            (Some(401), FailureKind::ApiError, true),
+            (None, FailureKind::Auth, true),
+            (Some(403), FailureKind::Auth, false),
+            (Some(400), FailureKind::HttpStatus, false),
+            (None, FailureKind::Timeout, false),
+        ] {
+            let failure = ProviderFailure { status, ..ProviderFailure::new(kind, "x") };
+            assert_eq!(failure.is_key_refused(), refused, "{status:?} {kind:?}");
         }
     }
 }

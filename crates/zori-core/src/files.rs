@@ -1,15 +1,16 @@
-//! Text files as somebody else holds them: an editor, whose buffers may have changes that are not saved.
+//! Text files that a client provides: an editor, whose buffers may have unsaved changes.
 
 use std::path::Path;
 
-/// An editor's files. Reading and writing are called on threads that may wait, after the path was judged, and with the place it leads to.
-pub trait HeldFiles: Send + Sync {
-    /// Returns a file's text as it is there; `None` where it cannot be had from there, and then the disk has it.
+/// The text files of a client. Calls come on threads that may block, after the policy has judged the path, and with the
+/// place that the path leads to.
+pub trait ClientFiles: Send + Sync {
+    /// Returns a file's text as the client has it; `None` if the client does not have it and the disk counts.
     fn read(&self, path: &Path) -> Option<String>;
 
-    /// Returns whether files can be stored there.
+    /// Returns whether the client can write files.
     fn writes(&self) -> bool;
 
-    /// Stores a file's text there, and with that on disk; `None` where that is not offered.
+    /// Writes a file's text, in the client and on disk; `None` if the client cannot write.
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>>;
 }

@@ -1,7 +1,7 @@
-//! Hooks: programs of the user that are told what happens in a run, and may object; as a trait over values.
+//! Hooks: programs of the user that run at certain events and may object, as a trait over values.
 //!
-//! What a hook is and how it is run is not known here. The engine tells a [`Moment`] and takes what comes back as a
-//! value, so that a decision stays a function of values.
+//! Implementations decide what a hook is and how it runs. The engine passes a [`HookInput`] and gets a [`HookResponse`],
+//! so that a decision stays a function of values.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tool::ToolKind;
 
 macro_rules! hook_events {
     ($($name:ident $about:literal),* $(,)?) => {
-        /// When hooks run. The names are those of the format that Claude Code and Codex share.
+        /// The events at which hooks run. The names are those of the format that Claude Code and Codex share.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum HookEvent { $(#[doc = $about] $name),* }
 
@@ -23,12 +23,12 @@ macro_rules! hook_events {
             /// Every event, in the order of the reference page.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Returns the name.
+            /// Returns the name in the shared format.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name)),* }
             }
 
-            /// Returns one line that says when that is.
+            /// Returns one line that says when the event happens.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$name => $about),* }
             }
@@ -54,72 +54,72 @@ impl HookEvent {
     }
 }
 
-/// Something hooks are told.
+/// What hooks are given: an event and its details.
 #[derive(Clone, Copy, Debug)]
-pub enum Moment<'a> {
-    /// The first prompt of a session comes.
+pub enum HookInput<'a> {
+    /// The first prompt of a session is about to be sent.
     SessionStart {
-        /// Whether it goes on with an earlier one.
+        /// Whether the session continues an earlier one.
         resumed: bool,
         /// The model's id.
         model: &'a str,
     },
-    /// A prompt comes.
+    /// A prompt is about to be sent.
     UserPromptSubmit {
-        /// What the user said.
+        /// The user's text.
         prompt: &'a str,
     },
-    /// A call is about to be decided about.
-    PreToolUse(ToolMoment<'a>),
+    /// A call is about to be checked against the policy.
+    PreToolUse(HookCall<'a>),
     /// A call has run.
     PostToolUse {
         /// The call.
-        call: ToolMoment<'a>,
+        call: HookCall<'a>,
         /// Its result, as JSON.
         result: &'a RawValue,
     },
-    /// The conversation is about to be made shorter.
+    /// The conversation is about to be compacted.
     PreCompact {
         /// Whether the user asked for it.
         asked: bool,
-        /// What the summary is to be about.
+        /// What the summary should focus on.
         focus: Option<&'a str>,
     },
     /// The model has ended its turn.
     Stop {
-        /// Whether it goes on because of a hook already.
+        /// Whether the turn only continued because of a hook.
         again: bool,
-        /// What it said last.
+        /// The text of its last message.
         text: &'a str,
     },
     /// A sub-agent has ended its turn.
     SubagentStop {
         /// Which kind of sub-agent.
         kind: &'a str,
-        /// Whether it goes on because of a hook already.
+        /// Whether the turn only continued because of a hook.
         again: bool,
-        /// What it said last.
+        /// The text of its last message.
         text: &'a str,
     },
     /// The session is over.
     SessionEnd,
 }
 
-/// A call, as hooks are told of it.
+/// A tool call, as hooks see it.
 #[derive(Clone, Copy, Debug)]
-pub struct ToolMoment<'a> {
+pub struct HookCall<'a> {
     /// The call's id.
     pub id: &'a CallId,
-    /// The tool's name as it was called.
+    /// The name the model called the tool by.
     pub name: &'a str,
-    /// Which tool it is; `None` for tools of others.
+    /// The built-in tool; `None` for any other tool.
     pub kind: Option<ToolKind>,
-    /// Its canonical arguments: exactly what would run.
+    /// The canonical arguments: exactly what would run.
     pub args: &'a RawValue,
 }
 
-impl<'a> Moment<'a> {
-    /// Returns which event it is.
+impl<'a> HookInput<'a> {
+    /// Returns the event.
     pub fn event(&self) -> HookEvent {
         match self {
             Self::SessionStart { .. } => HookEvent::SessionStart,
@@ -133,8 +133,8 @@ impl<'a> Moment<'a> {
         }
     }
 
-    /// Returns the call it is about.
-    pub fn call(&self) -> Option<&ToolMoment<'a>> {
+    /// Returns the call, for the events that have one.
+    pub fn call(&self) -> Option<&HookCall<'a>> {
         match self {
             Self::PreToolUse(call) | Self::PostToolUse { call, .. } => Some(call),
             _ => None,
@@ -142,61 +142,64 @@ impl<'a> Moment<'a> {
     }
 }
 
-/// What all hooks of a moment said together.
+/// The merged response of all hooks of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
-    /// The strictest of their verdicts. Only before a call it can be anything but a denial.
+pub struct HookResponse {
+    /// The strictest verdict. Only `PreToolUse` hooks can give anything but a denial.
     pub verdict: Option<HookVerdict>,
-    /// The whole input that a call shall have in place of the model's, as JSON; of several the last.
+    /// A new input for the call that replaces the model's, as JSON; the last one given counts.
     pub input: Option<String>,
-    /// What the model is told on top.
+    /// What the model reads in place of the result of an MCP server's tool; the last one given counts.
+    pub output: Option<String>,
+    /// Texts to add to the conversation.
     pub context: Vec<String>,
-    /// Why the turn shall end here.
+    /// Why the turn has to end, if a hook wants that.
     pub halt: Option<String>,
-    /// What the user is told.
-    pub remarks: Vec<Remark>,
+    /// Messages for the user.
+    pub notices: Vec<HookNotice>,
 }
 
-/// What hooks say about what is about to happen.
+/// The verdict of hooks on what is about to happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookVerdict {
-    /// Whether it shall.
+    /// Whether it may happen.
     pub verdict: Verdict,
-    /// Why.
+    /// Why, for the model and the user.
     pub reason: String,
 }
 
-/// Something the user should read.
+/// A message from hooks to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// How bad it is.
+pub struct HookNotice {
+    /// How serious it is.
     pub level: NoticeLevel,
     /// One sentence.
     pub text: String,
 }
 
-impl Heard {
-    /// Adds a verdict; the strictest counts, and of equal ones the first.
-    pub fn judge(&mut self, verdict: Verdict, reason: String) {
+impl HookResponse {
+    /// Adds a verdict. The strictest counts; among equals the first.
+    pub fn add_verdict(&mut self, verdict: Verdict, reason: String) {
         if self.verdict.as_ref().is_none_or(|held| strictness(verdict) > strictness(held.verdict)) {
             self.verdict = Some(HookVerdict { verdict, reason });
         }
     }
 
-    /// Adds what others said.
+    /// Adds the response of further hooks.
     pub fn merge(&mut self, other: Self) {
-        let Self { verdict, input, context, halt, remarks } = other;
+        let Self { verdict, input, output, context, halt, notices } = other;
         if let Some(HookVerdict { verdict, reason }) = verdict {
-            self.judge(verdict, reason);
+            self.add_verdict(verdict, reason);
         }
         self.input = input.or_else(|| self.input.take());
+        self.output = output.or_else(|| self.output.take());
         self.context.extend(context);
         self.halt = self.halt.take().or(halt);
-        self.remarks.extend(remarks);
+        self.notices.extend(notices);
     }
 
-    /// Returns why what is about to happen shall not.
-    pub fn blocked(&self) -> Option<&str> {
+    /// Returns why the event is blocked, if it is.
+    pub fn block_reason(&self) -> Option<&str> {
         let denied = self.verdict.as_ref().filter(|held| held.verdict == Verdict::Deny);
         self.halt.as_deref().or_else(|| denied.map(|held| held.reason.as_str()))
     }
@@ -210,105 +213,105 @@ fn strictness(verdict: Verdict) -> u8 {
     }
 }
 
-/// Somebody who sees hooks run, each by itself. It must not block.
-pub trait Watch: Send + Sync {
-    /// One begins. Returns what it is called when it is over.
+/// Observes each run of a hook. Implementations must not block.
+pub trait HookObserver: Send + Sync {
+    /// Called when a hook starts. Returns an id that `ended` is called with.
     fn started(&self, run: &HookRun<'_>) -> u64;
 
-    /// It is over; exactly once for each that has begun.
+    /// Called when a hook has ended, exactly once for each that started.
     fn ended(&self, id: u64, run: &HookRun<'_>, end: &HookEnd<'_>);
 }
 
 /// One run of one hook.
 #[derive(Clone, Copy, Debug)]
 pub struct HookRun<'a> {
-    /// When.
+    /// The event it runs for.
     pub event: HookEvent,
-    /// The tool it is about, where it is about one.
+    /// The name of the tool, for the events that have a call.
     pub subject: Option<&'a str>,
 }
 
-/// How it ended.
+/// How a run of a hook ended.
 #[derive(Clone, Copy, Debug)]
 pub struct HookEnd<'a> {
-    /// What it said.
+    /// Its standard output.
     pub stdout: &'a str,
-    /// What it said beside that, or why it could not say anything.
+    /// Its standard error, or why it could not run.
     pub stderr: &'a str,
-    /// Its exit status, where it is a program that had one.
+    /// Its exit status, if it is a program that exited.
     pub exit_code: Option<i32>,
-    /// In one word.
+    /// The result in one word.
     pub outcome: HookOutcome,
 }
 
-/// How a hook ended, in one word.
+/// The result of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookOutcome {
-    /// As it should.
+    /// It ran and did not fail.
     Success,
-    /// It failed, or objected by failing.
+    /// It failed, or objected by an exit status.
     Error,
-    /// Nobody waited for it any more.
+    /// It was dropped before it ended.
     Cancelled,
 }
 
-/// A run that somebody watches, if anybody does. One that is dropped before it is over was cancelled.
-pub struct Watched<'a> {
-    watch: Option<(&'a dyn Watch, u64)>,
+/// Reports one run to an observer, if there is one. Dropping it before `finish` reports a cancelled run.
+pub struct ObservedHook<'a> {
+    observer: Option<(&'a dyn HookObserver, u64)>,
     run: HookRun<'a>,
 }
 
-impl<'a> Watched<'a> {
-    /// Says that a hook begins.
-    pub fn begin(watch: Option<&'a dyn Watch>, moment: &Moment<'a>) -> Self {
-        let run = HookRun { event: moment.event(), subject: moment.call().map(|call| call.name) };
-        Self { watch: watch.map(|watch| (watch, watch.started(&run))), run }
+impl<'a> ObservedHook<'a> {
+    /// Reports that a hook starts.
+    pub fn start(observer: Option<&'a dyn HookObserver>, input: &HookInput<'a>) -> Self {
+        let run = HookRun { event: input.event(), subject: input.call().map(|call| call.name) };
+        Self { observer: observer.map(|observer| (observer, observer.started(&run))), run }
     }
 
-    /// Says how it ended.
-    pub fn over(mut self, end: HookEnd<'_>) {
-        self.say(end);
+    /// Reports how the hook ended.
+    pub fn finish(mut self, end: HookEnd<'_>) {
+        self.report(end);
     }
 
-    fn say(&mut self, end: HookEnd<'_>) {
-        if let Some((watch, id)) = self.watch.take() {
-            watch.ended(id, &self.run, &end);
+    fn report(&mut self, end: HookEnd<'_>) {
+        if let Some((observer, id)) = self.observer.take() {
+            observer.ended(id, &self.run, &end);
         }
     }
 }
 
-impl Drop for Watched<'_> {
+impl Drop for ObservedHook<'_> {
     fn drop(&mut self) {
-        self.say(HookEnd { stdout: "", stderr: "", exit_code: None, outcome: HookOutcome::Cancelled });
+        self.report(HookEnd { stdout: "", stderr: "", exit_code: None, outcome: HookOutcome::Cancelled });
     }
 }
 
 /// The hooks of a session.
 pub trait Hooks: Send + Sync {
-    /// Returns whether anybody wants to be told. Cheap: it is asked at every moment, hooks or not.
-    fn listens(&self, moment: &Moment<'_>) -> bool;
+    /// Returns whether any hook runs for this input. Must be cheap: the engine calls it at every event.
+    fn wants(&self, input: &HookInput<'_>) -> bool;
 
-    /// Tells every hook that wants to know, and returns when all have answered or their time was over. It never fails:
-    /// a hook that does is a remark, and before a call a denial (TM-4). Dropping the future ends what still runs.
-    /// `mode` is the permission mode in force, in the Claude protocol's words.
-    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard>;
+    /// Runs every hook that matches, and returns when all have answered or timed out. It never fails: a hook that fails
+    /// becomes a notice, and before a call a denial (TM-4). Dropping the future ends the hooks that still run.
+    /// `mode` is the permission mode in force, under its name in the Claude protocol.
+    fn fire<'a>(&'a self, input: HookInput<'a>, mode: &'a str) -> BoxFuture<'a, HookResponse>;
 }
 
-/// Several kinds of hooks as one; told in order.
+/// Several sets of hooks as one, run in order.
 pub struct AllHooks(pub Vec<Arc<dyn Hooks>>);
 
 impl Hooks for AllHooks {
-    fn listens(&self, moment: &Moment<'_>) -> bool {
-        self.0.iter().any(|hooks| hooks.listens(moment))
+    fn wants(&self, input: &HookInput<'_>) -> bool {
+        self.0.iter().any(|hooks| hooks.wants(input))
     }
 
-    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard> {
+    fn fire<'a>(&'a self, input: HookInput<'a>, mode: &'a str) -> BoxFuture<'a, HookResponse> {
         Box::pin(async move {
-            let mut heard = Heard::default();
-            for hooks in self.0.iter().filter(|hooks| hooks.listens(&moment)) {
-                heard.merge(hooks.tell(moment, mode).await);
+            let mut response = HookResponse::default();
+            for hooks in self.0.iter().filter(|hooks| hooks.wants(&input)) {
+                response.merge(hooks.fire(input, mode).await);
             }
-            heard
+            response
         })
     }
 }
@@ -317,49 +320,52 @@ impl Hooks for AllHooks {
 mod tests {
     use super::*;
 
-    /// Says one thing to everybody.
-    struct Says(Heard);
+    /// Gives the same response to every input.
+    struct Says(HookResponse);
 
     impl Hooks for Says {
-        fn listens(&self, moment: &Moment<'_>) -> bool {
-            moment.event() == HookEvent::Stop
+        fn wants(&self, input: &HookInput<'_>) -> bool {
+            input.event() == HookEvent::Stop
         }
 
-        fn tell<'a>(&'a self, _: Moment<'a>, _: &'a str) -> BoxFuture<'a, Heard> {
+        fn fire<'a>(&'a self, _: HookInput<'a>, _: &'a str) -> BoxFuture<'a, HookResponse> {
             Box::pin(std::future::ready(self.0.clone()))
         }
     }
 
     #[test]
     fn what_several_kinds_of_hooks_say_together() {
-        let mut first = Heard { context: vec!["a".into()], input: Some("1".into()), ..Heard::default() };
-        first.judge(Verdict::Ask, "first".into());
-        let mut second = Heard { context: vec!["b".into()], halt: Some("end".into()), ..Heard::default() };
-        second.judge(Verdict::Deny, "second".into());
+        let mut first =
+            HookResponse { context: vec!["a".into()], input: Some("1".into()), ..HookResponse::default() };
+        first.add_verdict(Verdict::Ask, "first".into());
+        let mut second =
+            HookResponse { context: vec!["b".into()], halt: Some("end".into()), ..HookResponse::default() };
+        second.add_verdict(Verdict::Deny, "second".into());
         let all = AllHooks(vec![Arc::new(Says(first)), Arc::new(Says(second))]);
-        let moment = Moment::Stop { again: false, text: "" };
-        assert!(all.listens(&moment) && !all.listens(&Moment::SessionEnd));
-        let mut told = all.tell(moment, "default");
+        let input = HookInput::Stop { again: false, text: "" };
+        assert!(all.wants(&input) && !all.wants(&HookInput::SessionEnd));
+        let mut fired = all.fire(input, "default");
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        let std::task::Poll::Ready(heard) = told.as_mut().poll(&mut cx) else {
+        let std::task::Poll::Ready(response) = fired.as_mut().poll(&mut cx) else {
             panic!("they answer at once")
         };
         let verdict = Some(HookVerdict { verdict: Verdict::Deny, reason: "second".into() });
         assert_eq!(
-            heard,
-            Heard {
+            response,
+            HookResponse {
                 verdict,
                 input: Some("1".into()),
+                output: None,
                 context: vec!["a".into(), "b".into()],
                 halt: Some("end".into()),
-                remarks: Vec::new()
+                notices: Vec::new()
             }
         );
     }
 
     #[test]
     fn the_strictest_verdict_counts_and_of_equal_ones_the_first() {
-        let mut heard = Heard::default();
+        let mut response = HookResponse::default();
         for (verdict, reason) in [
             (Verdict::Allow, "a"),
             (Verdict::Ask, "b"),
@@ -368,10 +374,10 @@ mod tests {
             (Verdict::Deny, "e"),
             (Verdict::Ask, "f"),
         ] {
-            heard.judge(verdict, reason.to_owned());
+            response.add_verdict(verdict, reason.to_owned());
         }
-        assert_eq!(heard.verdict, Some(HookVerdict { verdict: Verdict::Deny, reason: "e".into() }));
-        assert_eq!(heard.blocked(), Some("e"));
+        assert_eq!(response.verdict, Some(HookVerdict { verdict: Verdict::Deny, reason: "e".into() }));
+        assert_eq!(response.block_reason(), Some("e"));
     }
 
     #[test]

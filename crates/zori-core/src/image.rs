@@ -1,6 +1,5 @@
-//! Images, as far as a program has to know them that never looks at one: what kind, how large, whether whole.
-//!
-//! Nothing is decoded. `image/header.rs` reads headers and block lengths, of any bytes.
+//! Images: format, size, and whether they are complete. Nothing is decoded; `image/header.rs` reads headers and block
+//! lengths.
 
 mod header;
 
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// An image that models take, with its bytes as they came.
+/// An image in a format that models accept, with its original bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Image {
     format: ImageFormat,
@@ -19,7 +18,7 @@ pub struct Image {
     bytes: Arc<[u8]>,
 }
 
-/// The kinds of image that models take.
+/// The image formats that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFormat {
     /// PNG.
@@ -32,47 +31,47 @@ pub enum ImageFormat {
     Webp,
 }
 
-/// What bytes are, by the first of them.
+/// What bytes are, by their first few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looks {
-    /// An image that models take.
+    /// An image in an accepted format.
     Like(ImageFormat),
-    /// A picture of another kind, by its name.
+    /// An image in another format, by its name.
     Foreign(&'static str),
-    /// No picture that is known here.
+    /// No known image format.
     Otherwise,
 }
 
-/// Why bytes are no image that could be sent.
+/// Why bytes cannot be sent as an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadImage {
-    /// There are none.
+    /// There are no bytes.
     #[error("is empty")]
     Empty,
-    /// A picture of a kind that models do not take.
+    /// An image in a format that models do not accept.
     #[error("is in the format {0}, which models do not take")]
     Foreign(&'static str),
-    /// No picture at all.
+    /// Not an image.
     #[error("is no image: only PNG, JPEG, GIF and WebP are")]
     NotAnImage,
-    /// It stops before its end.
+    /// The image is incomplete.
     #[error("is a {} image that is damaged or cut off", .0.as_str())]
     Damaged(ImageFormat),
 }
 
-/// Whether a model sees an image.
+/// Whether a model supports an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sight {
-    /// It does.
-    Clear,
-    /// Nobody knows: it is sent, and the provider may refuse it.
+pub enum ImageSupport {
+    /// The model accepts the image.
+    Supported,
+    /// Unknown: the image is sent, and the provider may refuse it.
     Unknown,
-    /// It does not; the text says why, as a sentence without its full stop.
-    Not(String),
+    /// The model does not accept the image; the text says why, as a sentence without its full stop.
+    Unsupported(String),
 }
 
 impl ImageFormat {
-    /// Every kind.
+    /// Every format.
     pub const ALL: &[Self] = &[Self::Png, Self::Jpeg, Self::Gif, Self::Webp];
 
     /// Returns the name people use, in lower case.
@@ -96,7 +95,7 @@ impl ImageFormat {
     }
 }
 
-/// So many bytes are enough for [`looks`].
+/// How many bytes [`looks`] needs.
 pub const LOOK: usize = 512;
 
 /// Tells what bytes are by how they begin; a file's name says nothing.
@@ -105,7 +104,7 @@ pub fn looks(bytes: &[u8]) -> Looks {
 }
 
 impl Image {
-    /// Takes bytes that are a whole image.
+    /// Parses the bytes of a complete image.
     pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Self, BadImage> {
         let bytes = bytes.into();
         match looks(&bytes) {
@@ -119,7 +118,7 @@ impl Image {
         }
     }
 
-    /// Takes the bytes back that [`Image::base64`] wrote.
+    /// Parses what [`Image::base64`] wrote.
     pub fn from_base64(text: &str) -> Result<Self, BadImage> {
         Self::parse(STANDARD.decode(text).map_err(|_| BadImage::NotAnImage)?)
     }
@@ -129,28 +128,28 @@ impl Image {
         STANDARD.encode(&self.bytes)
     }
 
-    /// Returns which kind it is.
+    /// Returns the format.
     pub fn format(&self) -> ImageFormat {
         self.format
     }
 
-    /// Returns how many pixels it is wide.
+    /// Returns the width in pixels.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Returns how many pixels it is high.
+    /// Returns the height in pixels.
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// Returns the bytes as they came.
+    /// Returns the original bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// `[image png 640x480 12 kB]`, wherever people or blind models are told of it.
+/// `[image png 640x480 12 kB]`, for people and for models that do not see it.
 impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { format, width, height, bytes } = self;
@@ -158,7 +157,7 @@ impl fmt::Display for Image {
     }
 }
 
-/// The bytes themselves say nothing to anybody.
+/// Leaves out the bytes.
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! What can be said to a running engine. Front ends produce these and nothing else.
+//! The inputs of a running engine. Front ends send these and nothing else.
 
 use std::path::PathBuf;
 
@@ -8,104 +8,114 @@ use crate::outcome::CancelCause;
 use crate::permission::Verdict;
 use crate::provider::Effort;
 
-/// One thing said to the engine.
+/// An input for the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Starts a turn. While one runs, it waits for its end.
+    /// Starts a turn, after the running one has ended.
     Prompt(Prompt),
-    /// Adds to the running turn: the model sees it with the next request. Without a turn it is a prompt.
+    /// Adds text to the running turn, which the model sees with the next request. Without a turn it is a prompt.
     Steer(String),
     /// Answers an approval question.
     Approve {
-        /// The call that was asked about.
+        /// The call the question was about.
         call: CallId,
-        /// The answer.
+        /// Whether the call may run.
         answer: Approval,
     },
-    /// Ends the running turn; nothing when there is none.
+    /// Cancels the running turn, if there is one.
     Cancel(CancelCause),
-    /// Uses another model from the next request on, in a running turn, too.
+    /// Switches to another model with the next request, in a running turn as well.
     SetModel {
-        /// Its id.
+        /// The id of the model.
         model: String,
-        /// The upper bound for its replies.
+        /// The most tokens of its replies.
         max_tokens: Option<u32>,
     },
-    /// Uses another permission mode for calls that are not decided yet, in a running turn, too. The name is one that
-    /// the run's [`modes`](crate::permission) know; whoever says this speaks for the user (MODE-4).
+    /// Switches to another permission mode, for calls that are not decided yet. The name is one that the engine's mode
+    /// lookup knows. The sender acts for the user (MODE-4).
     SetMode(String),
-    /// Lets the model think so much from the next request on; `None` is as much as it likes.
+    /// Changes how much the model thinks, from the next request on; `None` leaves that to the provider.
     SetEffort(Option<Effort>),
-    /// Summarises the older part of the conversation. While a turn runs, it waits for its end.
+    /// Runs a command of the user's own at once, beside the conversation (CMP-5).
+    Shell {
+        /// The command.
+        command: String,
+        /// Whether the model reads of it with the next prompt.
+        share: bool,
+    },
+    /// Summarises the older part of the conversation, after the running turn has ended.
     Compact {
-        /// What the summary should dwell on.
+        /// What the summary should focus on.
         focus: Option<String>,
     },
-    /// Takes the last compaction back. While a turn runs, it waits for its end.
+    /// Undoes the last compaction, after the running turn has ended.
     UndoCompact,
-    /// Ends the run when the running turn is over.
+    /// Ends the run, after the running turn has ended.
     Shutdown,
 }
 
-/// What starts a turn.
+/// A prompt of the user, which starts a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// The user's words.
+    /// The text.
     pub text: String,
-    /// Images that go with them; the model sees them first.
+    /// Images, which the model sees before the text.
     pub images: Vec<Image>,
+    /// The name a client knows it by; files can be put back to before it (UNDO-42).
+    pub uuid: Option<String>,
 }
 
 impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
-        Self { text: text.into(), images: Vec::new() }
+        Self { text: text.into(), images: Vec::new(), uuid: None }
     }
 }
 
 /// An answer to an approval question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
-    /// Run it.
+    /// Run the call.
     Allow,
-    /// Run it, and whatever the question's rule covers from now on; like `Allow` where none was offered (DEC-2).
-    Always,
-    /// Run it on a client's terms.
+    /// Run the call, and from now on whatever this grant of the question covers, by its index; the same as `Allow` if
+    /// there is no such grant (DEC-2).
+    Grant(usize),
+    /// Run the call on the terms of a client.
     AllowWith(Terms),
-    /// Do not run it; the model is told why.
+    /// Do not run the call. The model reads that the user rejected it.
     Reject {
-        /// The person's words, if any.
+        /// What the user gave as the reason.
         reason: Option<String>,
     },
-    /// Do not run it; the model reads a client's words as they are.
+    /// Do not run the call. The model reads the client's message as it is.
     Refuse {
-        /// The words.
+        /// What the model reads as the result.
         message: String,
-        /// Whether the turn ends with it.
+        /// Whether the turn ends.
         interrupt: bool,
     },
 }
 
-/// What a client wants when it lets a call run.
+/// The terms on which a client lets a call run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The whole input to run with in place of the model's, as JSON. It is judged again.
+    /// A new input that replaces the model's, as JSON. The call is judged again with it.
     pub input: Option<String>,
-    /// What holds from now on.
+    /// Permissions to change for the rest of the session.
     pub updates: Vec<PermissionUpdate>,
 }
 
-/// Something that holds for the rest of the session.
+/// A change of permissions for the rest of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionUpdate {
-    /// One more rule.
+    /// Adds a rule.
     AddRule {
-        /// What it says shall happen.
+        /// What happens to calls that match it.
         verdict: Verdict,
-        /// Its text.
+        /// The rule as users write it.
         rule: String,
     },
-    /// Another permission mode, by its name.
+    /// Switches to another permission mode, by its name.
     SetMode(String),
-    /// One more folder that is worked in.
+    /// Adds a folder to the workspace.
     AddDirectory(PathBuf),
 }

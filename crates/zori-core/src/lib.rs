@@ -4,9 +4,11 @@
 //! closed list of all that can happen in a run. Then [`provider`] and [`tool`], the two things a turn waits for.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![warn(missing_docs)]
 
 pub mod agent;
 pub mod cancel;
+pub mod checkpoint;
 pub mod compaction;
 pub mod confine;
 pub mod cost;
@@ -17,6 +19,7 @@ pub mod hook;
 pub mod ids;
 pub mod image;
 pub mod input;
+pub mod lenient_json;
 pub mod log;
 pub mod message;
 pub mod outcome;
@@ -26,6 +29,7 @@ pub mod question;
 pub mod reading;
 pub mod render;
 pub mod secret;
+pub mod temp_name;
 pub mod terminal;
 pub mod text;
 pub mod time;
@@ -38,3 +42,8 @@ use std::pin::Pin;
 
 /// A boxed future that may move between threads, so that an embedder can use any runtime.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+// The examples of the README compile, and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -2,13 +2,13 @@
 
 use crate::event::Event;
 
-/// Keeps events. It is called before any renderer; deltas are not kept.
+/// A log of events. It is called before any renderer; it does not keep deltas.
 pub trait Log: Send {
-    /// Writes what the event says. When this returns, a killed process no longer loses it.
+    /// Writes an event. Once this returns, killing the process does not lose it.
     fn append(&mut self, event: &Event) -> Result<(), LogError>;
 }
 
-/// Why something could not be kept.
+/// Why an event could not be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LogError(pub String);

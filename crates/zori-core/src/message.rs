@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use crate::ids::CallId;
 use crate::image::Image;
 
-/// Who wrote a message. Tool results travel in user messages, as most providers want it.
+/// The author of a message. Tool results are part of user messages, as most providers want it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The person, or a tool answering.
+    /// The user; also the results of tools.
     User,
     /// The model.
     Assistant,
@@ -21,9 +21,9 @@ pub enum Role {
 /// One message.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Who wrote it.
+    /// The author.
     pub role: Role,
-    /// What it says, in order.
+    /// The content, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -41,7 +41,7 @@ impl Message {
             .collect()
     }
 
-    /// Returns the images in it, those of tool results included.
+    /// Returns the images, those of tool results included.
     pub fn images(&self) -> impl Iterator<Item = &Image> {
         self.blocks.iter().flat_map(|block| match block {
             Block::Image(image) => std::slice::from_ref(image),
@@ -61,32 +61,46 @@ impl Message {
 pub enum Block {
     /// Visible text.
     Text(String),
-    /// An image of the user's.
+    /// An image from the user.
     Image(Image),
     /// The model's reasoning.
     Thinking(Thinking),
-    /// The model asks for a tool.
+    /// A call of a tool by the model.
     ToolCall(ToolCall),
-    /// A tool answered.
+    /// The result of a call.
     ToolResult(ToolResult),
 }
 
-/// Reasoning of the model. `text` may be empty where a provider hides it.
+/// Reasoning of the model. The text is empty if the provider hides it.
 #[derive(Clone, Debug)]
 pub struct Thinking {
-    /// What may be shown.
+    /// The text that may be shown.
     pub text: String,
-    /// What the provider wants back, exactly.
+    /// What the provider wants back, byte for byte.
     pub replay: Option<Opaque>,
 }
 
 /// Bytes that only one provider understands. They are stored and sent back as they came.
 #[derive(Clone, Debug)]
 pub struct Opaque {
-    /// The provider that made them; others must not be sent them.
+    /// The provider that made them. They must not be sent to another.
     pub provider: Arc<str>,
+    /// The model that was asked, which is the only one that understands its own reasoning; `None` where nobody noted it.
+    pub model: Option<Arc<str>>,
     /// The bytes, which are JSON.
     pub raw: Box<RawValue>,
+}
+
+impl Opaque {
+    /// Makes bytes of a provider whose model is not known yet.
+    pub fn new(provider: impl Into<Arc<str>>, raw: Box<RawValue>) -> Self {
+        Self { provider: provider.into(), model: None, raw }
+    }
+
+    /// Returns whether they may be sent to this model of this provider.
+    pub fn is_of(&self, provider: &str, model: &str) -> bool {
+        &*self.provider == provider && self.model.as_deref().is_none_or(|made_by| made_by == model)
+    }
 }
 
 /// A tool call as the model made it.
@@ -109,11 +123,11 @@ pub struct ToolCall {
 pub enum IdOrigin {
     /// The provider issued it.
     Provider,
-    /// We made it up, because the provider sends none.
+    /// The engine generated it, because the provider sends none.
     Made,
 }
 
-/// A call's arguments: the JSON that arrived, or the text that is none.
+/// A call's arguments: JSON, or the text that arrived instead.
 #[derive(Clone, Debug)]
 pub enum ToolInput {
     /// Valid JSON, byte for byte.
@@ -148,7 +162,7 @@ impl ToolInput {
     }
 }
 
-/// A tool's answer, as it is sent to the model and stored.
+/// The result of a call, as it is sent to the model and stored.
 #[derive(Clone, Debug)]
 pub struct ToolResult {
     /// The call it answers.
@@ -161,7 +175,7 @@ pub struct ToolResult {
     pub envelope: Arc<RawValue>,
     /// What the model reads instead of the envelope, where the dialect lays results out differently.
     pub text: Option<Arc<str>>,
-    /// What the model sees beside it.
+    /// Images that belong to the result.
     pub images: Vec<Image>,
 }
 

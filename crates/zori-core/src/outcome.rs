@@ -3,16 +3,16 @@
 use crate::failure::ProviderFailure;
 use crate::provider::StopReason;
 
-/// The one way a turn ended. The exit code is a function of it.
+/// How a turn ended. The exit code follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The model ended it.
     Completed(StopReason),
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled(CancelCause),
     /// The provider failed.
     Failed(ProviderFailure),
-    /// It would have gone on, but had used up what it was given.
+    /// It reached a limit before the model ended it.
     Limit(LimitKind),
     /// The reader of the output is gone.
     OutputClosed,
@@ -20,7 +20,7 @@ pub enum Outcome {
     NotSaved(String),
 }
 
-/// Who cancelled.
+/// The cause of a cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelCause {
     /// Ctrl-C, or a protocol's cancel request.
@@ -29,11 +29,11 @@ pub enum CancelCause {
     Terminate,
     /// SIGHUP.
     Hangup,
-    /// The time of the whole command is over.
+    /// The time limit of the whole command.
     Deadline,
 }
 
-/// What was used up.
+/// The limit that ended a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// The requests of one prompt.
@@ -42,11 +42,13 @@ pub enum LimitKind {
     Budget,
     /// The tokens of the run.
     Tokens,
-    /// The patience with one call that was denied again and again (DEC-3).
+    /// The same call was denied too many times in a row (DEC-3).
     Denials,
-    /// The patience of a hook, which wants no more.
+    /// The same call failed too many times in a row (FOR-13).
+    Repeats,
+    /// A hook ended the turn.
     Hook,
-    /// Nothing was used at all: a hook did not let the prompt pass.
+    /// A hook blocked the prompt.
     Prompt,
 }
 
@@ -58,6 +60,7 @@ impl LimitKind {
             Self::Budget => "max_budget_usd",
             Self::Tokens => "max_tokens_total",
             Self::Denials => "denied_calls",
+            Self::Repeats => "repeated_calls",
             Self::Hook => "hook_stopped",
             Self::Prompt => "hook_blocked_prompt",
         }

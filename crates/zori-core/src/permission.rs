@@ -1,12 +1,24 @@
-//! What is decided about a call, and what has to be known of a path for it. The function that decides is
-//! `zori-policy`'s `decide`.
+//! Decisions about calls, and the facts about paths that they need. `zori-policy` decides.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A verdict and how it came about (`security.md` chapter 2).
+use crate::confine::Holding;
+
+/// What an entry of a folder is, for a walk that looks for what a command would reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// Anything but a folder or a link.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, with where it leads in the end; nothing if it leads nowhere.
+    Link(Option<PathBuf>),
+}
+
+/// A verdict and how it came about (`docs/contracts/permissions.md`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// What happens.
@@ -19,12 +31,12 @@ pub struct Decision {
     pub instead: Option<String>,
     /// The rule that decided, if one did.
     pub rule: Option<RuleRef>,
-    /// Which step of `security.md` 2.1 decided, from 1 to 12.
+    /// Which of the twelve steps decided, from 1 to 12 (`docs/contracts/permissions.md`).
     pub step: u8,
-    /// What a sandbox would have to let through, should there be one.
-    pub reach: Reach,
     /// Whether it is a shell text that is not known before it runs.
     pub unresolved: bool,
+    /// Whether the call is denied only because nobody can be asked about it.
+    pub nobody_to_ask: bool,
 }
 
 impl Decision {
@@ -37,26 +49,22 @@ impl Decision {
             instead: None,
             rule: None,
             step: 11,
-            reach: Reach::NoProcess,
             unresolved: false,
+            nobody_to_ask: false,
         }
-    }
-
-    /// Returns whether the call is denied only because nobody can be asked about it (step 12).
-    pub fn is_unasked(&self) -> bool {
-        self.verdict == Verdict::Deny && self.reason.starts_with(UNAVAILABLE)
     }
 }
 
-/// How the reason of a call begins that nobody could be asked about; the model and clients know it by this word.
-pub const UNAVAILABLE: &str = "approval_unavailable";
+/// The word that the reason begins with if nobody can be asked. Models and clients know it; code looks at
+/// [`Decision::nobody_to_ask`].
+pub const APPROVAL_UNAVAILABLE: &str = "approval_unavailable";
 
 /// What happens to a call. The order is from weak to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It runs.
     Allow,
-    /// Somebody is asked.
+    /// The user is asked.
     Ask,
     /// It does not run.
     Deny,
@@ -75,8 +83,8 @@ impl Verdict {
 
 macro_rules! classes {
     ($($name:ident $text:literal $about:literal),* $(,)?) => {
-        /// What kind of thing a call does (`security.md` 2.3). The order is from weak to strict: a call has the
-        /// strictest class of its parts.
+        /// What kind of thing a call does (`docs/contracts/permissions.md`). The order is from weak to strict: a call
+        /// has the strictest class of its parts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Class { $(#[doc = $about] $name),* }
 
@@ -84,7 +92,7 @@ macro_rules! classes {
             /// Every class.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Returns the name `security.md` uses.
+            /// Returns the name the contract uses.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
@@ -98,48 +106,46 @@ macro_rules! classes {
 }
 
 classes! {
-    I "I" "Internal state: task list, plan text, question to the user.",
-    R "R" "Reads, lists or searches inside a workspace root.",
-    Xr "XR" "A shell command that provably only reads.",
-    A "A" "Starts a sub-agent.",
-    Im "IM" "Writes to the memory store.",
-    N "N" "Fetches from the network.",
-    Mr "MR" "An MCP tool that only reads, of a server the user trusts.",
-    Rx "RX" "Reads outside the workspace.",
-    Rs "RS" "Reads what is sensitive: keys, credentials, histories.",
-    W "W" "Creates or edits inside a workspace root.",
-    Xf "XF" "A plain file operation by the shell, inside the workspace.",
-    Wx "WX" "Creates or edits outside the workspace.",
-    Wp "WP" "Creates or edits what is protected: hooks, start-up files, settings.",
-    Mx "MX" "Any other MCP tool.",
-    X "X" "Any other shell command.",
-    Xu "XU" "A shell command that is not known before it runs.",
+    Internal "I" "Internal state: task list, plan text, question to the user.",
+    Read "R" "Reads, lists or searches inside a workspace root.",
+    ShellRead "XR" "A shell command that provably only reads.",
+    Agent "A" "Starts a sub-agent.",
+    MemoryWrite "IM" "Writes to the memory store.",
+    Network "N" "Fetches from the network.",
+    McpRead "MR" "An MCP tool that only reads, of a server the user trusts.",
+    ReadOutside "RX" "Reads outside the workspace.",
+    ReadSensitive "RS" "Reads what is sensitive: keys, credentials, histories.",
+    Write "W" "Creates or edits inside a workspace root.",
+    ShellFile "XF" "A plain file operation by the shell, inside the workspace.",
+    WriteOutside "WX" "Creates or edits outside the workspace.",
+    WriteProtected "WP" "Creates or edits what is protected: hooks, start-up files, settings.",
+    Mcp "MX" "Any other MCP tool.",
+    Shell "X" "Any other shell command.",
+    ShellUnknown "XU" "A shell command that is not known before it runs.",
 }
 
 impl Class {
     /// Returns whether it may change something; `plan` refuses these.
     pub fn changes(self) -> bool {
         match self {
-            Self::W | Self::Wx | Self::Wp | Self::Xf | Self::X | Self::Xu | Self::Mx | Self::Im => true,
-            Self::I | Self::R | Self::Rx | Self::Rs | Self::Xr | Self::N | Self::Mr | Self::A => false,
+            Self::Write
+            | Self::WriteOutside
+            | Self::WriteProtected
+            | Self::ShellFile
+            | Self::Shell
+            | Self::ShellUnknown
+            | Self::Mcp
+            | Self::MemoryWrite => true,
+            Self::Internal
+            | Self::Read
+            | Self::ReadOutside
+            | Self::ReadSensitive
+            | Self::ShellRead
+            | Self::Network
+            | Self::McpRead
+            | Self::Agent => false,
         }
     }
-
-    /// Returns whether it is a shell command.
-    pub fn is_shell(self) -> bool {
-        matches!(self, Self::Xr | Self::Xf | Self::X | Self::Xu)
-    }
-}
-
-/// What a sandbox would have to let through (DECISIONS 38).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// No process is started.
-    NoProcess,
-    /// A process that nobody looked at: no network.
-    Offline,
-    /// A process that a person approves: with network.
-    Online,
 }
 
 /// A rule, as a decision names it.
@@ -188,7 +194,7 @@ pub struct PathFacts {
     /// last where it ends, which need not exist (P-4).
     pub places: Vec<PathBuf>,
     /// What is there.
-    pub kind: PlaceKind,
+    pub kind: PathKind,
     /// How many names the file has; more than one may reach outside (P-6).
     pub links: u64,
 }
@@ -196,30 +202,53 @@ pub struct PathFacts {
 impl PathFacts {
     /// What holds for a path nothing is known about: it stands for itself, and nothing is there.
     pub fn by_text(path: PathBuf) -> Self {
-        Self { places: vec![path], kind: PlaceKind::Missing, links: 0 }
+        Self { places: vec![path], kind: PathKind::Missing, links: 0 }
     }
 }
 
 /// What the file system said about the paths of a call when it was judged. What the call opens is exactly that (P-3).
 #[derive(Clone, Default)]
-pub struct Judged {
+pub struct PathSnapshot {
     facts: Arc<HashMap<PathBuf, PathFacts>>,
     withheld: Option<Arc<Withheld>>,
+    judged: Judged,
+}
+
+/// What a decision found that the call itself has to keep to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// It runs without a question because it only reads, so nothing may make its programs do more (SH-11).
+    pub read_only: bool,
+    /// A name may lead to an address of this machine or network (DECISIONS 54).
+    pub private_addresses: bool,
+    /// What the mode wants of the sandbox.
+    pub holding: Holding,
 }
 
 /// Says of a file whether it is kept back.
 type Withheld = dyn Fn(&Path) -> bool + Send + Sync;
 
-impl Judged {
+impl PathSnapshot {
     /// Keeps what was found.
     pub fn new(facts: HashMap<PathBuf, PathFacts>) -> Self {
-        Self { facts: Arc::new(facts), withheld: None }
+        Self { facts: Arc::new(facts), withheld: None, judged: Judged::default() }
     }
 
     /// Keeps from a search of a folder the files that `withheld` holds of.
     pub fn withholding(mut self, withheld: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         self.withheld = Some(Arc::new(withheld));
         self
+    }
+
+    /// Keeps what the decision found beside the paths.
+    pub fn judged(mut self, judged: Judged) -> Self {
+        self.judged = judged;
+        self
+    }
+
+    /// Returns what the decision found beside the paths.
+    pub fn found(&self) -> Judged {
+        self.judged
     }
 
     /// Returns what a path stood for; `None` if nobody asked about it.
@@ -233,19 +262,20 @@ impl Judged {
     }
 }
 
-impl fmt::Debug for Judged {
+impl fmt::Debug for PathSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Judged").field(&self.facts).finish()
+        f.debug_tuple("PathSnapshot").field(&self.facts).finish()
     }
 }
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaceKind {
+pub enum PathKind {
     /// Nothing yet.
     Missing,
     /// A regular file.
     File,
+    /// A folder.
     /// A folder.
     Folder,
     /// A pipe, socket or device.

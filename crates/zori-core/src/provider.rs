@@ -1,4 +1,4 @@
-//! What the engine asks of a model, and what comes back.
+//! Requests to a model, and the chunks of its reply.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 
 use crate::BoxFuture;
-use crate::failure::ProviderFailure;
+use crate::failure::{FailureKind, ProviderFailure};
 use crate::message::{Message, Opaque};
 use crate::tool::ToolSpec;
 use crate::usage::Usage;
@@ -20,11 +20,11 @@ pub trait Provider: Send + Sync {
     /// Returns the provider's name, as `--provider` takes it.
     fn name(&self) -> &str;
 
-    /// Sends one request. `Err` means that no part of an answer has arrived.
+    /// Sends one request. `Err` means that no part of a reply has arrived.
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>>;
 }
 
-/// The decoded answer.
+/// The decoded chunks of a reply.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<Chunk, ProviderFailure>> + Send>>;
 
 /// One request. Messages are shared so that a provider can recognise those it has encoded before.
@@ -44,14 +44,14 @@ pub struct Request<'a> {
     pub temperature: Option<f64>,
     /// How much the model should think; `None` leaves it to the provider.
     pub effort: Option<Effort>,
-    /// Whether the answer comes as it is made or all at once.
+    /// Whether the reply is streamed.
     pub delivery: Delivery,
 }
 
 /// How much a model should think before it answers (L-22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Not at all, where the model can leave it.
+    /// Not at all, if the model can go without.
     Off,
     /// A little.
     Low,
@@ -61,6 +61,8 @@ pub enum Effort {
     High,
     /// As much as it can.
     Max,
+    /// At most so many tokens, where the API takes a number; else the level that comes nearest.
+    Tokens(u32),
 }
 
 impl Effort {
@@ -72,34 +74,46 @@ impl Effort {
         Self::ALL.iter().copied().find(|effort| effort.as_str() == name)
     }
 
-    /// Returns the name `--thinking` takes.
-    pub fn as_str(self) -> &'static str {
+    /// Returns the level that comes nearest to a number of tokens; a level is itself.
+    pub fn level(self) -> Self {
         match self {
+            Self::Tokens(0) => Self::Off,
+            Self::Tokens(1..4_096) => Self::Low,
+            Self::Tokens(4_096..16_384) => Self::Medium,
+            Self::Tokens(16_384..32_000) => Self::High,
+            Self::Tokens(_) => Self::Max,
+            level => level,
+        }
+    }
+
+    /// Returns the name `--thinking` takes; of a number, that of the nearest level.
+    pub fn as_str(self) -> &'static str {
+        match self.level() {
             Self::Off => "off",
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
-            Self::Max => "max",
+            Self::Max | Self::Tokens(_) => "max",
         }
     }
 }
 
-/// How an answer is delivered.
+/// How a reply is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// As it is made.
+    /// Streamed, as the model writes it.
     Streamed,
-    /// In one piece; the provider still answers with chunks.
+    /// In one response, which the provider still turns into chunks.
     Whole,
 }
 
-/// One piece of an answer, in the order the provider sent it.
+/// A part of a reply, in the order the provider sent it.
 ///
 /// Text and thinking go to the block that is open; a delta of another kind, or [`Chunk::BlockEnd`], closes it.
 /// Tool calls are addressed by index, since some providers interleave them.
 #[derive(Clone, Debug)]
 pub enum Chunk {
-    /// The answer begins.
+    /// The reply begins.
     Started {
         /// The model that answers, as the provider names it.
         model: String,
@@ -135,31 +149,60 @@ pub enum Chunk {
         /// Which call of this answer.
         index: u32,
     },
-    /// What the request has used, all told; a later one replaces an earlier one.
+    /// What the request has used in total; a later chunk replaces an earlier one.
     Usage(Usage),
-    /// The answer is complete.
+    /// The reply is complete.
     Done(StopReason),
 }
 
 /// Why the model stopped (NET-10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// It had said what it wanted to say.
+    /// It finished its reply.
     EndTurn,
-    /// It wants tools to run.
+    /// It wants to call tools.
     ToolUse,
     /// The reply limit cut it off.
     MaxTokens,
     /// A stop sequence was met.
     StopSequence,
-    /// It refused.
-    Refusal,
-    /// The provider withheld the answer.
-    ContentFilter,
-    /// It paused and wants to be asked to go on.
+    /// It refused to answer; with the provider's explanation.
+    Refusal(Option<String>),
+    /// The provider withheld the answer; with its explanation.
+    ContentFilter(Option<String>),
+    /// The provider blocked the prompt; with its explanation.
+    Blocked(Option<String>),
+    /// The reply cannot be used, in the provider's words.
+    Malformed(String),
+    /// It paused; the same conversation has to be sent again.
     Pause,
     /// The conversation no longer fits the model's window.
     ContextWindow,
-    /// Something this version does not know.
+    /// A reason that this version does not know.
     Other(String),
+}
+
+impl StopReason {
+    /// Returns the failure of a reply that is none (DECISIONS 45): refused, withheld, blocked or malformed.
+    pub fn failure(&self) -> Option<ProviderFailure> {
+        let (kind, what, why) = match self {
+            Self::Refusal(why) => (FailureKind::Refused, "the model refused to answer", why.as_deref()),
+            Self::ContentFilter(why) => {
+                (FailureKind::Refused, "the provider withheld the answer", why.as_deref())
+            }
+            Self::Blocked(why) => (FailureKind::Blocked, "the provider blocked the prompt", why.as_deref()),
+            Self::Malformed(why) => {
+                (FailureKind::Malformed, "the model sent no usable reply", Some(why.as_str()))
+            }
+            Self::EndTurn
+            | Self::ToolUse
+            | Self::MaxTokens
+            | Self::StopSequence
+            | Self::Pause
+            | Self::ContextWindow
+            | Self::Other(_) => return None,
+        };
+        let message = why.map_or_else(|| what.to_owned(), |why| format!("{what} ({why})"));
+        Some(ProviderFailure::new(kind, message))
+    }
 }

@@ -1,4 +1,4 @@
-//! What a person or client is asked before a call runs, and what they are shown with it. Data: whoever asks draws it.
+//! The question to a person or client before a call runs, with a preview of the call. Front ends draw it.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,66 @@ use std::path::PathBuf;
 pub struct Question {
     /// The tool's name as the model knows it.
     pub tool: String,
-    /// What would happen.
+    /// What the call would do.
     pub preview: Preview,
-    /// The rule that "always for this session" adds; `None` where that is not offered (DEC-2).
-    pub always: Option<String>,
-    /// How the decision to ask came about, line by line.
+    /// What may be granted along with this call, from narrow to wide; empty if nothing is offered (DEC-2).
+    pub grants: Vec<Grant>,
+    /// The steps of the decision to ask, one line each.
     pub explanation: Vec<String>,
+}
+
+/// A permission that goes beyond this call: allow rules that hold from now on. [`crate::input::Approval::Grant`] names
+/// one by its place in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The allow rules that are added, exactly.
+    pub rules: Vec<String>,
+    /// What they cover, in a few words.
+    pub words: String,
+    /// How far they reach.
+    pub scope: GrantScope,
+    /// How many earlier calls of the session that were asked about they would have covered.
+    pub past: usize,
+}
+
+impl Grant {
+    /// Returns the rules as one line shows them.
+    pub fn shown(&self) -> String {
+        self.rules.join(", ")
+    }
+
+    /// Returns how many earlier calls they would have covered, in words to be put behind the rules; empty for none.
+    pub fn covered(&self) -> String {
+        match self.past {
+            0 => String::new(),
+            1 => "   covers 1 past call".to_owned(),
+            past => format!("   covers {past} past calls"),
+        }
+    }
+}
+
+/// Says what the number of a grant means, for clients that answer by number; `None` unless there is a choice.
+pub fn wider_grants(grants: &[Grant]) -> Option<String> {
+    let choice = |(index, grant): (usize, &Grant)| format!("{} for {}", index + 1, grant.shown());
+    let choices: Vec<String> = grants.iter().enumerate().map(choice).collect();
+    (grants.len() > 1).then(|| format!("Or allow in this session: {}", choices.join("; ")))
+}
+
+/// How far a grant reaches; from narrow to wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GrantScope {
+    /// This call again, and nothing else.
+    Call,
+    /// Calls that begin like this one, or are about the same place.
+    Like,
+    /// Any program, through one that runs what it is given (RULE-5). Whoever draws it says so.
+    AnyProgram,
 }
 
 /// What a call would do, exactly. An approval holds for this and nothing else (DEC-4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preview {
-    /// Nothing can be said beyond the arguments, which are canonical JSON.
+    /// The arguments as canonical JSON, for tools without a better preview.
     Input(String),
     /// It runs a shell command.
     Command {
@@ -26,28 +74,28 @@ pub enum Preview {
         command: String,
         /// Where it runs.
         cwd: PathBuf,
-        /// What confines it, if anything does.
+        /// The sandbox that confines it, if there is one.
         sandbox: Option<String>,
     },
     /// It changes files.
     Changes(Vec<FileDiff>),
-    /// It would fail as things are now.
+    /// It would fail in the present state of the files.
     Fails {
         /// The arguments, as canonical JSON.
         input: String,
-        /// What the tool would say.
+        /// The error.
         why: String,
     },
 }
 
-/// What would become of one file.
+/// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
-    /// Which file.
+    /// The path of the file.
     pub path: PathBuf,
     /// What happens to it.
     pub action: FileAction,
-    /// What the diff cannot show, such as that the old content is no text.
+    /// What the diff cannot show, such as that the old content is not text.
     pub note: Option<String>,
     /// The change as a unified diff, without the lines that name the file.
     pub diff: String,
@@ -56,11 +104,11 @@ pub struct FileDiff {
 /// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
-    /// It does not exist yet.
+    /// The file is created.
     Create,
-    /// It exists, and holds something else afterwards.
+    /// The file exists and is changed.
     Change,
-    /// It is gone afterwards.
+    /// The file is deleted.
     Delete,
 }
 

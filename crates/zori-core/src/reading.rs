@@ -29,16 +29,23 @@ pub fn readable<'a>(kind: Option<ToolKind>, envelope: &'a str, text: Option<&'a 
         && let (Some(stdout), Some(stderr)) = (fields.text("stdout"), fields.text("stderr"))
     {
         let gap = if stdout.is_empty() || stderr.is_empty() || stdout.ends_with('\n') { "" } else { "\n" };
-        return Cow::Owned(stdout + gap + &stderr);
+        let printed = stdout + gap + &stderr;
+        return Cow::Owned(match fields.text("job_id") {
+            Some(job) if printed.is_empty() || printed.ends_with('\n') => {
+                format!("{printed}(goes on as {job})")
+            }
+            Some(job) => format!("{printed}\n(goes on as {job})"),
+            None => printed,
+        });
     }
-    match (text, fields.text("content")) {
-        (Some(text), _) => Cow::Borrowed(text),
-        (None, Some(content)) => Cow::Owned(content),
+    match (fields.text("content"), text) {
+        (Some(content), _) => Cow::Owned(content),
+        (None, Some(text)) => Cow::Borrowed(text),
         (None, None) => Cow::Borrowed(data),
     }
 }
 
-/// The fields of an object, each as its JSON; none of what is no object.
+/// The fields of a JSON object, each as raw JSON; empty for any other value.
 struct Fields<'a>(HashMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
@@ -67,8 +74,21 @@ mod tests {
             (Some(ToolKind::Bash), r#"{"stdout":"out","stderr":"err"}"#, None, "out\nerr"),
             (Some(ToolKind::Bash), r#"{"stdout":"out\n","stderr":"err"}"#, text, "out\nerr"),
             (Some(ToolKind::Bash), r#"{"stdout":"","stderr":"err"}"#, None, "err"),
+            (
+                Some(ToolKind::Bash),
+                r#"{"job_id":"job_1","stdout":"","stderr":""}"#,
+                None,
+                "(goes on as job_1)",
+            ),
+            (
+                Some(ToolKind::Bash),
+                r#"{"job_id":"job_1","stdout":"a","stderr":""}"#,
+                text,
+                "a\n(goes on as job_1)",
+            ),
             (Some(ToolKind::Read), r#"{"content":"one\ntwo"}"#, None, "one\ntwo"),
-            (Some(ToolKind::Read), r#"{"content":"one"}"#, text, "as the model reads it"),
+            (Some(ToolKind::Read), r#"{"content":"one"}"#, text, "one"),
+            (Some(ToolKind::Ls), r#"{"entries":[]}"#, text, "as the model reads it"),
             (Some(ToolKind::Ls), r#"{"entries":[]}"#, None, r#"{"entries":[]}"#),
             (None, "[1]", None, "[1]"),
         ] {

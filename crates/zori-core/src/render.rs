@@ -1,4 +1,4 @@
-//! Where events go.
+//! Renderers, which show events, and the sink that they go to.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub trait Renderer {
     }
 }
 
-/// The engine's one outlet. It gives each event to the log first, then to the renderers.
+/// Receives all events of an engine. It passes each to the log first, then to the renderers.
 pub trait Sink: Send {
     /// Takes one event. `Err` asks the engine to end the turn; the event itself has been logged all the same,
     /// and so are those that follow.
@@ -33,12 +33,12 @@ pub trait Sink: Send {
     }
 }
 
-/// Why the outlet wants no more.
+/// Why a sink asks the engine to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The reader is gone.
     OutputClosed,
-    /// The session cannot be saved or the audit log not written, and the user asked never to go on without
+    /// The session or the audit log cannot be written, and the user asked never to continue without
     /// (`session_required`, `audit`).
     NotSaved(String),
 }

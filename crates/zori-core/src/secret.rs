@@ -1,5 +1,5 @@
-//! Secrets: a type that does not print and leaves nothing behind, and the one way to take them out of text (SCR-2,
-//! SCR-4). Where secrets come from is the binary's business.
+//! Secrets: a type that does not print and is overwritten on drop, and the one way to remove secrets from text (SCR-2,
+//! SCR-4).
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
 
-/// A shorter secret is none that would deserve the name: a placeholder for a local server, and taking it out would
-/// garble every text that has the word.
+/// Shorter texts are not treated as secrets: they are placeholders for local servers, and removing them would garble
+/// every text that contains the word.
 const MIN_LEN: usize = 8;
 /// What stands where a secret was (DECISIONS 31).
 pub const REDACTED: &str = "[REDACTED]";
@@ -47,7 +47,7 @@ impl From<&str> for Secret {
 pub struct Secrets(Arc<Mutex<Vec<Zeroizing<String>>>>);
 
 impl Secrets {
-    /// Adds one.
+    /// Adds a secret.
     pub fn add(&self, secret: &Secret) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for form in forms(secret) {

@@ -1,4 +1,4 @@
-//! Time as a value. Nobody here reads a clock: a [`Clock`] is handed in, so that tests can fix it.
+//! Time as a value. Code takes a [`Clock`] instead of reading one, so that tests can fix it.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
-/// The two clocks of a run.
+/// The wall clock and the monotonic clock of a run.
 pub trait Clock: Send + Sync {
     /// Returns the wall-clock time. It may jump; only time stamps use it (CLK-1).
     fn now(&self) -> Timestamp;

@@ -1,5 +1,6 @@
-//! Tools as the engine sees them: a name, arguments, effects that can be judged, and a result that never fails.
+//! Tools as the engine sees them: a name, arguments, effects for the policy, and a result that is never an error.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,19 +12,19 @@ use crate::cancel::Cancel;
 use crate::confine::{Consent, Denial};
 use crate::ids::CallId;
 use crate::image::Image;
-use crate::permission::{Judged, PathFacts};
+use crate::permission::{EntryKind, PathFacts, PathSnapshot};
 use crate::question::Preview;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
 pub trait Tool: Send + Sync {
-    /// Returns which built-in tool this is; `None` for tools of others.
+    /// Returns which built-in tool this is; `None` for any other tool.
     fn kind(&self) -> Option<ToolKind>;
 
-    /// Returns what a call would do. This is what a permission is given for, so it must be complete.
+    /// Returns what a call would do. Permissions are given for these effects, so the list must be complete.
     fn effects(&self, args: &RawValue) -> Vec<Effect>;
 
-    /// Returns what a person is shown before the call runs. It changes nothing, and asks the disk off the async
-    /// thread. The same state of the world gives the same preview.
+    /// Returns what a person sees before the call runs. It must change nothing, must not block the async thread, and must
+    /// give the same preview for the same state of the files.
     fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
         Box::pin(async { Preview::Input(args.get().to_owned()) })
     }
@@ -35,9 +36,15 @@ pub trait Tool: Send + Sync {
 
 /// The tools of a session, seen through one dialect.
 pub trait Toolbox: Send + Sync {
-    /// Returns the tools as the model sees them. The same `Arc` every time, so that providers can cache the
-    /// encoded form.
+    /// Returns the tools as the model sees them. The same `Arc` as long as they are the same tools, so that providers can
+    /// cache the encoded form.
     fn specs(&self) -> &Arc<[ToolSpec]>;
+
+    /// Returns the tools that this model is offered: what it has learnt to edit files with may differ from others. The
+    /// same `Arc` for the same model.
+    fn specs_for(&self, _model: &str) -> &Arc<[ToolSpec]> {
+        self.specs()
+    }
 
     /// Finds the tool and checks the arguments, accepting the names of other dialects where unambiguous.
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall>;
@@ -47,9 +54,27 @@ pub trait Toolbox: Send + Sync {
         ToolOutput::failure(code, message)
     }
 
-    /// Returns what the file system says about a path, for the decision about a call that touches it. It may ask the
-    /// disk, so it is not called for more than a call's own paths.
-    fn look(&self, path: &Path) -> PathFacts;
+    /// Returns what the model reads of an envelope for which the tool laid out no text; `None` where it reads the
+    /// envelope itself. It depends on nothing else, so that a resumed session sends the same bytes (FOR-2).
+    fn plain(&self, _name: &str, _envelope: &RawValue) -> Option<Arc<str>> {
+        None
+    }
+
+    /// Returns the facts about a path that a decision needs. It may read the disk, so it is only called for the paths of a
+    /// call.
+    fn path_facts(&self, path: &Path) -> PathFacts;
+
+    /// Returns the text of a small file; `None` if there is none.
+    fn small_file(&self, path: &Path) -> Option<String> {
+        let _ = path;
+        None
+    }
+
+    /// Returns the names in a folder, and what each is; `None` if it cannot be read.
+    fn folder_names(&self, folder: &Path) -> Option<Vec<(OsString, EntryKind)>> {
+        let _ = folder;
+        None
+    }
 }
 
 /// A tool as the model sees it.
@@ -90,30 +115,30 @@ impl From<BadCall> for ToolOutput {
     }
 }
 
-/// What a running call may use beside its arguments.
+/// What a call gets besides its arguments.
 #[derive(Clone)]
 pub struct ToolCx {
     /// The call's id, for files and messages that belong to it.
     pub call: CallId,
     /// Set when the call is cancelled; blocking work polls it.
     pub cancel: Cancel,
-    /// Who let it run.
+    /// Who approved it.
     pub consent: Consent,
-    /// Takes output while the tool runs; `None` where nobody watches.
+    /// Receives output while the tool runs; `None` if nobody watches.
     pub live: Option<Arc<dyn LiveOutput>>,
     /// Starts sub-agents; `None` for every tool but `task`.
     pub agents: Option<Arc<dyn Agents>>,
-    /// Where the call's paths led when it was judged. A tool opens these places and no others.
-    pub judged: Judged,
+    /// The call's paths as the decision saw them. A tool opens these places and no others.
+    pub snapshot: PathSnapshot,
 }
 
-/// Takes a running tool's output. Implementations merge what comes faster than it is shown.
+/// Receives the output of a running tool. Implementations merge what comes faster than it is shown.
 pub trait LiveOutput: Send + Sync {
     /// Adds output.
     fn push(&self, stream: OutputStream, text: &str);
 }
 
-/// The tools there are.
+/// The built-in tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolKind {
     /// Reads a file.
@@ -140,9 +165,13 @@ pub enum ToolKind {
     Todo,
     /// Hands a task to a sub-agent.
     Task,
+    /// Reads what a background job printed.
+    JobOutput,
+    /// Ends a background job.
+    JobKill,
 }
 
-/// One thing a call does, as permission rules see it.
+/// An effect of a call, as permission rules see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Reads a file or lists a directory; the path is absolute and normalised.
@@ -179,7 +208,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns whether it may change something outside the session; then a later failure is a partial one.
+    /// Returns whether it may change something outside the session.
     pub fn mutates(&self) -> bool {
         match self {
             Self::Write(_) | Self::Exec { .. } | Self::Memory => true,
@@ -187,6 +216,15 @@ impl Effect {
             Self::Read(_) | Self::Net { .. } | Self::Agent | Self::Internal => false,
         }
     }
+}
+
+/// What becomes of a call or a reply that is not exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leniency {
+    /// It is refused, as the core document has it (`zdx`).
+    Exact,
+    /// It is understood where it can mean one thing only, and the result says so (`docs/contracts/forgiveness.md`).
+    Forgiving,
 }
 
 /// A stream of a child process.
@@ -207,13 +245,13 @@ pub struct ToolOutput {
     pub failure: Option<ToolFailure>,
     /// What the model reads instead of the envelope, where the dialect lays results out differently.
     pub text: Option<Arc<str>>,
-    /// What the model sees beside it.
+    /// Images that belong to the result.
     pub images: Vec<Image>,
     /// How the process ended, for the shell tool.
     pub process: Option<ProcessEnd>,
-    /// What the sandbox did not let happen, as far as that is known.
+    /// What the sandbox denied, as far as that is known.
     pub denial: Option<Box<Denial>>,
-    /// What changed in files, for front ends that draw it.
+    /// The changed files, for front ends that show diffs.
     pub changes: Vec<FileChange>,
     /// The new task list, if the tool replaced it.
     pub todos: Option<Arc<[Todo]>>,
@@ -258,6 +296,36 @@ impl ToolOutput {
         }
     }
 
+    /// Adds what the call was understood as to a success: the field `mended` of its data.
+    #[must_use]
+    pub fn mended(mut self, what: &str) -> Self {
+        let envelope = self.envelope.get();
+        if self.failure.is_none()
+            && let Some(open) = envelope.strip_suffix("}}")
+        {
+            let gap = if open.ends_with('{') { "" } else { "," };
+            let what = serde_json::to_string(what).expect("a string is JSON");
+            let envelope = format!(r#"{open}{gap}"mended":{what}}}}}"#);
+            self.envelope = RawValue::from_string(envelope).expect("a field more is JSON").into();
+        }
+        self
+    }
+
+    /// Adds a sentence to a failure's message.
+    #[must_use]
+    pub fn repeated(mut self, sentence: &str) -> Self {
+        let Some(failure) = &mut self.failure else { return self };
+        failure.message = format!("{}. {sentence}", failure.message.trim_end_matches('.'));
+        if let Ok(mut envelope) = serde_json::from_str::<serde_json::Value>(self.envelope.get()) {
+            envelope["error"]["message"] = failure.message.as_str().into();
+            self.envelope = RawValue::from_string(envelope.to_string()).expect("a value is JSON").into();
+        }
+        if let Some(text) = &mut self.text {
+            *text = format!("{text}. {sentence}").into();
+        }
+        self
+    }
+
     /// Returns whether the tool succeeded.
     pub fn ok(&self) -> bool {
         self.failure.is_none()
@@ -287,7 +355,7 @@ pub struct ProcessEnd {
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which file.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its text before; `None` if it did not exist.
     pub before: Option<Arc<str>>,
@@ -298,18 +366,18 @@ pub struct FileChange {
 /// An entry of the task list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Todo {
-    /// What is to be done.
+    /// What to do.
     pub content: String,
-    /// How far it is.
+    /// The progress.
     pub status: TodoStatus,
 }
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TodoStatus {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Under way.
+    /// Being worked on.
     InProgress,
     /// Done.
     Completed,
@@ -341,7 +409,7 @@ macro_rules! tool_codes {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// Returns one line that says what it means.
+            /// Returns one line that explains the code.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$name => $about),* }
             }
@@ -370,6 +438,7 @@ tool_codes! {
     PatternNotFound "pattern_not_found" "A hunk's context does not occur in the file.",
     IoError "io_error" "A file of the patch cannot be read or written; nothing was changed.",
     FetchError "fetch_error" "The page could not be fetched.",
+    CheckpointFailed "checkpoint_failed" "The files could not be looked at before the call, and `undo.required` is set; nothing was executed.",
     AgentError "agent_error" "The sub-agent could not be started, or did not come to an end.",
 }
 

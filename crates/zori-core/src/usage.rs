@@ -21,7 +21,7 @@ impl Usage {
     /// No tokens.
     pub const NOTHING: Self = Self { input: 0, output: 0, cache_read: 0, cache_write: 0, cache_unknown: 0 };
 
-    /// Returns how many tokens that are, whatever their kind.
+    /// Returns the sum of all kinds of tokens.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }

@@ -1,7 +1,6 @@
-//! How long the conversation is, as far as that can be known without the model's tokenizer, and how long it may get.
-//! Pure.
+//! Estimates the length of a conversation without the model's tokenizer, and computes how long it may get. Pure.
 //!
-//! The provider's own count of the last request is the truth; what was added since is estimated by its bytes.
+//! The provider's count of the last request is exact; what was added since is estimated by its bytes.
 
 use std::sync::Arc;
 
@@ -9,38 +8,38 @@ use zori_core::image::Image;
 use zori_core::message::{Block, Message};
 use zori_core::tool::ToolSpec;
 
-/// A token has about so many bytes, in prose and in code.
+/// The average length of a token, in prose and in code.
 const BYTES_PER_TOKEN: u64 = 4;
-/// What a message or a block costs beside its text.
+/// The overhead of a message or a block.
 const FRAME_BYTES: u64 = 16;
 
-/// What a model takes, in tokens.
+/// The context window of a model, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct ContextWindow {
     /// Prompt and reply together.
     pub tokens: u64,
-    /// The most that the reply may have of them.
+    /// The most that the reply may take of it.
     pub reply: u64,
 }
 
-impl Window {
-    /// Returns how long a conversation may get before it is compacted: so many percent of the window, and never so
-    /// much that the reply we ask for has no room, since some providers refuse that.
+impl ContextWindow {
+    /// Returns how long a conversation may get before it is compacted: a share of the window in percent that leaves room
+    /// for the reply, since some providers refuse requests that do not.
     pub(crate) fn limit(&self, percent: u64) -> u64 {
         let share = u64::try_from(u128::from(self.tokens) * u128::from(percent) / 100).unwrap_or(u64::MAX);
         share.min(self.tokens - self.reply.min(self.tokens / 2))
     }
 }
 
-/// What a provider counted, and how many bytes we had sent and received then.
+/// A provider's token count, and the bytes of the conversation it was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Measured {
+pub(crate) struct TokenCount {
     pub(crate) tokens: u64,
     pub(crate) bytes: u64,
 }
 
-/// Returns about how many tokens so many bytes are.
-pub(crate) fn estimate(measured: Option<Measured>, bytes: u64) -> u64 {
+/// Estimates the tokens of a conversation of `bytes`, given an earlier count.
+pub(crate) fn estimate(measured: Option<TokenCount>, bytes: u64) -> u64 {
     match measured {
         None => bytes.div_ceil(BYTES_PER_TOKEN),
         Some(then) if bytes >= then.bytes => then.tokens + (bytes - then.bytes).div_ceil(BYTES_PER_TOKEN),
@@ -52,18 +51,18 @@ pub(crate) fn estimate(measured: Option<Measured>, bytes: u64) -> u64 {
     }
 }
 
-/// Returns about how many bytes so many tokens are.
+/// Estimates the bytes of so many tokens.
 pub(crate) fn bytes_of(tokens: u64) -> u64 {
     tokens.saturating_mul(BYTES_PER_TOKEN)
 }
 
-/// Returns how many bytes the part of a request has that is always the same.
+/// Returns the bytes of the system prompt and the tools, which are the same in every request.
 pub(crate) fn head_size(system: Option<&str>, tools: &[ToolSpec]) -> u64 {
     let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + tool.schema.get().len();
     (system.map_or(0, str::len) + tools.iter().map(tool).sum::<usize>()) as u64
 }
 
-/// Returns how many bytes messages have, about.
+/// Estimates the bytes of messages.
 pub(crate) fn size(messages: &[Arc<Message>]) -> u64 {
     messages.iter().map(|message| message_size(message)).sum()
 }
@@ -110,16 +109,16 @@ mod tests {
 
     #[test]
     fn what_was_added_is_estimated_and_what_was_taken_is_scaled() {
-        let measured = Some(Measured { tokens: 1_000, bytes: 3_000 });
+        let measured = Some(TokenCount { tokens: 1_000, bytes: 3_000 });
         assert_eq!(estimate(measured, 3_000), 1_000);
         assert_eq!(estimate(measured, 3_400), 1_100);
         assert_eq!(estimate(measured, 1_500), 500);
-        assert_eq!(estimate(Some(Measured { tokens: 5, bytes: 0 }), 0), 5);
+        assert_eq!(estimate(Some(TokenCount { tokens: 5, bytes: 0 }), 0), 5);
     }
 
     #[test]
     fn the_reply_needs_room() {
-        let limit = |tokens, reply| Window { tokens, reply }.limit(80);
+        let limit = |tokens, reply| ContextWindow { tokens, reply }.limit(80);
         assert_eq!(limit(200_000, 8_192), 160_000);
         assert_eq!(limit(200_000, 64_000), 136_000);
         assert_eq!(limit(8_192, 8_192), 4_096, "but not all of it");

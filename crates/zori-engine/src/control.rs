@@ -1,7 +1,7 @@
-//! What is said to the engine while a turn runs.
+//! The inputs of a running turn.
 //!
-//! Every wait of a turn goes through [`Control::until`], so that a cancel is heard everywhere and within one
-//! poll. Prompts wait for the turn's end; steering texts wait for the next request.
+//! Every wait of a turn goes through [`Control::until`], so that a cancel takes effect everywhere and within
+//! one poll. Prompts wait for the turn's end; steering texts wait for the next request.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,40 +12,40 @@ use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
 
-use crate::crew::Crew;
+use crate::agent_registry::AgentRegistry;
 
-/// The listening side of a turn.
+/// Receives and sorts the inputs of a running turn.
 pub(crate) struct Control<'a> {
     inputs: &'a mut mpsc::Receiver<Input>,
     open: bool,
-    /// What is for later: prompts, a compaction, the end.
-    pub(crate) later: VecDeque<Input>,
-    /// What the user added to this turn and the model has not seen yet.
+    /// Inputs for after the turn: prompts, a compaction, the end.
+    pub(crate) queued: VecDeque<Input>,
+    /// Steering texts that the model has not seen yet.
     pub(crate) steers: Vec<String>,
-    /// What is for the next request of this turn: another model, another effort.
-    pub(crate) wishes: Vec<Input>,
-    /// The permission modes that were named, for calls not decided yet.
+    /// Changes for the next request of this turn: model, effort.
+    pub(crate) updates: Vec<Input>,
+    /// Mode changes, for calls that are not decided yet.
     pub(crate) modes: Vec<String>,
-    answers: Vec<(CallId, Approval)>,
-    /// The sub-agents that are told what concerns them; only the agent the user talks to tells them.
-    crew: Option<Arc<Crew>>,
+    approvals: Vec<(CallId, Approval)>,
+    /// Where inputs for sub-agents go; only the main engine forwards them.
+    registry: Option<Arc<AgentRegistry>>,
 }
 
 impl<'a> Control<'a> {
-    pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>, crew: Option<Arc<Crew>>) -> Self {
+    pub(crate) fn new(inputs: &'a mut mpsc::Receiver<Input>, registry: Option<Arc<AgentRegistry>>) -> Self {
         Self {
             inputs,
             open: true,
-            later: VecDeque::new(),
+            queued: VecDeque::new(),
             steers: Vec::new(),
-            wishes: Vec::new(),
+            updates: Vec::new(),
             modes: Vec::new(),
-            answers: Vec::new(),
-            crew,
+            approvals: Vec::new(),
+            registry,
         }
     }
 
-    /// Waits for `future` or for a cancel, whichever comes first. On a cancel the future is dropped.
+    /// Waits for `future` or a cancel, whichever comes first. A cancel drops the future.
     pub(crate) async fn until<T>(&mut self, future: impl Future<Output = T>) -> Result<T, CancelCause> {
         let mut future = std::pin::pin!(future);
         loop {
@@ -57,11 +57,11 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Waits for the answer about one call. `None` means that nobody can answer any more.
-    pub(crate) async fn answer(&mut self, call: &CallId) -> Result<Option<Approval>, CancelCause> {
+    /// Waits for the approval of one call. `None` means that the inputs have ended.
+    pub(crate) async fn approval(&mut self, call: &CallId) -> Result<Option<Approval>, CancelCause> {
         loop {
-            if let Some(found) = self.answers.iter().position(|(id, _)| id == call) {
-                return Ok(Some(self.answers.swap_remove(found).1));
+            if let Some(found) = self.approvals.iter().position(|(id, _)| id == call) {
+                return Ok(Some(self.approvals.swap_remove(found).1));
             }
             if !self.open {
                 return Ok(None);
@@ -71,14 +71,14 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Returns what is for nobody but this agent; sub-agents hear the rest.
-    fn mine(&self, input: Input) -> Option<Input> {
-        let Some(crew) = &self.crew else { return Some(input) };
+    /// Forwards what concerns sub-agents, and returns the input unless it was for one of them alone.
+    fn forward(&self, input: Input) -> Option<Input> {
+        let Some(registry) = &self.registry else { return Some(input) };
         match &input {
-            Input::Cancel(_) | Input::SetMode(_) => crew.tell_all(&input),
+            Input::Cancel(_) | Input::SetMode(_) => registry.broadcast(&input),
             Input::Approve { call, .. } => {
                 let call = call.clone();
-                return crew.pass_on(&call, input);
+                return registry.forward_answer(&call, input);
             }
             _ => {}
         }
@@ -87,7 +87,7 @@ impl<'a> Control<'a> {
 
     fn take(&mut self, input: Option<Input>) -> Result<(), CancelCause> {
         let input = match input {
-            Some(input) => match self.mine(input) {
+            Some(input) => match self.forward(input) {
                 Some(input) => Some(input),
                 None => return Ok(()),
             },
@@ -97,12 +97,16 @@ impl<'a> Control<'a> {
             None => self.open = false,
             Some(Input::Cancel(cause)) => return Err(cause),
             Some(Input::Steer(text)) => self.steers.push(text),
-            Some(Input::Approve { call, answer }) => self.answers.push((call, answer)),
+            Some(Input::Approve { call, answer }) => self.approvals.push((call, answer)),
             Some(Input::SetMode(name)) => self.modes.push(name),
-            Some(wish @ (Input::SetModel { .. } | Input::SetEffort(_))) => self.wishes.push(wish),
+            Some(update @ (Input::SetModel { .. } | Input::SetEffort(_))) => self.updates.push(update),
             Some(
-                other @ (Input::Prompt(_) | Input::Compact { .. } | Input::UndoCompact | Input::Shutdown),
-            ) => self.later.push_back(other),
+                other @ (Input::Prompt(_)
+                | Input::Shell { .. }
+                | Input::Compact { .. }
+                | Input::UndoCompact
+                | Input::Shutdown),
+            ) => self.queued.push_back(other),
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
-//! Runs the tool calls of one reply: decided one after another, executed together, answered in call order.
+//! Runs the tool calls of one reply: decides them one after another, executes them together, returns results in call
+//! order.
 //!
-//! Calls that touch the same path, at least one of them writing, run one after another in call order; for front ends that
-//! want it each call is decided and done before the next one is looked at. How a call is decided about is
-//! `dispatch/approve.rs`.
+//! Calls that touch the same path, at least one of them writing, run one after another in call order. With
+//! [`CallOrder::OneByOne`] each call is decided and done before the next. `dispatch/approve.rs` decides.
 
 mod approve;
+mod capture;
 mod live;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::path::Path;
 use std::pin::Pin;
@@ -16,14 +17,16 @@ use std::task::Poll;
 use std::time::Duration;
 
 use zori_core::cancel::Cancel;
+use zori_core::checkpoint::Checkpoints;
 use zori_core::confine::Consent;
-use zori_core::event::{EventKind, ToolFinished, ToolRequested};
-use zori_core::hook::{HookEvent, HookVerdict, Hooks, Moment, ToolMoment};
-use zori_core::image::{Image, Sight};
+use zori_core::event::{StateEvent, ToolEvent, ToolFinished, ToolRequested};
+use zori_core::hook::{HookCall, HookEvent, HookInput, HookVerdict, Hooks};
+use zori_core::ids::CallId;
+use zori_core::image::{Image, ImageSupport};
 use zori_core::input::{Input, PermissionUpdate};
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
-use zori_core::permission::{Decision, Judged, Verdict};
+use zori_core::permission::{Decision, PathSnapshot, Verdict};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
 use zori_core::tool::{Effect, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
@@ -33,45 +36,54 @@ use zori_policy::mode::Protocol;
 use zori_policy::withheld::withheld;
 
 use self::approve::Approved;
-use self::live::{LiveQueue, Piece};
-use crate::catch::Caught;
+use self::live::{LiveQueue, OutputChunk};
+use crate::agent_registry::AgentRegistry;
+use crate::catch_panic::CatchPanic;
 use crate::control::Control;
-use crate::crew::Crew;
 use crate::emitter::Emitter;
-use crate::engine::{CallOrder, Modes};
-use crate::hooks::{self, Said};
-use crate::sight;
-use crate::subagent::Nest;
+use crate::hooks::{self, HookMessage};
+use crate::image_support;
+use crate::parts::ModeLookup;
+use crate::reprompt::{Mistakes, TOLD_REPEATS};
+use crate::settings::CallOrder;
+use crate::subagent::SubagentSpawner;
 
-/// What running calls needs of the engine.
+/// Runs calls, with what it needs of the engine.
 pub(crate) struct Dispatch<'a, 'i, S> {
     pub(crate) toolbox: &'a dyn Toolbox,
     pub(crate) policy: &'a mut Policy,
-    pub(crate) modes: &'a Modes,
+    pub(crate) modes: &'a ModeLookup,
     pub(crate) hooks: Option<&'a dyn Hooks>,
-    /// What hooks told the model so far, and why one wants the turn to end.
-    pub(crate) said: Vec<Said>,
+    pub(crate) checkpoints: Option<Arc<dyn Checkpoints>>,
+    /// Texts of hooks for the conversation so far, and why one of them ends the turn.
+    pub(crate) hook_messages: Vec<HookMessage>,
     pub(crate) halt: Option<String>,
-    /// Whether an answer wants the turn to end.
+    /// Whether an answer ends the turn.
     pub(crate) interrupted: bool,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) emitter: &'a mut Emitter<S>,
     pub(crate) control: &'a mut Control<'i>,
-    /// Whether the model sees an image.
-    pub(crate) sees: &'a (dyn Fn(&Image) -> Sight + Sync),
-    /// Whether output is told while a tool runs.
+    /// Whether the model supports an image.
+    pub(crate) image_support: &'a (dyn Fn(&Image) -> ImageSupport + Sync),
+    /// Whether output is streamed while a tool runs.
     pub(crate) live: bool,
-    /// All agents of the session; only one of them asks at a time.
-    pub(crate) crew: &'a Crew,
-    /// What starts sub-agents.
-    pub(crate) nest: Arc<Nest<S>>,
-    /// What somebody let hold for the rest of the session.
+    /// Ensures that one agent of the session asks at a time.
+    pub(crate) registry: &'a AgentRegistry,
+    pub(crate) spawner: Arc<SubagentSpawner<S>>,
+    /// Permissions granted for the rest of the session.
     pub(crate) granted: &'a mut Vec<PermissionUpdate>,
-    /// Which calls go together.
     pub(crate) order: CallOrder,
+    /// What the model is told where none of the calls may run.
+    pub(crate) withheld: Option<&'a str>,
+    /// What the model got wrong so far, which results tell it.
+    pub(crate) mistakes: &'a Mistakes,
+    /// The calls whose arguments were repaired.
+    pub(crate) repaired: &'a HashSet<CallId>,
+    /// The user makes the calls: what would be asked is answered with yes.
+    pub(crate) by_user: bool,
 }
 
-/// What became of the calls.
+/// The results of the calls of one reply.
 pub(crate) struct Dispatched {
     /// One result per call, in call order.
     pub(crate) results: Vec<ToolResult>,
@@ -79,31 +91,33 @@ pub(crate) struct Dispatched {
     pub(crate) effects: bool,
     /// For each call, in call order, whether it was denied.
     pub(crate) denied: Vec<bool>,
-    /// What hooks tell the model.
-    pub(crate) said: Vec<Said>,
-    /// Why a hook wants the turn to end.
+    /// Texts of hooks for the conversation.
+    pub(crate) hook_messages: Vec<HookMessage>,
+    /// Why a hook ends the turn.
     pub(crate) halt: Option<String>,
     /// Set when the turn was cancelled meanwhile; the calls that were not done have a `canceled` result.
     pub(crate) cancelled: Option<CancelCause>,
 }
 
-/// A call on its way through the dispatcher.
+/// A call and its progress through the dispatcher.
 struct Job<'c> {
     call: &'c ToolCall,
     kind: Option<ToolKind>,
-    /// What can be run; `None` for a call that was answered without running.
-    ready: Option<ResolvedCall>,
+    /// The call to run; `None` once it has been answered without running.
+    ready: Option<Arc<ResolvedCall>>,
+    /// The earlier calls, by index, that must finish before this one starts.
+    blockers: Vec<usize>,
     output: Option<ToolOutput>,
     started: Option<Duration>,
     /// Why it may run.
     decision: Option<Decision>,
-    /// What somebody was shown when they let it run.
+    /// What the user was shown on approving it.
     approved: Option<Approved>,
-    /// When it was done, if that has not been told yet.
+    /// When it finished, until that is announced.
     done: Option<Duration>,
-    /// Where its paths led when it was judged.
-    judged: Judged,
-    /// Who let it run.
+    /// Its paths as the decision saw them.
+    snapshot: PathSnapshot,
+    /// Who approved it.
     consent: Consent,
 }
 
@@ -124,66 +138,74 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         }
         for job in jobs.iter_mut().filter(|job| job.output.is_none()) {
             let canceled = "The call was canceled before it was done".to_owned();
-            self.settle(job, self.toolbox.refuse(ToolCode::Canceled, canceled));
+            self.finish(job, self.toolbox.refuse(ToolCode::Canceled, canceled));
         }
         jobs.iter_mut().for_each(|job| self.announce(job));
         let denied = jobs.iter().map(Job::is_denied).collect();
-        let results = jobs.into_iter().map(Job::into_result).collect();
-        let (said, halt) = (std::mem::take(&mut self.said), self.halt.take());
-        Dispatched { results, effects, denied, said, halt, cancelled }
+        let results = jobs.into_iter().map(|job| job.into_result(self.toolbox)).collect();
+        let (hook_messages, halt) = (std::mem::take(&mut self.hook_messages), self.halt.take());
+        Dispatched { results, effects, denied, hook_messages, halt, cancelled }
     }
 
-    /// Decides about some calls and runs those that may.
+    /// Decides a group of calls and runs the allowed ones.
     async fn run_group(&mut self, jobs: &mut [Job<'_>], effects: &mut bool) -> Result<(), CancelCause> {
         let decided = self.approve(jobs).await;
-        // What was said so far goes out before anything is done; when nobody takes it any more, nothing is.
+        // Events go out before anything runs; if nobody reads them any more, nothing runs.
         self.emitter.idle();
         decided?;
         if self.emitter.stop().is_some() {
             return Ok(());
         }
-        let ready: Vec<_> = jobs.iter_mut().map(|job| job.ready.take()).collect();
-        *effects |= ready.iter().flatten().any(|r| r.effects.iter().any(Effect::mutates));
-        self.execute(jobs, &ready).await?;
-        self.tell_results(jobs, &ready).await
+        let capture = self.begin_capture(jobs).await?;
+        *effects |= jobs.iter().any(Job::mutates);
+        let mut ran = self.execute(jobs).await;
+        if ran.is_ok() {
+            ran = self.fire_post_hooks(jobs).await;
+        }
+        // Also what a cancelled call has changed by now can be put back.
+        self.end_capture(capture, jobs).await;
+        ran
     }
 
-    /// Tells hooks of a call. Returns their verdict, and the input they want it to have.
-    async fn tell(
+    /// Fires the hooks of a call. Returns their verdict and the input they replace its own with.
+    async fn fire_hooks(
         &mut self,
-        moment: Moment<'_>,
+        input: HookInput<'_>,
     ) -> Result<(Option<HookAnswer>, Option<String>), CancelCause> {
-        let (event, mode) = (moment.event(), self.policy.mode.mode.name_in(Protocol::Claude));
-        let heard = hooks::tell(self.hooks, moment, mode, self.emitter, self.control).await?;
-        self.said.extend(Said::all(event, heard.context));
-        let answer = heard.verdict.map(|HookVerdict { verdict, reason }| HookAnswer { verdict, reason });
-        let Some(why) = heard.halt else { return Ok((answer, heard.input)) };
+        let (event, mode) = (input.event(), self.policy.mode.mode.name_in(Protocol::Claude));
+        let response = hooks::fire(self.hooks, input, mode, self.emitter, self.control).await?;
+        self.hook_messages.extend(HookMessage::from_context(event, response.context));
+        let answer = response.verdict.map(|HookVerdict { verdict, reason }| HookAnswer { verdict, reason });
+        let Some(why) = response.halt else { return Ok((answer, response.input.or(response.output))) };
         self.halt.get_or_insert_with(|| why.clone());
         Ok((Some(HookAnswer { verdict: Verdict::Deny, reason: why }), None))
     }
 
-    /// Tells hooks how the calls went that have run, in call order, and everybody else after them. What a hook objects to
-    /// has happened: the model is told.
-    async fn tell_results(
-        &mut self,
-        jobs: &mut [Job<'_>],
-        ready: &[Option<ResolvedCall>],
-    ) -> Result<(), CancelCause> {
-        for (job, ready) in jobs.iter_mut().zip(ready) {
-            let (Some(ready), Some(output)) = (ready, &job.output) else { continue };
-            let moment = Moment::PostToolUse { call: job.moment(ready), result: &output.envelope };
-            if let (Some(HookAnswer { verdict: Verdict::Deny, reason }), _) = self.tell(moment).await? {
-                self.said.extend(Said::all(HookEvent::PostToolUse, vec![reason]));
+    /// Fires the `PostToolUse` hooks in call order, and announces each result after them. The call has already run, so a
+    /// denial only becomes text for the model.
+    async fn fire_post_hooks(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
+        for job in jobs {
+            let (Some(ready), Some(output)) = (&job.ready, &job.output) else { continue };
+            let input = HookInput::PostToolUse { call: job.hook_call(ready), result: &output.envelope };
+            let (answer, changed) = self.fire_hooks(input).await?;
+            if let Some(HookAnswer { verdict: Verdict::Deny, reason }) = answer {
+                self.hook_messages.extend(HookMessage::from_context(HookEvent::PostToolUse, vec![reason]));
+            }
+            // The results of our own tools are what happened; those of others may be edited before the model reads them.
+            if let (Some(text), true) = (changed, job.call.name.starts_with("mcp__")) {
+                let data = serde_json::json!({ "output": text }).to_string();
+                job.output = Some(ToolOutput { text: Some(text.into()), ..ToolOutput::success(&data) });
             }
             self.announce(job);
         }
         Ok(())
     }
 
-    /// Returns whether hooks want to know how a call went before anybody else does.
-    fn heard_first(&self, job: &Job<'_>, ready: &ResolvedCall, output: &ToolOutput) -> bool {
-        let moment = Moment::PostToolUse { call: job.moment(ready), result: &output.envelope };
-        self.hooks.is_some_and(|hooks| hooks.listens(&moment))
+    /// Returns whether a `PostToolUse` hook has to run before the result is announced.
+    fn post_hooks_want(&self, job: &Job<'_>, output: &ToolOutput) -> bool {
+        let Some(ready) = &job.ready else { return false };
+        let input = HookInput::PostToolUse { call: job.hook_call(ready), result: &output.envelope };
+        self.hooks.is_some_and(|hooks| hooks.wants(&input))
     }
 
     /// Resolves the calls and announces all of them before the first one runs.
@@ -192,7 +214,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         for job in &jobs {
             let effects = job.ready.as_ref().map_or_else(Vec::new, |ready| ready.effects.clone());
             let call = job.call.clone();
-            self.emitter.emit(EventKind::ToolRequested(ToolRequested {
+            self.emitter.emit(ToolEvent::ToolRequested(ToolRequested {
                 call,
                 kind: job.kind,
                 effects,
@@ -201,16 +223,17 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         }
         for job in jobs.iter_mut() {
             if let Some(output) = job.output.take() {
-                self.settle(job, output);
+                self.finish(job, output);
             }
         }
         jobs
     }
 
     fn resolve<'c>(&self, call: &'c ToolCall) -> Job<'c> {
-        let resolved = match &call.input {
-            ToolInput::Json(args) => self.toolbox.resolve(&call.name, args).map_err(ToolOutput::from),
-            ToolInput::Malformed(_) => Err(self.toolbox.refuse(
+        let resolved = match (&call.input, self.withheld) {
+            (_, Some(why)) => Err(self.toolbox.refuse(ToolCode::InvalidInput, why.to_owned())),
+            (ToolInput::Json(args), None) => self.toolbox.resolve(&call.name, args).map_err(ToolOutput::from),
+            (ToolInput::Malformed(_), None) => Err(self.toolbox.refuse(
                 ToolCode::InvalidInput,
                 "The arguments are not valid JSON, or were cut off. Nothing was executed. Send the call again with \
                  one complete JSON object."
@@ -218,63 +241,57 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             )),
         };
         let (kind, ready, output) = match resolved {
-            Ok(ready) => (ready.tool.kind(), Some(ready), None),
+            Ok(ready) => (ready.tool.kind(), Some(Arc::new(ready)), None),
             Err(output) => (None, None, Some(output)),
         };
         Job {
             call,
             kind,
             ready,
+            blockers: Vec::new(),
             output,
             started: None,
             decision: None,
             approved: None,
             done: None,
-            judged: Judged::default(),
+            snapshot: PathSnapshot::default(),
             consent: Consent::Rule,
         }
     }
 
-    /// Runs what can be run, together where paths allow it. `Err` means cancelled: what still ran was dropped.
-    async fn execute(
-        &mut self,
-        jobs: &mut [Job<'_>],
-        ready: &[Option<ResolvedCall>],
-    ) -> Result<(), CancelCause> {
-        let blockers = blockers(ready);
+    /// Runs the allowed calls, together where their paths permit it. `Err` means cancelled; calls still running are dropped.
+    async fn execute(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
+        find_blockers(jobs);
         let mut live = self.live.then(LiveQueue::default);
-        let mut running: Vec<(usize, Caught<'_>)> = Vec::new();
+        let mut running: Vec<RunningCall> = Vec::new();
         loop {
-            for (index, slot) in ready.iter().enumerate() {
-                let Some(resolved) = slot else { continue };
-                let job = &jobs[index];
-                let free = blockers[index].iter().all(|&earlier| jobs[earlier].output.is_some());
-                if job.output.is_some() || job.started.is_some() || !free {
-                    continue;
-                }
-                let judged = match job.kind {
-                    // It opens files that nobody has named.
+            for index in 0..jobs.len() {
+                let Some(ready) = startable(jobs, index) else { continue };
+                let job = &mut jobs[index];
+                let snapshot = match job.kind {
+                    // It opens files that the call does not name.
                     Some(ToolKind::Grep) => {
                         let approved = job.consent == Consent::Person;
-                        job.judged.clone().withholding(withheld(self.policy, approved))
+                        job.snapshot.clone().withholding(withheld(self.policy, approved))
                     }
-                    _ => job.judged.clone(),
+                    _ => job.snapshot.clone(),
                 };
                 let cx = ToolCx {
                     call: job.call.id.clone(),
                     cancel: Cancel::new(),
                     consent: job.consent,
-                    live: live.as_ref().map(|queue| queue.of(&job.call.id)),
+                    live: live.as_ref().map(|queue| queue.output_of(&job.call.id)),
                     agents: (job.kind == Some(ToolKind::Task))
-                        .then(|| self.nest.agents(&job.call.id, self.policy)),
-                    judged,
+                        .then(|| self.spawner.agents(&job.call.id, self.policy)),
+                    snapshot,
                 };
                 let name = job.call.name.as_str().into();
                 let call = job.call.id.clone();
-                let decision = jobs[index].decision.take().expect("only what was allowed is ready");
-                self.emitter.emit(EventKind::ToolStarted { call, name, decision });
-                jobs[index].started = Some(self.clock.elapsed());
-                running.push((index, Caught(resolved.tool.run(cx, &resolved.args))));
+                let decision = job.decision.take().expect("only what was allowed is ready");
+                self.emitter.emit(ToolEvent::ToolStarted { call, name, decision });
+                job.started = Some(self.clock.elapsed());
+                let output = CatchPanic(Box::pin(async move { ready.tool.run(cx, &ready.args).await }));
+                running.push(RunningCall { index, output });
             }
             if running.is_empty() {
                 return Ok(());
@@ -282,23 +299,22 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             self.emitter.idle();
             if self.emitter.stop().is_some() {
                 // Nobody reads the results; the caller sees the same and ends the turn.
-                self.crew.tell_all(&Input::Cancel(CancelCause::User));
-                self.see_off(jobs, running).await;
+                self.registry.broadcast(&Input::Cancel(CancelCause::User));
+                self.finish_subagents(jobs, running).await;
                 return Ok(());
             }
             let step = match self.control.until(next(&mut running, live.as_mut())).await {
                 Ok(step) => step,
                 Err(cause) => {
-                    self.see_off(jobs, running).await;
+                    self.finish_subagents(jobs, running).await;
                     return Err(cause);
                 }
             };
             match step {
                 Step::Done(index, output) => {
-                    let output = sight::shown(output, self.sees);
-                    let ready = ready[index].as_ref().expect("what runs was ready");
+                    let output = image_support::check_output(output, self.image_support);
                     let job = &mut jobs[index];
-                    let later = self.heard_first(job, ready, &output);
+                    let later = self.post_hooks_want(job, &output);
                     if let Some(live) = &live {
                         live.forget(&job.call.id);
                     }
@@ -310,35 +326,50 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 }
                 Step::Live(deltas) => {
                     for (call, stream, text) in deltas {
-                        self.emitter.emit(EventKind::ToolOutputDelta { call, stream, text });
+                        self.emitter.emit(ToolEvent::ToolOutputDelta { call, stream, text });
                     }
                 }
             }
         }
     }
 
-    /// Drops what still runs, but for sub-agents: they were told to end, and get to say what became of their calls.
-    async fn see_off(&mut self, jobs: &mut [Job<'_>], mut running: Vec<(usize, Caught<'_>)>) {
-        running.retain(|(index, _)| jobs[*index].kind == Some(ToolKind::Task));
+    /// Drops the running calls, except for sub-agents: those were cancelled, and still emit the results of their calls.
+    async fn finish_subagents(&mut self, jobs: &mut [Job<'_>], mut running: Vec<RunningCall>) {
+        running.retain(|call| jobs[call.index].kind == Some(ToolKind::Task));
         while !running.is_empty() {
             if let Step::Done(index, output) = next(&mut running, None).await {
-                self.settle(&mut jobs[index], output);
+                self.finish(&mut jobs[index], output);
             }
         }
     }
 
-    /// Gives a call its one result, and says so.
-    fn settle(&mut self, job: &mut Job<'_>, output: ToolOutput) {
+    /// Sets the result of a call, and announces it.
+    fn finish(&mut self, job: &mut Job<'_>, output: ToolOutput) {
         job.done = Some(self.clock.elapsed());
         job.output = Some(output);
         self.announce(job);
     }
 
-    /// Says what came of a call, unless that was said.
+    /// Adds to a result what the model should know of its mistake: that its arguments were repaired, that the call fails again
+    /// and again.
+    fn with_mistakes(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
+        if self.repaired.contains(&call.id) && output.ok() {
+            return output.mended("the arguments were not valid JSON and were repaired");
+        }
+        match self.mistakes.repeats_of(call) {
+            times if output.ok() || times < TOLD_REPEATS || self.withheld.is_some() => output,
+            3 => output.repeated("This call failed in the same way for the third time; do something else"),
+            times => output.repeated(&format!("This call failed {times} times in a row; do something else")),
+        }
+    }
+
+    /// Emits the result of a call, unless that was done before.
     fn announce(&mut self, job: &mut Job<'_>) {
-        let (Some(done), Some(output)) = (job.done.take(), &job.output) else { return };
+        let Some(done) = job.done.take() else { return };
+        let Some(output) = job.output.take() else { return };
+        let output = job.output.insert(self.with_mistakes(job.call, output));
         let todos = output.todos.clone();
-        self.emitter.emit(EventKind::ToolFinished(ToolFinished {
+        self.emitter.emit(ToolEvent::ToolFinished(ToolFinished {
             call: job.call.id.clone(),
             name: job.call.name.as_str().into(),
             kind: job.kind,
@@ -346,14 +377,19 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             duration: job.started.map(|start| done.saturating_sub(start)),
         }));
         if let Some(todos) = todos {
-            self.emitter.emit(EventKind::TodosChanged { todos });
+            self.emitter.emit(StateEvent::TodosChanged { todos });
         }
     }
 }
 
 impl Job<'_> {
-    fn moment<'a>(&'a self, ready: &'a ResolvedCall) -> ToolMoment<'a> {
-        ToolMoment { id: &self.call.id, name: &self.call.name, kind: self.kind, args: &ready.args }
+    fn hook_call<'a>(&'a self, ready: &'a ResolvedCall) -> HookCall<'a> {
+        HookCall { id: &self.call.id, name: &self.call.name, kind: self.kind, args: &ready.args }
+    }
+
+    /// Returns whether it will run and may change something outside the session.
+    fn mutates(&self) -> bool {
+        self.ready.as_ref().is_some_and(|ready| ready.effects.iter().any(Effect::mutates))
     }
 
     fn is_denied(&self) -> bool {
@@ -361,59 +397,70 @@ impl Job<'_> {
         failure.is_some_and(|failure| failure.code == ToolCode::PermissionDenied)
     }
 
-    fn into_result(self) -> ToolResult {
+    fn into_result(self, toolbox: &dyn Toolbox) -> ToolResult {
         let output = self.output.expect("every job is settled before results are taken");
+        let ok = output.ok();
+        let text = output.text.or_else(|| toolbox.plain(&self.call.name, &output.envelope));
         ToolResult {
             call: self.call.id.clone(),
             name: self.call.name.clone(),
-            ok: output.ok(),
+            ok,
             envelope: output.envelope,
-            text: output.text,
+            text,
             images: output.images,
         }
     }
 }
 
-/// For each call, the earlier ones that must be done before it starts.
-fn blockers(ready: &[Option<ResolvedCall>]) -> Vec<Vec<usize>> {
-    // For each path: who touched it so far, and whether by writing.
+/// Returns the call at `index` if it is allowed, has not started, and nothing blocks it any more.
+fn startable(jobs: &[Job<'_>], index: usize) -> Option<Arc<ResolvedCall>> {
+    let job = &jobs[index];
+    let free = job.blockers.iter().all(|&earlier| jobs[earlier].output.is_some());
+    let waits = job.output.is_none() && job.started.is_none();
+    job.ready.clone().filter(|_| waits && free)
+}
+
+/// Finds, for each call, the earlier calls that must finish before it starts.
+fn find_blockers(jobs: &mut [Job<'_>]) {
+    // For each path: the calls that touch it so far, and whether they write.
     let mut touched: HashMap<&Path, Vec<(usize, bool)>> = HashMap::new();
-    ready
-        .iter()
-        .enumerate()
-        .map(|(index, slot)| {
-            let mut earlier = Vec::new();
-            for effect in slot.iter().flat_map(|resolved| &resolved.effects) {
-                let (path, writes) = match effect {
-                    Effect::Read(path) => (path.as_path(), false),
-                    Effect::Write(path) => (path.as_path(), true),
-                    Effect::Exec { .. }
-                    | Effect::Net { .. }
-                    | Effect::Mcp { .. }
-                    | Effect::Agent
-                    | Effect::Memory
-                    | Effect::Internal => continue,
-                };
-                let before = touched.entry(path).or_default();
-                earlier.extend(before.iter().filter(|(i, w)| *i != index && (*w || writes)).map(|(i, _)| *i));
-                before.push((index, writes));
-            }
-            earlier
-        })
-        .collect()
+    for (index, job) in jobs.iter_mut().enumerate() {
+        let Job { ready: Some(ready), blockers, .. } = job else { continue };
+        for effect in &ready.effects {
+            let (path, writes) = match effect {
+                Effect::Read(path) => (path.as_path(), false),
+                Effect::Write(path) => (path.as_path(), true),
+                Effect::Exec { .. }
+                | Effect::Net { .. }
+                | Effect::Mcp { .. }
+                | Effect::Agent
+                | Effect::Memory
+                | Effect::Internal => continue,
+            };
+            let before = touched.entry(path).or_default();
+            blockers.extend(before.iter().filter(|(i, w)| *i != index && (*w || writes)).map(|(i, _)| *i));
+            before.push((index, writes));
+        }
+    }
+}
+
+/// A call that runs: which one, and its output to come.
+struct RunningCall {
+    index: usize,
+    output: CatchPanic<'static>,
 }
 
 enum Step {
     Done(usize, ToolOutput),
-    Live(Vec<Piece>),
+    Live(Vec<OutputChunk>),
 }
 
-/// Waits until one of the running calls is done, or has output to show.
-async fn next(running: &mut Vec<(usize, Caught<'_>)>, mut live: Option<&mut LiveQueue>) -> Step {
+/// Waits until a running call finishes or has output to stream.
+async fn next(running: &mut Vec<RunningCall>, mut live: Option<&mut LiveQueue>) -> Step {
     poll_fn(|cx| {
         for slot in 0..running.len() {
-            if let Poll::Ready(output) = Pin::new(&mut running[slot].1).poll(cx) {
-                let (index, _) = running.remove(slot);
+            if let Poll::Ready(output) = Pin::new(&mut running[slot].output).poll(cx) {
+                let RunningCall { index, .. } = running.remove(slot);
                 return Poll::Ready(Step::Done(index, output));
             }
         }

@@ -1,7 +1,7 @@
-//! Numbers and stamps events, and remembers when the outlet wants no more.
+//! Numbers and time-stamps events, and remembers when the sink asks to stop.
 //!
-//! The agents of a session share one outlet, each through an emitter of its own, so that an event is logged and shown
-//! before what it announces happens, whoever it belongs to.
+//! The agents of a session share one sink, each through an emitter of its own, so that an event is logged and shown before
+//! what it announces happens.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,17 +10,17 @@ use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::render::{Sink, Stop};
 use zori_core::time::Clock;
 
-/// The way out of the engine. Emitting never fails, so that the loop reads as a straight line; whoever waits asks
-/// [`Emitter::stop`] before going on.
+/// Sends events to the sink. Emitting never fails, so that the loop reads as a straight line; callers check
+/// [`Emitter::stop`] before they wait.
 pub(crate) struct Emitter<S> {
-    outlet: Arc<Mutex<Outlet<S>>>,
+    out: Arc<Mutex<SharedSink<S>>>,
     clock: Arc<dyn Clock>,
     session: SessionId,
     agent: AgentId,
     parent: Option<CallId>,
 }
 
-struct Outlet<S> {
+struct SharedSink<S> {
     sink: S,
     seq: u64,
     stop: Option<Stop>,
@@ -34,17 +34,17 @@ impl<S> Clone for Emitter<S> {
 
 impl<S> Emitter<S> {
     pub(crate) fn new(sink: S, clock: Arc<dyn Clock>, session: SessionId) -> Self {
-        let outlet = Arc::new(Mutex::new(Outlet { sink, seq: 0, stop: None }));
-        Self { outlet, clock, session, agent: AgentId::MAIN, parent: None }
+        let out = Arc::new(Mutex::new(SharedSink { sink, seq: 0, stop: None }));
+        Self { out, clock, session, agent: AgentId::MAIN, parent: None }
     }
 
-    /// Returns the emitter of a sub-agent that `parent` started.
+    /// Returns an emitter for a sub-agent that the call `parent` started.
     pub(crate) fn of_agent(&self, agent: AgentId, parent: Option<CallId>) -> Self {
-        let (outlet, clock, session) = (self.outlet.clone(), self.clock.clone(), self.session.clone());
-        Self { outlet, clock, session, agent, parent }
+        let (out, clock, session) = (self.out.clone(), self.clock.clone(), self.session.clone());
+        Self { out, clock, session, agent, parent }
     }
 
-    /// Returns whose events these are.
+    /// Returns the agent whose events these are.
     pub(crate) fn agent(&self) -> AgentId {
         self.agent
     }
@@ -55,37 +55,41 @@ impl<S> Emitter<S> {
     }
 
     pub(crate) fn into_sink(self) -> S {
-        let outlet = Arc::into_inner(self.outlet).expect("sub-agents end before the turn that started them");
-        outlet.into_inner().unwrap_or_else(PoisonError::into_inner).sink
+        let out = Arc::into_inner(self.out).expect("sub-agents end before the turn that started them");
+        out.into_inner().unwrap_or_else(PoisonError::into_inner).sink
     }
 
-    fn lock(&self) -> MutexGuard<'_, Outlet<S>> {
-        self.outlet.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, SharedSink<S>> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<S: Sink> Emitter<S> {
-    pub(crate) fn emit(&mut self, kind: EventKind) {
-        let mut outlet = self.lock();
+    pub(crate) fn emit(&mut self, kind: impl Into<EventKind>) {
+        self.send(kind.into());
+    }
+
+    fn send(&self, kind: EventKind) {
+        let mut out = self.lock();
         let event = Event {
-            seq: outlet.seq,
+            seq: out.seq,
             at: self.clock.now(),
             session: self.session.clone(),
             agent: self.agent,
             parent: self.parent.clone(),
             kind,
         };
-        outlet.seq += 1;
-        if let Err(stop) = outlet.sink.emit(&event) {
-            outlet.stop.get_or_insert(stop);
+        out.seq += 1;
+        if let Err(stop) = out.sink.emit(&event) {
+            out.stop.get_or_insert(stop);
         }
     }
 
-    /// Tells the outlet that the engine is about to wait.
+    /// Tells the sink that the engine is about to wait.
     pub(crate) fn idle(&mut self) {
-        let mut outlet = self.lock();
-        if let Err(stop) = outlet.sink.idle() {
-            outlet.stop.get_or_insert(stop);
+        let mut out = self.lock();
+        if let Err(stop) = out.sink.idle() {
+            out.stop.get_or_insert(stop);
         }
     }
 }

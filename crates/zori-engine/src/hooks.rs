@@ -1,12 +1,12 @@
-//! When hooks are told, and what becomes of what they say.
+//! Fires hooks, and handles their responses.
 //!
-//! Before a call they are told by `dispatch.rs`, which gives their verdict to the decision; the other moments are here.
-//! What a hook says to the model is part of the conversation like what the user says, under a heading that names it.
+//! `dispatch.rs` fires those around a call, whose verdict is part of the decision; the others are fired here. Text from a
+//! hook enters the conversation as user text, under a heading that names the event.
 
 use std::sync::Arc;
 
-use zori_core::event::{EventKind, NoticeLevel};
-use zori_core::hook::{Heard, HookEvent, Hooks, Moment};
+use zori_core::event::{Notice, NoticeLevel, TurnEvent};
+use zori_core::hook::{HookEvent, HookInput, HookResponse, Hooks};
 use zori_core::message::Block;
 use zori_core::outcome::{CancelCause, LimitKind};
 use zori_core::provider::StopReason;
@@ -16,142 +16,154 @@ use zori_policy::mode::Protocol;
 use crate::control::Control;
 use crate::emitter::Emitter;
 use crate::engine::Engine;
-use crate::limits::Reached;
-use crate::turn::{Cut, Turn};
+use crate::limits::LimitReached;
+use crate::turn::{Turn, TurnAbort};
 
-/// So often hooks may keep one turn from ending.
-const KEPT_GOING: u32 = 8;
+/// How often hooks may keep one turn from ending.
+const MAX_HOOK_CONTINUATIONS: u32 = 8;
 
-/// What a hook tells the model, on its way into the conversation.
-pub(crate) struct Said {
+/// Text from a hook for the conversation.
+#[derive(Clone)]
+pub(crate) struct HookMessage {
     event: HookEvent,
     text: Arc<str>,
 }
 
-impl Said {
-    /// Takes what hooks told the model.
-    pub(crate) fn all(event: HookEvent, context: Vec<String>) -> impl Iterator<Item = Self> {
+impl HookMessage {
+    /// A note that comes from no hook.
+    pub(crate) fn note(text: String) -> Self {
+        Self { event: HookEvent::UserPromptSubmit, text: text.into() }
+    }
+
+    /// Puts each text under a heading that names the event.
+    pub(crate) fn from_context(event: HookEvent, context: Vec<String>) -> impl Iterator<Item = Self> {
         let heading = move |text: String| format!("[{} hook]\n{text}", event.as_str()).into();
         context.into_iter().map(move |text| Self { event, text: heading(text) })
     }
 }
 
-/// Tells hooks, and the user what they have to say to him.
-pub(crate) async fn tell<S: Sink>(
+/// Fires the hooks of an event, and emits their messages for the user.
+pub(crate) async fn fire<S: Sink>(
     hooks: Option<&dyn Hooks>,
-    moment: Moment<'_>,
+    input: HookInput<'_>,
     mode: &str,
     emitter: &mut Emitter<S>,
     control: &mut Control<'_>,
-) -> Result<Heard, CancelCause> {
-    let Some(hooks) = hooks.filter(|hooks| hooks.listens(&moment)) else { return Ok(Heard::default()) };
+) -> Result<HookResponse, CancelCause> {
+    let Some(hooks) = hooks.filter(|hooks| hooks.wants(&input)) else { return Ok(HookResponse::default()) };
     emitter.idle();
-    let heard = control.until(hooks.tell(moment, mode)).await?;
-    remark(&heard, emitter);
-    Ok(heard)
+    let response = control.until(hooks.fire(input, mode)).await?;
+    emit_notices(&response, emitter);
+    Ok(response)
 }
 
-fn remark<S: Sink>(heard: &Heard, emitter: &mut Emitter<S>) {
-    for remark in &heard.remarks {
-        let text = remark.text.clone();
-        emitter.emit(EventKind::Notice { level: remark.level, code: "hook", text });
+fn emit_notices<S: Sink>(response: &HookResponse, emitter: &mut Emitter<S>) {
+    for notice in &response.notices {
+        let text = notice.text.clone();
+        emitter.emit(Notice { level: notice.level, code: "hook", text });
     }
 }
 
 impl<S: Sink + 'static> Engine<S> {
-    pub(crate) async fn tell_hooks(
+    pub(crate) async fn fire_hooks(
         &mut self,
-        moment: Moment<'_>,
+        input: HookInput<'_>,
         control: &mut Control<'_>,
-    ) -> Result<Heard, CancelCause> {
+    ) -> Result<HookResponse, CancelCause> {
         let mode = self.policy.mode.mode.name_in(Protocol::Claude);
-        tell(self.shared.hooks.as_deref(), moment, mode, &mut self.shared.emitter, control).await
+        fire(self.shared.hooks.as_deref(), input, mode, &mut self.shared.emitter, control).await
     }
 
-    /// Tells hooks that the session is over. One in which nothing was said has not begun.
-    pub async fn leave(&mut self) {
-        let Some(hooks) = self.shared.hooks.clone().filter(|hooks| hooks.listens(&Moment::SessionEnd)) else {
+    /// Fires the `SessionEnd` hooks, unless the session never had a prompt.
+    pub async fn fire_session_end(&mut self) {
+        let Some(hooks) = self.shared.hooks.clone().filter(|hooks| hooks.wants(&HookInput::SessionEnd))
+        else {
             return;
         };
-        if self.begun {
+        if self.hooks_started {
             let mode = self.policy.mode.mode.name_in(Protocol::Claude);
-            let heard = hooks.tell(Moment::SessionEnd, mode).await;
-            remark(&heard, &mut self.shared.emitter);
+            let response = hooks.fire(HookInput::SessionEnd, mode).await;
+            emit_notices(&response, &mut self.shared.emitter);
             self.shared.emitter.idle();
         }
     }
 
-    /// Returns whether hooks object to making the conversation shorter.
+    /// Fires the `PreCompact` hooks. Returns whether one of them blocks the compaction.
     pub(crate) async fn compaction_blocked(
         &mut self,
         asked: bool,
         focus: Option<&str>,
         control: &mut Control<'_>,
     ) -> Result<bool, CancelCause> {
-        let heard = self.tell_hooks(Moment::PreCompact { asked, focus }, control).await?;
-        let Some(why) = heard.blocked() else { return Ok(false) };
+        let response = self.fire_hooks(HookInput::PreCompact { asked, focus }, control).await?;
+        let Some(why) = response.block_reason() else { return Ok(false) };
         let text = format!("A hook keeps the conversation as it is: {why}");
-        self.shared.emitter.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "hook", text });
+        self.shared.emitter.emit(Notice { level: NoticeLevel::Warning, code: "hook", text });
         Ok(true)
     }
 }
 
 impl<S: Sink + 'static> Turn<'_, '_, S> {
-    /// Tells hooks of the prompt, and before the first one of the session. Returns what they add to it.
-    pub(crate) async fn prompted(&mut self, prompt: &str) -> Result<Vec<Said>, Cut> {
+    /// Fires the hooks of a prompt, and before the first one those of the session. Returns the text they add to it.
+    pub(crate) async fn fire_prompt_hooks(&mut self, prompt: &str) -> Result<Vec<HookMessage>, TurnAbort> {
         let engine = &mut *self.engine;
-        if !engine.begun {
+        if !engine.hooks_started {
             let (resumed, model) = (engine.resumed, engine.shared.settings.model.clone());
-            let moment = Moment::SessionStart { resumed, model: &model };
-            let heard = engine.tell_hooks(moment, &mut self.control).await?;
-            engine.begun = true;
-            // Kept until a prompt is sent that it can go with.
-            engine.opening = Said::all(HookEvent::SessionStart, heard.context).collect();
+            let input = HookInput::SessionStart { resumed, model: &model };
+            let response = engine.fire_hooks(input, &mut self.control).await?;
+            engine.hooks_started = true;
+            // Kept until a prompt is accepted.
+            let context = HookMessage::from_context(HookEvent::SessionStart, response.context);
+            engine.start_messages.extend(context);
         }
         if engine.kind.is_some() {
-            // It is no user who prompts a sub-agent.
+            // A sub-agent is not prompted by the user.
             return Ok(Vec::new());
         }
-        let heard = engine.tell_hooks(Moment::UserPromptSubmit { prompt }, &mut self.control).await?;
-        if let Some(why) = heard.blocked() {
+        let response = engine.fire_hooks(HookInput::UserPromptSubmit { prompt }, &mut self.control).await?;
+        if let Some(why) = response.block_reason() {
             let text = format!("A hook did not let the prompt pass: {why}");
-            return Err(Cut::Limit(Reached { kind: LimitKind::Prompt, text }));
+            return Err(TurnAbort::Limit(LimitReached { kind: LimitKind::Prompt, text }));
         }
-        let opening = std::mem::take(&mut engine.opening).into_iter();
-        Ok(opening.chain(Said::all(HookEvent::UserPromptSubmit, heard.context)).collect())
+        let start_messages = std::mem::take(&mut engine.start_messages);
+        self.carried.clone_from(&start_messages);
+        Ok(start_messages
+            .into_iter()
+            .chain(HookMessage::from_context(HookEvent::UserPromptSubmit, response.context))
+            .collect())
     }
 
-    /// Tells hooks that the model has ended its turn. Returns whether it goes on all the same.
-    pub(crate) async fn kept_going(&mut self, stop: &StopReason) -> Result<bool, Cut> {
+    /// Fires the hooks for the end of a turn. Returns whether they keep the turn going.
+    pub(crate) async fn fire_stop_hooks(&mut self, stop: &StopReason) -> Result<bool, TurnAbort> {
         if !matches!(stop, StopReason::EndTurn | StopReason::StopSequence) {
             return Ok(false);
         }
-        let (text, again) = (self.text.clone(), self.kept > 0);
+        let (text, again) = (self.text.clone(), self.hook_continuations > 0);
         let kind = self.engine.kind.clone();
-        let (moment, event) = match kind.as_deref() {
-            Some(kind) => (Moment::SubagentStop { kind, again, text: &text }, HookEvent::SubagentStop),
-            None => (Moment::Stop { again, text: &text }, HookEvent::Stop),
+        let (input, event) = match kind.as_deref() {
+            Some(kind) => (HookInput::SubagentStop { kind, again, text: &text }, HookEvent::SubagentStop),
+            None => (HookInput::Stop { again, text: &text }, HookEvent::Stop),
         };
-        let heard = self.engine.tell_hooks(moment, &mut self.control).await?;
-        let Some(why) = heard.blocked().filter(|_| heard.halt.is_none()) else { return Ok(false) };
-        if self.kept == KEPT_GOING {
-            let text = format!("Hooks kept the turn going {KEPT_GOING} times; it ends here");
-            self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "hook", text });
+        let response = self.engine.fire_hooks(input, &mut self.control).await?;
+        let Some(why) = response.block_reason().filter(|_| response.halt.is_none()) else { return Ok(false) };
+        if self.hook_continuations == MAX_HOOK_CONTINUATIONS {
+            let text = format!("Hooks kept the turn going {MAX_HOOK_CONTINUATIONS} times; it ends here");
+            self.emit(Notice { level: NoticeLevel::Warning, code: "hook", text });
             return Ok(false);
         }
-        self.kept += 1;
-        let said = Said::all(event, vec![why.to_owned()]).collect();
-        let blocks = self.say(said);
+        self.hook_continuations += 1;
+        let hook_messages = HookMessage::from_context(event, vec![why.to_owned()]).collect();
+        let blocks = self.hook_blocks(hook_messages);
         self.engine.history.push_user(blocks);
         Ok(true)
     }
 
-    /// Says in events what hooks tell the model, and returns it for the conversation.
-    pub(crate) fn say(&mut self, said: Vec<Said>) -> Vec<Block> {
-        let say = |Said { event, text }: Said| {
-            self.emit(EventKind::HookContext { event, text: text.clone() });
+    /// Emits the texts of hooks as events, and returns them as blocks for the conversation.
+    pub(crate) fn hook_blocks(&mut self, hook_messages: Vec<HookMessage>) -> Vec<Block> {
+        let block = |HookMessage { event, text }: HookMessage| {
+            self.emit(TurnEvent::HookContext { event, text: text.clone() });
             Block::Text(text.to_string())
         };
-        said.into_iter().map(say).collect()
+        hook_messages.into_iter().map(block).collect()
     }
 }

@@ -1,32 +1,39 @@
 //! The agent loop: a prompt goes in, events come out, until the model ends the turn.
 //!
-//! Start with [`engine`], then `turn`: the straight line from request to result. Nothing here knows a provider, a
-//! tool, a terminal, a file or a JSON shape; all of that comes in through the traits of `zori-core`.
+//! [`parts::Parts::new`] makes what an engine needs, [`engine::Engine`] runs turns. Read `engine.rs` first, then `turn.rs`:
+//! the straight line from request to result. Nothing here knows a provider, a tool, a terminal or a file; all of that
+//! comes in through the traits of `zori-core`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![warn(missing_docs)]
 
+pub mod agent_kinds;
+mod agent_registry;
 mod assemble;
-mod catch;
+mod call_ids;
+mod catch_panic;
 pub mod compact;
 pub mod context;
 mod control;
-mod crew;
-mod cut;
 mod dispatch;
 mod emitter;
 pub mod engine;
 mod history;
 mod hooks;
-pub mod kinds;
+pub mod image_support;
 pub mod limits;
-mod names;
+mod partial_reply;
+pub mod parts;
+mod reprompt;
 pub mod retry;
+mod session_update;
+pub mod settings;
 mod shared;
-pub mod sight;
 pub mod subagent;
-mod tries;
+pub mod system;
 mod turn;
-mod wishes;
+mod unusable_reply;
+pub mod user_shell;
 
 #[cfg(test)]
 mod tests;

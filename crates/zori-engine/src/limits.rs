@@ -1,71 +1,71 @@
-//! What a run may use, and whether it may send one more request. Pure: what was used is handed in.
+//! The limits of a run, and whether it may send one more request. Pure: the caller passes the usage.
 //!
-//! A limit is looked at before each request, and so after each reply and the tools it asked for. A reply that crosses
-//! one is still taken, with its tools; the turn ends only if the model wants to go on. That way nothing that was paid
-//! for is thrown away, and every call has its result.
+//! Limits are checked before each request, and so after each reply and its tool calls. A reply that crosses a limit is
+//! still accepted and its calls run; the turn ends only if the model wants to continue. That way nothing that was paid for
+//! is lost, and every call has its result.
 
 use zori_core::cost::{MicroUsd, Spent};
 use zori_core::outcome::LimitKind;
 
-/// What a run may use. `None` means as much as it takes.
+/// The limits of a run. `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Requests answered for one prompt: what Claude Code counts as turns.
     pub turns: Option<u32>,
     /// Money, over all prompts of the run.
     pub budget: Option<MicroUsd>,
-    /// What a budget says to a model whose price is not known.
+    /// What a budget means for a model without a known price.
     pub unpriced: Unpriced,
     /// Tokens of every kind, over all prompts of the run.
     pub tokens: Option<u64>,
 }
 
-/// What a budget says to a model whose price is not known.
+/// What a budget means for a model without a known price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpriced {
-    /// It is not asked.
+    /// The model is not used.
     Refused,
-    /// It is asked, and nothing is counted (`allow_unpriced`).
+    /// The model is used, and its cost is not counted (`allow_unpriced`).
     Allowed,
 }
 
-/// What has been used when one more request is due.
+/// The usage of a run, checked before each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// The requests answered for this prompt.
+    /// The replies received for the current prompt.
     pub requests: u32,
     /// What all requests of the run used.
     pub spent: Spent,
-    /// Whether the price of the model that would be asked is known.
+    /// Whether the price of the current model is known.
     pub priced: bool,
 }
 
 /// A limit that was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
-    /// Which one.
+pub struct LimitReached {
+    /// The kind of limit.
     pub kind: LimitKind,
-    /// One sentence that names it.
+    /// One sentence for the user that names it.
     pub text: String,
 }
 
 impl Limits {
-    /// As much as it takes.
+    /// No limits.
     pub const NONE: Self = Self { turns: None, budget: None, unpriced: Unpriced::Refused, tokens: None };
 
-    /// Returns the limit that forbids one more request, if one does.
-    pub fn reached(&self, used: &Used) -> Option<Reached> {
+    /// Returns the limit that forbids another request, if any.
+    pub fn reached(&self, used: &Used) -> Option<LimitReached> {
         self.turns_reached(used).or_else(|| self.budget_reached(used)).or_else(|| self.tokens_reached(used))
     }
 
-    fn turns_reached(&self, used: &Used) -> Option<Reached> {
+    fn turns_reached(&self, used: &Used) -> Option<LimitReached> {
         let max = self.turns.filter(|max| used.requests >= *max)?;
         let turns = if max == 1 { "turn" } else { "turns" };
         let text = format!("Reached the limit of {max} {turns} (`--max-turns`)");
-        Some(Reached { kind: LimitKind::Turns, text })
+        Some(LimitReached { kind: LimitKind::Turns, text })
     }
 
-    fn budget_reached(&self, used: &Used) -> Option<Reached> {
+    fn budget_reached(&self, used: &Used) -> Option<LimitReached> {
         let budget = self.budget?;
         let text = match used.spent.cost.filter(|_| used.priced) {
             Some(cost) if cost < budget => return None,
@@ -75,14 +75,14 @@ impl Limits {
             None => "A budget needs a model whose price is known, and this one's is not (`--max-budget-usd`)"
                 .into(),
         };
-        Some(Reached { kind: LimitKind::Budget, text })
+        Some(LimitReached { kind: LimitKind::Budget, text })
     }
 
-    fn tokens_reached(&self, used: &Used) -> Option<Reached> {
+    fn tokens_reached(&self, used: &Used) -> Option<LimitReached> {
         let total = used.spent.usage.total();
         let max = self.tokens.filter(|max| total >= *max)?;
         let text = format!("Reached the limit of {max} tokens: {total} used (`--max-tokens-total`)");
-        Some(Reached { kind: LimitKind::Tokens, text })
+        Some(LimitReached { kind: LimitKind::Tokens, text })
     }
 }
 

@@ -1,97 +1,101 @@
-//! Sub-agents: what the `task` tool starts. One is an [`Engine`] with a conversation of its own, and with everything
-//! else of the engine that started it: provider, tools, rules, hooks, limits, and the way out, where its events say whose
-//! they are. It has no way to loosen anything (DEC-5).
+//! Sub-agents: what the `task` tool starts. A sub-agent is an [`Engine`] with a conversation of its own that shares
+//! everything else with the engine that started it: provider, tools, rules, hooks, limits and event sink. Its events
+//! carry its id. It cannot loosen any rule (DEC-5).
 //!
-//! The kinds there are is `kinds.rs`, their tools `subagent/fewer.rs`; what all agents of a session share is in `crew.rs`.
+//! `agent_kinds.rs` describes the kinds, `subagent/tool_filter.rs` restricts their tools, `agent_registry.rs` holds what
+//! all agents of a session share.
 
-mod fewer;
+mod tool_filter;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zori_core::BoxFuture;
 use zori_core::agent::{AgentFacts, Agents, Task};
 use zori_core::cost::Spent;
-use zori_core::event::{EventKind, TurnSummary};
+use zori_core::event::{SessionEvent, TurnSummary};
+use zori_core::failure::FailureKind;
 use zori_core::ids::CallId;
 use zori_core::input::PermissionUpdate;
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
-use zori_core::provider::StopReason;
 use zori_core::render::Sink;
 use zori_core::text::{one_line, prefix};
 use zori_core::tool::{ToolCode, ToolOutput};
 use zori_policy::Policy;
 
-use self::fewer::Only;
-pub use self::fewer::WithoutTask;
+use self::tool_filter::OnlyTools;
+pub use self::tool_filter::WithoutTask;
+use crate::agent_kinds::AgentKinds;
 use crate::engine::Engine;
-use crate::kinds::Kinds;
 use crate::shared::Shared;
 
-/// So many bytes of a report reach the model.
+/// The longest report that reaches the model.
 const REPORT_BYTES: usize = 64 * 1024;
 
-/// So much of a description is shown where a sub-agent is named.
+/// The longest part of a description that names a sub-agent.
 const NAME_BYTES: usize = 40;
 
-/// Returns the upper bound for a model's replies; `None` where the provider knows it.
-pub type ReplyLimits = Arc<dyn Fn(&str) -> Option<u32> + Send + Sync>;
-
-/// How far sub-agents may go.
+/// Bounds how many sub-agents may run and how deep, and describes their kinds.
 #[derive(Clone)]
 pub struct AgentLimits {
-    /// How deep they may be nested; with 0 there are none.
+    /// How deep sub-agents may nest; 0 disables them.
     pub depth: u32,
-    /// How many one prompt may start.
+    /// How many sub-agents one prompt may start.
     pub max: u32,
-    /// Returns the upper bound for a reply of a model.
-    pub reply: ReplyLimits,
-    /// The kinds there are.
-    pub kinds: Kinds,
+    /// The kinds the model may choose from.
+    pub kinds: AgentKinds,
 }
 
-/// What sub-agents did, for the turn that started them.
-#[derive(Default)]
-pub(crate) struct Done {
-    pub(crate) spent: Option<Spent>,
-    pub(crate) requests: u32,
-    pub(crate) effects: bool,
-    /// What somebody let hold for the rest of the session.
-    pub(crate) granted: Vec<PermissionUpdate>,
-    /// Set when one was cancelled.
-    pub(crate) cancelled: Option<CancelCause>,
-}
-
-/// Makes sub-agents for the calls of one reply.
-pub(crate) struct Nest<S> {
-    pub(crate) shared: Shared<S>,
-    pub(crate) done: Arc<Mutex<Done>>,
-}
-
-impl<S: Sink + 'static> Nest<S> {
-    /// Returns what starts sub-agents for one call, under the rules that hold as it starts.
-    pub(crate) fn agents(self: &Arc<Self>, call: &CallId, policy: &Policy) -> Arc<dyn Agents> {
-        Arc::new(Handle { nest: self.clone(), call: call.clone(), policy: policy.clone() })
+impl Default for AgentLimits {
+    /// One level, 16 sub-agents per prompt, the general kind only.
+    fn default() -> Self {
+        Self { depth: 1, max: 16, kinds: AgentKinds::new([]) }
     }
 }
 
-struct Handle<S> {
-    nest: Arc<Nest<S>>,
+/// What the sub-agents of a turn used and changed, reported to the engine that started them.
+#[derive(Default)]
+pub(crate) struct SubagentTotals {
+    pub(crate) spent: Option<Spent>,
+    pub(crate) requests: u32,
+    pub(crate) effects: bool,
+    /// Permissions granted for the rest of the session.
+    pub(crate) granted: Vec<PermissionUpdate>,
+    /// Set if a sub-agent was cancelled.
+    pub(crate) cancelled: Option<CancelCause>,
+}
+
+/// Starts sub-agents for the calls of one reply.
+pub(crate) struct SubagentSpawner<S> {
+    pub(crate) shared: Shared<S>,
+    pub(crate) totals: Arc<Mutex<SubagentTotals>>,
+}
+
+impl<S: Sink + 'static> SubagentSpawner<S> {
+    /// Returns the spawner for one call, under the rules in force when the call starts.
+    pub(crate) fn agents(self: &Arc<Self>, call: &CallId, policy: &Policy) -> Arc<dyn Agents> {
+        Arc::new(CallSpawner { spawner: self.clone(), call: call.clone(), policy: policy.clone() })
+    }
+}
+
+/// Starts the sub-agents of one call.
+struct CallSpawner<S> {
+    spawner: Arc<SubagentSpawner<S>>,
     call: CallId,
     policy: Policy,
 }
 
-impl<S: Sink + 'static> Agents for Handle<S> {
+impl<S: Sink + 'static> Agents for CallSpawner<S> {
     fn run(&self, task: Task) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move { self.hand_on(task).await.unwrap_or_else(|failure| failure) })
+        Box::pin(async move { self.run_task(task).await.unwrap_or_else(|failure| failure) })
     }
 }
 
-impl<S: Sink + 'static> Handle<S> {
-    async fn hand_on(&self, task: Task) -> Result<ToolOutput, ToolOutput> {
-        let Nest { shared, done } = &*self.nest;
+impl<S: Sink + 'static> CallSpawner<S> {
+    async fn run_task(&self, task: Task) -> Result<ToolOutput, ToolOutput> {
+        let SubagentSpawner { shared, totals } = &*self.spawner;
         let kind = shared.agents.kinds.find(task.kind.as_deref())?;
         let max = shared.agents.max;
-        let Some(mut member) = shared.crew.join(max) else {
+        let Some(mut handle) = shared.registry.register(max) else {
             let agents = if max == 1 { "1 sub-agent".to_owned() } else { format!("{max} sub-agents") };
             let message = format!(
                 "This prompt has started {agents}, which is all it may (`subagent_max`). Do the rest yourself."
@@ -100,53 +104,53 @@ impl<S: Sink + 'static> Handle<S> {
         };
 
         let name = one_line(task.description.trim());
-        let name = format!("{} {:?}", member.id.0, prefix(&name, NAME_BYTES));
+        let name = format!("{} {:?}", handle.id.0, prefix(&name, NAME_BYTES));
         let policy = Policy { agent: Some(name), ..self.policy.clone() };
-        let mut shared = shared.for_agent(member.id, self.call.clone());
+        let mut shared = shared.for_agent(handle.id, self.call.clone());
         shared.agents.depth = shared.agents.depth.saturating_sub(1);
         if shared.agents.depth == 0 {
             shared.toolbox = Arc::new(WithoutTask::new(shared.toolbox));
         }
         if let Some(names) = &kind.tools {
-            shared.toolbox = Arc::new(Only::new(shared.toolbox, names));
+            shared.toolbox = Arc::new(OnlyTools::new(shared.toolbox, names));
         }
         if let Some(model) = task.model.as_deref().or(kind.model.as_deref()) {
             shared.settings.model = model.into();
-            shared.settings.max_tokens = (shared.agents.reply)(model);
+            shared.settings.max_tokens = (shared.models.reply_limits)(model);
         }
         shared.settings.effort = kind.effort.or(shared.settings.effort);
-        shared.settings.system = Some(kind.told.beside(shared.settings.system.as_deref()));
+        shared.settings.system = Some(kind.system.resolve(shared.settings.system.as_deref()));
         let model = shared.settings.model.clone();
-        let mut engine = Engine::nested(shared, policy, kind.name.clone());
-        engine.shared.emitter.emit(EventKind::AgentStarted(AgentFacts {
+        let mut engine = Engine::subagent(shared, policy, kind.name.clone());
+        engine.shared.emitter.emit(SessionEvent::AgentStarted(AgentFacts {
             description: task.description.as_str().into(),
             kind: kind.name.clone(),
             model,
             prompt: task.prompt.as_str().into(),
         }));
-        let (summary, _) = engine.turn(task.prompt.into(), &mut member.inputs).await;
+        let (summary, _) = engine.turn(task.prompt.into(), &mut handle.inputs).await;
 
-        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut spent = done.spent.unwrap_or(Spent::NOTHING);
+        let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spent = totals.spent.unwrap_or(Spent::NOTHING);
         spent += Spent { usage: summary.usage, cost: summary.cost };
-        done.spent = Some(spent);
-        done.requests += summary.requests;
-        done.effects |= summary.effects;
-        done.granted.append(&mut engine.granted);
+        totals.spent = Some(spent);
+        totals.requests += summary.requests;
+        totals.effects |= summary.effects;
+        totals.granted.append(&mut engine.granted);
         if let Outcome::Cancelled(cause) = summary.outcome {
-            done.cancelled = Some(cause);
+            totals.cancelled = Some(cause);
         }
         Ok(report(&summary))
     }
 }
 
-/// Returns what the model reads of a sub-agent: its last words, or why there are none.
+/// Returns what the model reads of a sub-agent: its last message, or why there is none.
 fn report(summary: &TurnSummary) -> ToolOutput {
     let text = summary.text.trim();
     let failed = |why: String| {
         let said = match text {
             "" => "It said nothing.".to_owned(),
-            text => format!("The last it said: {}", cut(text).0),
+            text => format!("The last it said: {}", truncate(text).0),
         };
         ToolOutput::failure(
             ToolCode::AgentError,
@@ -154,23 +158,22 @@ fn report(summary: &TurnSummary) -> ToolOutput {
         )
     };
     let note = match &summary.outcome {
-        Outcome::Completed(StopReason::MaxTokens) => Some("the report was cut off at the token limit"),
-        Outcome::Completed(StopReason::ContextWindow) => {
-            Some("the report was cut off: the conversation no longer fits the model's context window")
-        }
         Outcome::Completed(_) => None,
+        Outcome::Failed(failure) if failure.kind == FailureKind::Cut && !text.is_empty() => {
+            Some(failure.message.as_str())
+        }
         Outcome::Cancelled(_) => {
             return ToolOutput::failure(ToolCode::Canceled, "The sub-agent was canceled before it was done");
         }
         Outcome::Failed(failure) => return failed(format!("{}: {}", failure.kind.as_str(), failure.message)),
-        Outcome::Limit(limit) => return failed(of_limit(*limit).to_owned()),
+        Outcome::Limit(limit) => return failed(limit_reason(*limit).to_owned()),
         Outcome::OutputClosed => return failed("nobody reads the output any more".to_owned()),
         Outcome::NotSaved(why) => return failed(why.clone()),
     };
     if text.is_empty() {
         return failed("the model ended with an empty message".to_owned());
     }
-    let (text, whole) = cut(text);
+    let (text, whole) = truncate(text);
     let mut data = serde_json::json!({ "text": text });
     if let Some(bytes) = whole {
         data["truncated"] = true.into();
@@ -182,24 +185,27 @@ fn report(summary: &TurnSummary) -> ToolOutput {
     ToolOutput::success(&data.to_string())
 }
 
-/// Returns as much of a report as is passed on, and how many bytes it has if that is not all.
-fn cut(text: &str) -> (&str, Option<usize>) {
+/// Returns the part of a report that is passed on, and the full length if that is not all of it.
+fn truncate(text: &str) -> (&str, Option<usize>) {
     let kept = prefix(text, REPORT_BYTES);
     (kept, (kept.len() < text.len()).then_some(text.len()))
 }
 
-fn of_limit(limit: LimitKind) -> &'static str {
+fn limit_reason(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::Turns => "the turns of this prompt are used up (`--max-turns`)",
         LimitKind::Budget => "the budget of the run is used up (`--max-budget-usd`)",
         LimitKind::Tokens => "the tokens of the run are used up (`--max-tokens-total`)",
         LimitKind::Denials => "it made the same call again and again although it was denied",
+        LimitKind::Repeats => "it made the same call again and again although it failed",
         LimitKind::Hook | LimitKind::Prompt => "a hook stopped it",
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use zori_core::failure::ProviderFailure;
+    use zori_core::provider::StopReason;
     use zori_core::usage::Usage;
 
     use super::*;
@@ -223,8 +229,8 @@ mod tests {
         let done = || Outcome::Completed(StopReason::EndTurn);
         assert_eq!(reported(done(), " a\nb\n"), r#"{"ok":true,"data":{"text":"a\nb"}}"#);
         assert_eq!(
-            reported(Outcome::Completed(StopReason::MaxTokens), "a"),
-            r#"{"ok":true,"data":{"text":"a","note":"the report was cut off at the token limit"}}"#
+            reported(Outcome::Failed(ProviderFailure::new(FailureKind::Cut, "the reply was cut off")), "a"),
+            r#"{"ok":true,"data":{"text":"a","note":"the reply was cut off"}}"#
         );
         assert_eq!(
             reported(done(), " "),

@@ -1,31 +1,32 @@
-//! The Claude protocol: JSON lines for SDKs and for GUIs (`stream-json.md`), in two dialects that share most of it.
+//! The Claude protocol: JSON lines for SDKs and for GUIs (`docs/contracts/claude-protocol.md`), in two dialects that
+//! share most of it.
 //!
-//! What is here: the way to stdout (`frames.rs`), the lines both dialects have (`wire.rs`), what a turn comes to
-//! (`tally.rs`, `ending.rs`), the words for failures (`kinds.rs`), and what clients send (`input.rs`, `control.rs`). The
+//! What is here: the writer (`frames.rs`), the lines both dialects have (`wire.rs`), what a turn used and how it ended
+//! (`tally.rs`, `turn_result.rs`), the names of failures (`error_kind.rs`), and what clients send (`input.rs`, `control.rs`). The
 //! SDK dialect is [`sdk`], the one for GUIs [`flat`]. Reading standard input, asking and answering are the binary's business.
 //! `docs/protocols/claude-stream-json.md` is for the reader.
 
 pub mod control;
-mod ending;
+mod error_kind;
 pub mod flat;
 mod frames;
 pub mod input;
-mod kinds;
 pub mod sdk;
 mod tally;
+mod turn_result;
 pub mod wire;
 
-pub use ending::{Aborted, Ending};
-pub use frames::{Frames, SDK_LINE, TooLong, Writing, YUME_LINE};
-pub use kinds::error_kind;
+pub use error_kind::error_kind;
+pub use frames::{FrameBuffer, FrameMode, FrameWriter, SDK_LINE, TooLong, YUME_LINE};
 pub use tally::{ModelFacts, Models, Tally};
+pub use turn_result::{AbortPhase, TurnResult};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 use zori_core::ids::{IdSource, uuid_v4};
 
 /// The level of the protocol that is spoken; clients warn below 2.0.0.
-pub const LEVEL: &str = "2.1.0";
+pub const PROTOCOL_VERSION: &str = "2.1.0";
 
 /// Returns JSON text that is an object on one line; `{}` for what is none.
 pub fn object(text: &str) -> Box<RawValue> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use zori_core::event::{Event, EventKind, NoticeLevel};
+use zori_core::event::{Event, EventKind, Notice, NoticeLevel, ToolEvent, TurnEvent};
 use zori_core::log::{Log, LogError};
 use zori_core::render::{Renderer, Sink, Stop};
 
@@ -11,7 +11,7 @@ use zori_core::render::{Renderer, Sink, Stop};
 /// the session cannot be saved and `session_required` says that it must be.
 pub struct Fanout {
     log: Option<Box<dyn Log>>,
-    outlets: Vec<Outlet>,
+    outputs: Vec<Output>,
     session_required: bool,
     /// Whether the user knows that the session is not being saved.
     told_unsaved: bool,
@@ -22,14 +22,14 @@ pub struct Fanout {
 /// The audit log and how it fares.
 struct Audit {
     log: Box<dyn Log>,
-    /// Whether nothing goes on without it.
+    /// Whether the run stops if it cannot be written.
     required: bool,
     /// Whether the user knows that it is not being written.
     told: bool,
 }
 
 /// A renderer and how it fares.
-struct Outlet {
+struct Output {
     /// `None` once it can take no more.
     renderer: Option<Box<dyn Renderer + Send>>,
     /// Whether an error of it has been noted. It is still called: what is lost on a full disk may be the
@@ -53,10 +53,10 @@ impl Fanout {
         renderers: Vec<Box<dyn Renderer + Send>>,
         session_required: bool,
     ) -> Self {
-        let outlet = |renderer| Outlet { renderer: Some(renderer), failed: false };
-        let outlets = renderers.into_iter().map(outlet).collect();
+        let output = |renderer| Output { renderer: Some(renderer), failed: false };
+        let outputs = renderers.into_iter().map(output).collect();
         let (audit, report) = (None, FinishReport::default());
-        Self { log, outlets, session_required, told_unsaved: false, audit, report }
+        Self { log, outputs, session_required, told_unsaved: false, audit, report }
     }
 
     /// Gives events to an audit log, too, before anybody acts on them (AUD-3). `required`: what cannot be written there
@@ -70,7 +70,7 @@ impl Fanout {
     /// Finishes the renderers after the last event and says how it went. A second call does nothing more.
     pub fn finish(&mut self) -> FinishReport {
         self.each(|renderer| renderer.finish());
-        self.outlets.clear();
+        self.outputs.clear();
         std::mem::take(&mut self.report)
     }
 
@@ -81,23 +81,23 @@ impl Fanout {
     }
 
     fn each(&mut self, mut act: impl FnMut(&mut (dyn Renderer + Send)) -> io::Result<()>) {
-        for outlet in &mut self.outlets {
-            let Some(renderer) = &mut outlet.renderer else { continue };
+        for output in &mut self.outputs {
+            let Some(renderer) = &mut output.renderer else { continue };
             // A defect in one front end must not take the session with it (REL-1).
             match catch_unwind(AssertUnwindSafe(|| act(&mut **renderer))) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                     self.report.output_closed = true;
-                    outlet.renderer = None;
+                    output.renderer = None;
                 }
                 Ok(Err(error)) => {
-                    if !std::mem::replace(&mut outlet.failed, true) {
+                    if !std::mem::replace(&mut output.failed, true) {
                         self.report.errors.push(error);
                     }
                 }
                 Err(_) => {
                     self.report.errors.push(io::Error::other("the renderer panicked"));
-                    outlet.renderer = None;
+                    output.renderer = None;
                 }
             }
         }
@@ -108,13 +108,14 @@ impl Fanout {
         if !std::mem::replace(&mut self.told_unsaved, true) {
             let end = if self.session_required { "; stopping, since `session_required` is set" } else { "" };
             let text = format!("Failed to save session: {error}{end}");
-            let kind = EventKind::Notice { level: NoticeLevel::Warning, code: "session_not_saved", text };
+            let kind =
+                EventKind::Notice(Notice { level: NoticeLevel::Warning, code: "session_not_saved", text });
             let notice = Event { kind, ..event.clone() };
             self.each(|renderer| renderer.on_event(&notice));
         }
     }
 
-    /// Writes the audit log; without it the user is told once, and nothing goes on where it is required.
+    /// Writes the audit log. A failure warns the user once, and stops the run if the log is required.
     fn audit(&mut self, event: &Event) -> Result<(), Stop> {
         let Some(audit) = &mut self.audit else { return Ok(()) };
         let Err(error) = audit.log.append(event) else { return Ok(()) };
@@ -122,7 +123,8 @@ impl Fanout {
         if !told {
             let end = if required { "; stopping, since `audit` is \"required\"" } else { "" };
             let text = format!("Failed to write the audit log: {error}{end}");
-            let kind = EventKind::Notice { level: NoticeLevel::Warning, code: "audit_not_written", text };
+            let kind =
+                EventKind::Notice(Notice { level: NoticeLevel::Warning, code: "audit_not_written", text });
             let notice = Event { kind, ..event.clone() };
             self.each(|renderer| renderer.on_event(&notice));
         }
@@ -163,11 +165,10 @@ impl Sink for Fanout {
 fn is_always_kept(kind: &EventKind) -> bool {
     matches!(
         kind,
-        EventKind::TurnStarted { .. }
-            | EventKind::Steered { .. }
-            | EventKind::HookContext { .. }
-            | EventKind::ToolFinished(_)
-            | EventKind::Interrupted
+        EventKind::Turn(
+            TurnEvent::TurnStarted { .. } | TurnEvent::Steered { .. } | TurnEvent::HookContext { .. }
+        ) | EventKind::Tool(ToolEvent::ToolFinished(_))
+            | EventKind::Turn(TurnEvent::Interrupted)
     )
 }
 

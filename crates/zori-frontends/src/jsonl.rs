@@ -1,4 +1,4 @@
-//! Events for programs: JSON lines on stdout (`agent-modes.md` section 4), and what they say on stdin (section 5).
+//! Events for programs: JSON lines on stdout (`docs/contracts/json-events.md`), and what they say on stdin.
 //!
 //! [`JsonlRenderer`] is the one place that sees tools, cost and errors; `jsonl/turn.rs` keeps the order of a turn and
 //! `jsonl/events.rs` the bytes. The other direction is `jsonl/command.rs` (lines) and `jsonl/elicitation.rs` (questions
@@ -7,23 +7,28 @@
 pub(crate) mod call;
 pub mod command;
 pub mod elicitation;
-mod events;
-mod remarks;
+mod notices;
 mod turn;
 mod wire;
+mod writer;
 
 use std::io;
+use std::sync::Arc;
 
-use zori_core::event::{Event, EventKind, NoticeLevel, ToolFinished, ToolRequested, TurnSummary};
+use serde_json::value::RawValue;
+use zori_core::event::{
+    Event, EventKind, MessageEvent, Notice, NoticeLevel, SessionEvent, ToolEvent, ToolFinished,
+    ToolRequested, TurnEvent, TurnSummary,
+};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{AgentId, SessionId};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::render::Renderer;
 use zori_redact::Redactor;
 
-pub use events::Events;
-pub use remarks::Remarks;
+pub use notices::NoticeRenderer;
 pub use wire::{Code, failure_line};
+pub use writer::EventWriter;
 
 use elicitation::Elicitation;
 use turn::Open;
@@ -40,21 +45,32 @@ pub enum Questions {
 
 /// Writes a run as events of schema 1. Each is one line and one write.
 pub struct JsonlRenderer {
-    events: Events,
+    events: EventWriter,
     redactor: Redactor,
     questions: Questions,
-    /// The turn under way.
     turn: Option<Open>,
     /// What the engine said about the end of this turn.
     why: Option<String>,
     /// The session, where it is saved.
     saved: Option<SessionId>,
+    /// Whether the session began with this run.
+    is_new: bool,
+    value: Option<TurnValue>,
 }
+
+/// Finds the value that a turn was asked for.
+pub type TurnValue = Arc<dyn Fn(&TurnSummary) -> Option<Box<RawValue>> + Send + Sync>;
 
 impl JsonlRenderer {
     /// Returns a renderer. What the redactor finds is in no event; the assistant's own words are (D-14).
-    pub fn new(events: Events, redactor: Redactor, questions: Questions) -> Self {
-        Self { events, redactor, questions, turn: None, why: None, saved: None }
+    pub fn new(events: EventWriter, redactor: Redactor, questions: Questions) -> Self {
+        Self { events, redactor, questions, turn: None, why: None, saved: None, is_new: false, value: None }
+    }
+
+    /// Tells the value of each turn with what it cost.
+    pub fn with_value(mut self, value: TurnValue) -> Self {
+        self.value = Some(value);
+        self
     }
 
     /// Text behind a turn has no place in the stream (D-7). The engine sends none, so there is nobody to tell.
@@ -84,7 +100,8 @@ impl JsonlRenderer {
             (code, message)
         });
         let Some(turn) = self.turn.take() else { return Ok(()) };
-        let cost = Cost::of(summary, self.saved.as_ref().map(SessionId::as_str));
+        let value = self.value.as_ref().and_then(|value| value(summary));
+        let cost = Cost::of(summary, self.saved.as_ref().map(SessionId::as_str)).with_value(value.as_deref());
         turn.end(&self.events, error, cost)
     }
 }
@@ -103,6 +120,7 @@ fn ending(outcome: &Outcome, why: Option<String>) -> Option<(Code, String)> {
             (Code::Interrupted, "Terminated".to_owned())
         }
         Outcome::Limit(LimitKind::Denials) => (Code::AgentError, said("A call was denied again and again")),
+        Outcome::Limit(LimitKind::Repeats) => (Code::AgentError, said("A call failed again and again")),
         Outcome::Limit(LimitKind::Hook | LimitKind::Prompt) => (Code::AgentError, said("A hook stopped it")),
         Outcome::Limit(LimitKind::Turns | LimitKind::Budget | LimitKind::Tokens) => {
             (Code::BudgetExceeded, said("A limit of this run was reached"))
@@ -115,7 +133,7 @@ fn ending(outcome: &Outcome, why: Option<String>) -> Option<(Code, String)> {
 fn of_failure(failure: &ProviderFailure) -> Code {
     match (failure.status, failure.kind) {
         (_, FailureKind::Internal) => Code::Internal,
-        (_, FailureKind::ContextLength) => Code::ProviderError,
+        (_, FailureKind::ContextLength | FailureKind::Refused | FailureKind::Blocked) => Code::ProviderError,
         (Some(429), _) => Code::RateLimited,
         (Some(401 | 403), _) | (None, FailureKind::Auth) => Code::AuthError,
         (Some(408), _) | (None, FailureKind::Timeout) => Code::Timeout,
@@ -127,15 +145,18 @@ impl Renderer for JsonlRenderer {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
         // A sub-agent speaks to the agent that started it, which reports in its own result; only its questions are for
         // whoever answers them.
-        if event.agent != AgentId::MAIN && !matches!(event.kind, EventKind::ApprovalRequested { .. }) {
+        if event.agent != AgentId::MAIN
+            && !matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }))
+        {
             return Ok(());
         }
         match &event.kind {
-            EventKind::SessionStarted(facts) => {
+            EventKind::Session(SessionEvent::SessionStarted(facts)) => {
                 self.saved = facts.saved.then(|| event.session.clone());
+                self.is_new = facts.resumed_messages == 0;
                 Ok(())
             }
-            EventKind::TurnStarted { .. } => {
+            EventKind::Turn(TurnEvent::TurnStarted { .. }) => {
                 self.why = None;
                 // Every turn is ended by an event, but an answer is closed even if one were not.
                 match self.turn.replace(Open::new()) {
@@ -143,46 +164,32 @@ impl Renderer for JsonlRenderer {
                     None => Ok(()),
                 }
             }
-            EventKind::AssistantDelta { text } => self.chunk(text),
-            EventKind::ToolRequested(request) => self.requested(request),
-            EventKind::ApprovalRequested { decision, question, .. }
+            EventKind::Message(MessageEvent::AssistantDelta { text }) => self.chunk(text),
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => self.requested(request),
+            EventKind::Tool(ToolEvent::ApprovalRequested { decision, question, .. })
                 if self.questions == Questions::ToClient =>
             {
                 let asked = Elicitation::about(question, decision, &self.redactor);
                 self.events.write(&Line::elicitation(&asked))
             }
-            EventKind::ToolFinished(done) => self.finished(done),
-            EventKind::Notice { level: NoticeLevel::Error, text, .. } => {
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => self.finished(done),
+            // Nobody can go on with a session of which nothing was saved.
+            EventKind::Notice(Notice { code: "session_not_saved", .. }) if self.is_new => {
+                self.saved = None;
+                Ok(())
+            }
+            EventKind::Notice(Notice { level: NoticeLevel::Error, text, .. }) => {
                 self.why = Some(text.clone());
                 Ok(())
             }
-            EventKind::TurnFinished(summary) => self.turn_over(summary),
+            EventKind::Turn(TurnEvent::TurnFinished(summary)) => self.turn_over(summary),
             // The schema has no event for these; what people should know of them is a remark on stderr (D-8).
-            EventKind::ModelChanged { .. }
-            | EventKind::ModeChanged { .. }
-            | EventKind::HookContext { .. }
-            | EventKind::SessionEnded { .. }
-            | EventKind::AgentStarted(_)
-            | EventKind::Steered { .. }
-            | EventKind::MessageStarted { .. }
-            | EventKind::ThinkingDelta { .. }
-            | EventKind::RequestStarted
-            | EventKind::ThinkingSigned { .. }
-            | EventKind::BlockFinished
-            | EventKind::ToolInputDelta { .. }
-            | EventKind::MessageFinished(_)
-            | EventKind::AssistantFinal { .. }
-            | EventKind::ApprovalRequested { .. }
-            | EventKind::ApprovalResolved { .. }
-            | EventKind::ToolChanged { .. }
-            | EventKind::ToolStarted { .. }
-            | EventKind::ToolOutputDelta { .. }
-            | EventKind::TodosChanged { .. }
-            | EventKind::ContextCompacted(_)
-            | EventKind::Retrying { .. }
-            | EventKind::Notice { .. }
-            | EventKind::Error { .. }
-            | EventKind::Interrupted => Ok(()),
+            EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Message(_)
+            | EventKind::Tool(_)
+            | EventKind::State(_)
+            | EventKind::Notice(_) => Ok(()),
         }
     }
 }

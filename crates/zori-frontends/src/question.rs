@@ -1,33 +1,32 @@
 //! A question about a call, drawn for people: exactly what would run, every line behind a bar that it cannot leave
-//! (TERM-2). Whoever asks prints the lines and reads the answer.
+//! (TERM-2). The caller prints the lines and reads the answer.
 
 use zori_core::permission::Decision;
 use zori_core::question::{FileAction, FileDiff, Preview, Question};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
-/// How many lines of a preview are shown unless somebody wants them all.
+/// How many lines of a preview are shown at first.
 const SHOWN: usize = 30;
 
 /// A question, ready to be printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drawn {
+pub struct QuestionText {
     /// What is asked about and why.
     pub head: String,
     /// What would run. All of it has to be seen before "yes" counts.
     pub shown: Vec<String>,
-    /// The rest of it.
     pub hidden: Vec<String>,
 }
 
 /// Draws a question. Secrets are taken out of what is drawn, never out of what runs.
-pub fn draw(question: &Question, decision: &Decision, redactor: &Redactor) -> Drawn {
+pub fn format_question(question: &Question, decision: &Decision, redactor: &Redactor) -> QuestionText {
     let head = format!("{}: {}", question.tool, decision.reason);
     let head = one_line(&redactor.redact(&head)).into_owned();
     let mut shown = preview(&question.preview, redactor);
     // One hidden line would cost as much as the line that says so.
     let hidden = if shown.len() > SHOWN + 1 { shown.split_off(SHOWN) } else { Vec::new() };
-    Drawn { head, shown, hidden }
+    QuestionText { head, shown, hidden }
 }
 
 fn preview(preview: &Preview, redactor: &Redactor) -> Vec<String> {
@@ -84,9 +83,11 @@ mod tests {
     use super::*;
 
     fn drawn(preview: Preview) -> String {
-        let question = Question { tool: "tool".to_owned(), preview, always: None, explanation: Vec::new() };
-        let decision = Decision::new(Verdict::Ask, Class::X, "because");
-        let Drawn { head, shown, hidden } = draw(&question, &decision, &Redactor::default());
+        let question =
+            Question { tool: "tool".to_owned(), preview, grants: Vec::new(), explanation: Vec::new() };
+        let decision = Decision::new(Verdict::Ask, Class::Shell, "because");
+        let QuestionText { head, shown, hidden } =
+            format_question(&question, &decision, &Redactor::default());
         format!("{head}\n{}\n{} hidden", shown.join("\n"), hidden.len())
     }
 

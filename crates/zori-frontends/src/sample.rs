@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use zori_core::event::{
-    Event, EventKind, NoticeLevel, Reply, SessionFacts, ToolFinished, ToolRequested, TurnSummary,
+    Event, EventKind, MessageEvent, Notice, NoticeLevel, Reply, SessionEvent, SessionFacts, ToolEvent,
+    ToolFinished, ToolRequested, TurnEvent, TurnSummary,
 };
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{AgentId, CallId, IdSource, SessionId};
@@ -18,9 +19,9 @@ use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::{Effect, ProcessEnd, ToolCode, ToolKind, ToolOutput};
 use zori_core::usage::Usage;
 
-pub(crate) fn event(kind: EventKind) -> Event {
+pub(crate) fn event(kind: impl Into<EventKind>) -> Event {
     let session = SessionId::parse("s").unwrap();
-    Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind }
+    Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind: kind.into() }
 }
 
 /// Whether a session is saved.
@@ -31,7 +32,7 @@ pub(crate) enum Saving {
 }
 
 pub(crate) fn session(saving: Saving) -> Event {
-    event(EventKind::SessionStarted(SessionFacts {
+    event(SessionEvent::SessionStarted(SessionFacts {
         provider: "p".into(),
         model: "m".into(),
         root: Path::new("/ws").into(),
@@ -44,29 +45,30 @@ pub(crate) fn session(saving: Saving) -> Event {
 }
 
 pub(crate) fn prompt() -> Event {
-    event(EventKind::TurnStarted { prompt: "p".into(), images: Vec::new() })
+    event(TurnEvent::TurnStarted { prompt: "p".into(), images: Vec::new(), uuid: None })
 }
 
 pub(crate) fn begun() -> Event {
-    event(EventKind::MessageStarted { model: "m".into() })
+    event(MessageEvent::MessageStarted { model: "m".into() })
 }
 
 pub(crate) fn delta(text: &str) -> Event {
-    event(EventKind::AssistantDelta { text: text.to_owned() })
+    event(MessageEvent::AssistantDelta { text: text.to_owned() })
 }
 
 pub(crate) fn thinking(text: &str) -> Event {
-    event(EventKind::ThinkingDelta { text: text.to_owned() })
+    event(MessageEvent::ThinkingDelta { text: text.to_owned() })
 }
 
 pub(crate) fn replied() -> Event {
     let message = Arc::new(Message { role: Role::Assistant, blocks: Vec::new() });
     let stop = Some(StopReason::EndTurn);
-    event(EventKind::MessageFinished(Reply { message, model: "m".into(), usage: Usage::default(), stop }))
+    let (model, usage) = ("m".into(), Usage::default());
+    event(MessageEvent::MessageFinished(Reply { message, model, usage, stop, discarded: false }))
 }
 
 pub(crate) fn turn_over() -> Event {
-    event(EventKind::TurnFinished(TurnSummary {
+    event(TurnEvent::TurnFinished(TurnSummary {
         outcome: Outcome::Completed(StopReason::EndTurn),
         usage: Usage::default(),
         cost: None,
@@ -97,19 +99,19 @@ pub(crate) fn bash(command: &str) -> Event {
 fn requested_with(id: &str, name: &str, of: usize, effect: Effect) -> Event {
     let (id, input) = (CallId::new(id), ToolInput::empty());
     let call = ToolCall { id, name: name.to_owned(), input, id_origin: IdOrigin::Provider, replay: None };
-    event(EventKind::ToolRequested(ToolRequested { call, kind: kind_of(name), effects: vec![effect], of }))
+    event(ToolEvent::ToolRequested(ToolRequested { call, kind: kind_of(name), effects: vec![effect], of }))
 }
 
 pub(crate) fn started(id: &str, name: &str) -> Event {
-    event(EventKind::ToolStarted {
+    event(ToolEvent::ToolStarted {
         call: CallId::new(id),
         name: name.into(),
-        decision: Decision::new(Verdict::Allow, Class::I, "because"),
+        decision: Decision::new(Verdict::Allow, Class::Internal, "because"),
     })
 }
 
 pub(crate) fn finished(id: &str, name: &str, output: ToolOutput, millis: Option<u64>) -> Event {
-    event(EventKind::ToolFinished(ToolFinished {
+    event(ToolEvent::ToolFinished(ToolFinished {
         call: CallId::new(id),
         name: name.into(),
         kind: kind_of(name),
@@ -133,7 +135,7 @@ pub(crate) fn exited(exit_code: i32, timed_out: bool) -> ToolOutput {
 }
 
 pub(crate) fn warning(text: &str) -> Event {
-    event(EventKind::Notice { level: NoticeLevel::Warning, code: "w", text: text.to_owned() })
+    event(Notice { level: NoticeLevel::Warning, code: "w", text: text.to_owned() })
 }
 
 pub(crate) fn failure(message: &str, details: Option<&str>) -> ProviderFailure {

@@ -1,16 +1,19 @@
 //! Text for people: the assistant's words on stdout and nothing else there, all talk on stderr (OUT-1 to OUT-9).
 //!
-//! What is said when is here; `text/prose.rs` keeps the bytes of stdout, `text/talk.rs` the lines of stderr.
+//! What is said when is here; `text/prose.rs` keeps the bytes of stdout, `text/status.rs` the lines of stderr.
 
 mod agents;
 mod calls;
 mod prose;
-mod talk;
+mod status;
 
 use std::io::{self, Write};
 
 use zori_core::compaction::{Compacted, Compaction};
-use zori_core::event::{Event, EventKind, NoticeLevel, ToolFinished, ToolRequested};
+use zori_core::event::{
+    Event, EventKind, MessageEvent, Notice, NoticeLevel, StateEvent, ToolEvent, ToolFinished, ToolRequested,
+    TurnEvent,
+};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId};
 use zori_core::render::Renderer;
@@ -21,12 +24,12 @@ use zori_redact::Redactor;
 use agents::SubAgents;
 use calls::Calls;
 use prose::Prose;
-use talk::Talk;
+use status::StatusLines;
 
 /// Writes a run as text. What it collects goes out on `flush`, and before anything that has to come after it.
 pub struct TextRenderer {
     prose: Prose,
-    talk: Talk,
+    status: StatusLines,
     calls: Calls,
     agents: SubAgents,
     style: TextStyle,
@@ -54,7 +57,7 @@ impl TextRenderer {
     ) -> Self {
         Self {
             prose: Prose::new(out, style.stdout_terminal),
-            talk: Talk::new(err, style.colour, redactor),
+            status: StatusLines::new(err, style.colour, redactor),
             calls: Calls::default(),
             agents: SubAgents::default(),
             style,
@@ -66,31 +69,31 @@ impl TextRenderer {
     }
 
     /// Puts what was said so far before what comes next on stderr.
-    fn before_talk(&mut self) -> io::Result<()> {
+    fn before_status(&mut self) -> io::Result<()> {
         self.prose.write()?;
         if self.one_screen() && self.prose.leave_line() {
-            self.talk.raw("\n");
+            self.status.raw("\n");
         }
         Ok(())
     }
 
     fn line(&mut self, text: &str) -> io::Result<()> {
-        self.before_talk()?;
-        self.talk.line(text);
+        self.before_status()?;
+        self.status.line(text);
         Ok(())
     }
 
     fn dim_line(&mut self, text: &str) -> io::Result<()> {
-        self.before_talk()?;
-        self.talk.dim_line(text);
+        self.before_status()?;
+        self.status.dim_line(text);
         Ok(())
     }
 
     fn text(&mut self, text: &str) -> io::Result<()> {
         if self.one_screen() {
-            self.talk.close();
+            self.status.close();
         } else {
-            self.talk.close_thinking();
+            self.status.close_thinking();
         }
         self.prose.push(text)
     }
@@ -98,14 +101,14 @@ impl TextRenderer {
     /// Reasoning is for watching: only where it can be told from the answer.
     fn thinking(&mut self, text: &str) -> io::Result<()> {
         if self.style.stderr_terminal && self.style.colour {
-            self.before_talk()?;
-            self.talk.think(text);
+            self.before_status()?;
+            self.status.think(text);
         }
         Ok(())
     }
 
     fn message_over(&mut self) {
-        self.talk.close_thinking();
+        self.status.close_thinking();
         self.prose.end_message();
     }
 
@@ -125,30 +128,30 @@ impl TextRenderer {
     }
 
     fn tool_started(&mut self, call: &CallId, name: &str) -> io::Result<()> {
-        self.before_talk()?;
+        self.before_status()?;
         let label = self.calls.label(call, name);
         if self.calls.parallel() {
-            self.talk.dim_line(&format!("⚙ Running {label}..."));
+            self.status.dim_line(&format!("⚙ Running {label}..."));
         } else {
-            self.talk.open_tool(call.clone(), &format!("⚙ Running {label}..."));
+            self.status.open_tool(call.clone(), &format!("⚙ Running {label}..."));
         }
         Ok(())
     }
 
     fn tool_finished(&mut self, done: &ToolFinished) -> io::Result<()> {
-        self.before_talk()?;
+        self.before_status()?;
         if let Some(duration) = done.duration {
             let took = format!("Done. ({:.2}s)", duration.as_secs_f64());
-            if !self.talk.end_tool(&done.call, &format!(" {took}")) {
+            if !self.status.end_tool(&done.call, &format!(" {took}")) {
                 let label = self.calls.label(&done.call, &done.name);
-                self.talk.dim_line(&format!("⚙ {label} {took}"));
+                self.status.dim_line(&format!("⚙ {label} {took}"));
             }
         }
         if let Some(line) = result_line(done) {
-            self.talk.dim_line(&line);
+            self.status.dim_line(&line);
         }
         for image in &done.output.images {
-            self.talk.dim_line(&image.to_string());
+            self.status.dim_line(&image.to_string());
         }
         Ok(())
     }
@@ -176,10 +179,10 @@ impl TextRenderer {
     /// A sub-agent speaks to the agent that started it. People see what it does, its warnings, and its questions.
     fn sub_agent(&mut self, event: &Event) -> io::Result<()> {
         match &event.kind {
-            EventKind::Notice { level: NoticeLevel::Warning, text, .. } => {
+            EventKind::Notice(Notice { level: NoticeLevel::Warning, text, .. }) => {
                 self.line(&format!("Warning: {}", one_line(text)))
             }
-            EventKind::ApprovalRequested { .. } => self.before_question(),
+            EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => self.before_question(),
             _ => match self.agents.line(event) {
                 Some(line) => self.dim_line(&line),
                 None => Ok(()),
@@ -187,10 +190,10 @@ impl TextRenderer {
         }
     }
 
-    /// Whoever asks draws the question itself; it starts on a line of its own.
+    /// Ends the open line: the asker prints the question, which starts on a line of its own.
     fn before_question(&mut self) -> io::Result<()> {
-        self.before_talk()?;
-        self.talk.close();
+        self.before_status()?;
+        self.status.close();
         Ok(())
     }
 
@@ -206,13 +209,13 @@ impl TextRenderer {
     fn interrupted(&mut self) -> io::Result<()> {
         self.prose.end_message();
         self.prose.write()?;
-        self.talk.new_line();
-        self.talk.line("^C Interrupted.");
+        self.status.new_line();
+        self.status.line("^C Interrupted.");
         Ok(())
     }
 
     fn turn_over(&mut self) -> io::Result<()> {
-        self.talk.close();
+        self.status.close();
         self.prose.end_message();
         self.prose.write()
     }
@@ -250,58 +253,47 @@ impl Renderer for TextRenderer {
             return self.sub_agent(event);
         }
         match &event.kind {
-            EventKind::MessageStarted { .. } => {
+            EventKind::Message(MessageEvent::MessageStarted { .. }) => {
                 self.calls.clear();
                 Ok(())
             }
-            EventKind::AssistantDelta { text } => self.text(text),
-            EventKind::ThinkingDelta { text } => self.thinking(text),
-            EventKind::MessageFinished(_) => {
+            EventKind::Message(MessageEvent::AssistantDelta { text }) => self.text(text),
+            EventKind::Message(MessageEvent::ThinkingDelta { text }) => self.thinking(text),
+            EventKind::Message(MessageEvent::MessageFinished(_)) => {
                 self.message_over();
                 Ok(())
             }
-            EventKind::ToolRequested(request) => self.tool_requested(request),
-            EventKind::ApprovalRequested { .. } => self.before_question(),
-            EventKind::ToolStarted { call, name, .. } => self.tool_started(call, name),
-            EventKind::ToolFinished(done) => self.tool_finished(done),
-            EventKind::TodosChanged { todos } => self.todos(todos),
-            EventKind::ContextCompacted(compaction) => self.compacted(compaction),
-            EventKind::Retrying { attempt, max, delay, failure } => {
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => self.tool_requested(request),
+            EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => self.before_question(),
+            EventKind::Tool(ToolEvent::ToolStarted { call, name, .. }) => self.tool_started(call, name),
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => self.tool_finished(done),
+            EventKind::State(StateEvent::TodosChanged { todos }) => self.todos(todos),
+            EventKind::State(StateEvent::ContextCompacted(compaction)) => self.compacted(compaction),
+            EventKind::Message(MessageEvent::Retrying { attempt, max, delay, failure }) => {
                 let (secs, why) = (delay.as_secs_f64(), one_line(&failure.message));
                 self.line(&format!("Retrying in {secs:.1}s ({attempt}/{max}): {why}"))
             }
-            EventKind::Notice { level: NoticeLevel::Warning, text, .. } => {
+            EventKind::Notice(Notice { level: NoticeLevel::Warning, text, .. }) => {
                 self.line(&format!("Warning: {}", one_line(text)))
             }
-            EventKind::Notice { level: NoticeLevel::Info, text, .. } => self.line(&one_line(text)),
-            EventKind::Notice { level: NoticeLevel::Error, text, .. } => {
+            EventKind::Notice(Notice { level: NoticeLevel::Info, text, .. }) => self.line(&one_line(text)),
+            EventKind::Notice(Notice { level: NoticeLevel::Error, text, .. }) => {
                 self.line(&format!("Error: {}", one_line(text)))
             }
-            EventKind::Error { failure } => self.error(failure),
-            EventKind::Interrupted => self.interrupted(),
-            EventKind::TurnFinished(_) => self.turn_over(),
+            EventKind::Turn(TurnEvent::Error { failure }) => self.error(failure),
+            EventKind::Turn(TurnEvent::Interrupted) => self.interrupted(),
+            EventKind::Turn(TurnEvent::TurnFinished(_)) => self.turn_over(),
             // The binary has the words for the start and end of a run; the rest is shown by other events.
-            EventKind::SessionStarted(_)
-            | EventKind::ModelChanged { .. }
-            | EventKind::ModeChanged { .. }
-            | EventKind::SessionEnded { .. }
-            | EventKind::AgentStarted(_)
-            | EventKind::TurnStarted { .. }
-            | EventKind::Steered { .. }
-            | EventKind::HookContext { .. }
-            | EventKind::RequestStarted
-            | EventKind::ThinkingSigned { .. }
-            | EventKind::BlockFinished
-            | EventKind::ToolInputDelta { .. }
-            | EventKind::AssistantFinal { .. }
-            | EventKind::ApprovalResolved { .. }
-            | EventKind::ToolChanged { .. }
-            | EventKind::ToolOutputDelta { .. } => Ok(()),
+            EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Message(_)
+            | EventKind::Tool(_)
+            | EventKind::State(_) => Ok(()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.talk.flush();
+        self.status.flush();
         self.prose.write()
     }
 

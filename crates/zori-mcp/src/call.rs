@@ -6,26 +6,24 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use zori_core::image::Image;
 
-use crate::ask::Asker;
+use crate::elicit::Elicitor;
 
 /// A tool that is to be called.
-pub struct Call {
-    /// Its name.
+pub struct ToolCall {
     pub name: String,
     /// Its arguments, as JSON text of an object.
     pub arguments: String,
-    /// The way to ask about it, where the client has one.
-    pub asker: Option<Asker>,
-    /// The way to say how far it is, where the client wants to know.
+    /// Asks the client's user, if the client supports that.
+    pub elicitor: Option<Elicitor>,
+    /// Reports progress, if the client wants it.
     pub progress: Option<Progress>,
     /// Where the answer goes. It is closed when nobody waits any more: then the call is to end.
-    pub reply: oneshot::Sender<Answer>,
+    pub reply: oneshot::Sender<ToolAnswer>,
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    /// Whether it worked.
+pub struct ToolAnswer {
     pub ok: bool,
     /// What the model is to read.
     pub text: String,
@@ -35,8 +33,7 @@ pub struct Answer {
     pub images: Vec<Image>,
 }
 
-impl Answer {
-    /// It did not work.
+impl ToolAnswer {
     pub fn failed(text: impl Into<String>) -> Self {
         Self { ok: false, text: text.into(), data: None, images: Vec::new() }
     }
@@ -55,22 +52,21 @@ impl Answer {
     }
 }
 
-/// The way to say how far a call is.
+/// Reports the progress of a call.
 pub struct Progress {
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    said: u32,
+    reports: u32,
 }
 
 impl Progress {
     pub(crate) fn new(peer: Peer<RoleServer>, token: ProgressToken) -> Self {
-        Self { peer, token, said: 0 }
+        Self { peer, token, reports: 0 }
     }
 
-    /// Says one more thing.
-    pub async fn say(&mut self, message: String) {
-        self.said += 1;
-        let mut progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.said));
+    pub async fn report(&mut self, message: String) {
+        self.reports += 1;
+        let mut progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.reports));
         progress.message = Some(message);
         // Whoever does not hear it is not waiting for it.
         let _ = self.peer.notify_progress(progress).await;

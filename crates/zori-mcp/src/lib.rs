@@ -1,17 +1,17 @@
 //! The Model Context Protocol, served: other agents call zori's tools, and have it run whole turns.
 //!
-//! The protocol is `rmcp`'s, and nobody else knows that crate. A call becomes a [`Call`] with its way back in it; whether
+//! The protocol is `rmcp`'s, and nobody else knows that crate. A call becomes a [`ToolCall`] with its way back in it; whether
 //! it may run, and running it, is the binary's business. `docs/protocols/mcp-server.md` is for readers.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod ask;
 mod call;
-mod gate;
+mod elicit;
+mod handshake;
 mod lines;
 mod server;
 
-pub use ask::Asker;
-pub use call::{Answer, Call, Progress};
-pub use lines::{Lines, Outlet};
-pub use server::{Offer, serve};
+pub use call::{Progress, ToolAnswer, ToolCall};
+pub use elicit::Elicitor;
+pub use lines::{Lines, MessageWriter};
+pub use server::{ServerInfo, serve};

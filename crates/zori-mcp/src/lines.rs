@@ -12,16 +12,16 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
-use crate::gate::{self, Early};
+use crate::handshake::{self, EarlyMessage};
 
 /// What was read: a line, or why it is none.
 pub type Lines = mpsc::Receiver<Result<String, String>>;
 
-/// The one way to the client: one writer, one lock, one write for each line.
+/// Writes messages to the client: one writer, one lock, one write per line.
 #[derive(Clone)]
-pub struct Outlet(Arc<Mutex<Box<dyn Write + Send>>>);
+pub struct MessageWriter(Arc<Mutex<Box<dyn Write + Send>>>);
 
-impl Outlet {
+impl MessageWriter {
     /// Writes to the stream, which must not collect bytes itself.
     pub fn new(stream: Box<dyn Write + Send>) -> Self {
         Self(Arc::new(Mutex::new(stream)))
@@ -34,23 +34,22 @@ impl Outlet {
     }
 }
 
-/// The client.
-pub(crate) struct Wire {
+pub(crate) struct LineTransport {
     lines: Lines,
-    outlet: Outlet,
+    writer: MessageWriter,
     /// The requests that were not answered yet. Standard input may end before they are; their answers still count.
-    open: Arc<Open>,
+    open: Arc<OpenRequests>,
     /// Whether the dialogue has begun.
     begun: bool,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenRequests {
     ids: Mutex<HashSet<RequestId>>,
     ended: Notify,
 }
 
-impl Open {
+impl OpenRequests {
     fn begin(&self, id: &RequestId) {
         self.ids().insert(id.clone());
     }
@@ -72,16 +71,16 @@ impl Open {
     }
 }
 
-impl Wire {
-    pub(crate) fn new(lines: Lines, outlet: Outlet) -> Self {
-        Self { lines, outlet, open: Arc::default(), begun: false }
+impl LineTransport {
+    pub(crate) fn new(lines: Lines, writer: MessageWriter) -> Self {
+        Self { lines, writer, open: Arc::default(), begun: false }
     }
 
-    /// Says that a line is no message.
+    /// Responds that a line is not a message.
     fn refuse(&self, code: i32, message: &str) {
         // A reader that is gone is found out by the next answer.
         let _ = self
-            .outlet
+            .writer
             .write(&json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}}));
     }
 
@@ -90,15 +89,15 @@ impl Wire {
         if self.begun {
             return true;
         }
-        match gate::early(message) {
-            Early::Begins => {
+        match handshake::check(message) {
+            EarlyMessage::Starts => {
                 self.begun = true;
                 true
             }
-            Early::Passes => true,
-            Early::Ignored => false,
-            Early::Refused(id, error) => {
-                let _ = self.outlet.write(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            EarlyMessage::Allowed => true,
+            EarlyMessage::Ignored => false,
+            EarlyMessage::Refused(id, error) => {
+                let _ = self.writer.write(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
                 false
             }
         }
@@ -119,7 +118,7 @@ impl Wire {
     }
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for LineTransport {
     type Error = io::Error;
 
     fn send(
@@ -127,7 +126,7 @@ impl Transport<RoleServer> for Wire {
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         // Written at once: messages leave in the order they were sent.
-        let written = self.outlet.write(&item);
+        let written = self.writer.write(&item);
         match &item {
             JsonRpcMessage::Response(response) => self.open.end(&response.id),
             JsonRpcMessage::Error(error) => {

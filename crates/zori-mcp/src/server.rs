@@ -1,4 +1,4 @@
-//! The server: what it offers, and calls on their way to the binary.
+//! The server: lists its tools, and passes calls to the binary.
 
 use std::sync::Arc;
 
@@ -12,33 +12,29 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use zori_core::tool::ToolSpec;
 
-use crate::ask::Asker;
-use crate::call::{Answer, Call, Progress};
-use crate::lines::{Lines, Outlet, Wire};
+use crate::call::{Progress, ToolAnswer, ToolCall};
+use crate::elicit::Elicitor;
+use crate::lines::{LineTransport, Lines, MessageWriter};
 
-/// What is served.
-pub struct Offer {
-    /// The program's name.
+pub struct ServerInfo {
     pub name: &'static str,
-    /// Its version.
     pub version: &'static str,
     /// What the tools are for, written for a model.
     pub about: String,
-    /// The tools.
     pub tools: Vec<ToolSpec>,
 }
 
 /// Serves until the lines end and what was asked is answered. Calls go out by `calls`, one after the other or together,
 /// as their receiver likes.
 pub async fn serve(
-    offer: Offer,
+    info: ServerInfo,
     lines: Lines,
-    outlet: Outlet,
-    calls: mpsc::Sender<Call>,
+    writer: MessageWriter,
+    calls: mpsc::Sender<ToolCall>,
 ) -> Result<(), String> {
-    let tools = offer.tools.iter().map(tool).collect();
-    let server = Server { offer: Arc::new(offer), tools, calls };
-    match serve_server(server, Wire::new(lines, outlet)).await {
+    let tools = info.tools.iter().map(tool).collect();
+    let server = Server { info: Arc::new(info), tools, calls };
+    match serve_server(server, LineTransport::new(lines, writer)).await {
         // The end before the first word is an end like any other.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
@@ -54,16 +50,16 @@ const PARAMETERS: &[(&str, &str)] = &[
 ];
 
 struct Server {
-    offer: Arc<Offer>,
+    info: Arc<ServerInfo>,
     tools: Vec<Tool>,
-    calls: mpsc::Sender<Call>,
+    calls: mpsc::Sender<ToolCall>,
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(self.offer.name, self.offer.version))
-            .with_instructions(self.offer.about.clone())
+            .with_server_info(Implementation::new(self.info.name, self.info.version))
+            .with_instructions(self.info.about.clone())
     }
 
     async fn list_tools(
@@ -74,7 +70,7 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(self.tools.clone()))
     }
 
-    /// A request is of no known kind when there is no such method, or when it has other parameters than that takes.
+    /// Called for unknown methods, and for known ones with invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -100,21 +96,21 @@ impl ServerHandler for Server {
         let asks = context.client_capabilities().as_ref().is_some_and(form);
         let token = context.meta.get_progress_token();
         let (reply, answer) = oneshot::channel();
-        let call = Call {
+        let call = ToolCall {
             name: request.name.into_owned(),
             arguments: Value::Object(request.arguments.unwrap_or_default()).to_string(),
-            asker: asks.then(|| Asker::new(context.peer.clone())),
+            elicitor: asks.then(|| Elicitor::new(context.peer.clone())),
             progress: token.map(|token| Progress::new(context.peer.clone(), token)),
             reply,
         };
-        let gone = || Answer::failed("the server is about to end");
+        let gone = || ToolAnswer::failed("the server is about to end");
         if self.calls.send(call).await.is_err() {
             return Ok(gone().result().into());
         }
         let answer = tokio::select! {
             answer = answer => answer.unwrap_or_else(|_| gone()),
             // Dropping the receiver ends the call.
-            () = context.ct.cancelled() => Answer::failed("the call was cancelled"),
+            () = context.ct.cancelled() => ToolAnswer::failed("the call was cancelled"),
         };
         Ok(answer.result().into())
     }

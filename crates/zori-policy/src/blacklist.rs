@@ -1,4 +1,5 @@
-//! What is denied in every mode: the user's own patterns (BL-3), and the ids of built-in entries that are off (BL-4).
+//! What is denied in every mode: the user's own patterns (BL-3), except for built-in entries that the user switched off
+//! (BL-4).
 //!
 //! A plain pattern is a sequence of words with option folding: `rm -rf` also means `-fr`, `-r -f` and `--recursive
 //! --force`, wherever they stand. One that starts with `re:` is a regular expression over the normalised words.
@@ -12,9 +13,9 @@ pub const AGENT_ZERO: &[&str] = &["rm -rf", "format", "mkfs", "shutdown", "dd if
 /// The fork bomb as that document writes it; the built-in entry covers it under any name.
 const FORK_BOMB: &str = ":(){:|:&};:";
 
-/// A pattern of the user's.
+/// A pattern that the user wrote.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct BlacklistPattern {
     /// As it was written.
     pub text: String,
     form: Form,
@@ -28,14 +29,13 @@ enum Form {
         operands: Vec<String>,
     },
     Regex(Regex),
-    /// What a built-in entry covers already.
+    /// A built-in entry covers it already.
     BuiltIn,
 }
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadBlacklist {
-    /// There is nothing in it.
+pub enum BlacklistError {
     #[error("an empty blacklist pattern would match nothing")]
     Empty,
     /// It is more than one command.
@@ -56,20 +56,20 @@ pub enum BadBlacklist {
     UnknownId(String),
 }
 
-impl Pattern {
+impl BlacklistPattern {
     /// Reads a pattern.
-    pub fn parse(text: &str) -> Result<Self, BadBlacklist> {
+    pub fn parse(text: &str) -> Result<Self, BlacklistError> {
         let form = if let Some(expression) = text.strip_prefix("re:") {
             let bad =
-                |error: regex::Error| BadBlacklist::Regex { text: text.to_owned(), why: last_line(&error) };
+                |error: regex::Error| BlacklistError::Regex { text: text.to_owned(), why: last_line(&error) };
             Form::Regex(Regex::new(expression).map_err(bad)?)
         } else if text.split_whitespace().collect::<String>() == FORK_BOMB {
             Form::BuiltIn
         } else if text.contains([';', '|', '&', '<', '>', '(', ')', '{', '}', '`', '\n']) {
-            return Err(BadBlacklist::Operators(text.to_owned()));
+            return Err(BlacklistError::Operators(text.to_owned()));
         } else {
             let mut words = text.split_whitespace();
-            let program = words.next().ok_or(BadBlacklist::Empty)?.to_owned();
+            let program = words.next().ok_or(BlacklistError::Empty)?.to_owned();
             let (options, operands): (Vec<&str>, Vec<&str>) = words.partition(|word| is_option(word));
             Form::Words {
                 program,
@@ -80,17 +80,21 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), form })
     }
 
-    /// Returns whether a command is meant. Words that are not known do not count.
+    /// Returns whether a command matches. Unknown words do not count.
     pub fn hits(&self, command: &Command) -> bool {
-        let known: Vec<&str> = command.argv.iter().map(|word| word.literal().unwrap_or("")).collect();
-        self.hits_words(&command.base_name, known.get(1..).unwrap_or_default())
+        let hits = |argv: &[Word]| {
+            let known: Vec<&str> = argv.iter().map(|word| word.literal().unwrap_or("")).collect();
+            self.hits_words(&command.base_name, known.get(1..).unwrap_or_default())
+        };
+        hits(&command.argv)
+            || command.bare_argv.as_deref().is_some_and(hits)
             || matches!(&self.form, Form::Regex(regex) if {
                 let shown: Vec<&str> = command.argv.iter().map(Word::shown).collect();
                 regex.is_match(&shown.join(" "))
             })
     }
 
-    /// Returns whether a text that could not be read has it somewhere.
+    /// Returns whether the pattern occurs anywhere in a text that could not be parsed.
     pub fn hits_scan(&self, words: &[&str]) -> bool {
         let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
         match &self.form {
@@ -122,7 +126,7 @@ impl Pattern {
 
 /// Returns the hit of the built-in blacklist that counts: switched-off entries do not, and one of them only where a mode
 /// was chosen by name (DECISIONS 11).
-pub fn danger<'a>(hits: &'a [Danger], off: &[String], by_name: bool) -> Option<&'a Danger> {
+pub fn active_danger<'a>(hits: &'a [Danger], off: &[String], by_name: bool) -> Option<&'a Danger> {
     hits.iter().find(|hit| {
         let only_by_name = DANGERS.iter().any(|kind| kind.id == hit.id && kind.only_by_name);
         !off.iter().any(|id| id == hit.id) && (by_name || !only_by_name)
@@ -130,10 +134,10 @@ pub fn danger<'a>(hits: &'a [Danger], off: &[String], by_name: bool) -> Option<&
 }
 
 /// Checks the id of a built-in entry.
-pub fn check_id(id: &str) -> Result<(), BadBlacklist> {
+pub fn check_id(id: &str) -> Result<(), BlacklistError> {
     match DANGERS.iter().any(|kind| kind.id == id) {
         true => Ok(()),
-        false => Err(BadBlacklist::UnknownId(id.to_owned())),
+        false => Err(BlacklistError::UnknownId(id.to_owned())),
     }
 }
 
@@ -185,9 +189,10 @@ mod tests {
 
     fn hits(pattern: &str, words: &str) -> bool {
         let argv: Vec<&str> = words.split(' ').collect();
-        let pattern = Pattern::parse(pattern).unwrap();
+        let pattern = BlacklistPattern::parse(pattern).unwrap();
         let command = Command {
             argv: argv.iter().map(|word| Word::Literal((*word).to_owned())).collect(),
+            bare_argv: None,
             base_name: argv[0].to_owned(),
             source: String::new(),
             effect: zori_shell::CommandEffect::Other,
@@ -196,7 +201,7 @@ mod tests {
             net: vec![],
             parent: None,
             via: None,
-            no_auto: vec![],
+            no_auto_approval: vec![],
         };
         pattern.hits(&command)
     }
@@ -239,18 +244,18 @@ mod tests {
             hits("re:^npm (publish|unpublish)", "npm publish")
                 && !hits("re:^npm publish", "echo npm publish")
         );
-        let error = |text| Pattern::parse(text).unwrap_err().to_string();
+        let error = |text| BlacklistPattern::parse(text).unwrap_err().to_string();
         assert_eq!(error("re:("), "blacklist pattern `re:(` is no regular expression: unclosed group");
         assert_eq!(error(" "), "an empty blacklist pattern would match nothing");
         assert!(error("curl | sh").starts_with("blacklist pattern `curl | sh` has shell operators in it"));
-        assert!(Pattern::parse(":(){ :|:& };:").is_ok());
-        assert!(AGENT_ZERO.iter().all(|text| Pattern::parse(text).is_ok()));
+        assert!(BlacklistPattern::parse(":(){ :|:& };:").is_ok());
+        assert!(AGENT_ZERO.iter().all(|text| BlacklistPattern::parse(text).is_ok()));
         assert!(check_id("nope").unwrap_err().to_string().contains("`fork-bomb`"));
     }
 
     #[test]
     fn texts_that_could_not_be_read() {
-        let scan = |words: &[&str]| Pattern::parse("rm -rf").unwrap().hits_scan(words);
+        let scan = |words: &[&str]| BlacklistPattern::parse("rm -rf").unwrap().hits_scan(words);
         assert!(scan(&["(", "/bin/rm", "-r", "-f", "x"]) && !scan(&["rm", "x"]));
     }
 }

@@ -3,33 +3,34 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use zori_core::permission::{Judged, PathFacts, PlaceKind, Verdict};
+use zori_core::permission::{EntryKind, PathFacts, PathKind, PathSnapshot, Verdict};
 use zori_core::tool::{Effect, ToolKind};
-use zori_shell::{Analysis, Scene, TargetPath};
+use zori_shell::{Analysis, ShellContext, TargetPath, Tree};
 
-use crate::paths::{Access, Ground};
+use crate::paths::{Access, Workspace};
 
-/// A call. Make it, look up the [`paths`](Call::paths) it asks for, decide.
+/// A call to decide about. Make it, look up its [`paths`](Call::paths), then decide.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The tool's name as it was called.
     pub name: String,
     /// Which built-in tool it is; `None` for tools of others.
     pub kind: Option<ToolKind>,
-    /// What it does; empty for a call that cannot be understood.
+    /// What it does; empty for a malformed call.
     pub parts: Vec<Part>,
     /// What is known of its paths.
     pub facts: Facts,
-    /// What is wrong with it, if it cannot be understood at all.
-    pub flaw: Option<String>,
+    /// Why it is malformed, if it is.
+    pub problem: Option<String>,
     /// What the user's hooks said about it.
     pub hook: Option<HookAnswer>,
+    /// Whether git would start programs that the repository names, even to show something (SH-11).
+    pub repository_runs: bool,
 }
 
 /// What a hook said before the call was decided (steps 6 and 10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// Its verdict.
     pub verdict: Verdict,
     /// Why, in the hook's words.
     pub reason: String,
@@ -43,15 +44,10 @@ pub enum Part {
     /// Runs a shell text.
     Shell(Box<ShellPart>),
     /// Contacts a host.
-    Net {
-        /// The URL.
-        url: String,
-    },
+    Net { url: String },
     /// Calls a tool of a server.
     Mcp {
-        /// The server.
         server: String,
-        /// The tool.
         tool: String,
         /// Whether it counts as one that only reads.
         trusted_reader: bool,
@@ -67,7 +63,6 @@ pub enum Part {
 /// A shell text with what it would do.
 #[derive(Clone, Debug)]
 pub struct ShellPart {
-    /// The text.
     pub text: String,
     /// Where it runs.
     pub cwd: PathBuf,
@@ -78,20 +73,36 @@ pub struct ShellPart {
 /// What is known of paths.
 #[derive(Clone, Debug)]
 pub enum Facts {
-    /// Nothing is looked up: a path is what its text says.
+    /// Nothing was looked up: a path stands for itself.
     ByText,
-    /// What the file system said. A path that was not asked about counts as outside of everything.
-    Gathered(HashMap<PathBuf, PathFacts>),
+    /// What the file system said. A path that was not looked up counts as outside the workspace.
+    Gathered(HashMap<PathBuf, PathFacts>, HashMap<Tree, TreeFacts>),
 }
 
+/// What a bounded walk through a folder found (DECISIONS 52).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeFacts {
+    /// Nothing sensitive.
+    Harmless,
+    /// This, and perhaps more.
+    Sensitive(PathBuf),
+    /// A link that leads out of the workspace.
+    Linked(PathBuf),
+    /// There is more than is looked at, or a folder that cannot be read.
+    Unfinished,
+}
+
+/// How many files and folders a walk looks at.
+const MAX_WALK: usize = 20_000;
+
 impl Call {
-    /// Understands what a call would do. The shell is analysed here, once.
-    pub fn new(name: &str, kind: Option<ToolKind>, effects: &[Effect], ground: &Ground) -> Self {
+    /// Describes what a call would do. Shell commands are analysed here, once.
+    pub fn new(name: &str, kind: Option<ToolKind>, effects: &[Effect], workspace: &Workspace) -> Self {
         let part = |effect: &Effect| match effect {
             Effect::Read(path) => Part::File(Access::Read, path.clone()),
             Effect::Write(path) => Part::File(Access::Write, path.clone()),
             Effect::Exec { command, cwd } => Part::Shell(Box::new(ShellPart {
-                analysis: analyse(command, cwd, ground),
+                analysis: analyse(command, cwd, workspace),
                 text: command.clone(),
                 cwd: cwd.clone(),
             })),
@@ -104,18 +115,27 @@ impl Call {
             Effect::Internal => Part::Internal,
         };
         let parts = effects.iter().map(part).collect();
-        Self { name: name.to_owned(), kind, parts, facts: Facts::ByText, flaw: None, hook: None }
+        Self {
+            name: name.to_owned(),
+            kind,
+            parts,
+            facts: Facts::ByText,
+            problem: None,
+            hook: None,
+            repository_runs: false,
+        }
     }
 
-    /// A call that cannot be understood; step 1 denies it.
-    pub fn flawed(name: &str, flaw: impl Into<String>) -> Self {
+    /// Returns a malformed call; step 1 denies it.
+    pub fn malformed(name: &str, problem: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
             kind: None,
             parts: Vec::new(),
             facts: Facts::ByText,
-            flaw: Some(flaw.into()),
+            problem: Some(problem.into()),
             hook: None,
+            repository_runs: false,
         }
     }
 
@@ -129,7 +149,8 @@ impl Call {
                     let commands = shell.analysis.commands.iter();
                     let targets = commands.flat_map(|c| c.reads.iter().chain(&c.writes));
                     paths.extend(targets.filter_map(|target| match &target.path {
-                        TargetPath::Known(path) | TargetPath::Within(path) => Some(path.clone()),
+                        TargetPath::Known(path) | TargetPath::Glob { folder: path, .. } => Some(path.clone()),
+                        TargetPath::Tree(tree) => Some(tree.folder.clone()),
                         TargetPath::Unknown => None,
                     }));
                 }
@@ -141,20 +162,120 @@ impl Call {
         paths
     }
 
-    /// Looks every path up with `look`.
+    /// Looks up every path with `look`.
     pub fn gather(&mut self, look: impl Fn(&Path) -> PathFacts) {
         let known = self.paths().into_iter().map(|path| {
             let facts = look(&path);
             (path, facts)
         });
-        self.facts = Facts::Gathered(known.collect());
+        self.facts = Facts::Gathered(known.collect(), HashMap::new());
     }
+
+    /// Looks at the configuration of the repository, if a command is git's.
+    pub fn gather_repository(&mut self, workspace: &Workspace, read: &dyn Fn(&Path) -> Option<String>) {
+        let git = self.parts.iter().any(|part| match part {
+            Part::Shell(shell) => shell.analysis.commands.iter().any(|command| command.base_name == "git"),
+            _ => false,
+        });
+        self.repository_runs =
+            git && workspace.roots.iter().any(|root| crate::repository::names_programs(root, read));
+    }
+
+    /// Walks through the folders that commands read as a whole, and looks for what is sensitive there, and for links that
+    /// lead elsewhere. `list` returns the names in a folder, and what each is.
+    pub fn gather_trees(
+        &mut self,
+        workspace: &Workspace,
+        list: impl Fn(&Path) -> Option<Vec<(std::ffi::OsString, EntryKind)>>,
+    ) {
+        let trees: Vec<Tree> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Shell(shell) => Some(&shell.analysis.commands),
+                _ => None,
+            })
+            .flatten()
+            .flat_map(|command| command.reads.iter().chain(&command.writes))
+            .filter_map(|target| match &target.path {
+                TargetPath::Tree(tree) => Some(tree.clone()),
+                TargetPath::Glob { folder, pattern } => Some(matched(folder, pattern)),
+                TargetPath::Known(_) | TargetPath::Unknown => None,
+            })
+            .collect();
+        let trees: std::collections::HashSet<Tree> = trees.into_iter().collect();
+        for tree in trees {
+            // What is outside is asked about anyway.
+            let places = self.facts.of(&tree.folder).places;
+            let inside = places.last().filter(|place| workspace.contains(place)).cloned();
+            let found = match inside {
+                Some(folder) => walk(&folder, &tree, workspace, &list),
+                None => continue,
+            };
+            if let Facts::Gathered(_, known) = &mut self.facts {
+                known.insert(tree, found);
+            }
+        }
+    }
+}
+
+/// Returns the files that a pattern means, as a walk.
+pub(crate) fn matched(folder: &Path, pattern: &str) -> Tree {
+    Tree {
+        folder: folder.to_owned(),
+        hidden: pattern.starts_with('.') || pattern.contains("/."),
+        name: pattern.rsplit('/').next().map(str::to_owned),
+        follows: true,
+        deep: pattern.contains('/'),
+    }
+}
+
+fn walk(
+    folder: &Path,
+    tree: &Tree,
+    workspace: &Workspace,
+    list: &impl Fn(&Path) -> Option<Vec<(std::ffi::OsString, EntryKind)>>,
+) -> TreeFacts {
+    let mut folders = vec![folder.to_owned()];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        let Some(entries) = list(&folder) else { return TreeFacts::Unfinished };
+        for (name, kind) in entries {
+            seen += 1;
+            if seen > MAX_WALK {
+                return TreeFacts::Unfinished;
+            }
+            let shown = name.to_string_lossy();
+            if !tree.hidden && shown.starts_with('.') {
+                continue;
+            }
+            let path = folder.join(&name);
+            let wanted =
+                tree.name.as_ref().is_none_or(|pattern| crate::paths::globs::fits_name(pattern, &shown));
+            match kind {
+                EntryKind::Folder => folders.extend(tree.deep.then_some(path)),
+                EntryKind::Link(Some(target)) if tree.follows && wanted => {
+                    if workspace.is_sensitive(&target) {
+                        return TreeFacts::Sensitive(path);
+                    }
+                    if !workspace.contains(&target) {
+                        return TreeFacts::Linked(path);
+                    }
+                }
+                EntryKind::File | EntryKind::Link(_) if wanted && workspace.is_sensitive(&path) => {
+                    return TreeFacts::Sensitive(path);
+                }
+                EntryKind::File | EntryKind::Link(_) => {}
+            }
+        }
+    }
+    TreeFacts::Harmless
 }
 
 /// Exactly what was asked about (DEC-4): the values themselves rather than a digest of them, so that two bindings are
 /// equal only if everything is. Made again before the call runs, a difference means `changed_since_approval`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Binding {
+pub struct ApprovalBinding {
     tool: String,
     input: String,
     cwd: PathBuf,
@@ -162,13 +283,13 @@ pub struct Binding {
 }
 
 impl Call {
-    /// Binds the call to its input, to where it runs, and to what its paths stand for.
-    pub fn binding(&self, input: &str, cwd: &Path) -> Binding {
+    /// Binds the call to its input, its working directory and its resolved paths.
+    pub fn binding(&self, input: &str, cwd: &Path) -> ApprovalBinding {
         let targets = self.paths().into_iter().map(|path| {
             let facts = self.facts.of(&path);
             (path, facts)
         });
-        Binding {
+        ApprovalBinding {
             tool: self.name.clone(),
             input: input.to_owned(),
             cwd: cwd.to_owned(),
@@ -178,40 +299,49 @@ impl Call {
 }
 
 impl Facts {
-    /// What the call may open, which is what it was judged by.
-    pub fn into_judged(self) -> Judged {
+    /// Returns the paths the call may open: those it was decided by.
+    pub fn into_snapshot(self) -> PathSnapshot {
         match self {
-            Self::ByText => Judged::default(),
-            Self::Gathered(known) => Judged::new(known),
+            Self::ByText => PathSnapshot::default(),
+            Self::Gathered(known, _) => PathSnapshot::new(known),
         }
     }
 
     /// Returns what is known of a path.
     pub fn of(&self, path: &Path) -> PathFacts {
         match self {
-            Self::ByText => PathFacts::by_text(path.to_owned()),
-            Self::Gathered(known) => known.get(path).cloned().unwrap_or(PathFacts {
+            Self::ByText => PathFacts::by_text(crate::paths::by_text(path)),
+            Self::Gathered(known, _) => known.get(path).cloned().unwrap_or(PathFacts {
                 places: Vec::new(),
-                kind: PlaceKind::Unknown,
+                kind: PathKind::Unknown,
                 links: 0,
             }),
         }
     }
 }
 
-/// The longest text that is looked at: no system takes a longer one as an argument, and step 1 denies it.
-pub(crate) const MAX_COMMAND: usize = 1 << 20;
+impl Facts {
+    /// Returns what a walk found; `None` if there was none.
+    pub(crate) fn tree(&self, tree: &Tree) -> Option<&TreeFacts> {
+        match self {
+            Self::ByText => None,
+            Self::Gathered(_, trees) => trees.get(tree),
+        }
+    }
+}
 
-pub(crate) fn analyse(text: &str, cwd: &Path, ground: &Ground) -> Analysis {
-    if text.len() > MAX_COMMAND || text.contains('\0') {
+/// The longest text that is looked at: no system takes a longer one as an argument, and step 1 denies it.
+pub(crate) const MAX_COMMAND_BYTES: usize = 1 << 20;
+
+pub(crate) fn analyse(text: &str, cwd: &Path, workspace: &Workspace) -> Analysis {
+    if text.len() > MAX_COMMAND_BYTES || text.contains('\0') {
         return Analysis::default();
     }
-    let scene = Scene {
+    let context = ShellContext {
         cwd: cwd.to_owned(),
         // Without a home `~` means nothing that could be inside the workspace.
-        home: ground.home.clone().unwrap_or_else(|| "/nonexistent".into()),
-        roots: ground.roots.clone(),
-        repo: ground.repo.clone(),
+        home: workspace.home.clone().unwrap_or_else(|| "/nonexistent".into()),
+        shell: workspace.shell,
     };
-    zori_shell::analyse(text, &scene)
+    zori_shell::analyse(text, &context)
 }

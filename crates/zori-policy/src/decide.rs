@@ -1,49 +1,40 @@
 //! Whether a call runs. Pure and total: the same values give the same decision, and there is one for every call.
 
-use zori_core::permission::{Class, Decision, Reach, Verdict};
+use zori_core::permission::{Class, Decision, Verdict};
 
 use crate::call::Call;
+use crate::classified::ClassifiedCall;
 use crate::policy::Policy;
 use crate::steps::{Finding, STEPS};
-use crate::subject::Subject;
 
 /// Decides about a call.
 pub fn decide(policy: &Policy, call: &Call) -> Decision {
     explain(policy, call).decision
 }
 
-/// A decision with all that was looked at on the way to it.
+/// A decision with the findings of every step.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The decision.
     pub decision: Decision,
     /// One entry per step, in order.
     pub steps: Vec<StepNote>,
 }
 
-/// What a step had to say.
+/// What a step found, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepNote {
     /// Which step, from 1.
     pub number: u8,
-    /// What it looks at.
     pub title: &'static str,
-    /// What came of it.
     pub outcome: StepOutcome,
 }
 
-/// What came of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
-    /// It had nothing to say.
+    /// It found nothing.
     Passed,
     /// It decided, or changed what was decided.
-    Found {
-        /// What it says.
-        verdict: Verdict,
-        /// Why.
-        reason: String,
-    },
+    Found { verdict: Verdict, reason: String },
     /// An earlier step had decided.
     NotReached,
 }
@@ -63,9 +54,9 @@ impl Explanation {
     }
 }
 
-/// Decides about a call and says what each step had to say (RULE-8).
+/// Decides about a call and records what each step found (RULE-8).
 pub fn explain(policy: &Policy, call: &Call) -> Explanation {
-    let subject = Subject::new(policy, call);
+    let classified = ClassifiedCall::new(policy, call);
     let mut held: Option<(u8, Finding)> = None;
     let mut steps = Vec::with_capacity(STEPS.len());
     for (number, step) in (1..).zip(STEPS) {
@@ -73,7 +64,7 @@ pub fn explain(policy: &Policy, call: &Call) -> Explanation {
         let outcome = if held.is_some() && !last {
             StepOutcome::NotReached
         } else {
-            match (step.look)(&subject, held.as_ref().map(|(_, finding)| finding)) {
+            match (step.look)(&classified, held.as_ref().map(|(_, finding)| finding)) {
                 None => StepOutcome::Passed,
                 Some(finding) => {
                     let outcome =
@@ -92,24 +83,15 @@ pub fn explain(policy: &Policy, call: &Call) -> Explanation {
     };
     let decision = Decision {
         verdict: finding.verdict,
-        class: subject.class,
+        class: classified.class,
         reason,
         instead: finding.instead.map(str::to_owned),
         rule: finding.rule,
         step,
-        reach: reach(subject.class, finding.verdict),
-        unresolved: subject.unresolved().is_some() || subject.class == Class::Xu,
+        nobody_to_ask: finding.nobody_to_ask,
+        unresolved: classified.unresolved().is_some() || classified.class == Class::ShellUnknown,
     };
     Explanation { decision, steps }
-}
-
-/// A command that nobody looks at gets no network in a sandbox; one that a person approves does (DECISIONS 38).
-fn reach(class: Class, verdict: Verdict) -> Reach {
-    match (class.is_shell(), verdict) {
-        (false, _) => Reach::NoProcess,
-        (true, Verdict::Ask) => Reach::Online,
-        (true, Verdict::Allow | Verdict::Deny) => Reach::Offline,
-    }
 }
 
 #[cfg(test)]

@@ -8,12 +8,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use zori_core::permission::{Layer, Verdict};
 
-use crate::mode::{Choice, Chosen, Mode, Protocol};
-use crate::paths::{Ground, GroundParts};
-use crate::policy::{Asker, BadShellSetting, Policy, ShellPolicy, ShellSettings};
-use crate::rules::{OwnedAnchors, Remark, Rules, Written};
+use crate::mode::{Mode, ModeChoice, ModeSource, Protocol};
+use crate::paths::{Workspace, WorkspaceParts};
+use crate::policy::{Approver, Policy, ShellPolicy, ShellSettingError, ShellSettings};
+use crate::rules::{OwnedAnchors, RuleWarning, Rules, UnparsedRule};
 
-/// A policy file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFile {
@@ -60,35 +59,31 @@ struct Profile {
 pub struct Expectation {
     /// The profile; may be left out where the file has one only.
     pub profile: Option<String>,
-    /// The tool.
     pub tool: String,
-    /// Its input.
     pub input: Box<RawValue>,
     /// The verdict: `allow`, `ask`, `deny`, or `ask+` for ask or deny.
-    pub verdict: Wanted,
-    /// Why, for people.
+    pub verdict: ExpectedVerdict,
     pub why: Option<String>,
 }
 
-/// An expected verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Wanted {
-    /// It runs.
+pub enum ExpectedVerdict {
+    /// The call runs.
     #[serde(rename = "allow")]
     Allow,
     /// Somebody is asked.
     #[serde(rename = "ask")]
     Ask,
-    /// It does not run.
+    /// The call does not run.
     #[serde(rename = "deny")]
     Deny,
-    /// It does not run by itself.
+    /// The call is asked about or denied.
     #[serde(rename = "ask+")]
     AtLeastAsk,
 }
 
-impl Wanted {
-    /// Understands the name.
+impl ExpectedVerdict {
+    /// Parses the name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Allow, Self::Ask, Self::Deny, Self::AtLeastAsk].into_iter().find(|w| w.as_str() == text)
     }
@@ -103,7 +98,6 @@ impl Wanted {
         }
     }
 
-    /// Returns whether a verdict is the expected one.
     pub fn is_met_by(self, verdict: Verdict) -> bool {
         match self {
             Self::Allow => verdict == Verdict::Allow,
@@ -116,87 +110,52 @@ impl Wanted {
 
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum BadFile {
+pub enum PolicyFileError {
     /// It is not JSON of that form.
     #[error("{file}:{line}:{column}: {what}")]
     Form {
-        /// The file.
         file: String,
         /// Where, from 1.
         line: usize,
         /// Where, from 1.
         column: usize,
-        /// What is wrong.
         what: String,
     },
     /// It is of another version.
     #[error("{file}: `version` is {version}; this program knows 1")]
-    Version {
-        /// The file.
-        file: String,
-        /// What it says.
-        version: u32,
-    },
+    Version { file: String, version: u32 },
     /// A path in it is relative.
     #[error("{file}: `{key}` must be an absolute path, not `{value}`")]
-    Relative {
-        /// The file.
-        file: String,
-        /// Which.
-        key: &'static str,
-        /// What it says.
-        value: String,
-    },
+    Relative { file: String, key: &'static str, value: String },
     /// There is no such profile.
     #[error("{file} has no profile `{name}`; it has {known}")]
     NoProfile {
-        /// The file.
         file: String,
         /// What was asked for.
         name: String,
-        /// What there is.
         known: String,
     },
-    /// There are several, and none was named.
+    /// The file has several, and none was named.
     #[error("{file} has several profiles, name one of {known}")]
-    WhichProfile {
-        /// The file.
-        file: String,
-        /// What there is.
-        known: String,
-    },
-    /// A mode nobody has.
-    #[error("{file}: profile `{profile}`: there is no mode `{mode}`; the modes are {known}", known = Choice::names().join(", "))]
-    Mode {
-        /// The file.
-        file: String,
-        /// The profile.
-        profile: String,
-        /// What it says.
-        mode: String,
-    },
-    /// A list that cannot be used.
+    WhichProfile { file: String, known: String },
+    /// An unknown mode.
+    #[error("{file}: profile `{profile}`: there is no mode `{mode}`; the modes are {known}", known = ModeChoice::names().join(", "))]
+    Mode { file: String, profile: String, mode: String },
+    /// A list of shell commands that cannot be used.
     #[error("{file}: profile `{profile}`: {source}")]
-    Shell {
-        /// The file.
-        file: String,
-        /// The profile.
-        profile: String,
-        /// What is wrong.
-        source: BadShellSetting,
-    },
+    Shell { file: String, profile: String, source: ShellSettingError },
 }
 
 impl PolicyFile {
     /// Reads a file's text; `file` is how messages name it.
-    pub fn parse(text: &str, file: &str) -> Result<Self, BadFile> {
+    pub fn parse(text: &str, file: &str) -> Result<Self, PolicyFileError> {
         let parsed: Self = serde_json::from_str(text).map_err(|error| {
             let what = error.to_string();
             let what = what.rsplit_once(" at line").map_or(what.as_str(), |(what, _)| what).to_owned();
-            BadFile::Form { file: file.to_owned(), line: error.line(), column: error.column(), what }
+            PolicyFileError::Form { file: file.to_owned(), line: error.line(), column: error.column(), what }
         })?;
         if parsed.version != 1 {
-            return Err(BadFile::Version { file: file.to_owned(), version: parsed.version });
+            return Err(PolicyFileError::Version { file: file.to_owned(), version: parsed.version });
         }
         let paths = [
             ("workspace", Some(&parsed.workspace)),
@@ -206,7 +165,7 @@ impl PolicyFile {
         for (key, path) in paths {
             if let Some(path) = path.filter(|path| !path.is_absolute()) {
                 let value = path.display().to_string();
-                return Err(BadFile::Relative { file: file.to_owned(), key, value });
+                return Err(PolicyFileError::Relative { file: file.to_owned(), key, value });
             }
         }
         Ok(parsed)
@@ -228,31 +187,35 @@ impl PolicyFile {
     }
 
     /// Returns the name of the profile that was asked for, or of the only one.
-    pub fn choose<'a>(&'a self, asked: Option<&str>, file: &str) -> Result<&'a str, BadFile> {
+    pub fn choose<'a>(&'a self, asked: Option<&str>, file: &str) -> Result<&'a str, PolicyFileError> {
         let known = || self.profiles().iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let mut names = self.profiles.keys();
         match (asked, names.next(), names.next()) {
             (Some(name), _, _) => {
                 self.profiles.keys().find(|known| *known == name).map(String::as_str).ok_or_else(|| {
-                    BadFile::NoProfile { file: file.to_owned(), name: name.to_owned(), known: known() }
+                    PolicyFileError::NoProfile {
+                        file: file.to_owned(),
+                        name: name.to_owned(),
+                        known: known(),
+                    }
                 })
             }
             (None, Some(only), None) => Ok(only),
-            (None, _, _) => Err(BadFile::WhichProfile { file: file.to_owned(), known: known() }),
+            (None, _, _) => Err(PolicyFileError::WhichProfile { file: file.to_owned(), known: known() }),
         }
     }
 
     /// Returns the policy of a profile. Somebody to ask is assumed to be there (DEC-6).
-    pub fn policy(&self, name: &str, file: &str) -> Result<(Policy, Vec<Remark>), BadFile> {
+    pub fn policy(&self, name: &str, file: &str) -> Result<(Policy, Vec<RuleWarning>), PolicyFileError> {
         let profile = &self.profiles[self.choose(Some(name), file)?];
         let mode = match &profile.mode {
-            Some(mode) => Choice::named(mode, Protocol::Own).ok_or_else(|| BadFile::Mode {
+            Some(mode) => ModeChoice::named(mode, Protocol::Own).ok_or_else(|| PolicyFileError::Mode {
                 file: file.to_owned(),
                 profile: name.to_owned(),
                 mode: mode.clone(),
             })?,
-            None if self.trusted => Choice { mode: Mode::Yolo, chosen: Chosen::Implicit },
-            None => Choice { mode: Mode::Default, chosen: Chosen::Implicit },
+            None if self.trusted => ModeChoice { mode: Mode::Yolo, source: ModeSource::Implicit },
+            None => ModeChoice { mode: Mode::Default, source: ModeSource::Implicit },
         };
         let settings = ShellSettings {
             allow_shell: profile.allow_shell,
@@ -260,7 +223,7 @@ impl PolicyFile {
             blacklist_patterns: profile.blacklist_patterns.clone(),
             blacklist_off: profile.blacklist_off.clone(),
         };
-        let shell = ShellPolicy::new(&settings, mode).map_err(|source| BadFile::Shell {
+        let shell = ShellPolicy::new(&settings, mode).map_err(|source| PolicyFileError::Shell {
             file: file.to_owned(),
             profile: name.to_owned(),
             source,
@@ -271,7 +234,7 @@ impl PolicyFile {
             (Verdict::Deny, "deny", &profile.deny),
         ];
         let written = lists.into_iter().flat_map(|(verdict, key, list)| {
-            list.iter().enumerate().map(move |(i, text)| Written {
+            list.iter().enumerate().map(move |(i, text)| UnparsedRule {
                 verdict,
                 text: text.clone(),
                 layer: Layer::User,
@@ -283,17 +246,16 @@ impl PolicyFile {
             workspace: self.workspace.clone(),
             rule_root: self.workspace.clone(),
         };
-        let (rules, remarks) = Rules::read(written.collect(), &|_| anchors.clone());
-        let ground = Ground::new(GroundParts {
+        let (rules, warnings) = Rules::read(written.collect(), &|_| anchors.clone());
+        let workspace = Workspace::new(WorkspaceParts {
             roots: vec![self.workspace.clone()],
             cwd: self.cwd().to_owned(),
             home: Some(self.home.clone()),
-            base: Some(self.home.join(".config/zori")),
-            repo: Some(self.workspace.clone()),
-            programs: Vec::new(),
+            data_dir: Some(self.home.join(".config/zori")),
+            path_dirs: Vec::new(),
             sensitive: Vec::new(),
         });
-        Ok((Policy { mode, rules, ground, shell, asker: Asker::Present, agent: None }, remarks))
+        Ok((Policy { mode, rules, workspace, shell, approver: Approver::Present, agent: None }, warnings))
     }
 }
 

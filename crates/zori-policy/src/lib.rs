@@ -1,4 +1,5 @@
-//! Whether a call may run: one pure function of a policy and a call (`security.md` chapters 2, 4, 5 and 6).
+//! Whether a call may run: one pure function of a policy and a call (`docs/contracts/permissions.md`,
+//! `docs/contracts/paths.md` and `docs/contracts/trust.md`).
 //!
 //! Start with [`decide`](fn@decide), then `steps`: the twelve steps as one table. [`Policy`] is what holds, [`Call`] what
 //! is asked about; both are values that somebody else has gathered. Nothing here looks at the disk, the environment or
@@ -6,19 +7,20 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod always;
 pub mod blacklist;
 pub mod call;
+mod classified;
 pub mod decide;
 pub mod file;
 pub mod git;
+pub mod grants;
 mod matching;
 pub mod mode;
 pub mod paths;
 pub mod policy;
+pub mod repository;
 pub mod rules;
 mod steps;
-mod subject;
 pub mod table;
 #[cfg(test)]
 mod testing;
@@ -26,5 +28,10 @@ pub mod withheld;
 
 pub use call::Call;
 pub use decide::{decide, explain};
-pub use mode::{Choice, Chosen, Mode};
-pub use policy::{Asker, Policy};
+pub use mode::{Mode, ModeChoice, ModeSource};
+pub use policy::{Approver, Policy};
+
+// The examples of the README compile, and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -5,31 +5,33 @@ use zori_core::tool::ToolKind;
 use zori_shell::{Command, CommandEffect, Via, Word};
 
 use crate::call::Part;
+use crate::classified::{
+    AccessedPath, ClassifiedCall, ClassifiedShell, FileAccess, RuleMatch, class_of_part, short,
+};
 use crate::paths::Access;
-use crate::paths::pattern::{Compare, PathPattern, Reached};
+use crate::paths::pattern::{Compare, PathMatch, PathPattern};
 use crate::rules::words::{Fit, WordPattern};
 use crate::rules::{Rule, Scope};
-use crate::subject::{Hit, Place, Shell, Subject, Touch, plain_class, short};
 use crate::table;
 
 /// Returns whether a deny or ask rule matches, and what.
-pub(crate) fn restricts<'r>(rule: &'r Rule, subject: &Subject<'_>) -> (Fit, Hit<'r>) {
+pub(crate) fn restricts<'r>(rule: &'r Rule, classified: &ClassifiedCall<'_>) -> (Fit, RuleMatch<'r>) {
     let mut best = (Fit::No, String::new());
     let mut note = |fit: Fit, what: &dyn Fn() -> String| {
         if fit > best.0 {
             best = (fit, what());
         }
     };
-    if subject.call.kind.is_some_and(|kind| rule.tool.covers(kind)) {
+    if classified.call.kind.is_some_and(|kind| rule.tool.covers(kind)) {
         match &rule.scope {
-            Scope::All => note(Fit::Yes, &|| subject.call.name.clone()),
+            Scope::All => note(Fit::Yes, &|| classified.call.name.clone()),
             Scope::Path(pattern) => {
-                for touch in &subject.files {
-                    note(touches(pattern, touch), &|| touch.shown.clone());
+                for file in &classified.files {
+                    note(matches_file(pattern, file), &|| file.shown.clone());
                 }
             }
             Scope::Host(pattern) => {
-                for part in &subject.call.parts {
+                for part in &classified.call.parts {
                     if let Part::Net { url } = part
                         && pattern.matches(url)
                     {
@@ -38,11 +40,11 @@ pub(crate) fn restricts<'r>(rule: &'r Rule, subject: &Subject<'_>) -> (Fit, Hit<
                 }
             }
             Scope::Command(pattern) => {
-                for shell in &subject.shells {
+                for shell in &classified.shells {
                     for command in &shell.part.analysis.commands {
                         note(pattern.hits(command), &|| short(&command.source));
                     }
-                    if let Some(words) = &shell.part.analysis.words {
+                    if let Some(words) = &shell.part.analysis.raw_words {
                         let words: Vec<&str> = words.iter().collect();
                         if pattern.hits_scan(&words) {
                             note(Fit::Yes, &|| "a text that cannot be read".to_owned());
@@ -57,29 +59,29 @@ pub(crate) fn restricts<'r>(rule: &'r Rule, subject: &Subject<'_>) -> (Fit, Hit<
         Access::Read => rule.tool.covers_reads(),
         Access::Write => rule.tool.covers_writes(),
     };
-    for touch in subject.shell_touches().filter(|touch| applies(touch.access)) {
+    for file in classified.shell_file_accesses().filter(|file| applies(file.access)) {
         match &rule.scope {
-            Scope::All => note(Fit::Yes, &|| touch.shown.clone()),
-            Scope::Path(pattern) => note(touches(pattern, touch), &|| touch.shown.clone()),
+            Scope::All => note(Fit::Yes, &|| file.shown.clone()),
+            Scope::Path(pattern) => note(matches_file(pattern, file), &|| file.shown.clone()),
             Scope::Command(_) | Scope::Host(_) => {}
         }
     }
-    if subject.call.parts.iter().any(|part| names(rule, part)) {
-        note(Fit::Yes, &|| subject.call.name.clone());
+    if classified.call.parts.iter().any(|part| names(rule, part)) {
+        note(Fit::Yes, &|| classified.call.name.clone());
     }
     let (fit, what) = best;
-    (fit, Hit { rule: &rule.shown, what })
+    (fit, RuleMatch { rule: &rule.shown, what })
 }
 
 /// Returns whether an unknown program's arguments end in a denied command (SH-7).
-pub(crate) fn hides_denied<'s>(subject: &'s Subject<'_>) -> Option<&'s Command> {
+pub(crate) fn hides_denied<'s>(classified: &'s ClassifiedCall<'_>) -> Option<&'s Command> {
     let denied = || {
-        subject.policy.rules.deny.iter().filter_map(|rule| match &rule.scope {
+        classified.policy.rules.deny.iter().filter_map(|rule| match &rule.scope {
             Scope::Command(pattern) if rule.tool.covers_shell() => Some(pattern),
             _ => None,
         })
     };
-    let commands = subject.shells.iter().flat_map(|shell| &shell.part.analysis.commands);
+    let commands = classified.shells.iter().flat_map(|shell| &shell.part.analysis.commands);
     let mut unknown = commands.filter(|command| {
         command.effect == CommandEffect::Other && !TAKES_NAMES.contains(&command.base_name.as_str())
     });
@@ -89,54 +91,58 @@ pub(crate) fn hides_denied<'s>(subject: &'s Subject<'_>) -> Option<&'s Command> 
     })
 }
 
-/// Programs whose words are often the names of programs, and that run none of them.
+/// Programs whose arguments are often names of programs, which they do not run.
 const TAKES_NAMES: &[&str] = &["apt", "apt-get", "brew", "dnf", "git", "pip", "pip3"];
 
 fn named_tail(pattern: &WordPattern, tail: &[Word]) -> bool {
     pattern.first_word().is_some() && pattern.hits_words(tail) == Fit::Yes
 }
 
-/// How much of a call rules and the mode's table allow.
-pub(crate) struct Cover<'r> {
+/// How much of a call is allowed by rules and by the mode's table.
+pub(crate) struct Coverage<'r> {
     /// The rule that was needed, if one was.
-    pub(crate) by: Option<Hit<'r>>,
+    pub(crate) rule: Option<RuleMatch<'r>>,
     /// The strictest class that nothing allows; `None` if all is covered.
-    pub(crate) open: Option<Class>,
+    pub(crate) uncovered: Option<Class>,
 }
 
-/// Returns what is covered.
-pub(crate) fn cover<'r>(subject: &Subject<'r>) -> Cover<'r> {
-    let mut cover = Cover { by: None, open: None };
-    let mut files = subject.files.iter();
-    let mut shells = subject.shells.iter();
-    let table = |class| table::verdict(subject.policy.mode, class) == Verdict::Allow;
-    for part in &subject.call.parts {
+/// Returns which parts of a call are allowed.
+pub(crate) fn coverage<'r>(classified: &ClassifiedCall<'r>) -> Coverage<'r> {
+    let mut coverage = Coverage { rule: None, uncovered: None };
+    let mut files = classified.files.iter();
+    let mut shells = classified.shells.iter();
+    let table = |class| table::verdict(classified.policy.mode, class) == Verdict::Allow;
+    for part in &classified.call.parts {
         let (class, rule) = match part {
             Part::File(..) => {
-                let touch = files.next().expect("every file part has its touch");
-                (touch.class, allows_file(subject, subject.call.kind, touch))
+                let file = files.next().expect("every file part has its touch");
+                (file.class, allows_file(classified, classified.call.kind, file))
             }
             Part::Shell(_) => {
                 let shell = shells.next().expect("every shell part has its view");
-                cover_shell(subject, shell, &mut cover);
+                cover_shell(classified, shell, &mut coverage);
                 continue;
             }
-            other => (plain_class(other), allows_plain(subject, other)),
+            other => (class_of_part(other), allows_plain(classified, other)),
         };
         match rule {
-            Some(rule) if !table(class) => cover.by = cover.by.take().or(Some(rule)),
-            None if !table(class) => cover.open = cover.open.max(Some(class)),
+            Some(rule) if !table(class) => coverage.rule = coverage.rule.take().or(Some(rule)),
+            None if !table(class) => coverage.uncovered = coverage.uncovered.max(Some(class)),
             _ => {}
         }
     }
-    if subject.call.parts.is_empty() && !table(subject.class) {
-        cover.open = Some(subject.class);
+    if classified.call.parts.is_empty() && !table(classified.class) {
+        coverage.uncovered = Some(classified.class);
     }
-    cover
+    coverage
 }
 
-fn cover_shell<'r>(subject: &Subject<'r>, shell: &Shell<'r>, cover: &mut Cover<'r>) {
-    let rules = || subject.policy.rules.allow.iter().filter(|rule| rule.tool.covers_shell());
+fn cover_shell<'r>(
+    classified: &ClassifiedCall<'r>,
+    shell: &ClassifiedShell<'r>,
+    coverage: &mut Coverage<'r>,
+) {
+    let rules = || classified.policy.rules.allow.iter().filter(|rule| rule.tool.covers_shell());
     let analysis = &shell.part.analysis;
     // The whole shell, or this very text (RULE-4).
     let whole = rules().find(|rule| match &rule.scope {
@@ -144,54 +150,75 @@ fn cover_shell<'r>(subject: &Subject<'r>, shell: &Shell<'r>, cover: &mut Cover<'
         Scope::Command(pattern) => !pattern.has_wildcard() && is_text_of(&rule.shown.text, &shell.part.text),
         Scope::Path(_) | Scope::Host(_) => false,
     });
-    let table = |class| table::verdict(subject.policy.mode, class) == Verdict::Allow;
+    let table = |class| table::verdict(classified.policy.mode, class) == Verdict::Allow;
     if table(shell.class) {
         return;
     }
     if let Some(rule) = whole {
-        let hit = Hit { rule: &rule.shown, what: short(&shell.part.text) };
-        cover.by = cover.by.take().or(Some(hit));
+        let hit = RuleMatch { rule: &rule.shown, what: short(&shell.part.text) };
+        coverage.rule = coverage.rule.take().or(Some(hit));
         return;
     }
     if !analysis.unresolved.is_empty() || analysis.commands.is_empty() {
-        cover.open = cover.open.max(Some(Class::Xu));
+        coverage.uncovered = coverage.uncovered.max(Some(Class::ShellUnknown));
         return;
     }
-    for (i, (command, judged)) in analysis.commands.iter().zip(&shell.commands).enumerate() {
-        if table(judged.class) || is_transparent(&analysis.commands, i) {
+    for (i, (command, classified_command)) in analysis.commands.iter().zip(&shell.commands).enumerate() {
+        if table(classified_command.class) || is_transparent(&analysis.commands, i) {
             continue;
         }
-        let usable = judged.class != Class::Xu && command.no_auto.is_empty();
-        let written = judged.touches.iter().filter(|touch| touch.access == Access::Write);
+        let usable = classified_command.class != Class::ShellUnknown && command.no_auto_approval.is_empty();
+        let written = classified_command.file_accesses.iter().filter(|file| file.access == Access::Write);
         let may_write =
-            || written.into_iter().all(|t| table(t.class) || allows_file(subject, None, t).is_some());
+            || written.into_iter().all(|t| table(t.class) || allows_file(classified, None, t).is_some());
         let rule = rules().find(|rule| matches!(&rule.scope, Scope::Command(p) if p.covers(command)));
         match rule {
             Some(rule) if usable && may_write() => {
-                let hit = Hit { rule: &rule.shown, what: short(&command.source) };
-                cover.by = cover.by.take().or(Some(hit));
+                let hit = RuleMatch { rule: &rule.shown, what: short(&command.source) };
+                coverage.rule = coverage.rule.take().or(Some(hit));
             }
-            _ => cover.open = cover.open.max(Some(judged.class)),
+            _ => coverage.uncovered = coverage.uncovered.max(Some(classified_command.class)),
         }
     }
 }
 
+/// Returns the commands of a call that neither the mode's table nor a rule allows.
+pub(crate) fn uncovered_commands<'c>(classified: &ClassifiedCall<'c>) -> Vec<&'c Command> {
+    let table = |class| table::verdict(classified.policy.mode, class) == Verdict::Allow;
+    let rules = || classified.policy.rules.allow.iter().filter(|rule| rule.tool.covers_shell());
+    let mut found = Vec::new();
+    for shell in &classified.shells {
+        let commands = &shell.part.analysis.commands;
+        for (i, (command, classified_command)) in commands.iter().zip(&shell.commands).enumerate() {
+            let covered = table(classified_command.class)
+                || is_transparent(commands, i)
+                || rules().any(|rule| matches!(&rule.scope, Scope::Command(p) if p.covers(command)));
+            if !covered {
+                found.push(command);
+            }
+        }
+    }
+    found
+}
+
 /// Returns whether the whitelist covers the call: one plain command that begins with an entry (MODE-6).
-pub(crate) fn whitelisted(subject: &Subject<'_>) -> bool {
-    let [shell] = subject.shells.as_slice() else { return false };
-    let ([command], [judged]) = (shell.part.analysis.commands.as_slice(), shell.commands.as_slice()) else {
+pub(crate) fn whitelisted(classified: &ClassifiedCall<'_>) -> bool {
+    let [shell] = classified.shells.as_slice() else { return false };
+    let ([command], [classified_command]) =
+        (shell.part.analysis.commands.as_slice(), shell.commands.as_slice())
+    else {
         return false;
     };
     let plain = shell.part.analysis.single
-        && subject.call.parts.len() == 1
-        && judged.class != Class::Xu
-        && command.no_auto.is_empty()
+        && classified.call.parts.len() == 1
+        && classified_command.class != Class::ShellUnknown
+        && command.no_auto_approval.is_empty()
         && command.writes.is_empty();
-    plain && subject.policy.shell.whitelist.iter().any(|entry| entry.covers(command))
+    plain && classified.policy.shell.whitelist.iter().any(|entry| entry.covers(command))
 }
 
-/// A program that only runs its arguments needs no rule of its own; what it runs does. One that changes who or where
-/// it runs does (SH-6).
+/// Returns whether a program only runs its arguments. Such a program needs no rule of its own, but what it runs does. A
+/// program that changes the user or the machine needs a rule (SH-6).
 fn is_transparent(commands: &[Command], index: usize) -> bool {
     let command = &commands[index];
     let runs = |child: &Command| {
@@ -202,37 +229,41 @@ fn is_transparent(commands: &[Command], index: usize) -> bool {
         child.parent == Some(index) && looked_through
     };
     let known = !matches!(command.effect, CommandEffect::Unresolved(_));
-    known && command.no_auto.is_empty() && command.writes.is_empty() && commands.iter().any(runs)
+    known && command.no_auto_approval.is_empty() && command.writes.is_empty() && commands.iter().any(runs)
 }
 
-/// An allow rule for a file has to match every place it stands for.
-fn allows_file<'r>(subject: &Subject<'r>, kind: Option<ToolKind>, touch: &Touch) -> Option<Hit<'r>> {
+/// Returns the allow rule for a file; it has to match every place the path stands for.
+fn allows_file<'r>(
+    classified: &ClassifiedCall<'r>,
+    kind: Option<ToolKind>,
+    file: &FileAccess,
+) -> Option<RuleMatch<'r>> {
     let covers = |rule: &&'r Rule| match kind {
         Some(kind) => rule.tool.covers(kind),
-        None if touch.access == Access::Read => rule.tool.covers_reads(),
+        None if file.access == Access::Read => rule.tool.covers_reads(),
         None => rule.tool.covers_writes(),
     };
     let fits = |rule: &&'r Rule| match &rule.scope {
         Scope::All => true,
         Scope::Path(pattern) => {
-            let all = |place| pattern.matches(place, Compare::Exact);
-            !touch.facts.places.is_empty() && touch.facts.places.iter().all(|place| all(place))
+            let all = |path| pattern.matches(path, Compare::Exact);
+            !file.facts.places.is_empty() && file.facts.places.iter().all(|path| all(path))
         }
         Scope::Command(_) | Scope::Host(_) => false,
     };
-    let rule = subject.policy.rules.allow.iter().filter(covers).find(fits)?;
-    Some(Hit { rule: &rule.shown, what: touch.shown.clone() })
+    let rule = classified.policy.rules.allow.iter().filter(covers).find(fits)?;
+    Some(RuleMatch { rule: &rule.shown, what: file.shown.clone() })
 }
 
-fn allows_plain<'r>(subject: &Subject<'r>, part: &Part) -> Option<Hit<'r>> {
-    let kind = subject.call.kind;
+fn allows_plain<'r>(classified: &ClassifiedCall<'r>, part: &Part) -> Option<RuleMatch<'r>> {
+    let kind = classified.call.kind;
     let fits = |rule: &&'r Rule| match (&rule.scope, part) {
         (Scope::Host(pattern), Part::Net { url }) => pattern.matches(url),
         (Scope::All, Part::Net { .. } | Part::Internal) => kind.is_some_and(|kind| rule.tool.covers(kind)),
         (_, part) => names(rule, part),
     };
-    let rule = subject.policy.rules.allow.iter().find(fits)?;
-    Some(Hit { rule: &rule.shown, what: subject.call.name.clone() })
+    let rule = classified.policy.rules.allow.iter().find(fits)?;
+    Some(RuleMatch { rule: &rule.shown, what: classified.call.name.clone() })
 }
 
 /// Returns whether a rule without brackets names this part.
@@ -247,23 +278,25 @@ fn names(rule: &Rule, part: &Part) -> bool {
 }
 
 /// Whether a restricting pattern matches a touched file: as it was given or wherever it leads (P-2).
-fn touches(pattern: &PathPattern, touch: &Touch) -> Fit {
-    let places = touch.facts.places.iter().map(std::path::PathBuf::as_path);
-    match &touch.place {
-        Place::At(path) => {
+fn matches_file(pattern: &PathPattern, file: &FileAccess) -> Fit {
+    let places = file.facts.places.iter().map(std::path::PathBuf::as_path);
+    match &file.path {
+        AccessedPath::At(path) => {
             let hit =
                 std::iter::once(path.as_path()).chain(places).any(|p| pattern.matches(p, Compare::Folded));
             if hit { Fit::Yes } else { Fit::No }
         }
-        Place::Below(folder) => {
+        AccessedPath::Below(folder, filter) => {
+            let left_out = pattern.last_name().is_some_and(|name| !filter.lets_through(&name));
             let reach = |p| match pattern.reach(p, Compare::Folded) {
-                Reached::Match => Fit::Yes,
-                Reached::Below => Fit::Maybe,
-                Reached::Nothing => Fit::No,
+                PathMatch::Match => Fit::Yes,
+                PathMatch::Below if left_out => Fit::No,
+                PathMatch::Below => Fit::Maybe,
+                PathMatch::Nothing => Fit::No,
             };
             std::iter::once(folder.as_path()).chain(places).map(reach).max().unwrap_or(Fit::Maybe)
         }
-        Place::Anywhere => Fit::Maybe,
+        AccessedPath::Anywhere => Fit::Maybe,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Permission modes, and the names other products have for them (`security.md` 2.2, MODE-5).
+//! Permission modes, and the names other products have for them (`docs/contracts/permissions.md`, MODE-5).
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,12 +19,11 @@ pub enum Mode {
     Deny,
 }
 
-/// Whose names are spoken. A name that means different things is told apart by it.
+/// Which protocol a mode's name belongs to. It decides between meanings of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Command line, environment, config, ACP: our own names.
     Own,
-    /// The Claude protocol.
     Claude,
     /// The Yume dialect of it.
     Yume,
@@ -34,17 +33,16 @@ pub enum Protocol {
 
 /// A mode and how it came to be in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The mode.
+pub struct ModeChoice {
     pub mode: Mode,
     /// Who chose it.
-    pub chosen: Chosen,
+    pub source: ModeSource,
 }
 
 /// Who chose a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chosen {
-    /// Nobody: it is the surface's own.
+pub enum ModeSource {
+    /// Nobody: it is the default.
     Implicit,
     /// The user, by a name of ours.
     ByName,
@@ -52,11 +50,11 @@ pub enum Chosen {
     AsAgentZero,
 }
 
-/// A name a mode is accepted by.
+/// A name that selects a mode.
 struct Name {
     text: &'static str,
     mode: Mode,
-    /// Who says it; `None` is everybody.
+    /// The only protocol that uses it; `None` means all.
     only: Option<Protocol>,
 }
 
@@ -135,36 +133,37 @@ impl Mode {
     }
 }
 
-impl Choice {
-    /// A mode nobody chose.
+impl ModeChoice {
+    /// Returns a mode that nobody chose.
     pub fn implicit(mode: Mode) -> Self {
-        Self { mode, chosen: Chosen::Implicit }
+        Self { mode, source: ModeSource::Implicit }
     }
 
     /// What the provider `agent-zero` starts with (DECISIONS 11).
-    pub const AGENT_ZERO: Self = Self { mode: Mode::Default, chosen: Chosen::AsAgentZero };
+    pub const AGENT_ZERO: Self = Self { mode: Mode::Default, source: ModeSource::AsAgentZero };
 
-    /// Understands a name. Case does not matter; `None` for a name nobody has.
+    /// Parses a name. Case does not matter; `None` for an unknown name.
     pub fn named(text: &str, protocol: Protocol) -> Option<Self> {
         let fits = |name: &&Name| {
             name.text.eq_ignore_ascii_case(text) && name.only.is_none_or(|only| only == protocol)
         };
         let found = NAMES.iter().find(fits)?;
-        let chosen = if AGENT_ZERO.contains(&found.text) { Chosen::AsAgentZero } else { Chosen::ByName };
-        Some(Self { mode: found.mode, chosen })
+        let source =
+            if AGENT_ZERO.contains(&found.text) { ModeSource::AsAgentZero } else { ModeSource::ByName };
+        Some(Self { mode: found.mode, source })
     }
 
     /// Returns the name to show: the one of the product whose rules apply.
     pub fn shown(self) -> &'static str {
-        match self.chosen {
-            Chosen::AsAgentZero => self.mode.name_in(Protocol::AgentZero),
-            Chosen::Implicit | Chosen::ByName => self.mode.as_str(),
+        match self.source {
+            ModeSource::AsAgentZero => self.mode.name_in(Protocol::AgentZero),
+            ModeSource::Implicit | ModeSource::ByName => self.mode.as_str(),
         }
     }
 
     /// Whether it is `balanced`: readers of the shell ask as well unless whitelisted (MODE-6).
     pub fn is_balanced(self) -> bool {
-        self.mode == Mode::Default && self.chosen == Chosen::AsAgentZero
+        self.mode == Mode::Default && self.source == ModeSource::AsAgentZero
     }
 
     /// Returns the names a user may choose from, for messages.
@@ -184,10 +183,10 @@ mod tests {
     fn names_of_every_product() {
         let read = |protocol| {
             let say = |name: &&str| {
-                let choice = Choice::named(name, protocol).unwrap();
-                format!("{name}={}/{:?}", choice.mode.as_str(), choice.chosen)
+                let choice = ModeChoice::named(name, protocol).unwrap();
+                format!("{name}={}/{:?}", choice.mode.as_str(), choice.source)
             };
-            Choice::names().iter().map(say).collect::<Vec<_>>().join(" ")
+            ModeChoice::names().iter().map(say).collect::<Vec<_>>().join(" ")
         };
         let own = "acceptEdits=acceptEdits/ByName auto=default/ByName balanced=default/AsAgentZero \
             bypassPermissions=yolo/ByName default=default/ByName deny=deny/ByName dontAsk=dontAsk/ByName \
@@ -196,9 +195,9 @@ mod tests {
         assert_eq!(read(Protocol::Own), own);
         assert_eq!(read(Protocol::Claude), own);
         assert_eq!(read(Protocol::Yume), own.replace("auto=default", "auto=yolo"));
-        assert_eq!(Choice::named("YOLO", Protocol::Own).unwrap().mode, Mode::Yolo);
-        assert_eq!(Choice::named("", Protocol::Own), None);
-        assert_eq!(Choice::named("sudo", Protocol::Own), None);
+        assert_eq!(ModeChoice::named("YOLO", Protocol::Own).unwrap().mode, Mode::Yolo);
+        assert_eq!(ModeChoice::named("", Protocol::Own), None);
+        assert_eq!(ModeChoice::named("sudo", Protocol::Own), None);
     }
 
     #[test]
@@ -206,7 +205,7 @@ mod tests {
         for protocol in [Protocol::Own, Protocol::Claude, Protocol::Yume, Protocol::AgentZero] {
             for mode in Mode::ALL {
                 let name = mode.name_in(protocol);
-                assert_eq!(Choice::named(name, protocol).unwrap().mode, *mode, "{name} in {protocol:?}");
+                assert_eq!(ModeChoice::named(name, protocol).unwrap().mode, *mode, "{name} in {protocol:?}");
             }
         }
         assert_eq!(Mode::Yolo.name_in(Protocol::Claude), "bypassPermissions");

@@ -1,57 +1,51 @@
-//! What a decision depends on beside the call: a value, gathered before, never looked up while deciding.
+//! What a decision depends on beside the call: a value that is gathered first. Nothing is looked up while deciding.
 
 use zori_core::permission::{Layer, Verdict};
 
-use crate::blacklist::{self, Pattern};
-use crate::mode::{Choice, Chosen};
-use crate::paths::Ground;
+use crate::blacklist::{self, BlacklistPattern};
+use crate::mode::{ModeChoice, ModeSource};
+use crate::paths::Workspace;
 use crate::rules::words::WordPattern;
-use crate::rules::{OwnedAnchors, Remark, Rules, Written};
+use crate::rules::{OwnedAnchors, RuleWarning, Rules, UnparsedRule};
 
-/// What is in force.
+/// The policy in force.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// The permission mode, and who chose it.
-    pub mode: Choice,
+    pub mode: ModeChoice,
     /// The rules of all layers, and the approvals of this session as rules of their own (DEC-2).
     pub rules: Rules,
-    /// The place it happens in.
-    pub ground: Ground,
-    /// What holds for shell commands on top.
+    /// The workspace that paths are judged against.
+    pub workspace: Workspace,
+    /// The settings for shell commands.
     pub shell: ShellPolicy,
     /// Whether a person or client can answer a question in this run.
-    pub asker: Asker,
+    pub approver: Approver,
     /// The sub-agent whose calls are judged; its questions name it (DEC-5).
     pub agent: Option<String>,
 }
 
 impl Policy {
-    /// Allows for the rest of the session what a person approved: the rule of [`always`](crate::always::always).
-    pub fn allow_for_session(&mut self, rule: &str) {
-        // A rule that cannot be read is no allow; then the next call asks again.
-        self.add_for_session(Verdict::Allow, rule);
-    }
-
     /// Adds a rule for the rest of the session, and returns what its author should know about it.
-    pub fn add_for_session(&mut self, verdict: Verdict, rule: &str) -> Vec<Remark> {
-        let written = Written {
+    pub fn add_for_session(&mut self, verdict: Verdict, rule: &str) -> Vec<RuleWarning> {
+        let written = UnparsedRule {
             verdict,
             text: rule.to_owned(),
             layer: Layer::Session,
             source: "approved in this session".into(),
         };
         let anchors = OwnedAnchors {
-            home: self.ground.home.clone(),
-            workspace: self.ground.cwd.clone(),
-            rule_root: self.ground.cwd.clone(),
+            home: self.workspace.home.clone(),
+            workspace: self.workspace.cwd.clone(),
+            rule_root: self.workspace.cwd.clone(),
         };
-        let mut remarks = Vec::new();
-        self.rules.add(&written, &anchors, &mut remarks);
-        remarks
+        let mut warnings = Vec::new();
+        self.rules.add(&written, &anchors, &mut warnings);
+        warnings
     }
 }
 
-/// What holds for shell commands beside rules (MODE-6, BL-3, BL-4).
+/// Settings for shell commands beside the rules (MODE-6, BL-3, BL-4).
 #[derive(Clone, Debug)]
 pub struct ShellPolicy {
     /// Whether shell commands are possible at all.
@@ -59,12 +53,12 @@ pub struct ShellPolicy {
     /// Commands that run without a question when they stand alone.
     pub whitelist: Vec<WordPattern>,
     /// Commands that never run.
-    pub blacklist: Vec<Pattern>,
+    pub blacklist: Vec<BlacklistPattern>,
     /// Ids of built-in blacklist entries that are off.
-    pub off: Vec<String>,
+    pub blacklist_off: Vec<String>,
 }
 
-/// What the user says about shell commands; what is not said depends on the mode.
+/// The user's settings for shell commands; the defaults depend on the mode.
 #[derive(Clone, Debug, Default)]
 pub struct ShellSettings {
     /// `allow_shell`.
@@ -77,12 +71,12 @@ pub struct ShellSettings {
     pub blacklist_off: Vec<String>,
 }
 
-/// Whether somebody can be asked.
+/// Whether a question can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub enum Approver {
     /// A person or client answers.
     Present,
-    /// Nobody: what would ask is denied.
+    /// Nobody answers: a call that would be asked about is denied.
     Absent,
 }
 
@@ -91,14 +85,13 @@ pub const AGENT_ZERO_WHITELIST: &[&str] = &["ls", "dir", "cat", "echo", "git sta
 
 /// Why a setting for the shell cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadShellSetting {
+pub enum ShellSettingError {
     /// A pattern or id of the blacklist.
     #[error(transparent)]
-    Blacklist(#[from] blacklist::BadBlacklist),
+    Blacklist(#[from] blacklist::BlacklistError),
     /// An entry of the whitelist.
     #[error("whitelist entry `{entry}`: {why}")]
     Whitelist {
-        /// The entry.
         entry: String,
         /// What is wrong with it.
         why: &'static str,
@@ -106,13 +99,13 @@ pub enum BadShellSetting {
 }
 
 impl ShellPolicy {
-    /// No lists, and the shell can be used.
+    /// No lists, and shell commands are allowed.
     pub const OPEN: Self =
-        Self { allowed: true, whitelist: Vec::new(), blacklist: Vec::new(), off: Vec::new() };
+        Self { allowed: true, whitelist: Vec::new(), blacklist: Vec::new(), blacklist_off: Vec::new() };
 
-    /// Completes what the user said by what the mode's name brings with it (MODE-6).
-    pub fn new(settings: &ShellSettings, mode: Choice) -> Result<Self, BadShellSetting> {
-        let agent_zero = mode.chosen == Chosen::AsAgentZero;
+    /// Combines the user's settings with the defaults of the mode's name (MODE-6).
+    pub fn new(settings: &ShellSettings, mode: ModeChoice) -> Result<Self, ShellSettingError> {
+        let agent_zero = mode.source == ModeSource::AsAgentZero;
         let list = |given: &Option<Vec<String>>, defaults: &[&str]| match given {
             Some(given) => given.clone(),
             None if agent_zero => defaults.iter().map(|&text| text.to_owned()).collect(),
@@ -122,7 +115,7 @@ impl ShellPolicy {
         let whitelist =
             if mode.is_balanced() { list(&settings.whitelist, AGENT_ZERO_WHITELIST) } else { Vec::new() };
         let entry = |entry: &String| {
-            let bad = |why| BadShellSetting::Whitelist { entry: entry.clone(), why };
+            let bad = |why| ShellSettingError::Whitelist { entry: entry.clone(), why };
             match entry.contains('*') {
                 true => Err(bad("it takes whole leading words, without `*`")),
                 false => WordPattern::parse(&format!("{entry}:*")).map_err(bad),
@@ -133,8 +126,11 @@ impl ShellPolicy {
         Ok(Self {
             allowed: settings.allow_shell.unwrap_or(!agent_zero),
             whitelist: whitelist.iter().map(entry).collect::<Result<_, _>>()?,
-            blacklist: blacklist.iter().map(|text| Pattern::parse(text)).collect::<Result<_, _>>()?,
-            off: settings.blacklist_off.clone(),
+            blacklist: blacklist
+                .iter()
+                .map(|text| BlacklistPattern::parse(text))
+                .collect::<Result<_, _>>()?,
+            blacklist_off: settings.blacklist_off.clone(),
         })
     }
 }
@@ -145,7 +141,7 @@ mod tests {
     use crate::mode::Protocol;
 
     fn shell(mode: &str, settings: &ShellSettings) -> String {
-        match ShellPolicy::new(settings, Choice::named(mode, Protocol::Own).unwrap()) {
+        match ShellPolicy::new(settings, ModeChoice::named(mode, Protocol::Own).unwrap()) {
             Ok(shell) => format!("{} {} {}", shell.allowed, shell.whitelist.len(), shell.blacklist.len()),
             Err(error) => error.to_string(),
         }

@@ -1,4 +1,5 @@
-//! Rules: what the user, the administrator and the project wrote down (`security.md` 2.4, RULE-1 to RULE-7).
+//! Rules: what the user, the administrator and the project wrote down (`docs/contracts/permissions.md`, RULE-1 to
+//! RULE-7).
 //!
 //! [`parse`] reads one, `words` matches commands, `paths::pattern` matches files. Here they are kept by what they say.
 
@@ -31,13 +32,11 @@ pub struct Rule {
 /// Which calls of a tool a rule is about.
 #[derive(Clone, Debug)]
 pub enum Scope {
-    /// All.
     All,
     /// Shell commands.
     Command(WordPattern),
     /// Files.
     Path(PathPattern),
-    /// Hosts.
     Host(HostPattern),
 }
 
@@ -52,12 +51,11 @@ pub struct Rules {
     pub deny: Vec<Rule>,
 }
 
-/// A rule as it was found, not yet read.
+/// A rule as it was found, not yet parsed.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct UnparsedRule {
     /// What it says shall happen.
     pub verdict: Verdict,
-    /// Its text.
     pub text: String,
     /// Whose it is.
     pub layer: Layer,
@@ -65,37 +63,41 @@ pub struct Written {
     pub source: Arc<str>,
 }
 
-/// Something about a rule its author should know.
+/// A warning about a rule, for its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct RuleWarning {
     /// One sentence that names file, line and rule.
     pub text: String,
 }
 
 impl Rules {
-    /// Reads rules. What cannot be read is remarked; the rest stays as strict as its author may have meant it (TM-4).
-    pub fn read(written: Vec<Written>, anchors: &dyn Fn(&Written) -> OwnedAnchors) -> (Self, Vec<Remark>) {
+    /// Reads rules. A rule that cannot be parsed gives a warning; the rest stays as strict as its author may have meant
+    /// it (TM-4).
+    pub fn read(
+        written: Vec<UnparsedRule>,
+        anchors: &dyn Fn(&UnparsedRule) -> OwnedAnchors,
+    ) -> (Self, Vec<RuleWarning>) {
         let mut rules = Self::default();
-        let mut remarks = Vec::new();
+        let mut warnings = Vec::new();
         for one in written {
-            rules.add(&one, &anchors(&one), &mut remarks);
+            rules.add(&one, &anchors(&one), &mut warnings);
         }
-        (rules, remarks)
+        (rules, warnings)
     }
 
     /// Adds one rule, or what is left of it.
-    pub fn add(&mut self, written: &Written, anchors: &OwnedAnchors, remarks: &mut Vec<Remark>) {
-        let Written { verdict, text, layer, source } = written;
-        let place = |what: String| Remark { text: format!("{source}: rule `{text}`: {what}") };
+    pub fn add(&mut self, written: &UnparsedRule, anchors: &OwnedAnchors, warnings: &mut Vec<RuleWarning>) {
+        let UnparsedRule { verdict, text, layer, source } = written;
+        let place = |what: String| RuleWarning { text: format!("{source}: rule `{text}`: {what}") };
         let shown = RuleRef { text: text.as_str().into(), layer: *layer, source: source.clone() };
         if *layer == Layer::Project && *verdict == Verdict::Allow {
-            remarks.push(place("a project's files cannot allow anything; it is ignored".into()));
+            warnings.push(place("a project's files cannot allow anything; it is ignored".into()));
             return;
         }
         match parse::rule(text, &anchors.borrow()) {
             Ok((tool, scope)) => {
                 if *verdict == Verdict::Allow && grants_everything(&scope) {
-                    remarks.push(place("grants arbitrary execution".into()));
+                    warnings.push(place("grants arbitrary execution".into()));
                 }
                 self.list(*verdict).push(Rule { tool, scope, shown });
             }
@@ -110,7 +112,7 @@ impl Rules {
                         "every call of that tool asks until it is mended"
                     }
                 };
-                remarks.push(place(format!("{error}; {left}")));
+                warnings.push(place(format!("{error}; {left}")));
             }
         }
     }
@@ -134,7 +136,6 @@ impl Rules {
 pub struct OwnedAnchors {
     /// The user's home.
     pub home: Option<std::path::PathBuf>,
-    /// The workspace.
     pub workspace: std::path::PathBuf,
     /// The root of the file the rule stands in.
     pub rule_root: std::path::PathBuf,
@@ -151,7 +152,7 @@ impl OwnedAnchors {
     }
 }
 
-/// Programs that run whatever they are given; a wildcard behind one of them allows everything (RULE-5).
+/// Programs that run their arguments; a wildcard after one of them allows everything (RULE-5).
 const RUNNERS: &[&str] = &[
     "ash", "bash", "bun", "busybox", "chroot", "command", "dash", "deno", "doas", "env", "eval", "exec",
     "fish", "irb", "ksh", "lua", "nice", "node", "nohup", "npx", "nsenter", "parallel", "perl", "php",
@@ -159,11 +160,14 @@ const RUNNERS: &[&str] = &[
     "su", "sudo", "time", "timeout", "toybox", "unshare", "watch", "xargs", "zsh",
 ];
 
+/// Whether a program runs what it is given, so that a wildcard behind it allows everything (RULE-5).
+pub(crate) fn runs_anything(program: &str) -> bool {
+    RUNNERS.contains(&program)
+}
+
 fn grants_everything(scope: &Scope) -> bool {
     match scope {
-        Scope::Command(pattern) => {
-            pattern.has_wildcard() && pattern.first_word().is_none_or(|word| RUNNERS.contains(&word))
-        }
+        Scope::Command(pattern) => pattern.has_wildcard() && pattern.first_word().is_none_or(runs_anything),
         Scope::All | Scope::Path(_) | Scope::Host(_) => false,
     }
 }
@@ -173,11 +177,11 @@ mod tests {
     use super::*;
 
     fn read(verdict: Verdict, layer: Layer, text: &str) -> String {
-        let written = Written { verdict, text: text.into(), layer, source: "c.toml:3".into() };
+        let written = UnparsedRule { verdict, text: text.into(), layer, source: "c.toml:3".into() };
         let anchors = OwnedAnchors { home: None, workspace: "/ws".into(), rule_root: "/ws".into() };
-        let (rules, remarks) = Rules::read(vec![written], &|_| anchors.clone());
+        let (rules, warnings) = Rules::read(vec![written], &|_| anchors.clone());
         let count = format!("{}/{}/{}", rules.allow.len(), rules.ask.len(), rules.deny.len());
-        let said: Vec<_> = remarks.into_iter().map(|r| r.text).collect();
+        let said: Vec<_> = warnings.into_iter().map(|r| r.text).collect();
         format!("{count} {}", said.join("; "))
     }
 

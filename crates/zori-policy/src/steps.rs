@@ -1,27 +1,29 @@
-//! The twelve steps of `security.md` 2.1, each a small function, in the one table that deciding and explaining walk.
+//! The twelve steps of `docs/contracts/permissions.md`, each a small function, in the one table that deciding and
+//! explaining walk.
 //!
 //! A step says nothing, or what it found. The first finding holds; the last step may still sharpen it.
 
 use std::path::Path;
 
-use zori_core::permission::{Class, PlaceKind, RuleRef, UNAVAILABLE, Verdict};
+use zori_core::permission::{APPROVAL_UNAVAILABLE, Class, PathKind, RuleRef, Verdict};
+use zori_core::transport::Network;
 
 use crate::blacklist;
-use crate::call::MAX_COMMAND;
+use crate::call::{MAX_COMMAND_BYTES, Part};
+use crate::classified::{AccessedPath, ClassifiedCall, FileAccess, RuleMatch, short};
 use crate::matching;
-use crate::mode::{Chosen, Mode};
+use crate::mode::{Mode, ModeSource};
 use crate::paths::{Access, in_system_tree};
-use crate::policy::Asker;
+use crate::policy::Approver;
 use crate::rules::words::Fit;
-use crate::subject::{Hit, Place, Subject, Touch, short};
+use crate::rules::{Scope, host};
 use crate::table;
 
 /// A step of the decision.
 pub(crate) struct Step {
-    /// What it looks at.
     pub(crate) title: &'static str,
-    /// Looks. `so_far` is what an earlier step found; only the last one is asked then.
-    pub(crate) look: fn(&Subject<'_>, so_far: Option<&Finding>) -> Option<Finding>,
+    /// Runs the step. `so_far` is what an earlier step found; then only the last step runs.
+    pub(crate) look: fn(&ClassifiedCall<'_>, so_far: Option<&Finding>) -> Option<Finding>,
 }
 
 /// What a step found.
@@ -31,19 +33,21 @@ pub(crate) struct Finding {
     pub(crate) reason: String,
     pub(crate) instead: Option<&'static str>,
     pub(crate) rule: Option<RuleRef>,
+    /// Whether it only denies because nobody can be asked.
+    pub(crate) nobody_to_ask: bool,
 }
 
 impl Finding {
     fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, reason: reason.into(), instead: None, rule: None }
+        Self { verdict, reason: reason.into(), instead: None, rule: None, nobody_to_ask: false }
     }
 
     fn instead(self, instead: &'static str) -> Self {
         Self { instead: Some(instead), ..self }
     }
 
-    fn by(verdict: Verdict, hit: &Hit<'_>) -> Self {
-        let Hit { rule, what } = hit;
+    fn by(verdict: Verdict, hit: &RuleMatch<'_>) -> Self {
+        let RuleMatch { rule, what } = hit;
         let verb = match verdict {
             Verdict::Allow => "allows",
             Verdict::Ask => "asks about",
@@ -56,32 +60,32 @@ impl Finding {
 
 /// All steps; the number of a step is its place, from 1.
 pub(crate) const STEPS: &[Step] = &[
-    Step { title: "malformed input", look: |subject, _| malformed(subject) },
-    Step { title: "own state", look: |subject, _| own_state(subject) },
-    Step { title: "blacklist", look: |subject, _| blacklisted(subject) },
-    Step { title: "mode", look: |subject, _| by_mode(subject) },
-    Step { title: "deny rules", look: |subject, _| denied(subject) },
-    Step { title: "hooks", look: |subject, _| hooked(subject) },
-    Step { title: "ask rules", look: |subject, _| asked(subject) },
-    Step { title: "not known while rules deny", look: |subject, _| unknown(subject) },
-    Step { title: "protected and sensitive", look: |subject, _| guarded(subject) },
-    Step { title: "allow rules", look: |subject, _| allowed(subject) },
-    Step { title: "mode and class", look: |subject, _| by_table(subject) },
+    Step { title: "malformed input", look: |classified, _| malformed(classified) },
+    Step { title: "own state", look: |classified, _| own_state(classified) },
+    Step { title: "blacklist", look: |classified, _| blacklisted(classified) },
+    Step { title: "mode", look: |classified, _| by_mode(classified) },
+    Step { title: "deny rules", look: |classified, _| denied(classified) },
+    Step { title: "hooks", look: |classified, _| by_hook(classified) },
+    Step { title: "ask rules", look: |classified, _| asked(classified) },
+    Step { title: "not known while rules deny", look: |classified, _| unknown(classified) },
+    Step { title: "protected and sensitive", look: |classified, _| guarded(classified) },
+    Step { title: "allow rules", look: |classified, _| allowed(classified) },
+    Step { title: "mode and class", look: |classified, _| by_table(classified) },
     Step { title: "nobody to ask", look: unanswered },
 ];
 
 /// The longest path any system takes.
 const MAX_PATH: usize = 4096;
 
-fn malformed(subject: &Subject<'_>) -> Option<Finding> {
+fn malformed(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     let deny = |reason: String| Some(Finding::new(Verdict::Deny, reason));
-    if let Some(flaw) = &subject.call.flaw {
-        return deny(flaw.clone());
+    if let Some(problem) = &classified.call.problem {
+        return deny(problem.clone());
     }
-    if subject.call.kind.is_none() && subject.call.parts.is_empty() {
-        return deny(format!("there is no tool `{}`", short(&subject.call.name)));
+    if classified.call.kind.is_none() && classified.call.parts.is_empty() {
+        return deny(format!("there is no tool `{}`", short(&classified.call.name)));
     }
-    for shell in &subject.shells {
+    for shell in &classified.shells {
         let text = &shell.part.text;
         if text.contains('\0') {
             return deny("the command has a NUL byte in it".into());
@@ -89,7 +93,7 @@ fn malformed(subject: &Subject<'_>) -> Option<Finding> {
         if text.trim().is_empty() {
             return deny("the command is empty".into());
         }
-        if text.len() > MAX_COMMAND {
+        if text.len() > MAX_COMMAND_BYTES {
             return deny(format!("the command has {} bytes, which no shell takes", text.len()));
         }
     }
@@ -97,39 +101,43 @@ fn malformed(subject: &Subject<'_>) -> Option<Finding> {
         let bytes = path.as_os_str().as_encoded_bytes();
         bytes.contains(&0) || bytes.len() > MAX_PATH
     };
-    let flawed = subject.touches().find(|touch| matches!(&touch.place, Place::At(path) if bad(path)))?;
-    deny(format!("the path {} has a NUL byte in it or is too long", short(&flawed.shown)))
+    let malformed =
+        classified.file_accesses().find(|file| matches!(&file.path, AccessedPath::At(path) if bad(path)))?;
+    deny(format!("the path {} has a NUL byte in it or is too long", short(&malformed.shown)))
 }
 
-fn own_state(subject: &Subject<'_>) -> Option<Finding> {
-    let ground = &subject.policy.ground;
-    let own = |touch: &&Touch| {
-        let given = match &touch.place {
-            Place::At(path) | Place::Below(path) => ground.is_own_state(path),
-            Place::Anywhere => false,
+fn own_state(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let workspace = &classified.policy.workspace;
+    let own = |file: &&FileAccess| {
+        let given = match &file.path {
+            AccessedPath::At(path) | AccessedPath::Below(path, _) => workspace.is_own_state(path),
+            AccessedPath::Anywhere => false,
         };
-        let whole_base = matches!(&touch.place, Place::Below(path) if ground.base.as_deref() == Some(path));
-        touch.access == Access::Write
-            && (given || whole_base || touch.facts.places.iter().any(|place| ground.is_own_state(place)))
+        let whole_data_dir =
+            matches!(&file.path, AccessedPath::Below(path, _) if workspace.data_dir.as_deref() == Some(path));
+        file.access == Access::Write
+            && (given || whole_data_dir || file.facts.places.iter().any(|path| workspace.is_own_state(path)))
     };
-    let touch = subject.touches().find(own)?;
-    let reason = format!("{} is the program's own state, which no call may change", touch.shown);
+    let file = classified.file_accesses().find(own)?;
+    let reason = format!("{} is the program's own state, which no call may change", file.shown);
     Some(Finding::new(Verdict::Deny, reason).instead("Tell the user what to change there and why."))
 }
 
-fn blacklisted(subject: &Subject<'_>) -> Option<Finding> {
-    let policy = &subject.policy;
-    let by_name = policy.mode.chosen != Chosen::Implicit;
-    for shell in &subject.shells {
+fn blacklisted(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let policy = &classified.policy;
+    let by_name = policy.mode.source != ModeSource::Implicit;
+    for shell in &classified.shells {
         let analysis = &shell.part.analysis;
-        if let Some(danger) = blacklist::danger(&analysis.dangers, &policy.shell.off, by_name) {
+        if let Some(danger) =
+            blacklist::active_danger(&analysis.dangers, &policy.shell.blacklist_off, by_name)
+        {
             let what =
                 zori_shell::DANGERS.iter().find(|kind| kind.id == danger.id).map_or("", |kind| kind.what);
             let reason =
                 format!("the built-in blacklist (`{}`) denies `{}`: {what}", danger.id, short(&danger.shown));
             return Some(Finding::new(Verdict::Deny, reason));
         }
-        let words: Option<Vec<&str>> = analysis.words.as_ref().map(|words| words.iter().collect());
+        let words: Option<Vec<&str>> = analysis.raw_words.as_ref().map(|words| words.iter().collect());
         for pattern in &policy.shell.blacklist {
             let command = analysis.commands.iter().find(|command| pattern.hits(command));
             let scanned = words.as_ref().is_some_and(|words| pattern.hits_scan(words));
@@ -144,33 +152,33 @@ fn blacklisted(subject: &Subject<'_>) -> Option<Finding> {
     None
 }
 
-fn by_mode(subject: &Subject<'_>) -> Option<Finding> {
+fn by_mode(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     let deny = |reason: String| Finding::new(Verdict::Deny, reason);
-    match subject.policy.mode.mode {
+    match classified.policy.mode.mode {
         Mode::Deny => return Some(deny("mode deny answers every call like this".into())),
-        Mode::Plan if subject.class.changes() => {
-            let reason = format!("mode plan changes nothing ({})", subject.class.as_str());
+        Mode::Plan if classified.class.changes() => {
+            let reason = format!("mode plan changes nothing ({})", classified.class.as_str());
             return Some(
                 deny(reason).instead("Reading and searching are allowed; say what you would change."),
             );
         }
         _ => {}
     }
-    let shut = !subject.shells.is_empty() && !subject.policy.shell.allowed;
+    let shut = !classified.shells.is_empty() && !classified.policy.shell.allowed;
     shut.then(|| {
         deny("shell commands are off (`allow_shell` is false)".into())
             .instead("The tools that read, search and edit files are still there.")
     })
 }
 
-fn denied(subject: &Subject<'_>) -> Option<Finding> {
-    let rules = subject.policy.rules.deny.iter();
-    let hit = rules.map(|rule| matching::restricts(rule, subject)).find(|(fit, _)| *fit == Fit::Yes);
+fn denied(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let rules = classified.policy.rules.deny.iter();
+    let hit = rules.map(|rule| matching::restricts(rule, classified)).find(|(fit, _)| *fit == Fit::Yes);
     hit.map(|(_, hit)| Finding::by(Verdict::Deny, &hit))
 }
 
-fn hooked(subject: &Subject<'_>) -> Option<Finding> {
-    let answer = subject.call.hook.as_ref()?;
+fn by_hook(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let answer = classified.call.hook.as_ref()?;
     let verb = match answer.verdict {
         Verdict::Allow => return None,
         Verdict::Ask => "asks",
@@ -179,93 +187,123 @@ fn hooked(subject: &Subject<'_>) -> Option<Finding> {
     Some(Finding::new(answer.verdict, format!("a hook {verb}: {}", answer.reason)))
 }
 
-fn asked(subject: &Subject<'_>) -> Option<Finding> {
-    let rules = subject.policy.rules.ask.iter();
-    let hit = rules.map(|rule| matching::restricts(rule, subject)).find(|(fit, _)| *fit > Fit::No);
+fn asked(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let rules = classified.policy.rules.ask.iter();
+    let hit = rules.map(|rule| matching::restricts(rule, classified)).find(|(fit, _)| *fit > Fit::No);
     hit.map(|(_, hit)| Finding::by(Verdict::Ask, &hit))
 }
 
-/// What a deny rule could be about, had we only known.
-fn unknown(subject: &Subject<'_>) -> Option<Finding> {
+/// Asks about what may match a deny rule and is not known before it runs.
+fn unknown(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     let ask = |reason: String| Some(Finding::new(Verdict::Ask, reason));
-    let rules = subject.policy.rules.deny.iter();
-    let maybe = rules.map(|rule| matching::restricts(rule, subject)).find(|(fit, _)| *fit == Fit::Maybe);
-    if let Some((_, Hit { rule, what })) = maybe {
+    let rules = classified.policy.rules.deny.iter();
+    let maybe = rules.map(|rule| matching::restricts(rule, classified)).find(|(fit, _)| *fit == Fit::Maybe);
+    if let Some((_, RuleMatch { rule, what })) = maybe {
         let reason =
             format!("{what} is not fully known before it runs, and `{}` ({}) denies", rule.text, rule.source);
         return Some(Finding { rule: Some(rule.clone()), ..Finding::new(Verdict::Ask, reason) });
     }
-    if !subject.policy.rules.deny_shell() {
+    if !classified.policy.rules.deny_shell() {
         return None;
     }
-    if let Some(what) = subject.unresolved() {
+    if let Some(what) = classified.unresolved() {
         return ask(format!("{what}, and there are rules that deny commands"));
     }
-    if let Some(odd) = odd_characters(subject) {
+    if let Some(odd) = deceptive_characters(classified) {
         return ask(odd);
     }
-    let command = matching::hides_denied(subject)?;
+    let command = matching::hides_denied(classified)?;
     ask(format!("`{}` may run a command that a rule denies", short(&command.source)))
 }
 
-fn guarded(subject: &Subject<'_>) -> Option<Finding> {
-    if subject.policy.mode.mode == Mode::Yolo {
+/// Addresses of this machine, its network and its link (DECISIONS 54). A rule that names the host lifts it.
+fn private_address(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let yolo = classified.policy.mode.mode == Mode::Yolo;
+    classified.call.parts.iter().find_map(|part| {
+        let Part::Net { url } = part else { return None };
+        let network = host::network(url).filter(|network| *network != Network::Public)?;
+        let named = classified
+            .policy
+            .rules
+            .allow
+            .iter()
+            .any(|rule| matches!(&rule.scope, Scope::Host(pattern) if pattern.matches(url)));
+        let verdict = match network {
+            _ if named => return None,
+            Network::LinkLocal if yolo => Verdict::Deny,
+            _ if yolo => return None,
+            _ => Verdict::Ask,
+        };
+        let place = host::host(url).unwrap_or_else(|| short(url));
+        let finding = Finding::new(verdict, format!("{place} is a {} address", network.as_str()));
+        Some(if verdict == Verdict::Deny {
+            finding.instead("A rule `WebFetch(domain:HOST)` of the user's would allow it.")
+        } else {
+            finding
+        })
+    })
+}
+
+fn guarded(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    if let Some(finding) = private_address(classified) {
+        return Some(finding);
+    }
+    if classified.policy.mode.mode == Mode::Yolo {
         return None;
     }
     // The path as given counts too: where a link of `/proc` leads cannot always be read.
-    let system = |touch: &&Touch| {
-        let given = matches!(&touch.place, Place::At(path) if in_system_tree(path));
-        touch.access == Access::Write
-            && (given || touch.facts.places.iter().any(|place| in_system_tree(place)))
+    let system = |file: &&FileAccess| {
+        let given = matches!(&file.path, AccessedPath::At(path) if in_system_tree(path));
+        file.access == Access::Write && (given || file.facts.places.iter().any(|path| in_system_tree(path)))
     };
-    if let Some(touch) = subject.touches().find(system) {
-        let reason = format!("{} belongs to the system, not to the disk", touch.shown);
+    if let Some(file) = classified.file_accesses().find(system) {
+        let reason = format!("{} belongs to the system, not to the disk", file.shown);
         return Some(Finding::new(Verdict::Deny, reason));
     }
-    let why = |touch: &Touch| {
+    let why = |file: &FileAccess| {
         let linked =
-            touch.access == Access::Write && touch.facts.kind == PlaceKind::File && touch.facts.links > 1;
-        match (&touch.place, touch.class) {
-            (Place::Anywhere, _) => Some("is not known before it runs"),
-            (_, Class::Rs) => Some("may hold secrets"),
-            (_, Class::Wp) => Some("is protected: it decides what runs later"),
+            file.access == Access::Write && file.facts.kind == PathKind::File && file.facts.links > 1;
+        match (&file.path, file.class) {
+            (AccessedPath::Anywhere, _) => Some("is not known before it runs"),
+            (_, Class::ReadSensitive) => Some("may hold secrets"),
+            (_, Class::WriteProtected) => Some("is protected: it decides what runs later"),
             _ if linked => Some("has other names, which may be outside the workspace"),
             _ => None,
         }
     };
-    let found = subject.touches().find_map(|touch| Some((touch, why(touch)?)));
-    if let Some((touch, why)) = found {
-        return Some(Finding::new(Verdict::Ask, format!("{} {why}", touch.shown)));
+    let found = classified.file_accesses().find_map(|file| Some((file, why(file)?)));
+    if let Some((file, why)) = found {
+        return Some(Finding::new(Verdict::Ask, format!("{} {why}", file.shown)));
     }
-    odd_characters(subject).map(|odd| Finding::new(Verdict::Ask, odd))
+    deceptive_characters(classified).map(|odd| Finding::new(Verdict::Ask, odd))
 }
 
-fn allowed(subject: &Subject<'_>) -> Option<Finding> {
-    let cover = matching::cover(subject);
-    if cover.open.is_none() {
+fn allowed(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let coverage = matching::coverage(classified);
+    if coverage.uncovered.is_none() {
         // What the table allows by itself is the next step's to say.
-        return cover.by.map(|hit| Finding::by(Verdict::Allow, &hit));
+        return coverage.rule.map(|hit| Finding::by(Verdict::Allow, &hit));
     }
-    if matching::whitelisted(subject) {
+    if matching::whitelisted(classified) {
         return Some(Finding::new(Verdict::Allow, "the whitelist allows it"));
     }
-    let answer = subject.call.hook.as_ref().filter(|answer| answer.verdict == Verdict::Allow)?;
+    let answer = classified.call.hook.as_ref().filter(|answer| answer.verdict == Verdict::Allow)?;
     Some(Finding::new(Verdict::Allow, format!("a hook allows it: {}", answer.reason)))
 }
 
-fn by_table(subject: &Subject<'_>) -> Option<Finding> {
+fn by_table(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     // What rules cover does not count against the rest.
-    let class = matching::cover(subject).open.unwrap_or(subject.class);
-    let verdict = table::verdict(subject.policy.mode, class);
+    let class = matching::coverage(classified).uncovered.unwrap_or(classified.class);
+    let verdict = table::verdict(classified.policy.mode, class);
     let verb = match verdict {
         Verdict::Allow => "allows",
         Verdict::Ask => "asks about",
         Verdict::Deny => "denies",
     };
     let about = class.about().trim_end_matches('.');
-    let reason = format!("mode {} {verb} {}: {about}", subject.policy.mode.shown(), class.as_str());
+    let reason = format!("mode {} {verb} {}: {about}", classified.policy.mode.shown(), class.as_str());
     let finding = Finding::new(verdict, reason);
-    Some(match (verdict, subject.policy.mode.mode) {
+    Some(match (verdict, classified.policy.mode.mode) {
         (Verdict::Deny, Mode::DontAsk) => finding.instead(DONT_ASK),
         _ => finding,
     })
@@ -273,24 +311,27 @@ fn by_table(subject: &Subject<'_>) -> Option<Finding> {
 
 const DONT_ASK: &str = "Reading in the workspace and what the rules allow still runs.";
 
-fn unanswered(subject: &Subject<'_>, so_far: Option<&Finding>) -> Option<Finding> {
+fn unanswered(classified: &ClassifiedCall<'_>, so_far: Option<&Finding>) -> Option<Finding> {
     let asked = so_far.filter(|finding| finding.verdict == Verdict::Ask)?;
-    let sharper = |reason: String, instead| {
-        Some(Finding { verdict: Verdict::Deny, reason, instead: Some(instead), rule: asked.rule.clone() })
+    let sharper = |reason: String, instead| Finding {
+        rule: asked.rule.clone(),
+        ..Finding::new(Verdict::Deny, reason).instead(instead)
     };
-    if subject.policy.mode.mode == Mode::DontAsk {
-        return sharper(format!("{}; mode dontAsk asks nobody", asked.reason), DONT_ASK);
+    if classified.policy.mode.mode == Mode::DontAsk {
+        return Some(sharper(format!("{}; mode dontAsk asks nobody", asked.reason), DONT_ASK));
     }
-    match subject.policy.asker {
-        Asker::Present => None,
-        Asker::Absent => sharper(
-            format!("{UNAVAILABLE}: {}, and nobody can be asked in this run", asked.reason),
-            "Do it another way, or tell the user what would have to be allowed.",
-        ),
+    match classified.policy.approver {
+        Approver::Present => None,
+        Approver::Absent => {
+            let reason =
+                format!("{APPROVAL_UNAVAILABLE}: {}, and nobody can be asked in this run", asked.reason);
+            let instead = "Do it another way, or tell the user what would have to be allowed.";
+            Some(Finding { nobody_to_ask: true, ..sharper(reason, instead) })
+        }
     }
 }
 
-fn odd_characters(subject: &Subject<'_>) -> Option<String> {
-    let odd = subject.shells.iter().find_map(|shell| shell.part.analysis.odd_characters.first())?;
+fn deceptive_characters(classified: &ClassifiedCall<'_>) -> Option<String> {
+    let odd = classified.shells.iter().find_map(|shell| shell.part.analysis.deceptive_characters.first())?;
     Some(format!("the command has U+{:04X} in it, which does not look like what it is", *odd as u32))
 }

@@ -2,19 +2,18 @@
 
 use zori_core::permission::{Layer, Verdict};
 
-use crate::mode::{Choice, Protocol};
-use crate::paths::{Ground, GroundParts};
-use crate::policy::{Asker, Policy, ShellPolicy};
-use crate::rules::{OwnedAnchors, Rules, Written};
+use crate::mode::{ModeChoice, Protocol};
+use crate::paths::{Workspace, WorkspaceParts};
+use crate::policy::{Approver, Policy, ShellPolicy};
+use crate::rules::{OwnedAnchors, Rules, UnparsedRule};
 
-pub(crate) fn ground() -> Ground {
-    Ground::new(GroundParts {
+pub(crate) fn workspace() -> Workspace {
+    Workspace::new(WorkspaceParts {
         roots: vec!["/ws".into()],
         cwd: "/ws".into(),
         home: Some("/home/u".into()),
-        base: Some("/home/u/.config/zori".into()),
-        repo: Some("/ws".into()),
-        programs: vec!["/usr/local/bin".into()],
+        data_dir: Some("/home/u/.config/zori".into()),
+        path_dirs: vec!["/usr/local/bin".into()],
         sensitive: vec![],
     })
 }
@@ -22,24 +21,21 @@ pub(crate) fn ground() -> Ground {
 /// A policy without rules in which the shell can be used.
 pub(crate) fn policy(mode: &str) -> Policy {
     Policy {
-        mode: Choice::named(mode, Protocol::Own).unwrap(),
+        mode: ModeChoice::named(mode, Protocol::Own).unwrap(),
         rules: Rules::default(),
-        ground: ground(),
+        workspace: workspace(),
         shell: ShellPolicy::OPEN,
-        asker: Asker::Present,
+        approver: Approver::Present,
         agent: None,
     }
 }
 
 pub(crate) fn add(policy: &mut Policy, verdict: Verdict, text: &str) {
-    let written = Written { verdict, text: text.into(), layer: Layer::User, source: "config.toml:1".into() };
+    let written =
+        UnparsedRule { verdict, text: text.into(), layer: Layer::User, source: "config.toml:1".into() };
     let anchors =
         OwnedAnchors { home: Some("/home/u".into()), workspace: "/ws".into(), rule_root: "/ws".into() };
-    let mut remarks = Vec::new();
-    policy.rules.add(&written, &anchors, &mut remarks);
-    assert_eq!(remarks, [], "{text}");
-}
-
-pub(crate) fn allow(policy: &mut Policy, text: &str) {
-    add(policy, Verdict::Allow, text);
+    let mut warnings = Vec::new();
+    policy.rules.add(&written, &anchors, &mut warnings);
+    assert_eq!(warnings, [], "{text}");
 }

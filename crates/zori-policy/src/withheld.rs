@@ -1,24 +1,25 @@
 //! Files that a search of a folder keeps back, although the folder may be read: those that a rule denies or asks about,
-//! and those that may hold secrets (RULE-1, 4.4).
+//! and those that may hold secrets (RULE-1).
 
 use std::path::Path;
 
 use zori_core::permission::Verdict;
 use zori_core::tool::{Effect, ToolKind};
 
-use crate::policy::Asker;
+use crate::policy::Approver;
 use crate::{Call, Policy, decide};
 
 /// Steps whose question is about the file itself: ask rules, and sensitive files.
 const ABOUT_THE_FILE: [u8; 2] = [7, 9];
 
-/// Returns whether a file's contents are kept back from a search. `approved`: a person let the search run, and knows
-/// what is in the folder; what is denied stays denied.
+/// Returns whether a search withholds a file's contents. `approved`: a person approved the search and knows what is in
+/// the folder; denied files stay withheld.
 pub fn withheld(policy: &Policy, approved: bool) -> impl Fn(&Path) -> bool + Send + Sync + use<> {
-    let policy = Policy { asker: Asker::Present, ..policy.clone() };
+    let policy = Policy { approver: Approver::Present, ..policy.clone() };
     move |path| {
         let effect = Effect::Read(path.to_owned());
-        let decision = decide(&policy, &Call::new("read", Some(ToolKind::Read), &[effect], &policy.ground));
+        let decision =
+            decide(&policy, &Call::new("read", Some(ToolKind::Read), &[effect], &policy.workspace));
         match decision.verdict {
             Verdict::Allow => false,
             Verdict::Ask => !approved && ABOUT_THE_FILE.contains(&decision.step),

@@ -1,5 +1,5 @@
-//! What all APIs have in common once an answer has come: whether it is one, in which shape, how much of it is
-//! taken. The decoders say what it means; [`reply`](crate::reply) waits for the streamed ones.
+//! What all APIs have in common once an answer arrives: whether it is valid, its shape, and how much is read. The
+//! decoders interpret it; [`reply`](crate::reply) waits for the streamed ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use zori_core::time::Clock;
 use zori_core::transport::{HttpRequest, HttpResponse, Transport};
 
 use crate::failure::{self, BodyEnd};
-use crate::reply::{Ready, Reply};
+use crate::reply::{ReplyStream, WholeReply};
 
 /// How much text, thinking and tool input one answer may hold (NET-13).
 pub(crate) const MAX_REPLY: usize = 64 * 1024 * 1024;
@@ -48,6 +48,7 @@ pub(crate) async fn ask<D: Decode + Unpin + Send + 'static>(
     clock: &Arc<dyn Clock>,
     secret: Secret,
 ) -> Result<ChunkStream, ProviderFailure> {
+    let max_quiet = request.limits.pings;
     let response = transport.send(request).await.map_err(|f| failure::before_answer(&f))?;
     if !(200..300).contains(&response.status) {
         return Err(failure::from_response(response, clock.now()).await);
@@ -58,18 +59,19 @@ pub(crate) async fn ask<D: Decode + Unpin + Send + 'static>(
     }
     match Shape::of(&response, delivery) {
         Shape::Events => {
-            Ok(Box::pin(Reply::new(decoder, response.body, Arc::clone(clock), secret.to_owned())))
+            let clock = Arc::clone(clock);
+            Ok(Box::pin(ReplyStream::new(decoder, response.body, clock, max_quiet, secret.to_owned())))
         }
         Shape::Document => read_document(decoder, response).await,
-        Shape::Neither(content_type) => Err(read_stranger(response, &content_type).await),
+        Shape::Neither(content_type) => Err(read_unexpected(response, &content_type).await),
     }
 }
 
-/// How much of an answer has come.
+/// How much of an answer has arrived.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Received(usize);
+pub(crate) struct ReplySize(usize);
 
-impl Received {
+impl ReplySize {
     /// Counts; fails where it is too much.
     pub(crate) fn add(&mut self, bytes: usize) -> Result<(), ProviderFailure> {
         self.0 += bytes;
@@ -89,13 +91,13 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Provider
     serde_json::from_str(text).map_err(|e| garbled(&format!("cannot be read: {e}"), text.as_bytes()))
 }
 
-/// Reads text; invalid UTF-8 is no answer (NET-3).
+/// Decodes text; invalid UTF-8 is an error (NET-3).
 pub(crate) fn utf8(data: &[u8]) -> Result<&str, ProviderFailure> {
     std::str::from_utf8(data).map_err(|_| garbled("is not UTF-8", data))
 }
 
 /// Says that events do not fit together (NET-9).
-pub(crate) fn contradiction(what: &str) -> ProviderFailure {
+pub(crate) fn protocol_error(what: &str) -> ProviderFailure {
     ProviderFailure::new(FailureKind::Parse, format!("the provider's answer contradicts itself: {what}"))
 }
 
@@ -134,13 +136,13 @@ async fn read_document<D: Decode>(
     mut response: HttpResponse,
 ) -> Result<ChunkStream, ProviderFailure> {
     match failure::read_bounded(&mut response.body, MAX_WHOLE).await {
-        (body, BodyEnd::Complete) => Ok(Box::pin(Ready(decoder.whole(&body)?))),
+        (body, BodyEnd::Complete) => Ok(Box::pin(WholeReply(decoder.whole(&body)?))),
         (_, BodyEnd::Failed(broken)) => Err(failure::mid_answer(&broken)),
         (body, BodyEnd::TooLong) => Err(failure::unreadable("the provider's answer is too large", &body)),
     }
 }
 
-async fn read_stranger(mut response: HttpResponse, content_type: &str) -> ProviderFailure {
+async fn read_unexpected(mut response: HttpResponse, content_type: &str) -> ProviderFailure {
     let (body, _) = failure::read_bounded(&mut response.body, 64 * 1024).await;
     failure::unreadable(
         format!("the server answered with `{content_type}`, not with a model's reply; check the base URL"),

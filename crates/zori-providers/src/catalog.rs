@@ -1,25 +1,29 @@
 //! What is known beforehand of providers and models: names, addresses, limits, prices, abilities. Values only. One
-//! child file per vendor holds its models; `nearest` finds what somebody may have meant.
+//! child file per vendor holds its models.
 
 mod anthropic;
 mod copilot;
 pub(crate) mod gemini;
 mod images;
 mod local;
-mod nearest;
+mod named;
 mod openai;
 mod openrouter;
 mod own;
+mod patching;
+mod vendors;
 
 #[cfg(feature = "http")]
 use reqwest::Url;
 use zori_core::cost::Prices;
+use zori_spelling::nearest;
 
 use crate::quirks::{KeyNeed, Quirks};
 
 pub use images::{ImageLimits, MAX_PROMPT_BYTES};
-pub use nearest::nearest;
+pub use named::{BadProvider, NamedProvider};
 pub use own::{BadModel, Catalog, OwnModel, OwnPrices};
+pub use patching::edits_by_patch;
 
 /// A provider as configuration, help and error messages speak of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +40,24 @@ pub struct ProviderFacts {
     pub base_url_var: &'static str,
     /// The configuration key that replaces the address.
     pub base_url_key: &'static str,
-    /// The vendor's address.
+    /// The vendor's address; empty where every customer has their own.
     pub default_base_url: &'static str,
     /// The model that is used when none is named (PROV-9); [`SERVED`] where the server has to be asked.
     pub default_model: &'static str,
     /// Its models, newest first; none are known beforehand of a local server.
     pub models: &'static [Model],
+    /// What a user adds to every request of a provider of their own.
+    pub custom: Option<&'static Custom>,
 }
 
-/// A model.
+/// What goes with every request to a provider that a user has named (DECISIONS 47).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Custom {
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The query behind every path, without its question mark; may be empty.
+    pub query: &'static str,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
     /// The id without a date.
@@ -55,12 +68,45 @@ pub struct Model {
     pub context_window: u32,
     /// How many tokens a reply may have.
     pub max_output: u32,
-    /// What it costs; `None` where nobody said, or where one price per kind of token does not say it.
+    /// What it costs; `None` if unknown, or if one price per kind of token cannot express it.
     pub prices: Option<Prices>,
     /// What it can do.
     pub abilities: Abilities,
-    /// Who says so.
+    /// Where these facts come from.
     pub origin: Origin,
+    /// How long it is served.
+    pub lifecycle: Lifecycle,
+}
+
+/// How long a model is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// Nobody has said that it ends.
+    Current,
+    /// The vendor has said when it ends.
+    Ending {
+        /// The day: `2026-12-11`.
+        on: &'static str,
+        /// The model that takes its place.
+        successor: &'static str,
+    },
+    /// It is no longer served.
+    Retired {
+        /// The model that took its place.
+        successor: &'static str,
+    },
+}
+
+impl Model {
+    /// Says that the vendor ends it on this day.
+    const fn ending(self, on: &'static str, successor: &'static str) -> Self {
+        Self { lifecycle: Lifecycle::Ending { on, successor }, ..self }
+    }
+
+    /// Says that it is no longer served.
+    const fn retired(self, successor: &'static str) -> Self {
+        Self { lifecycle: Lifecycle::Retired { successor }, ..self }
+    }
 }
 
 /// Where what is known of a model comes from.
@@ -110,25 +156,66 @@ impl Api {
 pub const SERVED: &str = "auto";
 
 /// What tokens of a local model cost (D-11).
-pub const FREE: Prices = Prices { input: 0, output: 0, cache_read: 0, cache_write: 0 };
+pub const FREE: Prices = Prices { input: 0, output: 0, cache_read: 0, cache_write: 0, long: None };
 
 /// Every provider, the default one first.
 pub const PROVIDERS: &[ProviderFacts] = &[
     anthropic::FACTS,
     openai::FACTS,
+    openai::CHAT,
     openai::CODEX,
     gemini::FACTS,
     openrouter::FACTS,
     copilot::FACTS,
+    vendors::GROQ,
+    vendors::XAI,
+    vendors::DEEPSEEK,
+    vendors::MISTRAL,
+    vendors::CEREBRAS,
+    vendors::TOGETHER,
+    vendors::BEDROCK,
+    vendors::AZURE,
+    vendors::VERTEX,
+    vendors::VERTEX_CLAUDE,
     local::OLLAMA,
     local::LLAMACPP,
     local::LMSTUDIO,
     local::VLLM,
     local::COMPAT,
+    vendors::LITELLM,
 ];
 
-/// The reply limit for a model the catalogue does not know (DECISIONS 15).
-pub const FALLBACK_MAX_TOKENS: u32 = 8192;
+/// The reply limit for a model the catalogue does not know (DECISIONS 46).
+pub const FALLBACK_MAX_TOKENS: u32 = 32_000;
+
+/// Further variables that a provider's key may be in: looked at behind its own.
+pub const OTHER_KEY_VARS: &[(&str, KeyVar)] = &[
+    ("anthropic", KeyVar { name: "ANTHROPIC_AUTH_TOKEN", form: KeyForm::Token }),
+    ("gemini", KeyVar { name: "GOOGLE_API_KEY", form: KeyForm::Key }),
+    ("vertex", KeyVar { name: "VERTEX_ACCESS_TOKEN", form: KeyForm::Token }),
+    ("vertex-claude", KeyVar { name: "VERTEX_ACCESS_TOKEN", form: KeyForm::Token }),
+];
+
+/// A variable that a key may be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyVar {
+    pub name: &'static str,
+    pub form: KeyForm,
+}
+
+/// How a key is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyForm {
+    /// In the vendor's own header.
+    Key,
+    /// As a bearer's token.
+    Token,
+}
+
+/// Returns the names of all variables that hold keys.
+pub fn key_vars() -> impl Iterator<Item = &'static str> {
+    PROVIDERS.iter().map(|facts| facts.key_var).chain(OTHER_KEY_VARS.iter().map(|(_, var)| var.name))
+}
 
 /// Returns the provider of that name.
 pub fn provider(name: &str) -> Option<&'static ProviderFacts> {
@@ -141,6 +228,14 @@ pub fn nearest_provider(name: &str) -> Option<&'static str> {
 }
 
 impl ProviderFacts {
+    /// Returns the variables that its key may be in, in the order they are looked at.
+    pub fn key_variables(&self) -> impl Iterator<Item = KeyVar> {
+        let others = OTHER_KEY_VARS.iter().filter(|(of, _)| *of == self.name).map(|(_, var)| *var);
+        let is_other = others.clone().any(|var| var.name == self.key_var);
+        let own = KeyVar { name: self.key_var, form: KeyForm::Key };
+        (!is_other).then_some(own).into_iter().chain(others)
+    }
+
     /// Returns the model of that id or alias; a date (`-20251001`, `@20251001`,
     /// `-2025-10-01`) or `-latest` behind it is ignored.
     pub fn model(&self, id: &str) -> Option<&'static Model> {
@@ -159,7 +254,7 @@ impl ProviderFacts {
             .filter(|_| is_word && self.model(family).is_none())
     }
 
-    /// Returns the upper bound of a reply: what was asked for, else the model's own limit, else 8192.
+    /// Returns the upper bound of a reply: what was asked for, else the model's own limit, else 32,000.
     pub fn max_tokens(&self, model: &str, asked: Option<u32>) -> u32 {
         asked.unwrap_or_else(|| self.model(model).map_or(FALLBACK_MAX_TOKENS, |m| m.max_output))
     }
@@ -180,9 +275,24 @@ impl ProviderFacts {
         nearest(id, self.models.iter().flat_map(|m| m.aliases.iter().chain([&m.id]).copied()))
     }
 
+    /// Returns the address that was meant by one with a `/v1` too few or too many; `None` where it can be used as it is.
+    pub fn mended_base_url(&self, url: &str) -> Option<String> {
+        if let Some(before) = url.strip_suffix("/v1/v1") {
+            return Some(format!("{before}/v1"));
+        }
+        let path =
+            url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
+        match self.api {
+            // The version is part of what is asked for.
+            Api::Anthropic => url.strip_suffix("/v1").map(str::to_owned),
+            _ if path.is_empty() && self.default_base_url.ends_with("/v1") => Some(format!("{url}/v1")),
+            Api::OpenAiChat(_) | Api::OpenAiResponses | Api::Gemini => None,
+        }
+    }
+
     /// Checks a base URL and returns it without blanks around it and slashes behind it.
     #[cfg(feature = "http")]
-    pub fn parse_base_url(&self, value: &str) -> Result<String, BadBaseUrl> {
+    pub fn parse_base_url(&self, value: &str) -> Result<String, BaseUrlError> {
         let trimmed = value.trim();
         let usable = Url::parse(trimmed).is_ok_and(|url| {
             matches!(url.scheme(), "http" | "https")
@@ -195,15 +305,15 @@ impl ProviderFacts {
         if usable && absolute {
             Ok(trimmed.trim_end_matches('/').to_owned())
         } else {
-            Err(BadBaseUrl { provider: self.display, value: value.to_owned() })
+            Err(BaseUrlError { provider: self.display, value: value.to_owned() })
         }
     }
 }
 
-/// A base URL that is none (PROV-4).
+/// A base URL that cannot be used (PROV-4).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid {provider} base URL: {value}")]
-pub struct BadBaseUrl {
+pub struct BaseUrlError {
     /// The provider's name in sentences.
     pub provider: &'static str,
     /// What was given.
@@ -257,7 +367,7 @@ mod tests {
         let facts = provider("anthropic").unwrap();
         assert_eq!(facts.max_tokens("claude-opus-4-1", None), 32_000);
         assert_eq!(facts.max_tokens("claude-opus-4-1", Some(5)), 5);
-        assert_eq!(facts.max_tokens("local", None), 8192);
+        assert_eq!(facts.max_tokens("local", None), 32_000);
     }
 
     #[test]
@@ -265,7 +375,10 @@ mod tests {
         for facts in PROVIDERS {
             let listed = facts.model(facts.default_model).is_some();
             assert!(listed || (facts.models.is_empty() && facts.default_model == SERVED), "{}", facts.name);
-            assert_eq!(facts.parse_base_url(facts.default_base_url).as_deref(), Ok(facts.default_base_url));
+            if !facts.default_base_url.is_empty() {
+                let parsed = facts.parse_base_url(facts.default_base_url);
+                assert_eq!(parsed.as_deref(), Ok(facts.default_base_url));
+            }
             let mut names: Vec<_> =
                 facts.models.iter().flat_map(|m| m.aliases.iter().chain([&m.id]).copied()).collect();
             let count = names.len();
@@ -273,6 +386,15 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), count, "{}: a name is listed twice", facts.name);
             assert!(facts.models.iter().all(|m| m.max_output < m.context_window), "{}", facts.name);
+            for model in facts.models {
+                let (Lifecycle::Ending { successor, .. } | Lifecycle::Retired { successor }) =
+                    model.lifecycle
+                else {
+                    continue;
+                };
+                let next = facts.model(successor).map(|next| next.lifecycle);
+                assert_eq!(next, Some(Lifecycle::Current), "{}: {}", facts.name, model.id);
+            }
         }
     }
 
@@ -292,8 +414,13 @@ mod tests {
     #[test]
     fn prices() {
         let price = |provider_name: &str, model: &str| provider(provider_name).unwrap().prices(model);
-        let haiku =
-            Prices { input: 1_000_000, output: 5_000_000, cache_read: 100_000, cache_write: 1_250_000 };
+        let haiku = Prices {
+            input: 1_000_000,
+            output: 5_000_000,
+            cache_read: 100_000,
+            cache_write: 1_250_000,
+            long: None,
+        };
         assert_eq!(price("anthropic", "claude-haiku-4-5-20251001"), Some(haiku));
         assert_eq!(price("anthropic", "claude-haiku-5-5"), None, "its price depends on the prompt's length");
         assert_eq!(price("openai", "unheard-of"), None);
@@ -314,10 +441,28 @@ mod tests {
         assert_eq!(nearest_provider("antropic"), Some("anthropic"));
         assert_eq!(nearest_provider("open-router"), Some("openrouter"));
         assert_eq!(nearest_provider("OpenAI"), Some("openai"));
-        assert_eq!(nearest_provider("bedrock"), None);
+        assert_eq!(nearest_provider("watsonx"), None);
         let facts = provider("openai").unwrap();
         assert_eq!(facts.nearest_model("gpt4.1"), Some("gpt-4.1"));
         assert_eq!(facts.nearest_model("llama"), None);
+    }
+
+    #[test]
+    fn addresses_with_a_version_too_few_or_too_many() {
+        let mended = |name: &str, url: &str| provider(name).unwrap().mended_base_url(url);
+        for (name, url, expected) in [
+            ("anthropic", "https://proxy.example/v1", Some("https://proxy.example")),
+            ("anthropic", "https://proxy.example", None),
+            ("openai", "https://proxy.example", Some("https://proxy.example/v1")),
+            ("openai", "https://proxy.example/v1", None),
+            ("openai", "https://proxy.example/v1/v1", Some("https://proxy.example/v1")),
+            ("openai", "https://proxy.example/api", None),
+            ("ollama", "http://127.0.0.1:11434", Some("http://127.0.0.1:11434/v1")),
+            ("gemini", "http://127.0.0.1:1", None),
+            ("copilot", "http://127.0.0.1:1", None),
+        ] {
+            assert_eq!(mended(name, url).as_deref(), expected, "{name} {url}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What has been encoded already, so that nothing is encoded twice. Every API's encoder keeps its bytes here.
+//! The encoded part of a request, kept so that nothing is encoded twice. Every API's encoder keeps its bytes here.
 //!
 //! A message is encoded when it is first seen; the bytes are kept with the `Arc` they came from. A step of a turn
 //! therefore costs its new messages and one copy, and the bytes in front of them stay the same (L-10).
@@ -15,13 +15,13 @@ use zori_core::tool::ToolSpec;
 /// The part of a request that stays the same for a whole session.
 #[derive(Debug, Default)]
 pub(crate) struct EncodedHead {
-    source: Option<Source>,
+    source: Option<HeadSource>,
     bytes: Vec<u8>,
 }
 
 /// What a head was made from.
 #[derive(Debug)]
-struct Source {
+struct HeadSource {
     tools: Arc<[ToolSpec]>,
     system: Option<Arc<str>>,
 }
@@ -42,7 +42,8 @@ impl EncodedHead {
             Arc::ptr_eq(&source.tools, request.tools) && same_text(&source.system, request.system)
         });
         if !current {
-            self.source = Some(Source { tools: Arc::clone(request.tools), system: request.system.cloned() });
+            self.source =
+                Some(HeadSource { tools: Arc::clone(request.tools), system: request.system.cloned() });
             self.bytes = encode(request.tools, request.system.map(|s| &**s));
         }
         &self.bytes
@@ -53,11 +54,11 @@ impl EncodedHead {
 #[derive(Debug)]
 pub(crate) struct EncodedHistory<M> {
     bytes: Vec<u8>,
-    marks: Vec<Mark<M>>,
+    messages: Vec<EncodedMessage<M>>,
 }
 
 #[derive(Debug)]
-struct Mark<M> {
+struct EncodedMessage<M> {
     message: Arc<Message>,
     end: usize,
     note: M,
@@ -65,7 +66,7 @@ struct Mark<M> {
 
 impl<M> Default for EncodedHistory<M> {
     fn default() -> Self {
-        Self { bytes: Vec::new(), marks: Vec::new() }
+        Self { bytes: Vec::new(), messages: Vec::new() }
     }
 }
 
@@ -77,12 +78,12 @@ impl<M> EncodedHistory<M> {
         mut encode: impl FnMut(&mut Vec<u8>, &Message) -> M,
     ) {
         let same =
-            self.marks.iter().zip(messages).take_while(|(mark, m)| Arc::ptr_eq(&mark.message, m)).count();
-        self.marks.truncate(same);
-        self.bytes.truncate(self.marks.last().map_or(0, |m| m.end));
+            self.messages.iter().zip(messages).take_while(|(mark, m)| Arc::ptr_eq(&mark.message, m)).count();
+        self.messages.truncate(same);
+        self.bytes.truncate(self.messages.last().map_or(0, |m| m.end));
         for message in &messages[same..] {
             let note = encode(&mut self.bytes, message);
-            self.marks.push(Mark { message: Arc::clone(message), end: self.bytes.len(), note });
+            self.messages.push(EncodedMessage { message: Arc::clone(message), end: self.bytes.len(), note });
         }
     }
 
@@ -93,7 +94,7 @@ impl<M> EncodedHistory<M> {
 
     /// Returns the messages with what was noted of each, the last one first.
     pub(crate) fn notes(&self) -> impl Iterator<Item = (&Message, &M)> {
-        self.marks.iter().rev().map(|mark| (&*mark.message, &mark.note))
+        self.messages.iter().rev().map(|mark| (&*mark.message, &mark.note))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where an API is and who asks there: what every provider over HTTP is made from, and the way its requests go out.
+//! An API's address and credential: what every HTTP provider is made from, and how its requests are sent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Delivery};
 use zori_core::secret::Secret;
 use zori_core::time::Clock;
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
 
 use crate::answer::{self, Decode};
 use crate::failure;
@@ -19,13 +19,13 @@ use crate::key::Credential;
 pub struct Endpoint {
     /// Where the API is, as [`ProviderFacts::parse_base_url`](crate::catalog::ProviderFacts::parse_base_url) returned it.
     pub base_url: String,
-    /// Who asks; without one, servers that need it are not asked.
+    /// The credential; servers that need one are not asked without it.
     pub key: Option<Credential>,
     /// Who sends.
     pub transport: Arc<dyn Transport>,
     /// How long each phase of a request may take.
-    pub limits: Limits,
-    /// Reads the dates in `Retry-After`, and counts how long nothing but signs of life has come.
+    pub limits: Timeouts,
+    /// Reads the dates in `Retry-After`, and measures how long only keep-alives have come.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -43,10 +43,12 @@ impl Endpoint {
             body: Bytes::from(body),
             limits: self.limits,
             redirects: Redirects::SameOrigin,
+            addresses: Default::default(),
         }
     }
 
-    /// Returns the key as a bearer's, for those who know no other header; `variable` is what the user knows it by.
+    /// Returns the key as a bearer token, for servers that know no other header; `variable` is what the user knows it
+    /// by.
     pub(crate) fn bearer(&self, variable: &str) -> Result<(&'static str, String), ProviderFailure> {
         Credential::usable(self.key.as_ref(), variable).map(Credential::bearer)
     }

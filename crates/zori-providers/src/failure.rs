@@ -1,6 +1,6 @@
-//! From what the wire says went wrong to one [`ProviderFailure`]: statuses, bodies, broken connections.
+//! Turns what went wrong on the wire into one [`ProviderFailure`]: statuses, bodies, broken connections.
 //!
-//! Structure comes first (status, JSON, headers), text last. What is retried is the engine's business.
+//! Structure comes first (status, JSON, headers), text last. The engine decides what to retry.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub async fn from_response(mut response: HttpResponse, now: Timestamp) -> Provid
     ProviderFailure { retry_after, ..from_status(response.status, &body) }
 }
 
-/// Says what a status and its body mean.
+/// Returns the failure that a status and its body mean.
 pub fn from_status(status: u16, body: &[u8]) -> ProviderFailure {
     let message = match provider_message(body) {
         Some(text) => format!("HTTP {status}: {text}"),
@@ -44,23 +44,94 @@ pub fn from_status(status: u16, body: &[u8]) -> ProviderFailure {
     sorted(failure, &String::from_utf8_lossy(body))
 }
 
-/// Gives a failure the kind `context_length` where the provider says that the conversation is too long. `said` is
-/// what it said beside the message: the body, or a code.
+/// Gives a failure the kind `context_length` where the provider says that the conversation is too long, and `blocked` where
+/// it says that it does not want the prompt. `said` is what it said beside the message: the body, or a code.
 pub(crate) fn sorted(failure: ProviderFailure, said: &str) -> ProviderFailure {
     // A limit per minute is counted in tokens, too, and is told by its status.
     let may_be = matches!(failure.status, None | Some(400 | 413 | 422 | 500));
-    let says = |text: &str| {
-        let text = text.to_lowercase();
-        TOO_LONG.iter().any(|words| text.contains(words))
+    let says = |phrases: &[&str]| {
+        [failure.message.as_str(), said].into_iter().any(|text| {
+            let text = text.to_lowercase();
+            phrases.iter().any(|words| text.contains(words))
+        })
     };
-    match may_be && (says(&failure.message) || says(said)) {
-        true => ProviderFailure { kind: FailureKind::ContextLength, ..failure },
-        false => failure,
-    }
+    let kind = match failure.status {
+        _ if may_be && says(TOO_LONG) => FailureKind::ContextLength,
+        Some(400 | 403 | 422) if says(BLOCKED) => FailureKind::Blocked,
+        Some(400 | 422) if says(REASONING) => FailureKind::Reasoning,
+        // Others mean by 429 that one should wait, and by 400 that the request is wrong.
+        Some(400 | 403 | 429) if says(UNPAID) => return ProviderFailure { status: Some(402), ..failure },
+        Some(400 | 422) => {
+            return ProviderFailure { reply_limit: named_limit(&failure.message), ..failure };
+        }
+        _ => return failure,
+    };
+    ProviderFailure { kind, ..failure }
 }
 
-/// How servers say that a conversation is longer than the model takes, in lower case: codes first, then sentences of
-/// those that have no code for it, or hide it in another server's answer.
+/// How servers report that reasoning which was sent back is not theirs or was changed, in lower case.
+const REASONING: &[&str] = &[
+    // Anthropic.
+    "invalid `signature` in `thinking`",
+    "invalid `data` in `redacted_thinking`",
+    "thinking blocks cannot be modified",
+    "`thinking` or `redacted_thinking` blocks",
+    // OpenAI's Responses.
+    "invalid_encrypted_content",
+    "encrypted content could not be",
+    // Gemini.
+    "thought signature",
+    "thought_signature",
+    "thoughtsignature",
+];
+
+/// How servers report that nothing more is paid for, in lower case.
+const UNPAID: &[&str] = &[
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+];
+
+/// Returns the reply limit that a server names when it refuses a request for asking for more.
+fn named_limit(message: &str) -> Option<u32> {
+    let text = message.to_lowercase();
+    if !REPLY_LIMITS.iter().any(|field| text.contains(field)) {
+        return None;
+    }
+    // `max_tokens: 32000 > 8192, which is the maximum`, `supports at most 16384 completion tokens`, `range of [1, 8192]`,
+    // `from 1 (inclusive) to 65537 (exclusive)`: the limit is the smallest number that a reply could have.
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse::<u32>().ok());
+    let limit = numbers.filter(|number| *number > SMALLEST_LIMIT).min()?;
+    Some(if text.contains("(exclusive)") { limit - 1 } else { limit })
+}
+
+/// How servers name the field, in lower case.
+const REPLY_LIMITS: &[&str] =
+    &["max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens", "completion tokens"];
+
+/// No model has a smaller limit; the status of a failure is a smaller number.
+const SMALLEST_LIMIT: u32 = 599;
+
+/// How servers report that the prompt was blocked before a model saw it, in lower case.
+const BLOCKED: &[&str] = &[
+    // OpenAI's Responses: codes of failed responses, and of the event `error`.
+    "invalid_prompt",
+    "bio_policy",
+    "misalignment_policy_violation",
+    "content_policy_violation",
+    // Azure OpenAI.
+    "content_filter",
+    "responsibleaipolicyviolation",
+    // OpenRouter's moderation.
+    "requires moderation",
+    // Anthropic.
+    "output blocked by content filtering policy",
+];
+
+/// How servers report that a conversation is too long for the model, in lower case: codes first, then sentences of
+/// servers that have no code for it or quote another server's answer.
 const TOO_LONG: &[&str] = &[
     // OpenAI, and most who speak like it.
     "context_length_exceeded",
@@ -217,8 +288,8 @@ fn fold(bytes: &[u8], max: usize) -> Option<String> {
     }
 }
 
-/// Returns how long the provider asks us to wait: milliseconds, seconds, or until a date. A date in the past is
-/// no wait (CLK-3).
+/// Returns how long the provider asks us to wait: milliseconds, seconds, or until a date. A date in the past means no
+/// wait (CLK-3).
 fn retry_after(response: &HttpResponse, now: Timestamp) -> Option<Duration> {
     let millis = |v: &str| v.trim().parse().ok().map(Duration::from_millis);
     let seconds = |v: &str| v.trim().parse().ok().map(Duration::from_secs);
@@ -270,6 +341,53 @@ mod tests {
             "HTTP 429: slow down",
             "a message is one line"
         );
+    }
+
+    #[test]
+    fn limits_that_are_named() {
+        for (message, limit) in [
+            (
+                "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for m",
+                Some(8192),
+            ),
+            (
+                "max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
+                Some(16_384),
+            ),
+            ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", Some(8192)),
+            (
+                "Unable to submit request because it has a maxOutputTokens value of 99999 but the supported range is \
+                 from 1 (inclusive) to 65537 (exclusive).",
+                Some(65_536),
+            ),
+            ("max_tokens: field required", None),
+            ("temperature must be below 1024", None),
+        ] {
+            let body = serde_json::json!({"error": {"message": message}}).to_string();
+            assert_eq!(from_status(400, body.as_bytes()).reply_limit, limit, "{message}");
+            assert_eq!(from_status(500, body.as_bytes()).reply_limit, None);
+        }
+    }
+
+    #[test]
+    fn what_vendors_say_of_reasoning_and_of_money() {
+        let sort = |status: u16, message: &str| {
+            let body = serde_json::json!({"error": {"message": message}}).to_string();
+            let failure = from_status(status, body.as_bytes());
+            (failure.kind, failure.status)
+        };
+        use FailureKind::{Blocked, HttpStatus, Reasoning};
+        for (status, message, expected) in [
+            (400, "messages.1.content.0: Invalid `signature` in `thinking` block", (Reasoning, Some(400))),
+            (400, "The encrypted content could not be verified.", (Reasoning, Some(400))),
+            (400, "Function call is missing a thought_signature", (Reasoning, Some(400))),
+            (400, "Your credit balance is too low to access the API.", (HttpStatus, Some(402))),
+            (429, "You exceeded your current quota (insufficient_quota)", (HttpStatus, Some(402))),
+            (429, "Rate limit reached", (HttpStatus, Some(429))),
+            (400, "Output blocked by content filtering policy", (Blocked, Some(400))),
+        ] {
+            assert_eq!(sort(status, message), expected, "{message}");
+        }
     }
 
     /// Bodies as the vendors document them or their users report them.

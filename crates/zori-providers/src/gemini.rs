@@ -1,13 +1,11 @@
 //! Google's Gemini API.
 //!
-//! This file sends. `encode` makes the request body, `schema` takes out of a tool's schema what the API refuses,
-//! `effort` says how hard the model should think in its own words, `decode` turns the answer into chunks, `wire`
+//! This file sends. `encode` makes the request body, `effort` says how hard the model should think in its own words, `decode` turns the answer into chunks, `wire`
 //! holds the JSON shapes. The fixtures are in `fixtures/gemini`.
 
 mod decode;
 mod effort;
 mod encode;
-mod schema;
 mod wire;
 
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +14,7 @@ use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Delivery, Provider, Request};
 
+use crate::catalog::ProviderFacts;
 use crate::catalog::gemini::FACTS;
 use crate::endpoint::Endpoint;
 use crate::key::Credential;
@@ -26,6 +25,7 @@ pub const NAME: &str = "gemini";
 /// Google's models.
 #[derive(Debug)]
 pub struct Gemini {
+    facts: ProviderFacts,
     endpoint: Endpoint,
     encoder: Mutex<encode::Encoder>,
 }
@@ -33,12 +33,17 @@ pub struct Gemini {
 impl Gemini {
     /// Returns the provider; nothing is sent yet.
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, encoder: Mutex::default() }
+        Self::of(&FACTS, endpoint)
+    }
+
+    /// Returns the same for another server of this API.
+    pub fn of(facts: &ProviderFacts, endpoint: Endpoint) -> Self {
+        Self { facts: *facts, endpoint, encoder: Mutex::default() }
     }
 
     async fn ask(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
-        let key = Credential::usable(self.endpoint.key.as_ref(), FACTS.key_var)?;
-        let max_tokens = FACTS.max_tokens(request.model, request.max_tokens);
+        let key = Credential::usable(self.endpoint.key.as_ref(), self.facts.key_var)?;
+        let max_tokens = self.facts.max_tokens(request.model, request.max_tokens);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
         let http = self.endpoint.post(&path(request)?, vec![key.header("x-goog-api-key")], body);
         self.endpoint.ask(http, decode::Decoder::default(), request.delivery).await

@@ -2,13 +2,14 @@
 //!
 //! The client takes proxies from the environment itself (`HTTPS_PROXY`, `NO_PROXY` and so on), as every HTTP
 //! program does, unless it is told another way; nothing else here does. Trust is in [`roots`], the watched bodies are in
-//! `body` and `ahead`.
+//! `body` and `read_ahead`.
 
-mod ahead;
 mod body;
+mod read_ahead;
+mod resolver;
 pub mod roots;
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hyper_util::client::proxy::matcher::Matcher;
@@ -18,11 +19,12 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 use zori_core::BoxFuture;
 use zori_core::transport::{
-    HttpRequest, HttpResponse, Limits, Method, Redirects, Transport, TransportFailure,
+    Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport, TransportFailure,
 };
 
-use self::ahead::Ahead;
-use self::body::{Announced, IdleLimited, innermost, seconds};
+use self::body::{AnnouncedBody, IdleLimited, innermost, seconds};
+use self::read_ahead::ReadAhead;
+use self::resolver::AllowedAddresses;
 use self::roots::Roots;
 
 /// How many redirects within one origin are followed.
@@ -51,7 +53,7 @@ pub enum Proxies {
 }
 
 impl Proxies {
-    /// Returns the proxy that a request to this address goes through, without what it is told to let it pass.
+    /// Returns the proxy that a request to this address goes through, without its credentials.
     pub fn used_for(&self, url: &str) -> Option<String> {
         match self {
             Self::None => None,
@@ -76,8 +78,11 @@ impl Proxies {
 pub struct HttpTransport {
     options: HttpOptions,
     tls: OnceLock<ClientConfig>,
-    clients: Mutex<Vec<(Option<Duration>, Client)>>,
+    clients: Mutex<Vec<(ClientKey, Client)>>,
 }
+
+/// What clients differ in: how long they wait, and which addresses they may dial.
+type ClientKey = (Option<Duration>, Addresses);
 
 impl HttpTransport {
     /// Returns a transport that has done nothing yet.
@@ -87,9 +92,9 @@ impl HttpTransport {
 
     /// Returns the client for a connection limit, which reqwest knows per client only. It divides the limit
     /// among a host's addresses, so that a dead first one does not use it up (NET-12).
-    fn client(&self, connect: Option<Duration>) -> Result<Client, TransportFailure> {
+    fn client(&self, connect: Option<Duration>, addresses: Addresses) -> Result<Client, TransportFailure> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, client)) = clients.iter().find(|(limit, _)| *limit == connect) {
+        if let Some((_, client)) = clients.iter().find(|(kind, _)| *kind == (connect, addresses)) {
             return Ok(client.clone());
         }
         let tls = self.tls.get_or_init(|| self.options.roots.client_config());
@@ -100,6 +105,9 @@ impl HttpTransport {
             .user_agent(concat!("zori/", env!("CARGO_PKG_VERSION")));
         if let Some(limit) = connect {
             builder = builder.connect_timeout(limit);
+        }
+        if addresses != Addresses::Any {
+            builder = builder.dns_resolver(Arc::new(AllowedAddresses(addresses)));
         }
         match &self.options.proxies {
             Proxies::Environment => {}
@@ -113,12 +121,17 @@ impl HttpTransport {
         if clients.len() == MAX_CLIENTS {
             clients.remove(0);
         }
-        clients.push((connect, client.clone()));
+        clients.push(((connect, addresses), client.clone()));
         Ok(client)
     }
 
     async fn follow(&self, request: HttpRequest) -> Result<HttpResponse, TransportFailure> {
-        let client = self.client(request.limits.connect)?;
+        // A proxy looks names up itself, and may well be a machine of the private network.
+        let addresses = match self.options.proxies.used_for(&request.url) {
+            Some(_) if request.addresses != Addresses::Any => Addresses::Any,
+            _ => request.addresses,
+        };
+        let client = self.client(request.limits.connect, addresses)?;
         let idle = request.limits.idle;
         let redirects = request.redirects;
         let mut hop = Hop::first(request)?;
@@ -152,7 +165,7 @@ struct Hop {
     url: Url,
     headers: HeaderMap,
     body: bytes::Bytes,
-    limits: Limits,
+    limits: Timeouts,
 }
 
 impl Hop {
@@ -172,8 +185,8 @@ impl Hop {
         Ok(Self { method, url, headers, body, limits })
     }
 
-    /// Goes on to another address as browsers do: only 307 and 308 keep the method and the body. What the caller
-    /// sent to one origin is not for another, save what says nothing about the caller (NET-11).
+    /// Follows a redirect as browsers do: only 307 and 308 keep the method and the body. Headers for one origin are not
+    /// sent to another, except those that say nothing about the caller (NET-11).
     fn redirect(&mut self, target: Url, status: u16, same_origin: bool) {
         if !matches!(status, 307 | 308) {
             self.method = Method::Get;
@@ -192,12 +205,12 @@ impl Hop {
 
     /// Sends the request and waits for the head of the answer.
     async fn send(&self, client: &Client) -> Result<Response, TransportFailure> {
-        let Limits { connect, first_byte, .. } = self.limits;
+        let Timeouts { connect, first_byte, .. } = self.limits;
         let late = |limit| TransportFailure::Timeout(format!("no answer within {}", seconds(limit)));
         let (builder, asked) = match self.method {
             Method::Get => (client.get(self.url.clone()), None),
             Method::Post => {
-                let (body, asked) = Announced::new(self.body.clone());
+                let (body, asked) = AnnouncedBody::new(self.body.clone());
                 // The length is said here because a streamed body does not know it; chunks would puzzle servers.
                 let builder = client
                     .post(self.url.clone())
@@ -272,11 +285,11 @@ fn answer(response: Response, url: &Url, idle: Option<Duration>) -> HttpResponse
         status: response.status().as_u16(),
         headers,
         url: url.to_string(),
-        body: Box::pin(IdleLimited::new(Ahead::new(response.bytes_stream()), idle)),
+        body: Box::pin(IdleLimited::new(ReadAhead::new(response.bytes_stream()), idle)),
     }
 }
 
-/// Returns the URL without user-info, query and fragment; of an address that is none on the web only its scheme.
+/// Returns the URL without user-info, query and fragment; for an address that is not HTTP, only its scheme.
 fn harmless(url: &Url) -> String {
     if !is_http(url) {
         return format!("a `{}:` address", url.scheme());

@@ -1,11 +1,11 @@
-//! Keys: how one is told to a server, and whether it can go into a header. Where keys come from is the binary's business.
+//! Keys: how one is sent to a server, and whether it can go into a header. The binary knows where keys come from.
 
 use std::fmt;
 
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::secret::Secret;
 
-/// What proves who asks. Either goes into a header, never into the URL, which ends up in logs.
+/// A credential. It goes into a header, never into the URL, which ends up in logs.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
     /// A key of the API, sent in the vendor's own header.
@@ -22,7 +22,7 @@ impl Credential {
         }
     }
 
-    /// Returns the header that tells it; a key goes into the one of this name.
+    /// Returns the header for it; a key goes into the one of this name.
     pub(crate) fn header(&self, key_header: &'static str) -> (&'static str, String) {
         match self {
             Self::Key(key) => (key_header, key.reveal().to_owned()),
@@ -30,7 +30,7 @@ impl Credential {
         }
     }
 
-    /// Returns the header that tells it to those who know no other.
+    /// Returns the bearer header, for servers that know no other.
     pub(crate) fn bearer(&self) -> (&'static str, String) {
         ("authorization", format!("Bearer {}", self.secret().reveal()))
     }
@@ -58,7 +58,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// Returns whether a text can be a key: visible ASCII, and not nothing.
+/// Returns whether a text can be a key: visible ASCII, and not empty.
 pub fn fits(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|b| b.is_ascii_graphic())
 }

@@ -8,7 +8,10 @@
 
 mod answer;
 pub mod anthropic;
+mod borrowed_json;
 pub mod catalog;
+pub mod custom;
+mod drain_body;
 mod encoded;
 pub mod endpoint;
 pub mod failure;
@@ -16,19 +19,23 @@ pub mod gemini;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod key;
-mod linger;
 pub mod local;
 pub mod models;
 pub mod oauth;
+pub mod openai;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod quirks;
-pub mod reach;
+pub mod reachability;
 #[cfg(feature = "http")]
 pub mod recording;
 pub mod replay;
 mod reply;
 pub mod scripted;
-mod spare;
 pub mod sse;
 mod text_tools;
+
+// The examples of the README compile, and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,8 +1,8 @@
-//! Servers that run on this machine without anybody having named them (DECISIONS 3).
+//! Discovers servers on this machine that nobody configured (DECISIONS 3).
 //!
 //! A port is not asked before the system's table of sockets says that its listener belongs to the user or to root:
-//! prompts must not go to whoever was first on a shared machine (DECISIONS 35). Where there is no such table,
-//! nothing is found.
+//! prompts must not go to another user of a shared machine (DECISIONS 35). Where there is no such table, nothing is
+//! found.
 
 mod sockets;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use zori_core::time::Timestamp;
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::{Timeouts, Transport};
 
 use crate::catalog::{self, ProviderFacts};
 use crate::models;
@@ -23,9 +23,9 @@ pub const MAX_SEARCH: Duration = Duration::from_millis(300);
 /// The providers whose usual ports are looked at, in the order they are preferred.
 pub const USUAL: [&str; 4] = ["ollama", "llamacpp", "lmstudio", "vllm"];
 
-/// Somewhere a server may be.
+/// An address where a server may listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Candidate {
     /// Which server it would be.
     pub facts: &'static ProviderFacts,
     /// The port on 127.0.0.1.
@@ -34,7 +34,7 @@ pub struct Place {
 
 /// A server that answered, with at least one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct LocalServer {
     /// Which server it is, going by its port.
     pub facts: &'static ProviderFacts,
     /// Where its API is.
@@ -44,9 +44,9 @@ pub struct Found {
 }
 
 /// Returns the usual places.
-pub fn usual_places() -> Vec<Place> {
+pub fn usual_candidates() -> Vec<Candidate> {
     let facts = USUAL.into_iter().filter_map(catalog::provider);
-    facts.filter_map(|facts| Some(Place { facts, port: port_of(facts.default_base_url)? })).collect()
+    facts.filter_map(|facts| Some(Candidate { facts, port: port_of(facts.default_base_url)? })).collect()
 }
 
 /// Asks all places at once and returns who answered within `limit`, in the order of the places.
@@ -55,11 +55,11 @@ pub fn usual_places() -> Vec<Place> {
 /// `/proc/net`, and `uid` the user's.
 pub async fn discover(
     transport: &Arc<dyn Transport>,
-    places: &[Place],
+    places: &[Candidate],
     sockets: &Path,
     uid: u32,
     limit: Duration,
-) -> Vec<Found> {
+) -> Vec<LocalServer> {
     let tables = sockets::Tables::read(sockets);
     let mut asked = JoinSet::new();
     for (at, place) in places.iter().enumerate() {
@@ -80,11 +80,12 @@ pub async fn discover(
     found.into_iter().map(|(_, server)| server).collect()
 }
 
-async fn ask(transport: &dyn Transport, place: &Place) -> Option<Found> {
+async fn ask(transport: &dyn Transport, place: &Candidate) -> Option<LocalServer> {
     let base_url = format!("http://127.0.0.1:{}/v1", place.port);
     // No key, and nothing to wait for: whoever wants either is not found but named.
-    let models = models::list(transport, &base_url, Vec::new(), Limits::DEFAULT, Timestamp(0)).await.ok()?;
-    (!models.is_empty()).then_some(Found { facts: place.facts, base_url, models })
+    let models =
+        models::list(transport, &base_url, Vec::new(), Timeouts::DEFAULT, Timestamp(0)).await.ok()?;
+    (!models.is_empty()).then_some(LocalServer { facts: place.facts, base_url, models })
 }
 
 fn port_of(url: &str) -> Option<u16> {
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_usual_places() {
-        let places: Vec<_> = usual_places().iter().map(|p| (p.facts.name, p.port)).collect();
+        let places: Vec<_> = usual_candidates().iter().map(|p| (p.facts.name, p.port)).collect();
         assert_eq!(places, [("ollama", 11434), ("llamacpp", 8080), ("lmstudio", 1234), ("vllm", 8000)]);
     }
 }

@@ -1,10 +1,10 @@
-//! The models a server lists: `GET {base}/models`, which everybody answers who speaks Chat Completions.
+//! The models a server lists: `GET {base}/models`, which every server that speaks Chat Completions answers.
 
 use bytes::Bytes;
 use serde::Deserialize;
 use zori_core::failure::ProviderFailure;
 use zori_core::time::Timestamp;
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
 
 use crate::answer::{parse, utf8};
 use crate::failure::{self, BodyEnd};
@@ -12,13 +12,13 @@ use crate::failure::{self, BodyEnd};
 /// How much of a list is read.
 const MAX_LIST: usize = 4 * 1024 * 1024;
 
-/// Asks for the list; the ids come in the server's order, those last that no conversation is had
-/// with. `now` reads the dates in `Retry-After`.
+/// Asks for the list. The ids come in the server's order, models that do not chat last. `now` reads the dates in
+/// `Retry-After`.
 pub async fn list(
     transport: &dyn Transport,
     base_url: &str,
     headers: Vec<(&'static str, String)>,
-    limits: Limits,
+    limits: Timeouts,
     now: Timestamp,
 ) -> Result<Vec<String>, ProviderFailure> {
     let request = HttpRequest {
@@ -28,6 +28,7 @@ pub async fn list(
         body: Bytes::new(),
         limits,
         redirects: Redirects::SameOrigin,
+        addresses: Default::default(),
     };
     let mut response = transport.send(request).await.map_err(|f| failure::before_answer(&f))?;
     if !(200..300).contains(&response.status) {
@@ -60,7 +61,7 @@ fn read(body: &[u8]) -> Result<Vec<String>, ProviderFailure> {
     Ok(ids)
 }
 
-/// Returns whether the model is made to talk, as far as its name says.
+/// Returns whether the model is made for chat, as far as its name tells.
 fn converses(id: &str) -> bool {
     let id = id.to_ascii_lowercase();
     !id.contains("embed") && !id.contains("rerank")

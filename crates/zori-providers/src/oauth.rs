@@ -9,25 +9,26 @@ use serde::{Deserialize, Serialize};
 use zori_core::failure::ProviderFailure;
 use zori_core::secret::{Secret, percent};
 use zori_core::time::Timestamp;
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
 
 use crate::failure;
 use crate::key::fits;
 
-/// How long each phase may take; somebody waits for it.
-const LIMITS: Limits = Limits {
+/// How long each phase may take; the user waits for it.
+const LIMITS: Timeouts = Timeouts {
     connect: Some(Duration::from_secs(15)),
     first_byte: Some(Duration::from_secs(20)),
     idle: Some(Duration::from_secs(20)),
+    pings: None,
 };
 /// How much of an answer is read.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// What a token endpoint gives out.
+/// The answer of a token endpoint.
 pub struct Tokens {
-    /// What requests are made with.
+    /// The token that requests carry.
     pub access: Secret,
-    /// What the next one is had with.
+    /// The token that renews the other.
     pub refresh: Option<Secret>,
     /// How long the access token is good for.
     pub expires_in: Option<Duration>,
@@ -95,7 +96,7 @@ impl Client {
     }
 }
 
-/// Exchanges the code of a login at OpenRouter, which gives out a key that lasts.
+/// Exchanges the code of a login at OpenRouter, which issues a permanent key.
 pub async fn openrouter_key(
     transport: &dyn Transport,
     base_url: &str,
@@ -160,6 +161,7 @@ async fn post(
         body: Bytes::from(body),
         limits: LIMITS,
         redirects: Redirects::SameOrigin,
+        addresses: Default::default(),
     };
     let mut response = transport.send(request).await.map_err(|f| failure::before_answer(&f))?;
     if !(200..300).contains(&response.status) {
@@ -176,7 +178,7 @@ async fn post(
     Ok(answer)
 }
 
-/// Says so without the answer, which may hold a token all the same.
+/// Reports the failure without quoting the answer, which may still hold a token.
 fn unreadable() -> ProviderFailure {
     failure::unreadable("the token endpoint's answer cannot be understood", b"")
 }

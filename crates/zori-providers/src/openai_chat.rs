@@ -1,11 +1,12 @@
-//! Chat Completions: OpenAI's older API, which everybody else speaks too.
+//! Chat Completions: OpenAI's older API, which most other servers speak too.
 //!
-//! This file sends. `encode` makes the request body, `decode` turns the answer into chunks, `wire` holds the JSON
-//! shapes, and [`quirks`](crate::quirks) says where servers differ. The fixtures are in `fixtures/openai_chat`,
+//! This file sends. `encode` makes the request body, `decode` turns the answer into chunks, `window` asks how much fits, `wire` holds the
+//! JSON shapes, and [`quirks`](crate::quirks) says where servers differ. The fixtures are in `fixtures/openai_chat`,
 //! `fixtures/openrouter` and `fixtures/compat`.
 
 mod decode;
 mod encode;
+mod window;
 mod wire;
 
 use std::sync::{Mutex, PoisonError};
@@ -23,9 +24,9 @@ use crate::text_tools::Scanner;
 /// What a provider is made from.
 #[derive(Clone, Debug)]
 pub struct OpenAiChatOptions {
-    /// Who it is: the name, the models and their limits.
+    /// The provider's name, models and limits.
     pub facts: &'static ProviderFacts,
-    /// How it wants to be spoken to: what the catalogue says, or a variation of it.
+    /// Its quirks: what the catalogue says, or a variation of it.
     pub quirks: Quirks,
     /// Where it is, and who asks.
     pub endpoint: Endpoint,
@@ -36,15 +37,17 @@ pub struct OpenAiChatOptions {
 pub struct OpenAiChat {
     options: OpenAiChatOptions,
     encoder: Mutex<encode::Encoder>,
-    /// The model that stands behind [`SERVED`], once the server was asked.
+    /// The model that [`SERVED`] means, once the server was asked.
     served: Mutex<Option<String>>,
+    /// The window of the model that was asked last, once the server said it.
+    window: Mutex<Option<(String, u32)>>,
 }
 
 impl OpenAiChat {
     /// Returns the provider; nothing is sent yet.
     pub fn new(options: OpenAiChatOptions) -> Self {
         let encoder = encode::Encoder::new(options.facts.name, options.quirks);
-        Self { options, encoder: Mutex::new(encoder), served: Mutex::default() }
+        Self { options, encoder: Mutex::new(encoder), served: Mutex::default(), window: Mutex::default() }
     }
 
     fn headers(&self) -> Result<Headers, ProviderFailure> {
@@ -70,6 +73,18 @@ impl OpenAiChat {
         Ok(first)
     }
 
+    /// Returns the window of a model, if the server says it; it is asked until it does.
+    async fn window(&self, model: &str) -> Option<u32> {
+        let known = self.window.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, window)) = known.filter(|(of, _)| of == model) {
+            return Some(window);
+        }
+        let Endpoint { base_url, transport, .. } = &self.options.endpoint;
+        let window = window::loaded(&**transport, base_url, model).await?;
+        *self.window.lock().unwrap_or_else(PoisonError::into_inner) = Some((model.to_owned(), window));
+        Some(window)
+    }
+
     async fn ask(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
         if request.model == SERVED && self.options.facts.default_model == SERVED {
             let model = self.first_served().await?;
@@ -86,8 +101,15 @@ impl OpenAiChat {
         }
         let limit = facts.max_tokens(request.model, None);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, limit);
+        if quirks.cuts_unsaid
+            && body.len() > window::ALWAYS_FITS
+            && let Some(window) = self.window(request.model).await
+            && let Some(failure) = window::too_small(request.model, window, body.len())
+        {
+            return Err(failure);
+        }
         let http = endpoint.post("/chat/completions", headers, body);
-        let decoder = decode::Decoder::new(decode::Reading {
+        let decoder = decode::Decoder::new(decode::DecodeOptions {
             provider: facts.name,
             reasoning_replay: quirks.reasoning_replay,
             end_mark: quirks.end_mark,

@@ -15,6 +15,7 @@ use zori_core::BoxFuture;
 use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Provider, Request};
 
+use crate::catalog::ProviderFacts;
 use crate::endpoint::Endpoint;
 
 /// The provider's name; also marks the reasoning that only it understands.
@@ -25,6 +26,7 @@ const KEY_VAR: &str = "OPENAI_API_KEY";
 /// OpenAI's models behind the Responses API.
 #[derive(Debug)]
 pub struct OpenAiResponses {
+    key_var: &'static str,
     endpoint: Endpoint,
     encoder: Mutex<encode::Encoder>,
 }
@@ -32,11 +34,16 @@ pub struct OpenAiResponses {
 impl OpenAiResponses {
     /// Returns the provider; nothing is sent yet.
     pub fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, encoder: Mutex::default() }
+        Self { key_var: KEY_VAR, endpoint, encoder: Mutex::default() }
+    }
+
+    /// Returns the same for another server of this API.
+    pub fn of(facts: &ProviderFacts, endpoint: Endpoint) -> Self {
+        Self { key_var: facts.key_var, ..Self::new(endpoint) }
     }
 
     async fn ask(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
-        let headers = vec![self.endpoint.bearer(KEY_VAR)?];
+        let headers = vec![self.endpoint.bearer(self.key_var)?];
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request);
         let http = self.endpoint.post("/responses", headers, body);
         self.endpoint.ask(http, decode::Decoder::default(), request.delivery).await

@@ -1,5 +1,5 @@
-//! Where servers that speak Chat Completions differ, as data: one row each. `openai_chat` asks the row and never
-//! the server's name; a server with other habits is a row, not a branch.
+//! Where servers that speak Chat Completions differ, as data: one row each. `openai_chat` looks at the row and never at
+//! the server's name; a new server is a row, not a branch.
 
 use zori_core::image::ImageFormat;
 use zori_core::provider::Effort;
@@ -11,7 +11,7 @@ use crate::openai_responses::effort;
 pub struct Quirks {
     /// What bounds a reply.
     pub reply_limit: ReplyLimit,
-    /// Who says the system prompt.
+    /// The role of the system prompt.
     pub system_role: SystemRole,
     /// Whether a stream must be asked to end with its token counts.
     pub stream_usage: bool,
@@ -35,6 +35,12 @@ pub struct Quirks {
     pub tools: ToolStyle,
     /// Whether a stream that stops without `[DONE]` was cut off.
     pub end_mark: EndMark,
+    /// Where the prompt is marked for the cache.
+    pub cache: CacheMarks,
+    /// Which ids of calls it takes.
+    pub call_ids: CallIds,
+    /// Whether it leaves the beginning of a prompt that is too long out without a word, and says its window under `/api/ps`.
+    pub cuts_unsaid: bool,
 }
 
 /// The field that bounds a reply, and when it is sent.
@@ -44,7 +50,7 @@ pub enum ReplyLimit {
     MaxCompletionTokens,
     /// `max_tokens`, always.
     MaxTokens,
-    /// `max_tokens`, if somebody asked for it. A local server knows its model's limit, and some refuse a request
+    /// `max_tokens`, if the request has a limit. A local server knows its model's limit, and some refuse a request
     /// whose limit does not fit into the window beside the prompt.
     MaxTokensIfAsked,
 }
@@ -52,7 +58,7 @@ pub enum ReplyLimit {
 /// The role of the first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemRole {
-    /// `system`, which everybody takes; OpenAI reads it as `developer` where it makes a difference.
+    /// `system`, which every server accepts; OpenAI reads it as `developer` where it makes a difference.
     System,
     /// `developer`, for gateways that take nothing else for models that think.
     Developer,
@@ -86,10 +92,42 @@ impl EffortField {
 /// What of a reply's reasoning is sent back with the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasoningReplay {
-    /// Nothing.
     Nothing,
     /// The elements of `reasoning_details`, byte for byte where they came in one piece.
     Details,
+    /// The text, as `reasoning_content`: models that think between calls lose the thread without it, and some servers
+    /// refuse the request.
+    Content,
+}
+
+/// Where a request marks what the cache should keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheMarks {
+    /// Nowhere: the server caches by itself, or not at all.
+    Never,
+    /// For the vendors behind a gateway that cache only what is marked, by the name in front of the model's.
+    ByVendor(&'static [&'static str]),
+}
+
+impl CacheMarks {
+    /// Returns whether requests to this model are marked.
+    pub(crate) fn wanted(self, model: &str) -> bool {
+        match self {
+            Self::Never => false,
+            Self::ByVendor(vendors) => model
+                .split_once('/')
+                .is_some_and(|(vendor, _)| vendors.contains(&vendor.trim_start_matches('~'))),
+        }
+    }
+}
+
+/// Which ids of calls a server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallIds {
+    /// Any of at most 40 characters.
+    Any,
+    /// Nine letters and digits.
+    NineAlphanumeric,
 }
 
 /// The `content` of an assistant's message that only calls tools.
@@ -101,7 +139,6 @@ pub enum EmptyContent {
     Text,
 }
 
-/// Whether a key is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyNeed {
     /// Without one there is no answer.
@@ -143,6 +180,9 @@ pub const OPENAI: Quirks = Quirks {
     key: KeyNeed::Required,
     tools: ToolStyle::Native,
     end_mark: EndMark::Required,
+    cache: CacheMarks::Never,
+    call_ids: CallIds::Any,
+    cuts_unsaid: false,
 };
 
 /// OpenRouter. Counts come unasked, but asking does no harm and compatible gateways want it. The title is the one
@@ -152,8 +192,27 @@ pub const OPENROUTER: Quirks = Quirks {
     effort: EffortField::ReasoningObject,
     reasoning_replay: ReasoningReplay::Details,
     headers: &[("x-title", "zori")],
+    cache: CacheMarks::ByVendor(&["anthropic", "qwen", "alibaba"]),
     ..OPENAI
 };
+
+/// Vendors and gateways that speak Chat Completions as the documents of most say it: `max_tokens`, `reasoning_effort`.
+pub const VENDOR: Quirks = Quirks {
+    reply_limit: ReplyLimit::MaxTokensIfAsked,
+    effort: EffortField::ReasoningEffort,
+    end_mark: EndMark::Optional,
+    ..OPENAI
+};
+
+/// DeepSeek; thinks between calls, and wants that back.
+pub const DEEPSEEK: Quirks =
+    Quirks { effort: EffortField::Unsupported, reasoning_replay: ReasoningReplay::Content, ..VENDOR };
+
+/// Mistral; takes only ids of its own form.
+pub const MISTRAL: Quirks = Quirks { call_ids: CallIds::NineAlphanumeric, ..VENDOR };
+
+/// A LiteLLM proxy; it may be asked without a key.
+pub const LITELLM: Quirks = Quirks { key: KeyNeed::Optional, ..VENDOR };
 
 /// Any server that says it is compatible: beside the wish for token counts, nothing is sent that the oldest of them
 /// would not know.
@@ -168,6 +227,7 @@ pub const COMPAT: Quirks = Quirks {
 
 /// Ollama; takes `reasoning_effort` for models that think, and no GIF.
 pub const OLLAMA: Quirks = Quirks {
+    cuts_unsaid: true,
     effort: EffortField::ReasoningEffort,
     end_mark: EndMark::Required,
     images: &[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp],
@@ -193,6 +253,11 @@ pub const VLLM: Quirks =
 pub const COPILOT: Quirks = Quirks {
     reply_limit: ReplyLimit::MaxTokens,
     effort: EffortField::Unsupported,
+    // What the service demands of every client, in our own name (DECISIONS 48).
+    headers: &[
+        ("editor-version", concat!("zori/", env!("CARGO_PKG_VERSION"))),
+        ("copilot-integration-id", "zori"),
+    ],
     image_headers: &[("copilot-vision-request", "true")],
     ..OPENAI
 };

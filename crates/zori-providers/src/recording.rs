@@ -33,7 +33,7 @@ pub struct Recording {
     /// What the user said and showed, in order.
     pub prompts: Vec<Prompt>,
     /// What was asked and answered, in the order of the requests.
-    pub traffic: Vec<Recorded>,
+    pub traffic: Vec<RecordedExchange>,
 }
 
 /// What a run was, as far as its requests depend on it.
@@ -45,7 +45,6 @@ pub struct Start {
     pub profile: String,
     /// The working directory of its tools, which may have another name when it is replayed.
     pub root: String,
-    /// The provider's name.
     pub provider: String,
     /// Its address, without user and password.
     pub base_url: String,
@@ -72,20 +71,18 @@ pub struct Shape {
     pub tool_style: Option<ToolStyle>,
 }
 
-/// One request and what came of it.
+/// One request and its answer.
 #[derive(Clone, Debug)]
-pub struct Recorded {
-    /// The method.
+pub struct RecordedExchange {
     pub method: Method,
     /// The URL, without user, password and keys.
     pub url: String,
     /// The body; `null` where there was none.
     pub body: serde_json::Value,
-    /// What came of it.
     pub answer: Answer,
 }
 
-/// What came of a request.
+/// How a request was answered.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// An answer, whole or in part; the URL is the one that answered.

@@ -27,11 +27,9 @@ struct State {
 /// One recorded answer.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// The status code.
     pub status: u16,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Bytes,
     /// How the body is cut on its way.
     pub chunking: Chunking,
@@ -57,7 +55,6 @@ pub enum Chunking {
 pub enum Ending {
     /// The regular end.
     Complete,
-    /// A failure.
     Failure(TransportFailure),
     /// Nothing, for ever.
     Silence,

@@ -1,5 +1,4 @@
-//! A streamed answer on its way: bytes from the transport, chunks to the engine. Whose API it is, only the decoder
-//! knows.
+//! A streamed answer while it arrives: bytes from the transport, chunks to the engine. Only the decoder knows the API.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -17,14 +16,11 @@ use zori_core::time::Clock;
 use zori_core::transport::{ByteStream, TransportFailure};
 
 use crate::answer::Decode;
-use crate::linger::Linger;
+use crate::drain_body::DrainBody;
 use crate::{failure, sse};
 
-/// How long pings count as life while nothing else comes (NET-5).
-const MAX_QUIET: Duration = Duration::from_secs(600);
-
 /// The chunks of a streamed answer.
-pub(crate) struct Reply<D> {
+pub(crate) struct ReplyStream<D> {
     body: ByteStream,
     frames: sse::Decoder,
     decoder: D,
@@ -32,7 +28,9 @@ pub(crate) struct Reply<D> {
     stage: Stage,
     clock: Arc<dyn Clock>,
     /// When the last chunk came.
-    heard: Duration,
+    last_chunk_at: Duration,
+    /// How long pings count as life while nothing else comes (NET-5); `None`: for ever.
+    max_quiet: Option<Duration>,
     /// What no failure may repeat.
     secret: Secret,
 }
@@ -40,7 +38,7 @@ pub(crate) struct Reply<D> {
 enum Stage {
     Reading,
     /// All chunks are there; the last one waits a moment for the body's end.
-    Lingering(Linger),
+    Draining(DrainBody),
     /// What is in `ready` is the rest.
     Ending,
     /// This failure comes behind what is in `ready`.
@@ -48,9 +46,15 @@ enum Stage {
     Over,
 }
 
-impl<D: Decode> Reply<D> {
-    pub(crate) fn new(decoder: D, body: ByteStream, clock: Arc<dyn Clock>, secret: Secret) -> Self {
-        let heard = clock.elapsed();
+impl<D: Decode> ReplyStream<D> {
+    pub(crate) fn new(
+        decoder: D,
+        body: ByteStream,
+        clock: Arc<dyn Clock>,
+        max_quiet: Option<Duration>,
+        secret: Secret,
+    ) -> Self {
+        let last_chunk_at = clock.elapsed();
         Self {
             body,
             frames: sse::Decoder::new(),
@@ -58,7 +62,8 @@ impl<D: Decode> Reply<D> {
             ready: VecDeque::new(),
             stage: Stage::Reading,
             clock,
-            heard,
+            last_chunk_at,
+            max_quiet,
             secret,
         }
     }
@@ -77,9 +82,9 @@ impl<D: Decode> Reply<D> {
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ProviderFailure>> {
         let mut arrived = false;
         while !self.decode_some()? {
-            if arrived && self.clock.elapsed().saturating_sub(self.heard) > MAX_QUIET {
-                let minutes = MAX_QUIET.as_secs() / 60;
-                let message = format!("nothing but signs of life for {minutes} minutes");
+            let quiet = self.clock.elapsed().saturating_sub(self.last_chunk_at);
+            if let Some(limit) = self.max_quiet.filter(|limit| arrived && quiet > *limit) {
+                let message = format!("nothing but signs of life for {}", in_words(limit));
                 return Poll::Ready(Err(ProviderFailure::new(FailureKind::Transport, message)));
             }
             match ready!(self.body.as_mut().poll_next(cx)) {
@@ -89,7 +94,7 @@ impl<D: Decode> Reply<D> {
             }
             arrived = true;
         }
-        self.heard = self.clock.elapsed();
+        self.last_chunk_at = self.clock.elapsed();
         Poll::Ready(Ok(()))
     }
 
@@ -112,7 +117,16 @@ impl<D: Decode> Reply<D> {
     }
 }
 
-impl<D: Decode + Unpin> Stream for Reply<D> {
+/// Returns a limit as people say it.
+fn in_words(limit: Duration) -> String {
+    match (limit.as_secs(), limit.subsec_millis()) {
+        (60, 0) => "a minute".to_owned(),
+        (secs, 0) if secs > 0 && secs % 60 == 0 => format!("{} minutes", secs / 60),
+        _ => format!("{} s", limit.as_secs_f64()),
+    }
+}
+
+impl<D: Decode + Unpin> Stream for ReplyStream<D> {
     type Item = Result<Chunk, ProviderFailure>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -122,15 +136,15 @@ impl<D: Decode + Unpin> Stream for Reply<D> {
                 Stage::Reading => {
                     if matches!(this.ready.front(), Some(Chunk::Done(_))) {
                         let body = std::mem::replace(&mut this.body, Box::pin(NoBytes));
-                        this.stage = Stage::Lingering(Linger::new(body));
+                        this.stage = Stage::Draining(DrainBody::new(body));
                     } else if let Some(chunk) = this.ready.pop_front() {
                         return Poll::Ready(Some(Ok(chunk)));
                     } else if let Err(failure) = ready!(this.poll_read(cx)) {
                         this.stage = Stage::Failing(failure);
                     }
                 }
-                Stage::Lingering(linger) => {
-                    ready!(Pin::new(linger).poll(cx));
+                Stage::Draining(drain_body) => {
+                    ready!(Pin::new(drain_body).poll(cx));
                     this.stage = Stage::Ending;
                 }
                 Stage::Ending => match this.ready.pop_front() {
@@ -163,9 +177,9 @@ impl Stream for NoBytes {
 }
 
 /// The chunks of an answer that came in one piece.
-pub(crate) struct Ready(pub(crate) VecDeque<Chunk>);
+pub(crate) struct WholeReply(pub(crate) VecDeque<Chunk>);
 
-impl Stream for Ready {
+impl Stream for WholeReply {
     type Item = Result<Chunk, ProviderFailure>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {

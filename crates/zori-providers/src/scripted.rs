@@ -1,4 +1,4 @@
-//! A provider that plays a conversation file instead of asking a model, and checks what it is asked.
+//! A provider that plays a conversation file instead of asking a model, and checks the requests.
 //!
 //! `zori demo` plays one for people, the engine's and the front ends' tests play others. The format is described
 //! in `fixtures/scripts/README.md` and read by `script`; `play` turns one step into a stream.
@@ -17,10 +17,9 @@ use self::script::{Piece, Step};
 
 pub use self::script::ScriptError;
 
-/// The provider's name.
 pub const NAME: &str = "scripted";
 
-/// How fast text comes.
+/// How fast text arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// At once; pauses in the script are left out.
@@ -35,12 +34,21 @@ pub struct ScriptedProvider {
     steps: Vec<Step>,
     next: AtomicUsize,
     pace: Pace,
+    /// What is answered when the steps are over.
+    closing: Option<Step>,
 }
 
 impl ScriptedProvider {
     /// Reads a script: one JSON object per line.
     pub fn parse(text: &str, pace: Pace) -> Result<Self, ScriptError> {
-        Ok(Self { steps: script::parse(text)?, next: AtomicUsize::new(0), pace })
+        Ok(Self { steps: script::parse(text)?, next: AtomicUsize::new(0), pace, closing: None })
+    }
+
+    /// Answers with these words whatever is asked when the steps are over; else that is a failure.
+    pub fn with_closing(mut self, words: &str) -> Self {
+        let line = serde_json::json!({"reply": [{"text": words}]}).to_string();
+        self.closing = script::parse(&line).expect("a reply of text is a step").pop();
+        self
     }
 
     /// Returns how many steps have not been played.
@@ -50,7 +58,7 @@ impl ScriptedProvider {
 
     fn answer(&self, request: &Request<'_>) -> Result<ChunkStream, ProviderFailure> {
         let at = self.next.fetch_add(1, Ordering::Relaxed);
-        let step = self.steps.get(at).ok_or_else(|| {
+        let step = self.steps.get(at).or(self.closing.as_ref()).ok_or_else(|| {
             let count = self.steps.len();
             mismatch(format!("the script has {count} steps, and this is request {}", at + 1))
         })?;
@@ -59,7 +67,7 @@ impl ScriptedProvider {
             .map_err(|problem| mismatch(format!("script line {}: {problem}", step.line)))?;
         match step.reply.first() {
             Some(Piece::Error(error)) => Err(error.failure()),
-            _ => Ok(Box::pin(play::Play::new(step, request.model, self.pace))),
+            _ => Ok(Box::pin(play::StepStream::new(step, request.model, self.pace))),
         }
     }
 }

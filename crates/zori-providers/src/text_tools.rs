@@ -2,10 +2,10 @@
 //! text.
 //!
 //! This file writes: the description, and the conversation as such a model saw and said it. `scan` finds the calls
-//! in what it says, `written` reads one of them, whatever the model got wrong about JSON.
+//! in what it says, `parse_call` reads one of them, whatever the model got wrong about JSON.
 
+mod parse_call;
 mod scan;
-mod written;
 
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ struct Called<'a> {
     arguments: &'a RawValue,
 }
 
-/// Returns what the model is told of the tools.
+/// Returns the description of the tools for the model.
 pub(crate) fn describe(tools: &[ToolSpec]) -> String {
     let mut out = String::from(
         "# Tools\n\n\

@@ -1,5 +1,5 @@
-//! Secrets taken out of JSON, which may stand in a string or only in the text as a whole: as a name, or beside one that
-//! gives it away.
+//! Takes secrets out of JSON. A secret may stand in a string, or show only in the text as a whole: as a key, or beside
+//! a telling key.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::Redactor;
 
 impl Redactor {
-    /// Returns an object without secrets, on one line; `None` for JSON that is no object.
+    /// Returns an object without secrets, on one line; `None` for JSON that is not an object.
     pub fn redact_object<'a>(&self, raw: &'a RawValue) -> Option<Cow<'a, RawValue>> {
         let mut value: Value = serde_json::from_str(raw.get()).ok()?;
         if !value.is_object() {
@@ -26,7 +26,7 @@ impl Redactor {
         }
     }
 
-    /// Returns any JSON without secrets. What is none any more without them is text.
+    /// Returns any JSON without secrets. Where the result is no longer JSON, it is returned as text.
     pub fn redact_value(&self, json: &str) -> Value {
         let mut value: Value = serde_json::from_str(json).unwrap_or_default();
         self.redact_strings(&mut value);

@@ -1,4 +1,5 @@
-//! Secrets taken out of text before people, programs or files other than the session see it (`security.md` 7).
+//! Takes secrets out of text before people, programs or files other than the session see it
+//! (`docs/contracts/secrets.md`).
 //!
 //! Two ways to know one: by value, for what the process itself holds (`zori_core::secret`), and by shape, for what
 //! files and tools bring along (`patterns`). Text is judged as a whole, so redact first and cut afterwards: a token that was
@@ -27,7 +28,7 @@ impl Redactor {
         Self { known }
     }
 
-    /// Takes out known values and whatever looks like a secret. Costs no allocation where there is none.
+    /// Takes out known values and whatever looks like a secret. Allocates only if it finds one.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.known.redact(text) {
             Cow::Borrowed(text) => replaced(text, patterns::find(text)),
@@ -56,3 +57,8 @@ fn replaced(text: &str, mut found: Vec<Range<usize>>) -> Cow<'_, str> {
     out.push_str(&text[done..]);
     Cow::Owned(out)
 }
+
+// The examples of the README compile, and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

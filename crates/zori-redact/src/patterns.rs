@@ -15,8 +15,8 @@ struct Pattern {
     words: &'static [&'static str],
     /// The pattern; group 1 is the secret where only a part of the match is one.
     regex: &'static str,
-    /// Tells what the shape alone cannot, from what stands before the value and the value: whether this is a
-    /// secret or a piece of a program.
+    /// Decides what the shape alone cannot, from the text before the value and the value itself: whether it is a secret
+    /// or program text.
     is_secret: fn(&str, &str) -> bool,
 }
 

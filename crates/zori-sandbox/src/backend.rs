@@ -1,4 +1,4 @@
-//! What this machine offers, looked at once, with the reasons; and how that is told.
+//! What this machine offers for confinement, detected once, with the reasons; and the report about it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub enum Backend {
 pub struct Machine {
     /// The best there is.
     pub backend: Backend,
-    /// The version of the kernel's Landlock; 0 is none.
+    /// The version of the kernel's Landlock; 0 if it has none.
     pub landlock: i32,
     /// Why bubblewrap is not used, if it is not.
     pub no_bubblewrap: Option<String>,
@@ -31,40 +31,40 @@ pub struct Machine {
     pub no_landlock: Option<String>,
 }
 
-/// What a machine offers, as it is told: in a few words for a status line, or at length for somebody who wonders.
+/// A report of what a machine offers: short for a status line, or in detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// What confines commands; `None` where nothing can.
     pub backend: Option<&'static str>,
-    /// How far.
+    /// How completely.
     pub strength: Strength,
-    /// Why it is not more; empty where it is complete.
+    /// Why it is not complete; empty if it is.
     pub reasons: Vec<String>,
 }
 
 /// How far commands are confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// All that is promised holds.
+    /// Everything is enforced.
     Full,
-    /// Some of it does (SB-3).
+    /// Some of it is enforced (SB-3).
     Partial,
-    /// Nothing does.
+    /// Nothing is enforced.
     None,
 }
 
 impl Machine {
-    /// Looks. This starts a program, once.
-    pub fn look(roots: &[PathBuf]) -> Self {
+    /// Detects what the machine offers. This starts a program, once.
+    pub fn detect(roots: &[PathBuf]) -> Self {
         let bubblewrap = find::find(roots).and_then(|path| probe::probe(&path).map(|()| path));
-        Self::offering(bubblewrap, landlock_version())
+        Self::from_findings(bubblewrap, landlock_version())
     }
 
-    /// Decides by what was found.
-    pub fn offering(bubblewrap: Result<PathBuf, String>, landlock: i32) -> Self {
+    /// Chooses the backend from what was found.
+    pub fn from_findings(bubblewrap: Result<PathBuf, String>, landlock: i32) -> Self {
         let no_landlock = match landlock {
             0 => Some("the kernel has no Landlock, or it is switched off".to_owned()),
-            version if version < landlock::OLDEST => {
+            version if version < landlock::MIN_ABI => {
                 Some(format!("the kernel's Landlock is too old (version {version}, Linux 6.2 has 3)"))
             }
             _ => None,
@@ -77,7 +77,7 @@ impl Machine {
         Self { backend, landlock, no_bubblewrap, no_landlock }
     }
 
-    /// Returns what confines commands, how far, and why not more.
+    /// Returns the backend, how completely it confines, and why not more.
     pub fn report(&self) -> Report {
         let (backend, strength) = match &self.backend {
             Backend::Bubblewrap(_) => (Some("bubblewrap"), Strength::Full),
@@ -87,14 +87,14 @@ impl Machine {
         Report { backend, strength, reasons: self.reasons().into_iter().map(str::to_owned).collect() }
     }
 
-    /// Returns what to show to somebody who wonders, a sentence a line.
+    /// Returns the report in detail, one sentence per line.
     pub fn explain(&self) -> Vec<String> {
         let mut lines = Vec::new();
         match &self.backend {
             Backend::Bubblewrap(path) => lines.push(format!("bubblewrap works: {}", path.display())),
             Backend::Landlock(version) => {
                 lines.push(format!("Landlock works (version {version}), which is partial"));
-                if *version < landlock::SIGNALS {
+                if *version < landlock::SIGNAL_ABI {
                     lines.push(
                         "this kernel's Landlock lets commands send signals to your other processes".into(),
                     );
@@ -114,7 +114,7 @@ impl Machine {
     }
 }
 
-/// How to get what is missing.
+/// How to install what is missing.
 pub const INSTALL: &str =
     "install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all call it so)";
 
@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn what_is_told() {
         let told = |bubblewrap: Result<&str, &str>, landlock| {
-            let machine = Machine::offering(bubblewrap.map(PathBuf::from).map_err(str::to_owned), landlock);
+            let machine =
+                Machine::from_findings(bubblewrap.map(PathBuf::from).map_err(str::to_owned), landlock);
             format!("{}\n  {}\n", machine.report(), machine.explain().join("\n  "))
         };
         let missing = Err("bubblewrap is not installed");

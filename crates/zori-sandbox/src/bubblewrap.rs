@@ -1,10 +1,10 @@
 //! bubblewrap: a tree of mounts and namespaces of its own, built by a small program the distribution installs.
 //!
 //! [`find`] looks for a copy that can be trusted, [`probe`] whether it works here, [`arguments`] is its command line,
-//! [`after`] what is left to do when a command has ended.
+//! [`cleanup`] what is left to do when a command has ended.
 
-mod after;
 mod arguments;
+mod cleanup;
 pub mod find;
 pub mod probe;
 
@@ -16,24 +16,31 @@ use std::{fs, io};
 use rustix::pipe::{PipeFlags, pipe_with};
 use zori_core::confine::{ConfineError, Confined};
 
-use self::after::After;
+use self::cleanup::Cleanup;
 use crate::layout::layout;
-use crate::look::look;
+use crate::path_state::look_at;
 use crate::privileges;
-use crate::seccomp::{self, Arch, Policy, Space};
+use crate::seccomp::{self, Arch, NamespaceUse, Policy};
+use crate::set_aside::SetAside;
 use crate::spec::{Network, Spec};
 use crate::stubs::Stub;
 
 /// Prepares a command.
-pub fn prepare(program: &Path, spec: &Spec, network: Network, cwd: &Path) -> Result<Confined, ConfineError> {
+pub fn prepare(
+    program: &Path,
+    spec: &Spec,
+    network: Network,
+    cwd: &Path,
+    set_aside: &SetAside,
+) -> Result<Confined, ConfineError> {
     let failed =
         |what: &str, error: io::Error| ConfineError(format!("cannot set up the sandbox: {what}: {error}"));
-    let layout = layout(spec, &look);
+    let layout = layout(spec, &look_at);
     let mut stubs = Vec::new();
     for (path, kind) in &layout.stubs {
         stubs.extend(Stub::take(path, *kind).map_err(|error| failed(&path.display().to_string(), error))?);
     }
-    let filter = seccomp::program(Arch::here()?, Policy { network, space: Space::Own });
+    let filter = seccomp::program(Arch::here()?, Policy { network, space: NamespaceUse::Own });
     let filter = filled_pipe(&seccomp::bytes(&filter)).map_err(|error| failed("filter", error))?;
     let (read, info) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed("pipe", errno.into()))?;
 
@@ -48,12 +55,12 @@ pub fn prepare(program: &Path, spec: &Spec, network: Network, cwd: &Path) -> Res
         wrapper,
         env: vec![("TMPDIR".into(), spec.temp.clone().into())],
         in_child: Some(Box::new(move || {
-            privileges::pass_on(filter.as_raw_fd())?;
-            privileges::pass_on(info.as_raw_fd())?;
+            privileges::keep_on_exec(filter.as_raw_fd())?;
+            privileges::keep_on_exec(info.as_raw_fd())?;
             privileges::limit(&limits)
         })),
         wrapper_ends_all: true,
-        hold: Box::new(After::new(read, stubs, &layout.links)),
+        hold: Box::new(Cleanup::new(read, stubs, &layout.links, layout.guarded, set_aside.clone())),
     })
 }
 

@@ -1,5 +1,5 @@
-//! Landlock: rights on the tree as it is. Nothing is granted but what a rule grants, and a rule holds for all that is
-//! below; so a place without a right has no rule above it either, and everything beside it has one of its own (SB-3).
+//! Landlock: rights on the tree as it is. Only rules grant rights, and a rule covers everything below it; so a path
+//! without a right has no rule above it, and everything beside it has a rule of its own (SB-3).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,15 +17,15 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use crate::spec::{Network, PathKind, Spec};
 
-/// The oldest interface worth using: earlier ones cannot keep a file that may be read from being emptied.
-pub const OLDEST: i32 = 3;
-/// The interface from which signals to processes outside are refused.
-pub const SIGNALS: i32 = 6;
+/// The oldest usable ABI: earlier ones cannot keep a readable file from being truncated.
+pub const MIN_ABI: i32 = 3;
+/// The first ABI that refuses signals to processes outside.
+pub const SIGNAL_ABI: i32 = 6;
 
-/// Devices a command has use for.
+/// Devices that commands need.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Why no rules could be made.
+/// Why the rules could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum LandlockError {
     /// The kernel refused a rule.
@@ -39,12 +39,12 @@ pub enum LandlockError {
         /// What happened.
         source: io::Error,
     },
-    /// The kernel has no Landlock after all.
+    /// The kernel has no Landlock.
     #[error("the kernel made no rules")]
     Missing,
 }
 
-/// Makes the rules; the child enters them with `landlock_restrict_self`.
+/// Makes the rules; the child applies them with `landlock_restrict_self`.
 pub fn rules(spec: &Spec, network: Network) -> Result<OwnedFd, LandlockError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -60,7 +60,11 @@ pub fn rules(spec: &Spec, network: Network) -> Result<OwnedFd, LandlockError> {
     let mut unreadable = hidden.clone();
     unreadable.push("/dev".into());
     let listable = |dir: &Path| !secret_dirs.iter().any(|secret| secret.starts_with(dir));
-    rules.grant(Path::new("/"), &Minus { paths: &unreadable, rights: reading(), listable: &listable })?;
+    rules
+        .grant(Path::new("/"), &Exclusions { paths: &unreadable, rights: reading(), listable: &listable })?;
+    for visible in spec.visible.iter().filter(|path| path.is_dir()) {
+        rules.grant(visible, &Exclusions { paths: &[], rights: reading(), listable: &|_| false })?;
+    }
     for device in DEVICES {
         rules.device(Path::new(device))?;
     }
@@ -71,13 +75,13 @@ pub fn rules(spec: &Spec, network: Network) -> Result<OwnedFd, LandlockError> {
         unwritable.push(protected.path.clone());
     }
     for root in spec.writable().filter(|root| root.is_dir()) {
-        rules.grant(root, &Minus { paths: &unwritable, rights: writing(), listable: &|_| false })?;
+        rules.grant(root, &Exclusions { paths: &unwritable, rights: writing(), listable: &|_| false })?;
     }
     Option::<OwnedFd>::from(rules.take()).ok_or(LandlockError::Missing)
 }
 
-/// A tree without some places.
-struct Minus<'a> {
+/// What to leave out of a tree.
+struct Exclusions<'a> {
     paths: &'a [PathBuf],
     rights: BitFlags<AccessFs>,
     /// Whether a directory that cannot be granted as a whole may be listed, with all below it.
@@ -91,10 +95,10 @@ struct Rules {
 
 impl Rules {
     /// Grants the rights on everything at and below `top` but the paths left out.
-    fn grant(&mut self, top: &Path, minus: &Minus<'_>) -> Result<(), LandlockError> {
+    fn grant(&mut self, top: &Path, exclusions: &Exclusions<'_>) -> Result<(), LandlockError> {
         let open = openat(CWD, top, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
         let fd = open.map_err(|errno| LandlockError::Open { path: top.into(), source: errno.into() })?;
-        self.descend(fd, top, PathKind::Dir, minus)
+        self.descend(fd, top, PathKind::Dir, exclusions)
     }
 
     fn descend(
@@ -102,15 +106,15 @@ impl Rules {
         fd: OwnedFd,
         path: &Path,
         kind: PathKind,
-        minus: &Minus<'_>,
+        exclusions: &Exclusions<'_>,
     ) -> Result<(), LandlockError> {
-        if minus.paths.iter().any(|left_out| left_out == path) {
+        if exclusions.paths.iter().any(|left_out| left_out == path) {
             return Ok(());
         }
-        if !minus.paths.iter().any(|left_out| left_out.starts_with(path)) {
-            return self.add(fd.as_fd(), kind, minus.rights);
+        if !exclusions.paths.iter().any(|left_out| left_out.starts_with(path)) {
+            return self.add(fd.as_fd(), kind, exclusions.rights);
         }
-        if (minus.listable)(path) {
+        if (exclusions.listable)(path) {
             self.add(fd.as_fd(), kind, AccessFs::ReadDir.into())?;
         }
         // What cannot be listed is not granted, and what goes away meanwhile needs no rule. Each child is opened by its
@@ -133,7 +137,7 @@ impl Rules {
                 Ok(FileType::Symlink) | Err(_) => continue,
                 Ok(_) => PathKind::File,
             };
-            self.descend(child, &path.join(OsStr::from_bytes(name.to_bytes())), kind, minus)?;
+            self.descend(child, &path.join(OsStr::from_bytes(name.to_bytes())), kind, exclusions)?;
         }
         Ok(())
     }
@@ -173,7 +177,7 @@ fn reading() -> BitFlags<AccessFs> {
     AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute
 }
 
-/// Everything one does in a directory of one's own, but making devices.
+/// Returns all rights for writing, except for making devices.
 fn writing() -> BitFlags<AccessFs> {
     AccessFs::from_all(ABI::V3) & !(AccessFs::MakeBlock | AccessFs::MakeChar)
 }

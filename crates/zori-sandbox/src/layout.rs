@@ -8,11 +8,11 @@ use crate::spec::{PathKind, Spec};
 
 /// What is at a path, links not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathState {
     /// Nothing.
     Missing,
     /// A file or a directory.
-    Here(PathKind),
+    Present(PathKind),
     /// A link, with the file or directory it leads to in the end, if there is one.
     Link(Option<(PathBuf, PathKind)>),
 }
@@ -22,10 +22,20 @@ pub enum Found {
 pub struct Layout {
     /// Over the read-only `/`, in this order.
     pub mounts: Vec<(PathBuf, Mount)>,
-    /// Places that must exist to be covered, and do not.
+    /// Paths that must exist to be covered, and do not.
     pub stubs: Vec<(PathBuf, PathKind)>,
     /// Links that must stay as they are. Nothing can be mounted on a link.
     pub links: Vec<PathBuf>,
+    /// Paths that are missing, and must be when the command has ended.
+    pub guarded: Vec<GuardedPath>,
+}
+
+/// A path that is missing, and may not come to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardedPath {
+    pub path: PathBuf,
+    /// The path itself, or its first missing parent.
+    pub missing: PathBuf,
 }
 
 /// What is mounted at a path. The later ones win over the earlier ones at the same path.
@@ -43,29 +53,29 @@ pub enum Mount {
     HiddenDir,
 }
 
-/// Directories everybody can write, which the private one stands in for.
+/// World-writable directories, which the private one replaces.
 const SHARED_TEMP: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Lays out the tree.
-pub fn layout(spec: &Spec, look: &dyn Fn(&Path) -> Found) -> Layout {
+pub fn layout(spec: &Spec, look: &dyn Fn(&Path) -> PathState) -> Layout {
     let mut mounts = BTreeMap::new();
     let mut add = |path: &Path, mount: Mount| {
         let place = mounts.entry(path.to_owned()).or_insert_with(|| mount.clone());
         *place = mount.max(place.clone());
     };
     for shared in SHARED_TEMP.map(Path::new) {
-        if look(shared) == Found::Here(PathKind::Dir) {
+        if look(shared) == PathState::Present(PathKind::Dir) {
             add(shared, Mount::Private(spec.temp.clone()));
         }
     }
     let writable: Vec<&Path> =
-        spec.writable().filter(|path| look(path) == Found::Here(PathKind::Dir)).collect();
+        spec.writable().filter(|path| look(path) == PathState::Present(PathKind::Dir)).collect();
     for path in &writable {
         add(path, Mount::Writable);
     }
     // A root is there at every level, also below a directory that the private one stands in for.
     let roots = spec.roots.iter().map(PathBuf::as_path).filter(|root| !writable.contains(root));
-    let roots: Vec<&Path> = roots.filter(|root| look(root) == Found::Here(PathKind::Dir)).collect();
+    let roots: Vec<&Path> = roots.filter(|root| look(root) == PathState::Present(PathKind::Dir)).collect();
     for root in &roots {
         add(root, Mount::ReadOnly);
     }
@@ -74,16 +84,20 @@ pub fn layout(spec: &Spec, look: &dyn Fn(&Path) -> Found) -> Layout {
     let mut stubs = BTreeMap::new();
     let mut links = Vec::new();
     let mut protected = BTreeSet::new();
-    for (path, wanted) in spec.protected.iter().map(|p| (p.path.as_path(), p.kind)) {
-        match covered(path, wanted, &writable, look) {
-            Some(Place::There(path)) => {
+    let mut guarded = Vec::new();
+    for (path, stub) in spec.protected.iter().map(|p| (p.path.as_path(), p.stub)) {
+        match covered(path, stub.unwrap_or(PathKind::Dir), &writable, look) {
+            Some(Cover::There(path)) => {
                 protected.insert(path);
             }
-            Some(Place::Stub(path, kind)) => {
+            Some(Cover::Stub(missing, _)) if stub.is_none() => {
+                guarded.push(GuardedPath { path: path.to_owned(), missing });
+            }
+            Some(Cover::Stub(path, kind)) => {
                 stubs.entry(path.clone()).or_insert(kind);
                 protected.insert(path);
             }
-            Some(Place::Link(link, target)) => {
+            Some(Cover::Link(link, target)) => {
                 links.push(link);
                 protected.extend(target.filter(|target| within(target, &writable).is_some()));
             }
@@ -110,18 +124,20 @@ pub fn layout(spec: &Spec, look: &dyn Fn(&Path) -> Found) -> Layout {
             add(path, if *kind == PathKind::Dir { Mount::HiddenDir } else { Mount::HiddenFile });
         }
     }
+    for path in spec.visible.iter().filter(|path| look(path) == PathState::Present(PathKind::Dir)) {
+        add(path, Mount::ReadOnly);
+    }
     links.sort();
     links.dedup();
-    Layout { mounts: mounts.into_iter().collect(), stubs: stubs.into_iter().collect(), links }
+    Layout { mounts: mounts.into_iter().collect(), stubs: stubs.into_iter().collect(), links, guarded }
 }
 
-/// Returns the places to hide that are there, by what they lead to. What the private directory stands in for is gone
-/// anyway.
-fn hidden(spec: &Spec, seen: &[&Path], look: &dyn Fn(&Path) -> Found) -> BTreeMap<PathBuf, PathKind> {
+/// Returns the existing paths to hide, by what they lead to. What the private directory replaces is gone anyway.
+fn hidden(spec: &Spec, seen: &[&Path], look: &dyn Fn(&Path) -> PathState) -> BTreeMap<PathBuf, PathKind> {
     let found = spec.hidden.iter().filter_map(|path| match look(path) {
-        Found::Missing | Found::Link(None) => None,
-        Found::Here(kind) => Some((path.clone(), kind)),
-        Found::Link(Some(found)) => Some(found),
+        PathState::Missing | PathState::Link(None) => None,
+        PathState::Present(kind) => Some((path.clone(), kind)),
+        PathState::Link(Some(found)) => Some(found),
     });
     let gone = |path: &Path| {
         SHARED_TEMP.iter().any(|shared| path.starts_with(shared)) && within(path, seen).is_none()
@@ -129,22 +145,21 @@ fn hidden(spec: &Spec, seen: &[&Path], look: &dyn Fn(&Path) -> Found) -> BTreeMa
     found.filter(|(path, _)| !gone(path)).collect()
 }
 
-/// How a protected place is covered.
-enum Place {
+/// How a protected path is covered.
+enum Cover {
     There(PathBuf),
-    /// It is missing. This is it, or the first of its parents that is missing, too.
+    /// It is missing. This is the path itself, or its first missing parent.
     Stub(PathBuf, PathKind),
     Link(PathBuf, Option<PathBuf>),
 }
 
-/// Looks for the first thing on the way to a protected place that can be covered; `None` if it is not in a writable
-/// place.
+/// Finds the first component of a protected path that can be covered; `None` if the path is not writable anyway.
 fn covered(
     path: &Path,
     wanted: PathKind,
     writable: &[&Path],
-    look: &dyn Fn(&Path) -> Found,
-) -> Option<Place> {
+    look: &dyn Fn(&Path) -> PathState,
+) -> Option<Cover> {
     let root = within(path, writable)?;
     let below = path.strip_prefix(root).ok()?;
     let mut at = root.to_owned();
@@ -153,17 +168,17 @@ fn covered(
         at.push(part);
         let last = parts.peek().is_none();
         match look(&at) {
-            Found::Missing => {
-                return Some(Place::Stub(at, if last { wanted } else { PathKind::Dir }));
+            PathState::Missing => {
+                return Some(Cover::Stub(at, if last { wanted } else { PathKind::Dir }));
             }
-            Found::Link(target) => {
+            PathState::Link(target) => {
                 let target = target.map(|(target, _)| parts.fold(target, |path, part| path.join(part)));
-                return Some(Place::Link(at, target));
+                return Some(Cover::Link(at, target));
             }
-            Found::Here(_) if last => return Some(Place::There(at)),
+            PathState::Present(_) if last => return Some(Cover::There(at)),
             // A file where a directory was expected: nothing can be below it, unless it is replaced.
-            Found::Here(PathKind::File) => return Some(Place::There(at)),
-            Found::Here(PathKind::Dir) => {}
+            PathState::Present(PathKind::File) => return Some(Cover::There(at)),
+            PathState::Present(PathKind::Dir) => {}
         }
     }
     None

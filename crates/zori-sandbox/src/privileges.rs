@@ -1,4 +1,4 @@
-//! What a child gives up between fork and exec: limits, capabilities, rights on files, system calls. Only system calls
+//! What a child gives up between fork and exec: limits, capabilities, file rights, system calls. Only system calls
 //! happen here, on values the parent has prepared.
 
 #![expect(unsafe_code, reason = "these system calls have no safe interface")]
@@ -18,7 +18,7 @@ const SECURE_BITS: libc::c_ulong = 0b1110_1111;
 /// The version of `capset` that takes two words of each set.
 const CAPSET_VERSION: u32 = 0x2008_0522;
 
-/// Lowers the limits. What is lower already stays.
+/// Lowers the limits. Lower limits stay.
 pub fn limit(limits: &Limits) -> io::Result<()> {
     let wanted = [
         (Resource::Core, Some(0)),
@@ -35,14 +35,18 @@ pub fn limit(limits: &Limits) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets a descriptor live through the exec.
-pub fn pass_on(fd: RawFd) -> io::Result<()> {
+/// Keeps a descriptor open across exec.
+pub fn keep_on_exec(fd: RawFd) -> io::Result<()> {
     // SAFETY: the call takes three numbers and only sets a flag.
     check(libc::c_long::from(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) }))
 }
 
-/// Gives up all capabilities for good, root's too, then enters the Landlock rules and the filter.
-pub fn lock_down(rules: RawFd, filter: &[Instruction]) -> io::Result<()> {
+/// Gives up all capabilities for good, root's too, then enters the Landlock rules and the filter. Returns the descriptor
+/// by which the kernel asks about calls.
+pub fn lock_down(rules: RawFd, filter: &[Instruction]) -> io::Result<RawFd> {
+    /// The flag for the descriptor.
+    const NEW_LISTENER: libc::c_ulong = 1 << 3;
+
     #[repr(C)]
     struct Head {
         version: u32,
@@ -69,11 +73,14 @@ pub fn lock_down(rules: RawFd, filter: &[Instruction]) -> io::Result<()> {
             len: u16::try_from(filter.len()).unwrap_or(u16::MAX),
             filter: filter.as_ptr().cast_mut().cast(),
         };
-        check(libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program))
+        let listener =
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, NEW_LISTENER, &raw const program);
+        check(listener)?;
+        Ok(RawFd::try_from(listener).unwrap_or(-1))
     }
 }
 
-/// Returns the version of Landlock the kernel has; 0 is none.
+/// Returns the kernel's Landlock version; 0 if it has none.
 pub fn landlock_version() -> i32 {
     const VERSION: libc::c_uint = 1;
     // SAFETY: with this flag the call takes no structure.

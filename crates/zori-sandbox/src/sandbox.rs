@@ -1,44 +1,47 @@
-//! The way in: a [`Spec`] and a machine, as something that prepares commands.
+//! The entry point: prepares commands for a [`Spec`] and a machine.
 
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use zori_core::confine::{Confine, ConfineError, Confined, Consent, Denial, Start};
+use zori_core::confine::{CommandStart, Confine, ConfineError, Confined, Consent, Denial};
 
+use crate::attributes::{self, Places};
 use crate::backend::{Backend, INSTALL, Machine};
 use crate::bubblewrap;
+use crate::denial_hint::{self, HintFacts};
 use crate::landlock;
 use crate::privileges;
-use crate::seccomp::{self, Arch, Policy, Space};
+use crate::seccomp::{self, Arch, NamespaceUse, Policy};
+use crate::set_aside::SetAside;
 use crate::spec::{Network, Spec};
-use crate::suspect::{self, Told};
 
-/// What happens where the machine cannot do it completely.
+/// What happens if the machine cannot confine completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// The best there is, down to nothing. The status says so.
+pub enum Requirement {
+    /// Confine as well as possible, or not at all. The status says which.
     Auto,
-    /// Completely, or the command does not run.
+    /// Confine completely, or do not run the command.
     Required,
 }
 
-/// Confines commands. What the machine offers is looked at when it is first needed.
+/// Confines commands. What the machine offers is detected when it is first needed.
 pub struct Sandbox {
     spec: Spec,
-    need: Need,
+    requirement: Requirement,
     machine: OnceLock<Machine>,
+    set_aside: SetAside,
 }
 
 impl Sandbox {
-    /// Makes one for this machine. Nothing is looked at yet.
-    pub fn new(spec: Spec, need: Need) -> Self {
-        Self { spec, need, machine: OnceLock::new() }
+    /// Makes a sandbox for this machine. Nothing is detected yet.
+    pub fn new(spec: Spec, requirement: Requirement) -> Self {
+        Self { spec, requirement, machine: OnceLock::new(), set_aside: SetAside::default() }
     }
 
-    /// Makes one for a machine that was looked at.
-    pub fn on(machine: Machine, spec: Spec, need: Need) -> Self {
-        Self { spec, need, machine: machine.into() }
+    /// Makes a sandbox for a machine that was detected.
+    pub fn with_machine(machine: Machine, spec: Spec, requirement: Requirement) -> Self {
+        Self { spec, requirement, machine: machine.into(), set_aside: SetAside::default() }
     }
 
     /// Returns what a command may do.
@@ -48,16 +51,16 @@ impl Sandbox {
 
     /// Returns what the machine offers.
     pub fn machine(&self) -> &Machine {
-        self.machine.get_or_init(|| Machine::look(&self.spec.roots))
+        self.machine.get_or_init(|| Machine::detect(&self.spec.roots))
     }
 
-    /// Returns why no command can run, if none can: the sandbox is required, and there is no complete one.
+    /// Returns why no command can run, if the sandbox is required and not complete.
     pub fn refusal(&self) -> Option<ConfineError> {
         let machine = self.machine();
-        let less = match (self.need, &machine.backend) {
-            (Need::Auto, _) | (_, Backend::Bubblewrap(_)) => return None,
-            (Need::Required, Backend::Landlock(_)) => "offers only Landlock, which is partial",
-            (Need::Required, Backend::None) => "has none",
+        let less = match (self.requirement, &machine.backend) {
+            (Requirement::Auto, _) | (_, Backend::Bubblewrap(_)) => return None,
+            (Requirement::Required, Backend::Landlock(_)) => "offers only Landlock, which is partial",
+            (Requirement::Required, Backend::None) => "has none",
         };
         let why = machine.no_bubblewrap.as_deref().unwrap_or("bubblewrap is not used");
         Some(ConfineError(format!(
@@ -77,14 +80,26 @@ impl Sandbox {
     fn landlock(&self, network: Network) -> Result<Confined, ConfineError> {
         let rules = landlock::rules(&self.spec, network)
             .map_err(|error| ConfineError(format!("cannot set up the sandbox: {error}")))?;
-        let filter = seccomp::program(Arch::here()?, Policy { network, space: Space::Shared });
+        let filter = seccomp::program(Arch::here()?, Policy { network, space: NamespaceUse::Shared });
         let limits = self.spec.limits;
+        let existing = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
+            paths.iter().flat_map(|path| path.canonicalize().into_iter().chain([path.clone()])).collect()
+        };
+        let places = Places {
+            writable: existing(self.spec.writable().map(PathBuf::from).collect()),
+            closed: existing(
+                self.spec.hidden.iter().chain(self.spec.protected.iter().map(|p| &p.path)).cloned().collect(),
+            ),
+        };
+        let asked = attributes::watch(places)
+            .map_err(|error| ConfineError(format!("cannot set up the sandbox: {error}")))?;
         Ok(Confined {
             wrapper: Vec::new(),
             env: vec![("TMPDIR".into(), self.spec.temp.clone().into())],
             in_child: Some(Box::new(move || {
                 privileges::limit(&limits)?;
-                privileges::lock_down(rules.as_raw_fd(), &filter)
+                let listener = privileges::lock_down(rules.as_raw_fd(), &filter)?;
+                asked.send(listener)
             })),
             wrapper_ends_all: false,
             hold: Box::new(()),
@@ -93,19 +108,21 @@ impl Sandbox {
 }
 
 impl Confine for Sandbox {
-    fn prepare(&self, start: &Start<'_>) -> Result<Confined, ConfineError> {
+    fn prepare(&self, start: &CommandStart<'_>) -> Result<Confined, ConfineError> {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
         let network = self.network(start.consent);
         match &self.machine().backend {
-            Backend::Bubblewrap(program) => bubblewrap::prepare(program, &self.spec, network, start.cwd),
+            Backend::Bubblewrap(program) => {
+                bubblewrap::prepare(program, &self.spec, network, start.cwd, &self.set_aside)
+            }
             Backend::Landlock(_) => self.landlock(network),
             Backend::None => Ok(unconfined()),
         }
     }
 
-    fn profile(&self, start: &Start<'_>) -> String {
+    fn profile(&self, start: &CommandStart<'_>) -> String {
         let report = self.machine().report();
         if self.machine().backend == Backend::None {
             return report.to_string();
@@ -117,18 +134,21 @@ impl Confine for Sandbox {
         format!("{}, {network}, by {report}", self.spec.level.name())
     }
 
-    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
+    fn suspects(&self, start: &CommandStart<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
         let (backend, partial) = match &self.machine().backend {
             Backend::Bubblewrap(_) => ("bubblewrap", false),
             Backend::Landlock(_) => ("landlock", true),
             Backend::None => return None,
         };
         let places: Vec<PathBuf> = self.spec.writable().map(PathBuf::from).collect();
-        let told = Told { backend, level: self.spec.level, writable: &places, partial };
+        let facts = HintFacts { backend, level: self.spec.level, writable: &places, partial };
         let network = self.network(start.consent);
-        let sign = suspect::suspect(exit_code, stderr, network)?;
-        let message = suspect::sentence(sign, network, &told);
-        Some(Denial { profile: self.profile(start), about: sign.about(), message })
+        let hint = denial_hint::find_hint(exit_code, stderr, network);
+        let sentence = hint.map(|hint| denial_hint::hint_sentence(hint, network, &facts));
+        let message: Vec<String> = sentence.into_iter().chain(self.set_aside.take_sentence()).collect();
+        let about = hint.map_or("files", |hint| hint.about());
+        let profile = self.profile(start);
+        (!message.is_empty()).then(|| Denial { profile, about, message: message.join("; ") })
     }
 }
 

@@ -1,15 +1,15 @@
-//! The profile for macOS's Seatbelt, as text. What matches last counts, so exceptions follow what they are exceptions of.
+//! The profile for macOS's Seatbelt, as text. The last match counts, so exceptions follow their rules.
 
 use std::path::{Path, PathBuf};
 
 use crate::spec::{Network, Spec};
 
-/// A path that cannot be written into a profile.
+/// A path that cannot be written to a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the path {path} is not UTF-8, and the sandbox of macOS takes no other", path = .0.display())]
 pub struct NotUtf8(pub PathBuf);
 
-/// What every program needs: to run others, to signal its own, to learn about the machine and the user.
+/// What every program needs: to run others, to signal its own processes, to read about the machine and the user.
 const HEAD: &str = r#"(version 1)
 (deny default)
 (allow process-exec)
@@ -63,7 +63,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;
-    use crate::spec::{Level, Limits, PathKind, Protected};
+    use crate::spec::{Level, Limits, PathKind, ProtectedPath};
 
     fn spec() -> Spec {
         Spec {
@@ -72,9 +72,10 @@ mod tests {
             caches: vec!["/Users/u/.cargo/registry".into()],
             temp: "/private/tmp/zori-1".into(),
             hidden: vec!["/Users/u/.ssh".into(), "/Users/u/my \"ws\"/.env".into()],
+            visible: Vec::new(),
             protected: vec![
-                Protected { path: "/Users/u/my \"ws\"/sub/.git".into(), kind: PathKind::Dir },
-                Protected { path: "/Users/u/.zshrc".into(), kind: PathKind::File },
+                ProtectedPath { path: "/Users/u/my \"ws\"/sub/.git".into(), stub: Some(PathKind::Dir) },
+                ProtectedPath { path: "/Users/u/.zshrc".into(), stub: Some(PathKind::File) },
             ],
             network: Network::Off,
             limits: Limits { processes: None, file_size: None, memory: None },

@@ -20,12 +20,12 @@ pub struct Policy {
     /// Whether the network may be used.
     pub network: Network,
     /// Whether the process has namespaces of its own.
-    pub space: Space,
+    pub space: NamespaceUse,
 }
 
-/// What a process shares with the rest of the machine.
+/// Whether a process has namespaces of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
+pub enum NamespaceUse {
     /// Nothing: namespaces of its own.
     Own,
     /// Message queues, shared memory and file modes, which Landlock does not know.

@@ -1,4 +1,4 @@
-//! What a confined command may do, as a value. Whoever makes one has expanded patterns and `~`; nothing is added here.
+//! What a confined command may do, as a value. The caller has expanded patterns and `~`; nothing is added here.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,15 @@ pub struct Spec {
     pub caches: Vec<PathBuf>,
     /// A private directory (0700) that is writable at every level, and stands in for `/tmp` where that can be done.
     pub temp: PathBuf,
-    /// Places it cannot read (4.4); those that do not exist are nothing to hide.
+    /// Paths it cannot read; missing ones are ignored.
     pub hidden: Vec<PathBuf>,
-    /// Places inside writable ones that it cannot write, whether they exist or not (4.5).
-    pub protected: Vec<Protected>,
+    /// Directories inside hidden ones that it can read all the same.
+    pub visible: Vec<PathBuf>,
+    /// Paths inside writable ones that it cannot write, whether they exist or not.
+    pub protected: Vec<ProtectedPath>,
     /// Whether it may use the network.
     pub network: Network,
-    /// What it may use up.
+    /// Its resource limits.
     pub limits: Limits,
 }
 
@@ -35,31 +37,30 @@ pub enum Level {
 /// Whether the network may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing leaves.
+    /// No network.
     Off,
-    /// As anybody.
+    /// Unrestricted.
     On,
 }
 
-/// A place that cannot be written.
+/// A path that cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Protected {
-    /// Where.
+pub struct ProtectedPath {
     pub path: PathBuf,
-    /// What it would be if it existed: something of that kind covers its place meanwhile.
-    pub kind: PathKind,
+    /// What covers it while it is missing. Without a stub nothing is seen of it inside, and what a command makes there is
+    /// set aside when the command ends.
+    pub stub: Option<PathKind>,
 }
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
-    /// Something that is no directory.
+    /// Anything but a directory.
     File,
-    /// A directory.
     Dir,
 }
 
-/// What a command may use up. No core is ever written.
+/// Resource limits of a command. No core is ever dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How many processes the user may have while it starts one. The kernel exempts root.

@@ -1,9 +1,9 @@
-//! What stands where a protected path is missing, while commands run: an empty file or directory, because nothing can be
-//! mounted where nothing is (SB-2).
+//! Stubs where a protected path is missing while commands run: an empty file or directory, because nothing can be
+//! mounted on a missing path (SB-2).
 //!
-//! Removing a mount point takes away the mount in every other sandbox, so a stub goes with its last user only: each
-//! holds a shared lock on it, in whatever process. A mode nobody gives to files marks it; so one that was left behind by
-//! a killed program is known, and goes with the next command.
+//! Removing a mount point removes the mount in every other sandbox, so a stub goes only with its last user: each holds
+//! a shared lock on it, in any process. An unusual file mode marks it, so that a stub left behind by a killed program
+//! is recognised and removed with the next command.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -16,13 +16,13 @@ use rustix::process::geteuid;
 
 use crate::spec::PathKind;
 
-/// The mark: the sticky bit, and nobody may write. Both kinds are made with it in one call, whatever the umask is.
+/// The mark: the sticky bit, and no write permission. Both kinds are made with it in one call, whatever the umask is.
 const MARK: u32 = 0o1000;
 const MARK_MASK: u32 = 0o1222;
-/// How often it is tried again when others remove the same stub at the same moment.
+/// How often to try again when others remove the same stub at the same moment.
 const TRIES: usize = 64;
 
-/// A stub in use. Dropped, it is removed, if nobody else uses it.
+/// A stub in use. When dropped, it is removed unless others use it.
 #[derive(Debug)]
 pub struct Stub {
     path: PathBuf,
@@ -41,8 +41,8 @@ pub fn is_stub(path: &Path, meta: &Metadata) -> bool {
 }
 
 impl Stub {
-    /// Makes a stub, or shares the one that is there. `None`: it is no stub any more, or its directory cannot be written,
-    /// neither by us nor by a command of ours.
+    /// Makes a stub, or shares the one that is there. Returns `None` if it is no longer a stub, or if neither we nor
+    /// our commands can write to its directory.
     pub fn take(path: &Path, kind: PathKind) -> io::Result<Option<Self>> {
         for _ in 0..TRIES {
             match make(path, kind) {
@@ -68,7 +68,7 @@ impl Stub {
         Err(io::Error::other("others keep removing it"))
     }
 
-    /// Returns whether the path still leads to what we hold.
+    /// Returns whether the path still leads to the stub we hold.
     fn in_place(&self) -> bool {
         let Ok((held, there)) = self.file.metadata().and_then(|m| Ok((m, fs::symlink_metadata(&self.path)?)))
         else {
@@ -87,8 +87,7 @@ impl Drop for Stub {
     }
 }
 
-/// What is in a stub that is a file: nothing, but for a file that git cannot do with empty. Where it is missing, git
-/// goes by this.
+/// Returns the content of a file stub: empty, except for a file that git cannot read empty, which gets git's default.
 fn text(path: &Path) -> &'static str {
     if path.ends_with(".git/commondir") { ".\n" } else { "" }
 }

@@ -14,12 +14,12 @@ pub struct Analysis {
     /// Hits of the built-in blacklist.
     pub dangers: Vec<Danger>,
     /// Characters that look like others, or like nothing (SH-2).
-    pub odd_characters: Vec<char>,
+    pub deceptive_characters: Vec<char>,
     /// Whether it is exactly one simple command without separator, redirect, substitution, assignment or wrapper.
     pub single: bool,
     /// When the text could not be read (a limit or a syntax error): its words, in order. A denied command may stand
     /// anywhere among them.
-    pub words: Option<LiteralWords>,
+    pub raw_words: Option<RawWords>,
 }
 
 /// One simple command.
@@ -28,6 +28,9 @@ pub struct Command {
     /// The words after normalisation. The first is the program by SH-1: a system directory is left out, any other path
     /// is as written. Empty for a redirect or an assignment without a command.
     pub argv: Vec<Word>,
+    /// The words without the program's own options in front of its command (`git -C . push` is `git push`), where there
+    /// are such. Rules that deny or ask see them too; rules that allow do not.
+    pub bare_argv: Option<Vec<Word>>,
     /// The last component of the program's name, for deny rules (SH-1).
     pub base_name: String,
     /// Its own text as written.
@@ -38,14 +41,14 @@ pub struct Command {
     pub reads: Vec<Target>,
     /// What it writes: operands and redirects.
     pub writes: Vec<Target>,
-    /// What it reaches over the network, as far as that is said in its words.
+    /// The hosts it contacts, as far as its words name them.
     pub net: Vec<String>,
     /// The command that starts this one, as an index into [`Analysis::commands`].
     pub parent: Option<usize>,
     /// How that command starts it.
     pub via: Option<Via>,
     /// Why neither a rule with a wildcard nor its read-only class may approve it without a question.
-    pub no_auto: Vec<&'static str>,
+    pub no_auto_approval: Vec<&'static str>,
 }
 
 /// What kind of thing a command does; from weak to strict.
@@ -121,7 +124,6 @@ impl Word {
 /// A file that is read or written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Which one.
     pub path: TargetPath,
     /// How it was written.
     pub shown: String,
@@ -132,19 +134,39 @@ pub struct Target {
 pub enum TargetPath {
     /// This one: absolute, normalised by its text.
     Known(PathBuf),
-    /// Some below this directory (`src/*.rs`).
-    Within(PathBuf),
+    /// Those that a pattern names (`src/*.rs`). In the pattern a backslash takes a sign's meaning away.
+    Glob {
+        /// The folder that is known to the letter.
+        folder: PathBuf,
+        /// What follows it.
+        pattern: String,
+    },
+    /// All below a folder, and itself: a program walks it, or names that a search found.
+    Tree(Tree),
     /// Any.
     Unknown,
+}
+
+/// What a walk through a folder reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tree {
+    pub folder: PathBuf,
+    /// Whether names that begin with a dot are walked too.
+    pub hidden: bool,
+    /// A pattern that the last name of each file fits, if there is one.
+    pub name: Option<String>,
+    /// Whether links on the way are followed.
+    pub follows: bool,
+    /// Whether it goes into folders.
+    pub deep: bool,
 }
 
 /// The words of a text that could not be read as a program, quotes removed, in order. One string however many there
 /// are, so that a hostile text costs no more than its length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LiteralWords(pub(crate) String);
+pub struct RawWords(pub(crate) String);
 
-impl LiteralWords {
-    /// Returns the words.
+impl RawWords {
     pub fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         self.0.split('\0').filter(|word| !word.is_empty())
     }

@@ -9,6 +9,10 @@ pub struct Arg {
     pub text: String,
     /// What follows.
     pub rest: Rest,
+    /// What follows as a pattern, if it is one, or the pattern that the last name of each found file fits.
+    pub pattern: String,
+    /// Whole texts it may be, where it is not known: the blacklist looks at them.
+    pub maybe: Vec<String>,
     /// How it was written.
     pub shown: String,
 }
@@ -16,10 +20,16 @@ pub struct Arg {
 /// What follows the known start of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rest {
-    /// Nothing.
     Nothing,
     /// A pattern: names of files that exist, none above the known directory.
     Glob,
+    /// Names of files below the known directory that a search found; any number of words.
+    Found {
+        /// Whether the search looks at names that begin with a dot.
+        hidden: bool,
+        /// Whether links among them are followed: who opens a name follows them, who walks by itself may not.
+        follows: bool,
+    },
     /// Any text, within the same word.
     Unknown,
     /// Any text, perhaps several words, perhaps none.
@@ -30,12 +40,44 @@ impl Arg {
     /// Returns a word that is known.
     pub fn known(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { shown: text.clone(), text, rest: Rest::Nothing }
+        Self { shown: text.clone(), text, rest: Rest::Nothing, pattern: String::new(), maybe: Vec::new() }
     }
 
     /// Returns words nothing is known of.
     pub fn unknown(shown: &str) -> Self {
-        Self { text: String::new(), rest: Rest::Words, shown: shown.to_owned() }
+        Self {
+            text: String::new(),
+            rest: Rest::Words,
+            pattern: String::new(),
+            maybe: Vec::new(),
+            shown: shown.to_owned(),
+        }
+    }
+
+    /// Returns words nothing is known of but that they may be one of these.
+    pub fn one_of(texts: Vec<String>, shown: &str) -> Self {
+        Self { maybe: texts, ..Self::unknown(shown) }
+    }
+
+    /// Returns the names that a search below `folder` finds, as it would print them; empty for the current directory
+    /// without a name.
+    pub fn found(folder: &str, hidden: bool, name: Option<&str>) -> Self {
+        let text = match folder {
+            "" => String::new(),
+            folder if folder.ends_with('/') => folder.to_owned(),
+            folder => format!("{folder}/"),
+        };
+        let shown = format!("(files below {})", if folder.is_empty() { "." } else { folder });
+        let pattern = name.unwrap_or_default().to_owned();
+        Self { text, rest: Rest::Found { hidden, follows: true }, pattern, maybe: Vec::new(), shown }
+    }
+
+    /// Returns the same names, where no link is among them, or none is followed.
+    pub fn without_links(self) -> Self {
+        match self.rest {
+            Rest::Found { hidden, .. } => Self { rest: Rest::Found { hidden, follows: false }, ..self },
+            _ => self,
+        }
     }
 
     /// Returns the whole text, if it is known.
@@ -48,7 +90,9 @@ impl Arg {
         match self.rest {
             Rest::Nothing => false,
             Rest::Words => true,
-            Rest::Glob | Rest::Unknown => self.text.is_empty() || self.text.starts_with('-'),
+            Rest::Glob | Rest::Found { .. } | Rest::Unknown => {
+                self.text.is_empty() || self.text.starts_with('-')
+            }
         }
     }
 
@@ -60,7 +104,7 @@ impl Arg {
             _ => self.shown.get(skip..).unwrap_or(&self.shown).to_owned(),
         };
         // Behind an option's sign the value no longer starts the word, but it is still split where the word is.
-        Self { text, rest: self.rest, shown }
+        Self { text, rest: self.rest, pattern: self.pattern.clone(), maybe: Vec::new(), shown }
     }
 
     /// Returns the word as the analysis shows it.

@@ -1,6 +1,6 @@
 //! Brace expansion, as bash does it before anything else: `{a,b}` and `{1..3}`.
 
-use crate::syntax::{Part, Syllables, push_text};
+use crate::syntax::{WordPart, WordParts, push_text};
 
 /// The most words one word may become; beyond it nothing is known of them.
 const MAX_WORDS: usize = 256;
@@ -9,20 +9,20 @@ const MAX_WORDS: usize = 256;
 #[derive(Clone)]
 enum Glyph {
     Char(char),
-    Part(Part),
+    WordPart(WordPart),
 }
 
 /// Returns the words `parts` becomes, or nothing if they are too many.
-pub fn expand(parts: &[Part]) -> Option<Vec<Syllables>> {
-    let open = |part: &Part| matches!(part, Part::Text(text) if text.contains('{'));
+pub fn expand(parts: &[WordPart]) -> Option<Vec<WordParts>> {
+    let open = |part: &WordPart| matches!(part, WordPart::Text(text) if text.contains('{'));
     if !parts.iter().any(open) {
         return Some(vec![parts.to_vec()]);
     }
     let mut glyphs = Vec::new();
     for part in parts {
         match part {
-            Part::Text(text) => glyphs.extend(text.chars().map(Glyph::Char)),
-            other => glyphs.push(Glyph::Part(other.clone())),
+            WordPart::Text(text) => glyphs.extend(text.chars().map(Glyph::Char)),
+            other => glyphs.push(Glyph::WordPart(other.clone())),
         }
     }
     // Nested braces cost time for each level; nobody writes many.
@@ -34,12 +34,12 @@ pub fn expand(parts: &[Part]) -> Option<Vec<Syllables>> {
     Some(words.into_iter().map(assemble).collect())
 }
 
-fn assemble(glyphs: Vec<Glyph>) -> Syllables {
-    let mut parts = Syllables::new();
+fn assemble(glyphs: Vec<Glyph>) -> WordParts {
+    let mut parts = WordParts::new();
     for glyph in glyphs {
         match glyph {
             Glyph::Char(c) => push_text(&mut parts, c),
-            Glyph::Part(part) => parts.push(part),
+            Glyph::WordPart(part) => parts.push(part),
         }
     }
     parts
@@ -116,7 +116,7 @@ fn sequence(inside: &[Glyph]) -> Option<Sequence> {
     for glyph in inside {
         match glyph {
             Glyph::Char(c) => text.push(*c),
-            Glyph::Part(_) => return None,
+            Glyph::WordPart(_) => return None,
         }
     }
     let mut fields = text.split("..");

@@ -1,4 +1,7 @@
-//! The built-in blacklist (`security.md` chapter 5): its entries as a table, and what a hit looks like.
+//! The built-in blacklist (`docs/contracts/permissions.md`): its entries as a table, and what a hit looks like.
+//! `danger/detect.rs` finds the hits.
+
+pub(crate) mod detect;
 
 /// One entry of the blacklist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Tokens to a tree, by the grammar of `brush-parser`.
+//! Parses tokens to a tree with the grammar of `brush-parser`.
 //!
 //! The crate gets our tokens, not the text: every word that cannot be reserved is the same letter to it, every redirect
 //! the same sign, and `((`, `[[`, arrays and process substitutions are words already. So it sees a closed alphabet,
@@ -14,7 +14,7 @@ use brush_parser::ast::{
 use brush_parser::{ParserOptions, SourcePosition, SourceSpan};
 
 use crate::syntax::{Dialect, Script, SyntaxError, TokenKind};
-use crate::tree::{Item, Joint, Kind, List, Node, Pipeline};
+use crate::tree::{Connector, Item, List, Node, NodeKind, Pipeline};
 
 /// Arranges the tokens of `script`.
 pub fn parse(script: &Script, dialect: Dialect) -> Result<List, SyntaxError> {
@@ -47,7 +47,7 @@ pub fn parse(script: &Script, dialect: Dialect) -> Result<List, SyntaxError> {
     Ok(list)
 }
 
-/// A position that is the token's number; never next to another, so that no word is taken for a descriptor.
+/// Returns a position that is the token's number; never next to another, so that no word reads as a descriptor.
 fn span(index: usize) -> SourceSpan {
     let at = |index| Arc::new(SourcePosition { index, line: 1, column: 1 });
     SourceSpan { start: at(index * 2), end: at(index * 2 + 1) }
@@ -67,8 +67,8 @@ fn convert_list(list: &ast::CompoundList) -> Result<List, SyntaxError> {
         let mut rest = Vec::new();
         for next in &and_or.additional {
             rest.push(match next {
-                AndOr::And(pipeline) => (Joint::And, convert_pipeline(pipeline)?),
-                AndOr::Or(pipeline) => (Joint::Or, convert_pipeline(pipeline)?),
+                AndOr::And(pipeline) => (Connector::And, convert_pipeline(pipeline)?),
+                AndOr::Or(pipeline) => (Connector::Or, convert_pipeline(pipeline)?),
             });
         }
         items.push(Item {
@@ -96,12 +96,12 @@ fn convert_command(command: &ast::Command) -> Result<Node, SyntaxError> {
             for item in suffix {
                 tokens.push(simple_item(item)?);
             }
-            Ok(Node { kind: Kind::Simple(tokens), redirects: Vec::new() })
+            Ok(Node { kind: NodeKind::Simple(tokens), redirects: Vec::new() })
         }
         ast::Command::Compound(compound, redirects) => convert_compound(compound, redirects.as_ref()),
         ast::Command::Function(function) => {
             let body = convert_compound(&function.body.0, function.body.1.as_ref())?;
-            let kind = Kind::Function(word(&function.fname)?, Box::new(body));
+            let kind = NodeKind::Function(word(&function.fname)?, Box::new(body));
             Ok(Node { kind, redirects: Vec::new() })
         }
         // Lexed as a simple command where it is one.
@@ -130,8 +130,8 @@ fn convert_compound(
     redirects: Option<&ast::RedirectList>,
 ) -> Result<Node, SyntaxError> {
     let kind = match compound {
-        CompoundCommand::BraceGroup(group) => Kind::Group(convert_list(&group.list)?),
-        CompoundCommand::Subshell(subshell) => Kind::Subshell(convert_list(&subshell.list)?),
+        CompoundCommand::BraceGroup(group) => NodeKind::Group(convert_list(&group.list)?),
+        CompoundCommand::Subshell(subshell) => NodeKind::Subshell(convert_list(&subshell.list)?),
         CompoundCommand::IfClause(clause) => {
             let mut lists = vec![convert_list(&clause.condition)?, convert_list(&clause.then)?];
             for otherwise in clause.elses.iter().flatten() {
@@ -140,16 +140,16 @@ fn convert_compound(
                 }
                 lists.push(convert_list(&otherwise.body)?);
             }
-            Kind::Branch(lists)
+            NodeKind::Branch(lists)
         }
         CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-            Kind::While(convert_list(&clause.0)?, convert_list(&clause.1.list)?)
+            NodeKind::While(convert_list(&clause.0)?, convert_list(&clause.1.list)?)
         }
         CompoundCommand::ForClause(clause) => {
             let words = clause.values.iter().flatten().map(word).collect::<Result<_, _>>()?;
             // The name is the token behind `for`; where it stands is what the clause's place says.
             let name = index(&clause.loc) + 1;
-            Kind::For(name, words, convert_list(&clause.body.list)?)
+            NodeKind::For(name, words, convert_list(&clause.body.list)?)
         }
         CompoundCommand::CaseClause(clause) => {
             let mut arms = Vec::new();
@@ -158,9 +158,11 @@ fn convert_compound(
                 let body = case.cmd.as_ref().map(convert_list).transpose()?.unwrap_or_default();
                 arms.push((patterns, body));
             }
-            Kind::Case(word(&clause.value)?, arms)
+            NodeKind::Case(word(&clause.value)?, arms)
         }
-        CompoundCommand::Coprocess(coprocess) => Kind::Coprocess(Box::new(convert_command(&coprocess.body)?)),
+        CompoundCommand::Coprocess(coprocess) => {
+            NodeKind::Coprocess(Box::new(convert_command(&coprocess.body)?))
+        }
         // Lexed as words where they are.
         CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => {
             return Err(SyntaxError::Wrong);

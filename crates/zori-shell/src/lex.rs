@@ -1,8 +1,8 @@
 //! Text to tokens. Ours rather than the grammar crate's, because quoting decides what is a command and what is data: it
 //! is exact for both dialects, linear, and keeps every part of every word. `lex/word.rs` reads words, `lex/expansion.rs`
-//! what the shell replaces, `lex/heredoc.rs` here-documents; `lex/draft.rs` keeps the place in the grammar.
+//! what the shell replaces, `lex/heredoc.rs` here-documents; `lex/builder.rs` keeps the place in the grammar.
 
-mod draft;
+mod builder;
 mod expansion;
 mod heredoc;
 mod word;
@@ -10,11 +10,13 @@ mod word;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use draft::{Draft, Frame, Place};
+use builder::{Frame, Position, ScriptBuilder};
 
-use crate::syntax::{Dialect, ExpansionKind, Part, Script, Syllables, SyntaxError, Token, TokenKind, bare};
+use crate::syntax::{
+    Dialect, ExpansionKind, Script, SyntaxError, Token, TokenKind, WordPart, WordParts, bare,
+};
 
-/// How deep constructs may be nested in each other (`security.md` 3.1).
+/// How deep constructs may be nested in each other (`docs/contracts/shell-analysis.md`).
 const MAX_DEPTH: usize = 100;
 
 /// Reserved words, as far as the grammar needs to see them.
@@ -27,20 +29,20 @@ const RESERVED: &[&str] = &[
 pub fn lex(text: &str, dialect: Dialect) -> Result<Lexed, SyntaxError> {
     let mut lexer = Lexer::new(text, dialect, 0);
     let script = lexer.script(false)?;
-    Ok(Lexed { script, doubts: lexer.doubts })
+    Ok(Lexed { script, ambiguities: lexer.ambiguities })
 }
 
 /// Cuts `text` into parts as the inside of double quotes or of a here-document.
-pub fn lex_data(text: &str, dialect: Dialect) -> Result<Syllables, SyntaxError> {
+pub fn lex_data(text: &str, dialect: Dialect) -> Result<WordParts, SyntaxError> {
     Lexer::new(text, dialect, 1).data()
 }
 
-/// A text that could be cut.
+/// A text cut into tokens.
 pub struct Lexed {
     /// Its tokens.
     pub script: Script,
-    /// Where shells are known to differ beyond what the two dialects cover.
-    pub doubts: Vec<&'static str>,
+    /// Where shells differ beyond what the two dialects cover.
+    pub ambiguities: Vec<&'static str>,
 }
 
 struct Lexer<'a> {
@@ -51,13 +53,13 @@ struct Lexer<'a> {
     depth: usize,
     /// Where `((` turned out not to be arithmetic.
     not_arithmetic: HashSet<usize>,
-    doubts: Vec<&'static str>,
+    ambiguities: Vec<&'static str>,
 }
 
 impl<'a> Lexer<'a> {
     fn new(text: &'a str, dialect: Dialect, depth: usize) -> Self {
         let shared = Rc::from(text);
-        Self { text, shared, pos: 0, dialect, depth, not_arithmetic: HashSet::new(), doubts: Vec::new() }
+        Self { text, shared, pos: 0, dialect, depth, not_arithmetic: HashSet::new(), ambiguities: Vec::new() }
     }
 
     fn bash(&self) -> bool {
@@ -68,7 +70,7 @@ impl<'a> Lexer<'a> {
         self.text[self.pos..].chars().next()
     }
 
-    /// The next character, behind any line continuation.
+    /// Returns the next character after any line continuation.
     fn peek(&mut self) -> Option<char> {
         while self.text[self.pos..].starts_with("\\\n") {
             self.pos += 2;
@@ -119,7 +121,7 @@ impl<'a> Lexer<'a> {
 
     /// Reads tokens to the end, or to the `)` that closes a substitution (which is taken).
     fn script(&mut self, in_parens: bool) -> Result<Script, SyntaxError> {
-        let mut draft = Draft::new();
+        let mut builder = ScriptBuilder::new();
         loop {
             let start = self.pos;
             match self.peek() {
@@ -133,46 +135,46 @@ impl<'a> Lexer<'a> {
                         self.pos += self.raw().map_or(1, char::len_utf8);
                     }
                 }
-                Some(')') if in_parens && draft.closes_script() => {
+                Some(')') if in_parens && builder.closes_script() => {
                     self.bump();
                     break;
                 }
-                Some(c @ ('\n' | ';' | '&' | '|' | '(' | ')')) => self.operator(&mut draft, c)?,
-                Some('<' | '>') if !self.starts_process() => self.redirect(&mut draft, start, true)?,
-                Some(_) => self.word_token(&mut draft)?,
+                Some(c @ ('\n' | ';' | '&' | '|' | '(' | ')')) => self.operator(&mut builder, c)?,
+                Some('<' | '>') if !self.starts_process() => self.redirect(&mut builder, start, true)?,
+                Some(_) => self.word_token(&mut builder)?,
             }
-            if draft.frames.len() + draft.nesting + self.depth > MAX_DEPTH {
+            if builder.frames.len() + builder.nesting + self.depth > MAX_DEPTH {
                 return Err(SyntaxError::TooDeep);
             }
         }
-        if !draft.here.is_empty() {
-            self.doubts.push("a here-document without its end");
-            self.here_documents(&mut draft)?;
+        if !builder.heredocs.is_empty() {
+            self.ambiguities.push("a here-document without its end");
+            self.here_documents(&mut builder)?;
         }
-        if !draft.frames.is_empty() {
+        if !builder.frames.is_empty() {
             return Err(SyntaxError::Wrong);
         }
         Ok(Script {
             text: self.shared.clone(),
-            tokens: draft.tokens,
-            words: draft.words,
-            redirects: draft.redirects,
+            tokens: builder.tokens,
+            words: builder.words,
+            redirects: builder.redirects,
         })
     }
 
-    fn operator(&mut self, draft: &mut Draft, first: char) -> Result<(), SyntaxError> {
+    fn operator(&mut self, builder: &mut ScriptBuilder, first: char) -> Result<(), SyntaxError> {
         let start = self.pos;
         self.bump();
         let operator = match first {
             '\n' => {
-                draft.operator("\n", start, self.pos);
-                draft.separated();
-                return self.here_documents(draft);
+                builder.operator("\n", start, self.pos);
+                builder.separated();
+                return self.here_documents(builder);
             }
             '&' if self.take('&') => "&&",
             '&' if self.bash() && self.peek() == Some('>') => {
                 self.pos = start;
-                return self.redirect(draft, start, true);
+                return self.redirect(builder, start, true);
             }
             '&' => "&",
             '|' if self.take('|') => "||",
@@ -201,61 +203,61 @@ impl<'a> Lexer<'a> {
                 ";;"
             }
             ';' => ";",
-            '(' => return self.open_paren(draft, start),
-            _ => return draft.close_paren(start, self.pos),
+            '(' => return self.open_paren(builder, start),
+            _ => return builder.close_paren(start, self.pos),
         };
-        draft.operator(operator, start, self.pos);
-        draft.separated();
+        builder.operator(operator, start, self.pos);
+        builder.separated();
         if operator == ";;" {
-            draft.next_pattern();
+            builder.next_pattern();
         }
         Ok(())
     }
 
-    fn open_paren(&mut self, draft: &mut Draft, start: usize) -> Result<(), SyntaxError> {
-        if draft.place == Place::Pattern {
-            draft.operator("(", start, self.pos);
+    fn open_paren(&mut self, builder: &mut ScriptBuilder, start: usize) -> Result<(), SyntaxError> {
+        if builder.position == Position::Pattern {
+            builder.operator("(", start, self.pos);
             return Ok(());
         }
-        let arithmetic_place = matches!(draft.place, Place::Command | Place::ForName);
+        let arithmetic_place = matches!(builder.position, Position::Command | Position::ForName);
         if self.bash() && arithmetic_place && self.peek() == Some('(') {
             self.bump();
             if let Some(parts) = self.try_arithmetic(start)? {
                 let shown = self.text[start..self.pos].to_owned();
                 let word = vec![expansion::expansion(true, ExpansionKind::Arithmetic(parts), shown)];
-                if draft.place == Place::ForName {
-                    draft.word(vec![Part::Quoted("((".to_owned())], start, start);
-                    draft.reserved("in", start, start);
-                    draft.word(word, start, self.pos);
-                    draft.operator(";", self.pos, self.pos);
+                if builder.position == Position::ForName {
+                    builder.word(vec![WordPart::Quoted("((".to_owned())], start, start);
+                    builder.reserved("in", start, start);
+                    builder.word(word, start, self.pos);
+                    builder.operator(";", self.pos, self.pos);
                     while matches!(self.peek(), Some(' ' | '\t')) {
                         self.bump();
                     }
                     self.take(';');
-                    draft.place = Place::Command;
+                    builder.position = Position::Command;
                 } else {
-                    draft.word(vec![Part::Quoted("((".to_owned())], start, start);
-                    draft.word(word, start, self.pos);
-                    draft.place = Place::Arguments;
+                    builder.word(vec![WordPart::Quoted("((".to_owned())], start, start);
+                    builder.word(word, start, self.pos);
+                    builder.position = Position::Arguments;
                 }
                 return Ok(());
             }
             self.pos = start + 1;
         }
-        match draft.tokens.last() {
+        match builder.tokens.last() {
             // Two in a row are told apart here already; the grammar is not to try arithmetic again.
-            Some(Token { kind: TokenKind::Operator("("), .. }) => draft.operator("\n", start, start),
+            Some(Token { kind: TokenKind::Operator("("), .. }) => builder.operator("\n", start, start),
             // `a=(` is an array in bash and an error elsewhere.
             Some(Token { kind: TokenKind::Assignment(_), .. }) => return self.wrong(true),
             _ => {}
         }
-        draft.operator("(", start, self.pos);
-        draft.frames.push(Frame::Paren);
-        draft.place = Place::Command;
+        builder.operator("(", start, self.pos);
+        builder.frames.push(Frame::Paren);
+        builder.position = Position::Command;
         Ok(())
     }
 
-    fn word_token(&mut self, draft: &mut Draft) -> Result<(), SyntaxError> {
+    fn word_token(&mut self, builder: &mut ScriptBuilder) -> Result<(), SyntaxError> {
         let start = self.pos;
         let parts = self.word()?;
         let end = self.pos;
@@ -265,54 +267,54 @@ impl<'a> Lexer<'a> {
             let named = self.bash() && bare.len() > 2 && bare.starts_with('{') && bare.ends_with('}');
             if number || named {
                 let stdin = bare.bytes().all(|b| b == b'0');
-                return self.redirect(draft, start, stdin);
+                return self.redirect(builder, start, stdin);
             }
         }
         let reserved = bare(&parts).and_then(|text| RESERVED.iter().copied().find(|word| *word == text));
-        match draft.place {
-            Place::Command | Place::Prefix if self.is_assignment(&parts) => {
+        match builder.position {
+            Position::Command | Position::Prefix if self.is_assignment(&parts) => {
                 let parts = self.array(parts)?;
-                draft.words.push(parts);
-                draft.push(TokenKind::Assignment(draft.words.len() - 1), start, self.pos);
-                draft.place = Place::Prefix;
+                builder.words.push(parts);
+                builder.push(TokenKind::Assignment(builder.words.len() - 1), start, self.pos);
+                builder.position = Position::Prefix;
             }
-            Place::Command if reserved == Some("[[") && self.bash() => self.test(draft, start)?,
-            Place::Command => {
+            Position::Command if reserved == Some("[[") && self.bash() => self.test(builder, start)?,
+            Position::Command => {
                 if reserved == Some("esac") {
-                    draft.end_case(start);
+                    builder.end_case(start);
                 }
-                draft.place = draft.after_reserved(reserved);
-                draft.put(reserved, parts, start, end);
+                builder.position = builder.after_reserved(reserved);
+                builder.put(reserved, parts, start, end);
             }
-            Place::Pattern => {
-                if reserved == Some("esac") && draft.first_in_pattern() {
-                    draft.frames.pop();
-                    draft.place = Place::Arguments;
+            Position::Pattern => {
+                if reserved == Some("esac") && builder.first_in_pattern() {
+                    builder.frames.pop();
+                    builder.position = Position::Arguments;
                 }
-                draft.put(reserved, parts, start, end);
+                builder.put(reserved, parts, start, end);
             }
-            place => {
-                draft.place = match (place, reserved) {
-                    (Place::ForName, _) => Place::ForIn,
-                    (Place::ForIn, Some("do")) | (Place::FunctionName, _) => Place::Command,
-                    (Place::CaseWord, _) => Place::CaseIn,
-                    (Place::CaseIn, Some("in")) => {
-                        draft.frames.push(Frame::Case { in_pattern: true });
-                        Place::Pattern
+            position => {
+                builder.position = match (position, reserved) {
+                    (Position::ForName, _) => Position::ForIn,
+                    (Position::ForIn, Some("do")) | (Position::FunctionName, _) => Position::Command,
+                    (Position::CaseWord, _) => Position::CaseIn,
+                    (Position::CaseIn, Some("in")) => {
+                        builder.frames.push(Frame::Case { in_pattern: true });
+                        Position::Pattern
                     }
-                    _ => Place::Arguments,
+                    _ => Position::Arguments,
                 };
                 // `declare -a x=(a b)`.
                 let parts = if self.is_assignment(&parts) { self.array(parts)? } else { parts };
-                draft.put(reserved, parts, start, self.pos);
+                builder.put(reserved, parts, start, self.pos);
             }
         }
         Ok(())
     }
 
     /// Reads `[[ ... ]]` as one command whose operators are words like others.
-    fn test(&mut self, draft: &mut Draft, start: usize) -> Result<(), SyntaxError> {
-        draft.word(vec![Part::Quoted("[[".to_owned())], start, self.pos);
+    fn test(&mut self, builder: &mut ScriptBuilder, start: usize) -> Result<(), SyntaxError> {
+        builder.word(vec![WordPart::Quoted("[[".to_owned())], start, self.pos);
         loop {
             let start = self.pos;
             match self.peek() {
@@ -322,19 +324,19 @@ impl<'a> Lexer<'a> {
                 }
                 Some('<' | '>') if self.starts_process() => {
                     let parts = self.word()?;
-                    draft.word(parts, start, self.pos);
+                    builder.word(parts, start, self.pos);
                 }
                 Some(c @ ('(' | ')' | '<' | '>' | '&' | '|')) => {
                     self.bump();
-                    draft.word(vec![Part::Quoted(c.to_string())], start, self.pos);
+                    builder.word(vec![WordPart::Quoted(c.to_string())], start, self.pos);
                 }
                 Some(';') => return Err(SyntaxError::Wrong),
                 Some(_) => {
                     let parts = self.word()?;
                     let last = bare(&parts) == Some("]]");
-                    draft.word(parts, start, self.pos);
+                    builder.word(parts, start, self.pos);
                     if last {
-                        draft.place = Place::Arguments;
+                        builder.position = Position::Arguments;
                         return Ok(());
                     }
                 }
@@ -343,8 +345,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the elements of `name=( ... )` in bash, if that is what follows.
-    fn array(&mut self, mut parts: Syllables) -> Result<Syllables, SyntaxError> {
-        let empty = matches!(parts.as_slice(), [.., Part::Text(text)] if text.ends_with('='));
+    fn array(&mut self, mut parts: WordParts) -> Result<WordParts, SyntaxError> {
+        let empty = matches!(parts.as_slice(), [.., WordPart::Text(text)] if text.ends_with('='));
         if !empty || self.raw() != Some('(') {
             return Ok(parts);
         }
@@ -381,8 +383,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// Whether a word assigns: an unquoted name, perhaps a subscript, and `=`.
-    fn is_assignment(&self, parts: &[Part]) -> bool {
-        let Some(Part::Text(text)) = parts.first() else { return false };
+    fn is_assignment(&self, parts: &[WordPart]) -> bool {
+        let Some(WordPart::Text(text)) = parts.first() else { return false };
         let name = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
         if name == 0 || text.as_bytes()[0].is_ascii_digit() {
             return false;
@@ -394,12 +396,12 @@ impl<'a> Lexer<'a> {
         // A subscript may hold anything, so a word that merely looks like one is taken for one.
         self.bash()
             && rest.starts_with('[')
-            && parts
-                .iter()
-                .any(|part| matches!(part, Part::Text(text) if text.contains("]=") || text.contains("]+=")))
+            && parts.iter().any(
+                |part| matches!(part, WordPart::Text(text) if text.contains("]=") || text.contains("]+=")),
+            )
     }
 }
 
-fn push_blank(parts: &mut Syllables) {
+fn push_blank(parts: &mut WordParts) {
     crate::syntax::push_quoted(parts, " ");
 }

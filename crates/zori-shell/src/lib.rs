@@ -1,4 +1,4 @@
-//! What a shell text would do, by its grammar (`security.md` chapters 3 and 5).
+//! What a shell text would do, by its grammar (`docs/contracts/shell-analysis.md` and `docs/contracts/permissions.md`).
 //!
 //! [`analyse`] takes a text as it would be given to `sh -c` and returns every simple command it could start, with what
 //! each reads, writes and starts in turn, or says what cannot be known. It knows nothing of rules, modes or verdicts:
@@ -13,66 +13,68 @@ pub mod analysis;
 mod arg;
 mod assignment;
 mod braces;
-mod catastrophe;
+pub mod context;
 pub mod danger;
+mod deceptive;
 mod expand;
 mod grammar;
 mod lex;
-mod odd;
 mod paths;
 mod programs;
-mod scan;
-pub mod scene;
+mod raw_words;
 mod state;
 mod syntax;
 mod tree;
 mod walk;
 
 pub use analysis::{
-    Analysis, Command, CommandEffect, LiteralWords, Target, TargetPath, Unresolved, Via, Word,
+    Analysis, Command, CommandEffect, RawWords, Target, TargetPath, Tree, Unresolved, Via, Word,
 };
+pub use context::{Shell, ShellContext};
 pub use danger::{DANGERS, Danger, DangerKind};
-pub use programs::knows;
-pub use scene::Scene;
+pub use programs::is_known_program;
 
 use syntax::{Dialect, SyntaxError};
 use walk::Walk;
 
-/// The longest text that is read as a program (`security.md` 3.1).
+/// The longest text that is read as a program (`docs/contracts/shell-analysis.md`).
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// Returns what `text` would do under every shell that may read it. Total: there is no text it has no answer for.
-pub fn analyse(text: &str, scene: &Scene) -> Analysis {
+/// Returns what `text` would do under every shell that may read it. It has an answer for every text.
+pub fn analyse(text: &str, context: &ShellContext) -> Analysis {
     let mut analysis = if text.len() > MAX_BYTES {
         failed("longer than 64 KiB", text)
     } else if text.contains('\0') {
         failed("a NUL byte", text)
     } else {
-        readings(text, scene)
+        readings(text, context)
     };
-    analysis.odd_characters = odd::odd_characters(text);
-    if !analysis.odd_characters.is_empty() {
+    analysis.deceptive_characters = deceptive::deceptive_characters(text);
+    if !analysis.deceptive_characters.is_empty() {
         analysis.single = false;
     }
-    if let Some(words) = analysis.words.take() {
-        scan::dangers(&words, scene, &mut analysis);
-        analysis.words = Some(words);
+    if let Some(words) = analysis.raw_words.take() {
+        raw_words::dangers(&words, context, &mut analysis);
+        analysis.raw_words = Some(words);
     }
     analysis
 }
 
 fn failed(why: &'static str, text: &str) -> Analysis {
     let unresolved = vec![Unresolved { why, shown: walk::shorten(text) }];
-    Analysis { unresolved, words: Some(scan::words(text)), ..Analysis::default() }
+    Analysis { unresolved, raw_words: Some(raw_words::split(text)), ..Analysis::default() }
 }
 
-/// Reads the text as bash and as POSIX sh, and keeps what either finds.
-fn readings(text: &str, scene: &Scene) -> Analysis {
-    let mut bash = Walk::new(scene, Dialect::Bash);
-    let read = bash.whole(text);
+/// Reads the text as the shell that runs it; as bash and as POSIX sh where that may be either, keeping what each finds.
+fn readings(text: &str, context: &ShellContext) -> Analysis {
+    let mut bash = Walk::new(context, Dialect::Bash);
+    let read = bash.walk_whole_text(text);
     let mut analysis = finished(bash, read, text);
-    let mut dash = Walk::new(scene, Dialect::Dash);
-    match dash.whole(text) {
+    if context.shell == Shell::Bash || reads_alike(text) {
+        return analysis;
+    }
+    let mut dash = Walk::new(context, Dialect::Dash);
+    match dash.walk_whole_text(text) {
         // The line is an error to sh, which then runs nothing of it; of several lines it may have run some.
         Err(SyntaxError::OnlyBash) if !text.contains('\n') => {}
         read => merge(&mut analysis, finished(dash, read, text)),
@@ -80,8 +82,17 @@ fn readings(text: &str, scene: &Scene) -> Analysis {
     analysis
 }
 
+/// Whether no shell reads a text in another way: words, blanks and plain joints.
+fn reads_alike(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b" \n\t-_./,:;&@%+|".contains(&b);
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    text.bytes().all(plain)
+        && !text.contains("|&")
+        && !words.any(|word| matches!(word, "function" | "select" | "coproc" | "time"))
+}
+
 fn finished(walk: Walk<'_>, read: Result<(), SyntaxError>, text: &str) -> Analysis {
-    let cut = walk.cut || read.is_err();
+    let truncated = walk.truncated || read.is_err();
     let mut analysis = walk.analysis;
     if let Err(error) = read {
         let why = match error {
@@ -90,13 +101,13 @@ fn finished(walk: Walk<'_>, read: Result<(), SyntaxError>, text: &str) -> Analys
         };
         analysis.unresolved.push(Unresolved { why, shown: walk::shorten(text) });
     }
-    if cut {
-        analysis.words = Some(scan::words(text));
+    if truncated {
+        analysis.raw_words = Some(raw_words::split(text));
     }
-    if analysis.commands.len() != 1 || cut {
+    if analysis.commands.len() != 1 || truncated {
         analysis.single = false;
     }
-    catastrophe::substituted_download(&mut analysis);
+    danger::detect::substituted_download(&mut analysis);
     analysis
 }
 
@@ -120,5 +131,10 @@ fn merge(analysis: &mut Analysis, other: Analysis) {
         }
     }
     analysis.single &= other.single;
-    analysis.words = analysis.words.take().or(other.words);
+    analysis.raw_words = analysis.raw_words.take().or(other.raw_words);
 }
+
+// The examples of the README compile, and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

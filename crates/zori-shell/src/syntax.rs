@@ -2,12 +2,11 @@
 
 use std::rc::Rc;
 
-/// Whose rules a text is read by. What only one of them understands is read both ways (`security.md` 3.1).
+/// The shell whose rules a text is parsed by. A text is parsed both ways (`docs/contracts/shell-analysis.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// POSIX sh as dash reads it.
     Dash,
-    /// bash.
     Bash,
 }
 
@@ -19,7 +18,7 @@ pub struct Script {
     /// In order.
     pub tokens: Vec<Token>,
     /// What the tokens refer to.
-    pub words: Vec<Syllables>,
+    pub words: Vec<WordParts>,
     /// What the tokens refer to.
     pub redirects: Vec<Redirect>,
 }
@@ -27,7 +26,6 @@ pub struct Script {
 /// A token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
     pub kind: TokenKind,
     /// Offset of its first byte.
     pub start: usize,
@@ -35,7 +33,6 @@ pub struct Token {
     pub end: usize,
 }
 
-/// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// `;`, `&&`, `(` and their like.
@@ -50,23 +47,19 @@ pub enum TokenKind {
     Redirect(usize),
 }
 
-/// A redirect.
 #[derive(Clone, Debug)]
 pub struct Redirect {
-    /// The operator.
     pub operator: &'static str,
     /// Where it leads: a file name, a descriptor, or the text itself for here-documents and here-strings.
-    pub target: Syllables,
+    pub target: WordParts,
     /// Whether the descriptor in front is standard input, or none was given.
     pub stdin: bool,
 }
 
-/// The parts of a word.
-pub type Syllables = Vec<Part>;
+pub type WordParts = Vec<WordPart>;
 
-/// One part of a word.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum WordPart {
     /// Unquoted text.
     Text(String),
     /// Text that means only itself.
@@ -80,7 +73,6 @@ pub enum Part {
 pub struct Expansion {
     /// Whether it stands in double quotes, so that the result is not split.
     pub quoted: bool,
-    /// What it is.
     pub kind: ExpansionKind,
     /// How it was written.
     pub shown: String,
@@ -96,7 +88,7 @@ pub enum ExpansionKind {
     /// `<( )`, `>( )`.
     Process(Script),
     /// `$(( ))`, `$[ ]`, `(( ))`.
-    Arithmetic(Syllables),
+    Arithmetic(WordParts),
 }
 
 /// A parameter expansion.
@@ -106,10 +98,9 @@ pub struct Parameter {
     pub name: String,
     /// What is done with its value.
     pub form: Form,
-    /// The subscript.
-    pub subscript: Option<Syllables>,
-    /// What stands behind the operator.
-    pub operand: Syllables,
+    pub subscript: Option<WordParts>,
+    /// What follows the operator.
+    pub operand: WordParts,
 }
 
 /// What a parameter expansion does with the value.
@@ -123,12 +114,16 @@ pub enum Form {
     OrDefault,
     /// `${x=y}`, `${x:=y}`.
     OrAssign,
-    /// `${x:off:len}`: what stands behind is arithmetic.
+    /// `${x:off:len}`: the operand is arithmetic.
     Substring,
     /// `${!x}`.
     Indirect,
     /// `${x@P}`: what the value holds is run.
     Prompt,
+    /// `${x%y}`, `${x%%y}`.
+    WithoutEnd,
+    /// `${x#y}`, `${x##y}`.
+    WithoutStart,
     /// Anything else.
     Changed,
 }
@@ -145,25 +140,25 @@ pub enum SyntaxError {
 }
 
 /// Appends unquoted text to `parts`.
-pub fn push_text(parts: &mut Syllables, c: char) {
+pub fn push_text(parts: &mut WordParts, c: char) {
     match parts.last_mut() {
-        Some(Part::Text(text)) => text.push(c),
-        _ => parts.push(Part::Text(c.to_string())),
+        Some(WordPart::Text(text)) => text.push(c),
+        _ => parts.push(WordPart::Text(c.to_string())),
     }
 }
 
 /// Appends text that means only itself to `parts`.
-pub fn push_quoted(parts: &mut Syllables, text: &str) {
+pub fn push_quoted(parts: &mut WordParts, text: &str) {
     match parts.last_mut() {
-        Some(Part::Quoted(before)) => before.push_str(text),
-        _ => parts.push(Part::Quoted(text.to_owned())),
+        Some(WordPart::Quoted(before)) => before.push_str(text),
+        _ => parts.push(WordPart::Quoted(text.to_owned())),
     }
 }
 
 /// Returns the text of a word that has neither quotes nor expansions.
-pub fn bare(parts: &[Part]) -> Option<&str> {
+pub fn bare(parts: &[WordPart]) -> Option<&str> {
     match parts {
-        [Part::Text(text)] => Some(text),
+        [WordPart::Text(text)] => Some(text),
         _ => None,
     }
 }

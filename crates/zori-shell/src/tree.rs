@@ -7,17 +7,16 @@ pub struct List(pub Vec<Item>);
 /// One element of a list.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// The first pipeline.
     pub first: Pipeline,
     /// Those joined to it.
-    pub rest: Vec<(Joint, Pipeline)>,
+    pub rest: Vec<(Connector, Pipeline)>,
     /// Whether it ends with `&`.
     pub background: bool,
 }
 
 /// How a pipeline is joined to the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joint {
+pub enum Connector {
     /// `&&`.
     And,
     /// `||`.
@@ -31,15 +30,14 @@ pub struct Pipeline(pub Vec<Node>);
 /// A command and its redirects.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Redirects of a compound command.
     pub redirects: Vec<usize>,
 }
 
 /// What a command is.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum NodeKind {
     /// Words, assignments and redirects, in order.
     Simple(Vec<usize>),
     /// `{ }`.

@@ -1,26 +1,33 @@
-//! Through the tree in the order a shell would go: every simple command is expanded, read by its program's table and
-//! looked through. `walk/command.rs` does one command, `walk/effects.rs` what it changes in the shell.
+//! Walks the tree in the order a shell would: every simple command is expanded, analysed by its program's table, and
+//! followed. `walk/command.rs` does one command, `walk/shell_changes.rs` what it changes in the shell.
 
 mod command;
-mod effects;
+mod names;
+mod shell_changes;
 
-use crate::analysis::{Analysis, Unresolved, Via};
-use crate::catastrophe;
-use crate::expand::{self, Notes};
+use crate::analysis::{Analysis, CommandEffect, Unresolved, Via};
+use crate::arg::{Arg, Rest};
+use crate::context::ShellContext;
+use crate::danger::detect;
+use crate::expand::{self, Notes, WordContext};
 use crate::grammar;
 use crate::lex;
 use crate::programs::Stdin;
-use crate::scene::Scene;
 use crate::state::State;
-use crate::syntax::{Dialect, Script, SyntaxError, TokenKind, bare};
-use crate::tree::{Item, Joint, Kind, List, Node, Pipeline};
+use crate::syntax::{Dialect, Redirect, Script, SyntaxError, TokenKind, WordPart, bare};
+use crate::tree::{Connector, Item, List, Node, NodeKind, Pipeline};
 
-/// The most commands one text may have (`security.md` 3.1).
+pub use names::only_name;
+
+/// The most commands one text may have (`docs/contracts/shell-analysis.md`).
 const MAX_COMMANDS: usize = 4096;
 
 /// How deep commands may start each other before that is not followed any more. What is beyond is unresolved from 16 on
 /// (SH-8); deny rules see further.
 const MAX_CHAIN: usize = 48;
+
+/// How many rounds of loops are looked at one by one in one text.
+const MAX_ROUNDS: usize = 32;
 
 /// Where a command comes from.
 #[derive(Clone, Debug)]
@@ -31,46 +38,55 @@ pub struct Origin {
     stdin: Stdin,
 }
 
-/// A text on the way through.
+/// The walk through one text.
 pub struct Walk<'a> {
-    scene: &'a Scene,
+    context: &'a ShellContext,
     dialect: Dialect,
     /// What was found so far.
     pub analysis: Analysis,
-    /// Whether part of the text was not looked at, so that its words have to be.
-    pub cut: bool,
+    /// Whether part of the text was not walked, so that its raw words have to be searched.
+    pub truncated: bool,
     /// How many bytes may still be read: a text in a text, or a command behind a wrapper, is read again at every level.
     budget: usize,
+    /// How many rounds of loops may still be looked at one by one.
+    rounds: usize,
 }
 
 impl<'a> Walk<'a> {
     /// Starts a walk.
-    pub fn new(scene: &'a Scene, dialect: Dialect) -> Self {
-        Self { scene, dialect, analysis: Analysis::default(), cut: false, budget: 3 * crate::MAX_BYTES }
+    pub fn new(context: &'a ShellContext, dialect: Dialect) -> Self {
+        Self {
+            context,
+            dialect,
+            analysis: Analysis::default(),
+            truncated: false,
+            budget: 3 * crate::MAX_BYTES,
+            rounds: MAX_ROUNDS,
+        }
     }
 
     /// Walks through a whole text.
-    pub fn whole(&mut self, text: &str) -> Result<(), SyntaxError> {
-        let mut state = State::new(self.scene);
+    pub fn walk_whole_text(&mut self, text: &str) -> Result<(), SyntaxError> {
+        let mut state = State::new(self.context);
         let origin = Origin { parent: None, via: None, depth: 0, stdin: Stdin::Inherited };
-        self.text(text, &mut state, &origin)
+        self.walk_text(text, &mut state, &origin)
     }
 
-    fn text(&mut self, text: &str, state: &mut State, origin: &Origin) -> Result<(), SyntaxError> {
-        if !self.afford(text.len()) {
+    fn walk_text(&mut self, text: &str, state: &mut State, origin: &Origin) -> Result<(), SyntaxError> {
+        if !self.spend(text.len()) {
             self.unresolved("texts that run texts too often", text);
-            self.cut = true;
+            self.truncated = true;
             return Ok(());
         }
         let lexed = lex::lex(text, self.dialect)?;
-        for why in lexed.doubts {
+        for why in lexed.ambiguities {
             self.unresolved(why, text);
         }
-        self.script(&lexed.script, state, origin)
+        self.walk_script(&lexed.script, state, origin)
     }
 
-    /// Takes so many bytes from the budget; false when there are not so many left.
-    fn afford(&mut self, bytes: usize) -> bool {
+    /// Takes bytes from the budget; returns false when it is used up.
+    fn spend(&mut self, bytes: usize) -> bool {
         let left = self.budget.checked_sub(bytes);
         self.budget = left.unwrap_or(self.budget);
         left.is_some()
@@ -83,12 +99,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn script(&mut self, script: &Script, state: &mut State, origin: &Origin) -> Result<(), SyntaxError> {
+    fn walk_script(
+        &mut self,
+        script: &Script,
+        state: &mut State,
+        origin: &Origin,
+    ) -> Result<(), SyntaxError> {
         let list = grammar::parse(script, self.dialect)?;
-        self.list(script, &list, state, origin)
+        self.walk_list(script, &list, state, origin)
     }
 
-    fn list(
+    fn walk_list(
         &mut self,
         script: &Script,
         list: &List,
@@ -98,20 +119,20 @@ impl<'a> Walk<'a> {
         for item in &list.0 {
             if self.analysis.commands.len() >= MAX_COMMANDS {
                 self.unresolved("more commands than are looked at", &script.text);
-                self.cut = true;
+                self.truncated = true;
                 return Ok(());
             }
             if item.background {
                 let mut beside = state.clone();
-                self.item(script, item, &mut beside, origin)?;
+                self.walk_item(script, item, &mut beside, origin)?;
             } else {
-                self.item(script, item, state, origin)?;
+                self.walk_item(script, item, state, origin)?;
             }
         }
         Ok(())
     }
 
-    fn item(
+    fn walk_item(
         &mut self,
         script: &Script,
         item: &Item,
@@ -119,13 +140,13 @@ impl<'a> Walk<'a> {
         origin: &Origin,
     ) -> Result<(), SyntaxError> {
         let before = state.cwds.clone();
-        self.pipeline(script, &item.first, state, origin)?;
+        self.walk_pipeline(script, &item.first, state, origin)?;
         let mut chain = state.clone();
         for (joint, pipeline) in &item.rest {
-            if *joint == Joint::Or {
+            if *joint == Connector::Or {
                 chain.may_be_in(&before);
             }
-            self.pipeline(script, pipeline, &mut chain, origin)?;
+            self.walk_pipeline(script, pipeline, &mut chain, origin)?;
         }
         if !item.rest.is_empty() {
             state.merge(&chain);
@@ -135,7 +156,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn pipeline(
+    fn walk_pipeline(
         &mut self,
         script: &Script,
         pipeline: &Pipeline,
@@ -143,7 +164,7 @@ impl<'a> Walk<'a> {
         origin: &Origin,
     ) -> Result<(), SyntaxError> {
         if let [node] = pipeline.0.as_slice() {
-            return self.node(script, node, state, origin);
+            return self.walk_node(script, node, state, origin);
         }
         let mut stages = Vec::new();
         let mut stdin = origin.stdin.clone();
@@ -152,44 +173,55 @@ impl<'a> Walk<'a> {
             let mut inside = before.clone();
             let start = self.analysis.commands.len();
             let origin = Origin { stdin, ..origin.clone() };
-            self.node(script, node, &mut inside, &origin)?;
+            self.walk_node(script, node, &mut inside, &origin)?;
             stages.push(start..self.analysis.commands.len());
-            stdin = self.output(node, start);
+            stdin = self.known_output(script, node, start, &origin.stdin);
             // The last stage runs in the shell itself in some.
             state.merge(&inside);
         }
-        catastrophe::piped_download(&mut self.analysis, &stages);
+        detect::piped_download(&mut self.analysis, &stages);
         Ok(())
     }
 
-    /// What a stage prints into the next one, if its words say so.
-    fn output(&self, node: &Node, at: usize) -> Stdin {
-        let Kind::Simple(_) = node.kind else { return Stdin::Piped };
+    /// Returns what a stage prints into the next one, if its words tell.
+    fn known_output(&self, script: &Script, node: &Node, at: usize, stdin: &Stdin) -> Stdin {
+        let NodeKind::Simple(tokens) = &node.kind else { return Stdin::Piped };
         let Some(command) = self.analysis.commands.get(at) else { return Stdin::Piped };
-        let mut words: Vec<&str> = Vec::new();
-        for word in &command.argv {
-            match word.literal() {
-                Some(word) => words.push(word),
-                None => return Stdin::Piped,
-            }
+        let known: Vec<&str> = command.argv.iter().filter_map(|word| word.literal()).collect();
+        if known.len() != command.argv.len() || !matches!(command.effect, CommandEffect::ReadOnly) {
+            let shown: Vec<&str> = command.argv.iter().map(|word| word.shown()).collect();
+            return match shown.as_slice() {
+                ["echo" | "printf", rest @ ..] => Stdin::Text { text: rest.join(" "), exact: false },
+                ["ls", "-d", rest @ ..] => Stdin::Text { text: rest.join(" "), exact: false },
+                _ => Stdin::Piped,
+            };
         }
-        match words.as_slice() {
-            ["echo", "-n", rest @ ..] | ["echo", rest @ ..]
-                if !rest.iter().any(|word| word.contains('\\') || word.starts_with('-')) =>
-            {
-                Stdin::Text { text: rest.join(" "), exact: true }
-            }
-            ["printf", text] if !text.contains(['\\', '%']) => {
-                Stdin::Text { text: (*text).to_owned(), exact: true }
-            }
-            ["printf", "%s" | "%s\\n", text] => Stdin::Text { text: (*text).to_owned(), exact: true },
+        let redirected = tokens.iter().filter_map(|token| match script.tokens.get(*token)?.kind {
+            TokenKind::Redirect(redirect) => Some(&script.redirects[redirect]),
+            _ => None,
+        });
+        if let (["cat"], Some(text)) = (known.as_slice(), redirected.filter_map(here_text).next_back()) {
+            return Stdin::Text { text, exact: false };
+        }
+        if let Some(text) = expand::printed::echoed(&known) {
+            return Stdin::Text { text, exact: true };
+        }
+        match known.as_slice() {
             // What else prints literal text is seen by rules that deny, but not taken for certain.
-            ["echo" | "printf", rest @ ..] => Stdin::Text { text: rest.join(" "), exact: false },
-            _ => Stdin::Piped,
+            ["echo" | "printf", rest @ ..] => {
+                let text = expand::printed::likely_printed(rest).unwrap_or_else(|| rest.join(" "));
+                Stdin::Text { text, exact: false }
+            }
+            ["cat"] => stdin.clone(),
+            words => match (names::printed_names(words), stdin) {
+                (Some(names), _) => Stdin::Names(names),
+                (None, Stdin::Names(_)) if names::keeps_lines(words) => stdin.clone(),
+                _ => Stdin::Piped,
+            },
         }
     }
 
-    fn node(
+    fn walk_node(
         &mut self,
         script: &Script,
         node: &Node,
@@ -198,90 +230,132 @@ impl<'a> Walk<'a> {
     ) -> Result<(), SyntaxError> {
         let mut origin = origin.clone();
         if !node.redirects.is_empty()
-            && let Some(stdin) = self.bare_redirects(script, &node.redirects, state, &origin)?
+            && let Some(stdin) = self.compound_redirects(script, &node.redirects, state, &origin)?
         {
             origin.stdin = stdin;
         }
         let origin = &origin;
         match &node.kind {
-            Kind::Simple(tokens) => self.simple(script, tokens, state, origin),
-            Kind::Group(list) => self.list(script, list, state, origin),
-            Kind::Subshell(list) => self.list(script, list, &mut state.clone(), origin),
-            Kind::Coprocess(inner) => self.node(script, inner, &mut state.clone(), origin),
-            Kind::Branch(lists) => {
+            NodeKind::Simple(tokens) => self.walk_simple_command(script, tokens, state, origin),
+            NodeKind::Group(list) => self.walk_list(script, list, state, origin),
+            NodeKind::Subshell(list) => self.walk_list(script, list, &mut state.clone(), origin),
+            NodeKind::Coprocess(inner) => self.walk_node(script, inner, &mut state.clone(), origin),
+            NodeKind::Branch(lists) => {
                 let mut after = state.clone();
                 for list in lists {
                     let mut branch = after.clone();
-                    self.list(script, list, &mut branch, origin)?;
+                    self.walk_list(script, list, &mut branch, origin)?;
                     after.merge(&branch);
                 }
                 state.merge(&after);
                 Ok(())
             }
-            Kind::While(condition, body) => self.looped(script, &[condition, body], state, origin, None),
-            Kind::For(name, words, body) => {
+            NodeKind::While(condition, body) => {
+                self.walk_loop(script, &[condition, body], state, origin, None)
+            }
+            NodeKind::For(name, words, body) => {
                 let name = match script.tokens.get(*name).map(|token| token.kind) {
                     Some(TokenKind::Word(word) | TokenKind::Reserved(_, word)) => {
                         bare(&script.words[word]).unwrap_or_default().to_owned()
                     }
                     _ => String::new(),
                 };
-                self.words(script, words, state, origin)?;
-                self.looped(script, &[body], state, origin, Some(&name))
+                self.walk_words(script, words, state, origin)?;
+                let values = self.loop_values(script, words, state);
+                self.walk_loop(script, &[body], state, origin, Some((&name, &values)))
             }
-            Kind::Case(word, arms) => {
-                self.words(script, &[*word], state, origin)?;
+            NodeKind::Case(word, arms) => {
+                self.walk_words(script, &[*word], state, origin)?;
                 let mut after = state.clone();
                 for (patterns, list) in arms {
-                    self.words(script, patterns, state, origin)?;
+                    self.walk_words(script, patterns, state, origin)?;
                     let mut branch = state.clone();
-                    self.list(script, list, &mut branch, origin)?;
+                    self.walk_list(script, list, &mut branch, origin)?;
                     after.merge(&branch);
                 }
                 state.merge(&after);
                 Ok(())
             }
-            Kind::Function(name, body) => {
+            NodeKind::Function(name, body) => {
                 let name = self.token_text(script, *name);
-                catastrophe::fork_bomb(&name, script, body, &mut self.analysis);
+                detect::fork_bomb(&name, script, body, &mut self.analysis);
                 let mut inside = state.clone();
                 inside.forget_vars();
                 inside.cwds.clear();
                 inside.redefined = Some("a function is defined");
-                self.node(script, body, &mut inside, origin)?;
+                self.walk_node(script, body, &mut inside, origin)?;
                 state.redefined = Some("a function is defined");
                 Ok(())
             }
         }
     }
 
-    /// A loop: its parts may run again after all of them ran.
-    fn looped(
+    /// Walks a loop, whose parts may run again after all of them ran.
+    fn walk_loop(
         &mut self,
         script: &Script,
         lists: &[&List],
         state: &mut State,
         origin: &Origin,
-        name: Option<&str>,
+        variable: Option<(&str, &[Arg])>,
     ) -> Result<(), SyntaxError> {
         let mut inside = state.clone();
         inside.forget_vars();
-        if let Some(name) = name {
+        if let Some((name, _)) = variable {
             inside.set(name, None);
-            effects::assigned(name, &mut inside);
+            shell_changes::note_assignment(name, &mut inside);
         }
         for list in lists {
-            effects::foresee(script, list, &mut inside);
+            shell_changes::apply_loop_changes(script, list, &mut inside);
         }
-        for list in lists {
-            self.list(script, list, &mut inside, origin)?;
+        let (name, values) = variable.unwrap_or_default();
+        if values.is_empty() {
+            for list in lists {
+                self.walk_list(script, list, &mut inside, origin)?;
+            }
+            state.merge(&inside);
         }
-        state.merge(&inside);
+        // Where each value is known, each round is.
+        for value in values {
+            let mut round = inside.clone();
+            round.set_word(name, value);
+            for list in lists {
+                self.walk_list(script, list, &mut round, origin)?;
+            }
+            state.merge(&round);
+        }
         Ok(())
     }
 
-    /// Words outside of a command: what they substitute runs.
-    fn words(
+    /// Returns the values that a loop's variable takes, if they are few and each is known as a text or as names of files.
+    fn loop_values(&mut self, script: &Script, tokens: &[usize], state: &State) -> Vec<Arg> {
+        let mut values = Vec::new();
+        for token in tokens.iter().filter_map(|token| script.tokens.get(*token)) {
+            let (TokenKind::Word(word) | TokenKind::Reserved(_, word) | TokenKind::Assignment(word)) =
+                token.kind
+            else {
+                return Vec::new();
+            };
+            let shown = &script.text[token.start..token.end];
+            let parts = &script.words[word];
+            let mut notes = Notes::default();
+            values.extend(expand::expand(parts, WordContext::Field, self.dialect, state, shown, &mut notes));
+            if !notes.unknown.is_empty() || !notes.assigned.is_empty() {
+                return Vec::new();
+            }
+        }
+        let known = |arg: &Arg| matches!(arg.rest, Rest::Nothing | Rest::Glob | Rest::Found { .. });
+        let small = values.len().saturating_mul(script.text.len()) <= crate::MAX_BYTES;
+        let Some(left) = self.rounds.checked_sub(values.len()).filter(|_| small && values.iter().all(known))
+        else {
+            return Vec::new();
+        };
+        self.rounds = left;
+        values
+    }
+
+    /// Walks words outside of a command: their substitutions run.
+    fn walk_words(
         &mut self,
         script: &Script,
         tokens: &[usize],
@@ -300,11 +374,11 @@ impl<'a> Walk<'a> {
         for why in std::mem::take(&mut notes.unknown) {
             self.unresolved(why, &script.text);
         }
-        self.substituted(notes, state, origin, None)
+        self.walk_substitutions(notes, state, origin, None)
     }
 
     /// Walks through the scripts that run to make words.
-    fn substituted(
+    fn walk_substitutions(
         &mut self,
         notes: Notes,
         state: &mut State,
@@ -313,7 +387,7 @@ impl<'a> Walk<'a> {
     ) -> Result<(), SyntaxError> {
         for name in notes.assigned {
             state.set(&name, None);
-            effects::assigned(&name, state);
+            shell_changes::note_assignment(&name, state);
         }
         for script in &notes.scripts {
             let origin = Origin {
@@ -324,10 +398,10 @@ impl<'a> Walk<'a> {
             };
             if origin.depth > MAX_CHAIN {
                 self.unresolved("commands that start each other too deeply", &script.text);
-                self.cut = true;
+                self.truncated = true;
                 continue;
             }
-            self.script(script, &mut state.clone(), &origin)?;
+            self.walk_script(script, &mut state.clone(), &origin)?;
         }
         Ok(())
     }
@@ -337,7 +411,16 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A text as it is shown in a reason.
+/// Returns the text of a here-string or a here-document without expansions.
+fn here_text(redirect: &Redirect) -> Option<String> {
+    let parts = redirect.target.iter().map(|part| match part {
+        WordPart::Text(text) | WordPart::Quoted(text) => Some(text.as_str()),
+        WordPart::Expansion(_) => None,
+    });
+    parts.collect::<Option<String>>().filter(|_| matches!(redirect.operator, "<<" | "<<<"))
+}
+
+/// Shortens a text for a reason.
 pub fn shorten(text: &str) -> String {
     const MAX: usize = 200;
     match text.char_indices().nth(MAX) {

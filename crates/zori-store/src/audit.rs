@@ -1,4 +1,5 @@
-//! The audit log: what was decided about each call and what became of it, and which commands ran (`security.md` 11).
+//! The audit log: what was decided about each call, how it ended, and which commands ran
+//! (`docs/contracts/audit-log.md`).
 //!
 //! [`AuditLog`] makes records of a run's events, in the project's file; [`AuditFile`] takes those that belong to no
 //! project. Both have one format (`audit/record.rs`) and one chain per file (`audit/chain.rs`). A record says what a
@@ -18,7 +19,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use zori_core::event::{DecidedBy, Event, EventKind, ToolFinished, ToolRequested};
+use zori_core::event::{
+    DecidedBy, Event, EventKind, StateEvent, ToolEvent, ToolFinished, ToolRequested, TurnEvent,
+};
 use zori_core::ids::{AgentId, CallId};
 use zori_core::log::{Log, LogError};
 use zori_core::message::ToolInput;
@@ -26,9 +29,13 @@ use zori_core::permission::{Decision, Verdict};
 use zori_core::tool::{Effect, ToolCode};
 use zori_redact::Redactor;
 
-use chain::{ChainFile, LIMIT, hash};
+use crate::writer::Durability;
+use chain::{ChainFile, MAX_FILE_BYTES, hash};
 use clean::{clean, cut};
-use record::{Decided, Denied, Finished, ModeChange, Ran, Trusted, Whose};
+use record::{
+    CommandRecord, DecisionRecord, FinishedRecord, ModeChangeRecord, RecordOwner, SandboxDenialRecord,
+    TrustRecord, UndoRecord,
+};
 
 pub use read::{AuditEntry, audit_entries};
 pub use verify::{Verified, VerifyError, verify};
@@ -46,14 +53,12 @@ pub struct AuditFile {
 
 /// A command that has ended.
 #[derive(Clone, Debug)]
-pub struct Run<'a> {
+pub struct CommandRun<'a> {
     /// When it ended, since 1970.
     pub at: Duration,
-    /// Its name.
     pub command: &'a str,
     /// What it was given, without prompts.
     pub args: &'a str,
-    /// How it ended.
     pub exit_code: u8,
     /// How long it took.
     pub duration: Duration,
@@ -70,7 +75,6 @@ pub struct Run<'a> {
 pub struct TrustChange<'a> {
     /// When, since 1970.
     pub at: Duration,
-    /// The folder.
     pub folder: &'a str,
     /// What holds for it from now on.
     pub state: &'a str,
@@ -80,10 +84,39 @@ pub struct TrustChange<'a> {
     pub by: &'a str,
 }
 
+/// Files that go back to an earlier state.
+#[derive(Clone, Debug)]
+pub struct FilesBack<'a> {
+    /// When, since 1970.
+    pub at: Duration,
+    pub session: &'a str,
+    /// `begin` before the first change, `end` after the last.
+    pub phase: &'a str,
+    /// The number of the operation; `None` where nothing was changed.
+    pub op: Option<u64>,
+    /// What is meant: a turn, or the last undo.
+    pub undo: &'a str,
+    /// How many paths go back, or went.
+    pub restored: u64,
+    /// How many stay as they are.
+    pub kept: u64,
+    /// Who asked for it.
+    pub by: &'a str,
+}
+
 impl AuditFile {
-    /// Names the file; it is made with its first record.
+    /// Names the file; the first record creates it.
     pub fn new(path: PathBuf) -> Self {
-        Self { chain: ChainFile::new(path, LIMIT) }
+        Self { chain: ChainFile::new(path, MAX_FILE_BYTES) }
+    }
+
+    /// Makes records survive what those of a session do (DECISIONS 29).
+    #[must_use]
+    pub fn durable(mut self, durability: Durability) -> Self {
+        if durability == Durability::Full {
+            self.chain.sync_lines();
+        }
+        self
     }
 
     /// Makes sure that records can be written, creating the file.
@@ -92,27 +125,36 @@ impl AuditFile {
     }
 
     /// Appends the record of a command.
-    pub fn run(&mut self, run: &Run<'_>, redactor: &Redactor) -> Result<(), LogError> {
+    pub fn run(&mut self, run: &CommandRun<'_>, redactor: &Redactor) -> Result<(), LogError> {
         let args = clean(redactor, run.args);
         let duration_ms = millis(run.duration);
-        let Run { command, exit_code, operator, request_id, trace_id, .. } = *run;
+        let CommandRun { command, exit_code, operator, request_id, trace_id, .. } = *run;
         let trace_id = trace_id.map(|id| clean(redactor, id));
         let trace_id = trace_id.as_deref();
-        let body = Ran { command, args: &args, exit_code, duration_ms, operator, request_id, trace_id };
-        self.append(run.at, "run", Whose::NOBODY, &body)
+        let body =
+            CommandRecord { command, args: &args, exit_code, duration_ms, operator, request_id, trace_id };
+        self.append(run.at, "run", RecordOwner::NOBODY, &body)
     }
 
     /// Appends the record of a decision about a folder.
     pub fn trust(&mut self, change: &TrustChange<'_>) -> Result<(), LogError> {
         let TrustChange { at, folder, state, run, by } = *change;
-        self.append(at, "trust", Whose::NOBODY, &Trusted { folder, state, by, run })
+        self.append(at, "trust", RecordOwner::NOBODY, &TrustRecord { folder, state, by, run })
+    }
+
+    /// Appends the record of an undo (UNDO-33).
+    pub fn undo(&mut self, back: &FilesBack<'_>) -> Result<(), LogError> {
+        let FilesBack { at, session, phase, op, undo, restored, kept, by } = *back;
+        let summary = format!("{phase}: {undo}, {restored} back, {kept} kept");
+        let body = UndoRecord { phase, op, undo, restored, kept, by, summary: &summary };
+        self.append(at, "undo", RecordOwner::session(session), &body)
     }
 
     fn append(
         &mut self,
         at: Duration,
         event: &str,
-        whose: Whose<'_>,
+        whose: RecordOwner<'_>,
         body: &impl Serialize,
     ) -> Result<(), LogError> {
         let wrote = self.chain.append(|place| record::line(at, event, whose, body, place));
@@ -124,33 +166,33 @@ impl AuditFile {
     }
 }
 
-/// Keeps what is decided about calls, before they start, and how they end.
+/// Logs what is decided about calls, before they start, and how they end.
 pub struct AuditLog {
     file: AuditFile,
     facts: AuditFacts,
     turn: u64,
     /// Providers number calls as they like, so that two agents may use one id.
-    calls: HashMap<(AgentId, CallId), Seen>,
+    calls: HashMap<(AgentId, CallId), PendingCall>,
 }
 
-/// What holds for a whole run.
+/// Facts of the whole run.
 pub struct AuditFacts {
     /// The permission mode.
     pub mode: Arc<str>,
     /// The working directory of the tools.
     pub cwd: Arc<Path>,
-    /// Knows the secrets.
+    /// Takes secrets out of texts.
     pub redactor: Redactor,
     /// Returns the time since 1970.
     pub now: fn() -> Duration,
 }
 
-/// A call on its way.
-struct Seen {
+/// A call that has been requested and not finished.
+struct PendingCall {
     tool: String,
     summary: String,
     input_digest: String,
-    /// Whether somebody was asked, and then who let it run or not.
+    /// Whether approval was asked for.
     asked: bool,
     approved_by: Option<&'static str>,
 }
@@ -166,8 +208,8 @@ impl AuditLog {
             ToolInput::Json(args) => args.get(),
             ToolInput::Malformed(text) => text,
         };
-        let seen = Seen {
-            tool: cut(&request.call.name, clean::MOST),
+        let seen = PendingCall {
+            tool: cut(&request.call.name, clean::MAX_TEXT),
             summary: clean(&self.facts.redactor, &summary(&request.effects)),
             input_digest: hash(input.as_bytes()),
             asked: false,
@@ -176,7 +218,7 @@ impl AuditLog {
         self.calls.insert((agent, request.call.id.clone()), seen);
     }
 
-    /// Another input makes another call of it: what is written from now on is about that one.
+    /// A changed input makes it another call: later records are about that one.
     fn changed(&mut self, agent: AgentId, call: &CallId, input: &str, effects: &[Effect]) {
         let summary = clean(&self.facts.redactor, &summary(effects));
         if let Some(seen) = self.calls.get_mut(&(agent, call.clone())) {
@@ -184,7 +226,7 @@ impl AuditLog {
         }
     }
 
-    /// Writes a verdict about a call. `asker`: who answered, if that is what it is.
+    /// Writes a verdict about a call. `asker`: who answered, if somebody was asked.
     fn decided(
         &mut self,
         event: &Event,
@@ -195,7 +237,7 @@ impl AuditLog {
         let Some(seen) = self.calls.get(&(event.agent, call.clone())) else { return Ok(()) };
         let reason = clean(&self.facts.redactor, &decision.reason);
         let rule = decision.rule.as_ref().map(|rule| clean(&self.facts.redactor, &rule.text));
-        let body = Decided {
+        let body = DecisionRecord {
             id: call.as_str(),
             tool: &seen.tool,
             class: decision.class.as_str(),
@@ -211,7 +253,7 @@ impl AuditLog {
             unresolved: decision.unresolved,
         };
         let name = if asker.is_some() { "approval" } else { "decision" };
-        self.file.append((self.facts.now)(), name, Whose::of(event), &body)
+        self.file.append((self.facts.now)(), name, RecordOwner::of(event), &body)
     }
 
     fn resolved(
@@ -244,7 +286,7 @@ impl AuditLog {
     fn finished(&mut self, event: &Event, done: &ToolFinished) -> Result<(), LogError> {
         let seen = self.calls.remove(&(event.agent, done.call.clone()));
         if let Some(denial) = &done.output.denial {
-            let body = Denied {
+            let body = SandboxDenialRecord {
                 id: done.call.as_str(),
                 tool: seen.as_ref().map_or(&*done.name, |seen| &seen.tool),
                 reason: denial.about,
@@ -252,12 +294,12 @@ impl AuditLog {
                 summary: seen.as_ref().map(|seen| seen.summary.as_str()),
                 sandbox: &denial.profile,
             };
-            self.file.append((self.facts.now)(), "sandbox", Whose::of(event), &body)?;
+            self.file.append((self.facts.now)(), "sandbox", RecordOwner::of(event), &body)?;
         }
         let cwd = self.facts.cwd.display().to_string();
         let code = done.output.failure.as_ref().map(|failure| failure.code);
         let timed_out = done.output.process.is_some_and(|end| end.timed_out);
-        let body = Finished {
+        let body = FinishedRecord {
             turn: self.turn,
             id: done.call.as_str(),
             tool: seen.as_ref().map_or(&*done.name, |seen| &seen.tool),
@@ -275,36 +317,36 @@ impl AuditLog {
             cwd: &cwd,
             approved_by: seen.as_ref().and_then(|seen| seen.approved_by),
         };
-        self.file.append((self.facts.now)(), "tool", Whose::of(event), &body)
+        self.file.append((self.facts.now)(), "tool", RecordOwner::of(event), &body)
     }
 }
 
 impl Log for AuditLog {
     fn append(&mut self, event: &Event) -> Result<(), LogError> {
         match &event.kind {
-            EventKind::TurnStarted { .. } if event.agent == AgentId::MAIN => self.turn += 1,
-            EventKind::ToolRequested(request) => self.requested(event.agent, request),
-            EventKind::ToolChanged { call, input, effects } => {
+            EventKind::Turn(TurnEvent::TurnStarted { .. }) if event.agent == AgentId::MAIN => self.turn += 1,
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => self.requested(event.agent, request),
+            EventKind::Tool(ToolEvent::ToolChanged { call, input, effects }) => {
                 self.changed(event.agent, call, input.get(), effects);
             }
-            EventKind::ApprovalRequested { call, decision, .. } => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { call, decision, .. }) => {
                 if let Some(seen) = self.calls.get_mut(&(event.agent, call.clone())) {
                     seen.asked = true;
                 }
                 return self.decided(event, call, decision, None);
             }
-            EventKind::ApprovalResolved { call, decision, by } => {
+            EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by }) => {
                 return self.resolved(event, call, decision, *by);
             }
-            EventKind::ToolStarted { call, decision, .. } => {
+            EventKind::Tool(ToolEvent::ToolStarted { call, decision, .. }) => {
                 debug_assert_eq!(decision.verdict, Verdict::Allow, "only what is allowed starts");
                 return self.started(event, call, decision);
             }
-            EventKind::ToolFinished(done) => return self.finished(event, done),
-            EventKind::ModeChanged { from, to } => {
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => return self.finished(event, done),
+            EventKind::State(StateEvent::ModeChanged { from, to }) => {
                 self.facts.mode = (*to).into();
-                let body = ModeChange { from, mode: to };
-                return self.file.append((self.facts.now)(), "mode", Whose::of(event), &body);
+                let body = ModeChangeRecord { from, mode: to };
+                return self.file.append((self.facts.now)(), "mode", RecordOwner::of(event), &body);
             }
             _ => {}
         }

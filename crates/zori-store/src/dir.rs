@@ -2,16 +2,24 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use zori_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::list::{self, Entry};
-use crate::load::{Loaded, Records};
+use crate::list::{self, SessionEntry};
+use crate::load::{LoadedSession, Records};
 use crate::lock::SessionLock;
 use crate::writer::{Durability, NewSession, SessionWriter};
+
+/// How the name of a session's file ends, after the id.
+const FILE: &str = ".jsonl";
+
+/// Returns the id in the name of a session's file.
+pub(crate) fn id_of(name: &str) -> Option<SessionId> {
+    SessionId::parse(name.strip_suffix(FILE)?).ok()
+}
 
 /// The sessions of one base directory.
 #[derive(Clone, Debug)]
@@ -25,23 +33,32 @@ impl SessionDir {
         Self { path: path.into() }
     }
 
-    /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the file of a session, whether or not it exists.
     pub fn file(&self, id: &SessionId) -> PathBuf {
-        self.path.join(format!("{id}.jsonl"))
+        self.path.join(format!("{id}{FILE}"))
+    }
+
+    /// Returns the file that is locked while a process writes to a session.
+    pub fn lock_file(&self, id: &SessionId) -> PathBuf {
+        self.path.join(format!("{id}.lock"))
+    }
+
+    /// Returns where a session's file is written anew before it takes the place of the old one.
+    pub(crate) fn copy_file(&self, id: &SessionId) -> PathBuf {
+        self.path.join(format!("{id}{FILE}.copy"))
     }
 
     /// Returns the sessions, newest first. A missing directory has none.
-    pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
+    pub fn list(&self) -> Result<Vec<SessionEntry>, StoreError> {
         list::list(&self.path)
     }
 
     /// Returns the session that was changed last.
-    pub fn latest(&self) -> Result<Option<Entry>, StoreError> {
+    pub fn latest(&self) -> Result<Option<SessionEntry>, StoreError> {
         Ok(self.list()?.into_iter().next())
     }
 
@@ -55,24 +72,24 @@ impl SessionDir {
         }
     }
 
-    /// Reads a session as the history to go on with; `None` if there is no such file. Whoever means to append
-    /// takes the lock first.
-    pub fn load(&self, id: &SessionId) -> Result<Option<Loaded>, StoreError> {
-        self.records(id)?.map(Loaded::read).transpose()
+    /// Loads a session's history to continue it; `None` if there is no such file. Take the lock first if you mean to
+    /// append.
+    pub fn load(&self, id: &SessionId) -> Result<Option<LoadedSession>, StoreError> {
+        self.records(id)?.map(LoadedSession::read).transpose()
     }
 
     /// Reads the first so many records of a session, as if the others had never been written.
-    pub fn load_first(&self, id: &SessionId, records: u64) -> Result<Option<Loaded>, StoreError> {
-        self.records(id)?.map(|all| Loaded::read_first(all, records)).transpose()
+    pub fn load_first(&self, id: &SessionId, records: u64) -> Result<Option<LoadedSession>, StoreError> {
+        self.records(id)?.map(|all| LoadedSession::read_first(all, records)).transpose()
     }
 
-    /// Takes the session for this process, creating the directory if need be. It is free again when the lock is
-    /// dropped or the process is gone.
+    /// Locks the session for this process, and creates the directory if needed. The lock ends when it is dropped or the
+    /// process ends.
     pub fn lock(&self, id: &SessionId) -> Result<SessionLock, StoreError> {
-        SessionLock::take(&self.path, id)
+        SessionLock::take(self, id)
     }
 
-    /// Removes a session that nobody uses; returns whether there was one.
+    /// Removes a session that is not in use; returns whether there was one.
     pub fn remove(&self, id: &SessionId) -> Result<bool, StoreError> {
         let path = self.file(id);
         if !path.exists() {
@@ -86,8 +103,8 @@ impl SessionDir {
         }
     }
 
-    /// Returns a log that appends to a session. Without a lock it takes one with the first record, which is
-    /// right for an id nobody else can know; nothing is created before that.
+    /// Returns a log that appends to a session. Without a lock it takes one with the first record, which is right for a
+    /// new id; nothing is created before that.
     pub fn writer(
         &self,
         id: &SessionId,
@@ -99,13 +116,28 @@ impl SessionDir {
     }
 }
 
-/// Devices and pipes have no end to read up to, so they count as empty.
+/// Opens a session file. A pipe may keep whoever opens it waiting for ever; a device has no end, so it counts as empty and is
+/// not opened.
 fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     let kind = fs::metadata(path)?.file_type();
-    if kind.is_file() || kind.is_dir() { Ok(Box::new(File::open(path)?)) } else { Ok(Box::new(io::empty())) }
+    if kind.is_file() || kind.is_dir() {
+        Ok(Box::new(File::open(path)?))
+    } else if kind.is_char_device() {
+        Ok(Box::new(io::empty()))
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file"))
+    }
 }
 
 /// Creates a directory and its parents, for the owner only (SES-12).
 pub(crate) fn create_private(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// The same, and returns the directories that got a new entry by it, which a loss of power could take away again.
+pub(crate) fn create_private_listed(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let missing = dir.ancestors().take_while(|dir| !dir.exists());
+    let grown: Vec<PathBuf> = missing.filter_map(|dir| Some(dir.parent()?.to_owned())).collect();
+    create_private(dir)?;
+    Ok(grown)
 }

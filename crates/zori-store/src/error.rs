@@ -1,4 +1,4 @@
-//! What goes wrong with session files as a whole. A damaged line is no error: see [`crate::Damage`].
+//! What goes wrong with session files as a whole. A damaged line is not an error: see [`crate::Damage`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,14 @@ use zori_core::ids::SessionId;
 /// Why a session cannot be read, listed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process writes to the session (LOG-8).
+    /// Another process has the session open (LOG-8).
     #[error("session `{id}` is in use by {}", holder(*pid))]
     Locked {
-        /// The session.
         id: SessionId,
-        /// The process that holds it, if it has said so.
+        /// The process that holds it, if known.
         pid: Option<u32>,
     },
-    /// The file system said no.
+    /// The file system refused.
     #[error("{}: {source}", path.display())]
     Io {
         /// What was touched.

@@ -1,4 +1,4 @@
-//! Lines of a file of any size, in bounded memory: a line over the limit is passed over, not kept (LOG-3, LOG-12).
+//! Reads the lines of a file of any size in bounded memory: a line over the limit is skipped (LOG-3, LOG-12).
 
 use std::io::{self, BufRead, BufReader, Read};
 

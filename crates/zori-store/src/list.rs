@@ -1,4 +1,4 @@
-//! Which sessions there are. Goes by names and times only, so the size of a session does not matter (LOG-12).
+//! Lists the sessions by names and times only, so the size of a session does not matter (LOG-12).
 
 use std::fs;
 use std::io;
@@ -8,18 +8,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use zori_core::ids::SessionId;
 use zori_core::time::Timestamp;
 
+use crate::dir::id_of;
 use crate::error::StoreError;
 
 /// A session in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its id.
+pub struct SessionEntry {
     pub id: SessionId,
     /// When its file was last changed.
     pub modified: Timestamp,
 }
 
-pub(crate) fn list(dir: &Path) -> Result<Vec<Entry>, StoreError> {
+pub(crate) fn list(dir: &Path) -> Result<Vec<SessionEntry>, StoreError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -29,8 +29,7 @@ pub(crate) fn list(dir: &Path) -> Result<Vec<Entry>, StoreError> {
     for entry in entries {
         let entry = entry.map_err(StoreError::at(dir))?;
         let name = entry.file_name();
-        let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else { continue };
-        let Ok(id) = SessionId::parse(stem) else { continue };
+        let Some(id) = name.to_str().and_then(id_of) else { continue };
         // A file that vanishes while we look is simply not in the list.
         let Ok(mut facts) = entry.metadata() else { continue };
         if facts.is_symlink() {
@@ -42,7 +41,7 @@ pub(crate) fn list(dir: &Path) -> Result<Vec<Entry>, StoreError> {
         }
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.as_str().cmp(b.1.as_str())));
-    Ok(found.into_iter().map(|(time, id)| Entry { id, modified: timestamp(time) }).collect())
+    Ok(found.into_iter().map(|(time, id)| SessionEntry { id, modified: timestamp(time) }).collect())
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {
@@ -77,7 +76,7 @@ mod tests {
             file.set_modified(UNIX_EPOCH + Duration::from_secs(secs)).unwrap();
         }
         fs::create_dir(dir.path().join("dir.jsonl")).unwrap();
-        let entry = |id, secs| Entry { id: SessionId::parse(id).unwrap(), modified: Timestamp(secs) };
+        let entry = |id, secs| SessionEntry { id: SessionId::parse(id).unwrap(), modified: Timestamp(secs) };
         assert_eq!(
             list(dir.path()).unwrap(),
             [entry("new", 300), entry("a", 200), entry("b", 200), entry("old", 100)]

@@ -1,5 +1,5 @@
-//! Reading a session whatever has happened to its file: what cannot be read is passed over and reported, the
-//! rest is kept (SES-9, LOG-2, LOG-3). The history that providers accept is made in `repair.rs`.
+//! Reads a session whatever has happened to its file: what cannot be read is skipped and reported, the rest is kept
+//! (SES-9, LOG-2, LOG-3). The history that providers accept is made in `repair.rs`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use zori_core::compaction::Replaced;
+use zori_core::compaction::ReplacedView;
 use zori_core::message::{Message, Role};
 use zori_core::usage::Usage;
 
@@ -83,22 +83,24 @@ impl Iterator for Records {
     }
 }
 
-/// A session, ready to go on with.
+/// A session, loaded to be continued.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSession {
     /// Its facts; `None` where that line is damaged or missing.
     pub meta: Option<Meta>,
     /// The conversation: starts with the user, alternates, and pairs each call with a result.
     pub history: Vec<Arc<Message>>,
     /// The views of it that compactions replaced, the oldest first.
-    pub replaced: Vec<Replaced>,
+    pub replaced: Vec<ReplacedView>,
     /// What all its replies used.
     pub usage: Usage,
     /// How many replies there are, without the summaries of compactions.
     pub replies: u64,
+    /// How many prompts there are; the next turn is numbered on from it.
+    pub prompts: u32,
     /// What could not be read.
     pub damage: Damage,
-    /// How many old records were left out because no provider takes that much.
+    /// How many records of the conversation were left out because no provider accepts that much.
     pub left_out: u64,
 }
 
@@ -106,24 +108,24 @@ pub struct Loaded {
 /// LOG-12. Measured in bytes of the file.
 const HISTORY_BYTES: usize = 96 << 20;
 
-/// What a record costs beside its text.
+/// What a record costs beyond its text.
 const RECORD_BYTES: usize = 256;
 
-impl Loaded {
+impl LoadedSession {
     pub(crate) fn read(records: Records) -> Result<Self, StoreError> {
         Self::read_up_to(records, HISTORY_BYTES, u64::MAX)
     }
 
-    /// The same of the first so many records, as if the others had never been written.
+    /// The same for the first `most` records, as if the others had never been written.
     pub(crate) fn read_first(records: Records, most: u64) -> Result<Self, StoreError> {
         Self::read_up_to(records, HISTORY_BYTES, most)
     }
 
     fn read_up_to(mut records: Records, limit: usize, most: u64) -> Result<Self, StoreError> {
         let (mut meta, mut usage, mut left_out) = (None, Usage::default(), 0);
-        let (mut replies, mut read) = (0, 0);
+        let (mut replies, mut read, mut prompts) = (0, 0, 0);
         let mut kept: VecDeque<(usize, Record)> = VecDeque::new();
-        let mut size = 0;
+        let (mut size, mut floor) = (0, 0_usize);
         while read < most
             && let Some(record) = records.advance()?
         {
@@ -133,33 +135,78 @@ impl Loaded {
                 // A summary was said to nobody.
                 replies += u64::from(!matches!(record.kind, RecordKind::Compacted { .. }));
             }
+            prompts += u32::from(record.begins_turn());
             if let RecordKind::Meta(found) = record.kind {
                 meta.get_or_insert(found);
                 continue;
             }
+            if matches!(record.kind, RecordKind::Compacted { view: Some(_), .. }) {
+                // What was left out before is not in the view in force anyway.
+                left_out = 0;
+            }
             let cost = records.last_size + RECORD_BYTES;
             size += cost;
             kept.push_back((cost, record));
-            if size > limit {
+            // The largest session is read once, so what cannot be dropped is not looked through again with each record.
+            if size > limit.max(floor.saturating_mul(2)) {
                 left_out += drop_oldest(&mut kept, &mut size, limit / 4 * 3);
+                floor = if size > limit { size } else { 0 };
             }
         }
         let Views { history, replaced } = views(kept.into_iter().map(|(_, record)| record));
-        Ok(Self { meta, history, replaced, usage, replies, damage: records.damage, left_out })
+        Ok(Self { meta, history, replaced, usage, replies, prompts, damage: records.damage, left_out })
     }
 }
 
-/// Drops whole turns from the front until no more than `goal` is left.
+/// Drops records from the front until no more than `goal` is left, or nothing more can go. Returns how many of the view in
+/// force were dropped.
+///
+/// What compactions replaced goes first: it is only there to be taken back. Then whole rounds of the view in force go, a
+/// reply with its calls and their results, however long a turn is. The summary that the view begins with, the first prompt
+/// and the last one before the cut stay.
 fn drop_oldest(kept: &mut VecDeque<(usize, Record)>, size: &mut usize, goal: usize) -> u64 {
-    let mut dropped = 0;
+    let is_view = |record: &Record| matches!(record.kind, RecordKind::Compacted { view: Some(_), .. });
+    let is_prompt = |record: &Record| matches!(record.kind, RecordKind::Message { role: Role::User, .. });
+    while *size > goal
+        && let Some(next) = kept.iter().skip(1).position(|(_, record)| is_view(record))
+    {
+        *size -= kept.drain(..=next).map(|(cost, _)| cost).sum::<usize>();
+    }
+    let mut summary = None;
+    if kept.front().is_some_and(|(_, record)| is_view(record)) {
+        summary = kept.pop_front();
+    }
+    let (mut first, mut last, mut dropped) = (None, None, 0);
+    let mut after_result = false;
     while let Some((_, next)) = kept.front() {
-        let begins_turn = matches!(next.kind, RecordKind::Message { role: Role::User, .. });
-        if *size <= goal && begins_turn {
+        let begins_reply = matches!(
+            next.kind,
+            RecordKind::Message { role: Role::Assistant, .. }
+                | RecordKind::Reasoning(_)
+                | RecordKind::ToolUse(_)
+        );
+        if *size <= goal && (is_prompt(next) || after_result && begins_reply) {
             break;
         }
-        let (cost, _) = kept.pop_front().expect("there is a front");
+        let (cost, record) = kept.pop_front().expect("there is a front");
+        after_result = match record.kind {
+            RecordKind::ToolResult { .. } => true,
+            RecordKind::Approval { .. } | RecordKind::Notice { .. } | RecordKind::Interrupted => after_result,
+            _ => false,
+        };
+        if is_prompt(&record) {
+            let slot = if first.is_none() { &mut first } else { &mut last };
+            if let Some((cost, _)) = slot.replace((cost, record)) {
+                *size -= cost;
+                dropped += 1;
+            }
+            continue;
+        }
         *size -= cost;
         dropped += 1;
+    }
+    for record in [last, first, summary].into_iter().flatten() {
+        kept.push_front(record);
     }
     dropped
 }
@@ -182,7 +229,7 @@ pub struct DamagedLine {
     pub why: &'static str,
 }
 
-/// So many lines are remembered one by one.
+/// How many lines are listed one by one.
 const MAX_REPORTED: usize = 20;
 
 impl Damage {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Returns the project's root: the nearest folder from `cwd` upwards that holds `.zori/` or `.git`, never above the
-/// home directory; without one the folder itself (`agent-modes.md` section 10). `cwd` is canonical.
+/// home directory; without one the folder itself (`docs/contracts/command-line.md`). `cwd` is canonical.
 pub fn project_root<'p>(cwd: &'p Path, home: Option<&Path>) -> &'p Path {
     let marked = |folder: &Path| folder.join(".zori").is_dir() || folder.join(".git").exists();
     for folder in cwd.ancestors() {

@@ -1,5 +1,5 @@
-//! What a line of a session file says, as values. How it is written and read is in `record/encode.rs` and
-//! `record/decode.rs`, the only places that know the shapes on disk.
+//! A line of a session file, as values. How it is written and read is in `record/encode.rs` and `record/decode.rs`, the
+//! only places that know the shapes on disk.
 
 pub(crate) mod decode;
 pub(crate) mod encode;
@@ -17,15 +17,22 @@ use zori_core::usage::Usage;
 /// The version new sessions carry. Readers accept any: fields and types are only ever added (FS-9).
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// One record.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// When it was written, as it stands in the file; empty where it does not say.
     pub ts: String,
     /// Set on the last record of a model's reply (DECISIONS 28).
     pub reply_end: Option<ReplyEnd>,
-    /// What it says.
+    /// Whether it belongs to a reply that is no part of the conversation: refused, or asked for once more.
+    pub discarded: bool,
     pub kind: RecordKind,
+}
+
+impl Record {
+    /// Returns whether it is a prompt: the N-th of a file begins turn N.
+    pub fn begins_turn(&self) -> bool {
+        matches!(&self.kind, RecordKind::Message { role: Role::User, within_turn: false, .. })
+    }
 }
 
 /// What a record says.
@@ -37,16 +44,19 @@ pub enum RecordKind {
     Message {
         /// Who wrote it.
         role: Role,
-        /// The text.
         text: String,
         /// Whether the reply was cut off here.
         partial: bool,
+        /// Whether it was added to a turn that ran, and begins none.
+        within_turn: bool,
         /// The images that went with it; only the user's have any.
         images: Vec<Image>,
+        /// The name a client knows a prompt by.
+        uuid: Option<String>,
     },
     /// Reasoning of the model.
     Reasoning(Thinking),
-    /// The model asked for a tool.
+    /// The model called a tool.
     ToolUse(ToolCall),
     /// A tool answered.
     ToolResult {
@@ -71,10 +81,9 @@ pub enum RecordKind {
         decision: String,
         /// `user`, `policy` or `cancelled`.
         by: String,
-        /// Why.
         reason: String,
     },
-    /// The model was sent another view of the conversation from here on.
+    /// From here on the model was sent another view of the conversation.
     Compacted {
         /// `masked`, `summarised`, `dropped` or `undone`.
         how: String,
@@ -85,7 +94,33 @@ pub enum RecordKind {
         /// The whole view; `None` where the last compaction was taken back.
         view: Option<Vec<Message>>,
     },
-    /// Something the user was told; never sent to a model (L-7).
+    /// Calls changed files, which can be put back (UNDO-22).
+    Changed {
+        /// The number of the operation.
+        op: u64,
+        /// How many files were created.
+        created: u64,
+        /// How many were modified.
+        modified: u64,
+        /// How many were deleted.
+        deleted: u64,
+        /// The first of their paths.
+        paths: Vec<String>,
+    },
+    /// Files went back to an earlier state (UNDO-23).
+    Rewound {
+        /// The turn whose beginning was the goal.
+        to_turn: u32,
+        /// `files`, `chat` or `both`.
+        what: String,
+        /// The number of the operation; `None` where no file was changed.
+        op: Option<u64>,
+        /// How many paths went back.
+        restored: u64,
+        /// Whether it took an undo back.
+        redo: bool,
+    },
+    /// A notice for the user; never sent to a model (L-7).
     Notice {
         /// A stable name.
         code: String,

@@ -1,4 +1,4 @@
-//! Records to a history that providers accept (SES-10, LOG-11): it starts with the user, roles alternate, each
+//! Repairs records to a history that providers accept (SES-10, LOG-11): it starts with the user, roles alternate, each
 //! call has exactly one result in the message that follows it, and ids are unique. One pure function.
 
 use std::collections::HashMap;
@@ -9,17 +9,18 @@ use zori_core::tool::{ToolCode, ToolOutput};
 
 use crate::record::{Record, RecordKind};
 
-/// Returns the conversation that the records tell of, mended where some of them are missing.
+/// Returns the conversation of the records, repaired where some of them are missing.
 pub fn repair(records: impl IntoIterator<Item = Record>) -> Vec<Message> {
     repair_after(&[], records)
 }
 
-/// Returns what the records add to a conversation that is known. Its last message and the first that is returned may
-/// be of the same role.
+/// Returns the messages that the records add to a known conversation. Its last message and the first returned one may
+/// have the same role.
 pub(crate) fn repair_after(known: &[Message], records: impl IntoIterator<Item = Record>) -> Vec<Message> {
     let ids = known.iter().flat_map(|message| message.calls()).map(|call| (call.id.clone(), 1));
-    let mut mending = Mending { uses: ids.collect(), follows: !known.is_empty(), ..Mending::default() };
-    for record in records {
+    let mut mending =
+        HistoryBuilder { uses: ids.collect(), follows: !known.is_empty(), ..HistoryBuilder::default() };
+    for record in records.into_iter().filter(|record| !record.discarded) {
         let ends_reply = record.reply_end.is_some();
         match record.kind {
             RecordKind::Message { role: Role::User, text, images, .. } => {
@@ -36,6 +37,8 @@ pub(crate) fn repair_after(known: &[Message], records: impl IntoIterator<Item = 
             | RecordKind::Interrupted
             | RecordKind::Approval { .. }
             | RecordKind::Compacted { .. }
+            | RecordKind::Changed { .. }
+            | RecordKind::Rewound { .. }
             | RecordKind::Notice { .. } => {}
         }
         mending.reply_over |= ends_reply;
@@ -44,16 +47,16 @@ pub(crate) fn repair_after(known: &[Message], records: impl IntoIterator<Item = 
     mending.done
 }
 
-/// Stands first where the user's own words are lost, since a history cannot start with the model.
+/// The first message where the user's own is lost, since a history cannot start with the model.
 const LOST_START: &str = "[The beginning of this conversation could not be read.]";
 
-/// What the model is told of a call whose result is lost, so that it can decide to ask again.
+/// The result for a call whose own result is lost, so that the model can decide to call again.
 const LOST_RESULT: &str = "The session ended before this call had a result, so it may or may not have run. Check its effects, then \
      call it again if it is still needed.";
 
-/// One exchange in the making: what the model said, and what the user and the tools answered.
+/// One exchange while it is put together: what the model said, and what the user and the tools answered.
 #[derive(Default)]
-struct Mending {
+struct HistoryBuilder {
     done: Vec<Message>,
     said: Vec<Block>,
     /// The results of the calls in `said`, by the id in the file.
@@ -67,7 +70,7 @@ struct Mending {
     uses: HashMap<CallId, u32>,
 }
 
-impl Mending {
+impl HistoryBuilder {
     fn user_text(&mut self, text: String) {
         if !text.trim().is_empty() {
             self.texts.push(Block::Text(text));

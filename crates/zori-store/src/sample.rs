@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use zori_core::event::{
-    DecidedBy, Event, EventKind, NoticeLevel, Reply, ToolFinished, ToolRequested, TurnSummary,
+    DecidedBy, Event, EventKind, MessageEvent, Notice, NoticeLevel, Reply, ToolEvent, ToolFinished,
+    ToolRequested, TurnEvent, TurnSummary,
 };
 use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput};
@@ -22,19 +23,25 @@ use zori_core::usage::Usage;
 /// 2026-11-15T21:15:00Z.
 pub(crate) const AT: Timestamp = Timestamp(1_794_777_300);
 
-pub(crate) fn event(kind: EventKind) -> Event {
+pub(crate) fn event(kind: impl Into<EventKind>) -> Event {
     let session = SessionId::parse("s").unwrap();
-    Event { seq: 0, at: AT, session, agent: AgentId::MAIN, parent: None, kind }
+    Event { seq: 0, at: AT, session, agent: AgentId::MAIN, parent: None, kind: kind.into() }
 }
 
 pub(crate) fn prompt(text: &str) -> Event {
-    event(EventKind::TurnStarted { prompt: text.into(), images: Vec::new() })
+    event(TurnEvent::TurnStarted { prompt: text.into(), images: Vec::new(), uuid: None })
 }
 
 pub(crate) fn reply(blocks: Vec<Block>, stop: Option<StopReason>) -> Event {
     let message = Arc::new(Message { role: Role::Assistant, blocks });
     let usage = Usage { input: 10, output: 5, cache_read: 2, cache_write: 1, cache_unknown: 0 };
-    event(EventKind::MessageFinished(Reply { message, model: "m-1".into(), usage, stop }))
+    event(MessageEvent::MessageFinished(Reply {
+        message,
+        model: "m-1".into(),
+        usage,
+        stop,
+        discarded: false,
+    }))
 }
 
 pub(crate) fn say(text: &str) -> Event {
@@ -56,19 +63,19 @@ pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {
 }
 
 pub(crate) fn requested(call: ToolCall, effects: Vec<Effect>) -> Event {
-    event(EventKind::ToolRequested(ToolRequested { call, kind: Some(ToolKind::Bash), effects, of: 1 }))
+    event(ToolEvent::ToolRequested(ToolRequested { call, kind: Some(ToolKind::Bash), effects, of: 1 }))
 }
 
 pub(crate) fn started(id: &str) -> Event {
-    event(EventKind::ToolStarted {
+    event(ToolEvent::ToolStarted {
         call: CallId::new(id),
         name: "bash".into(),
-        decision: Decision::new(Verdict::Allow, Class::X, "because"),
+        decision: Decision::new(Verdict::Allow, Class::Shell, "because"),
     })
 }
 
 pub(crate) fn finished(id: &str, output: ToolOutput) -> Event {
-    event(EventKind::ToolFinished(ToolFinished {
+    event(ToolEvent::ToolFinished(ToolFinished {
         call: CallId::new(id),
         name: "read".into(),
         kind: Some(ToolKind::Read),
@@ -78,16 +85,16 @@ pub(crate) fn finished(id: &str, output: ToolOutput) -> Event {
 }
 
 pub(crate) fn resolved(id: &str, verdict: Verdict, by: DecidedBy) -> Event {
-    let decision = Decision::new(verdict, Class::X, "because");
-    event(EventKind::ApprovalResolved { call: CallId::new(id), decision, by })
+    let decision = Decision::new(verdict, Class::Shell, "because");
+    event(ToolEvent::ApprovalResolved { call: CallId::new(id), decision, by })
 }
 
 pub(crate) fn warning(code: &'static str) -> Event {
-    event(EventKind::Notice { level: NoticeLevel::Warning, code, text: "The model refused.".to_owned() })
+    event(Notice { level: NoticeLevel::Warning, code, text: "The model refused.".to_owned() })
 }
 
 pub(crate) fn turn_over() -> Event {
-    event(EventKind::TurnFinished(TurnSummary {
+    event(TurnEvent::TurnFinished(TurnSummary {
         outcome: Outcome::Completed(StopReason::EndTurn),
         usage: Usage::default(),
         cost: None,
@@ -101,7 +108,7 @@ pub(crate) fn turn_over() -> Event {
 
 /// Two turns with one of everything that is saved.
 pub(crate) fn everything() -> Vec<Event> {
-    let signature = Opaque { provider: "anthropic".into(), raw: raw(r#"{"b":"x==", "a":1}"#) };
+    let signature = Opaque::new("anthropic", raw(r#"{"b":"x==", "a":1}"#));
     let thinking = Thinking { text: "Let me see.".to_owned(), replay: Some(signature.clone()) };
     let hidden = Thinking { text: String::new(), replay: Some(signature.clone()) };
     let mut made = call("call-2", "bash", "{\n  \"command\": \"ls\"\n}");
@@ -127,13 +134,13 @@ pub(crate) fn everything() -> Vec<Event> {
         finished("call-1", laid_out),
         finished("call-2", ToolOutput::failure(ToolCode::Canceled, "Stopped.")),
         finished("call-3", ToolOutput::failure(ToolCode::InvalidInput, "Not JSON.")),
-        event(EventKind::Steered { text: "Be quick.".into() }),
+        event(TurnEvent::Steered { text: "Be quick.".into() }),
         say("It says hé."),
         warning("refusal"),
         turn_over(),
         prompt("Again."),
         reply(vec![Block::Text("It sa".to_owned())], None),
-        event(EventKind::Interrupted),
+        event(TurnEvent::Interrupted),
         turn_over(),
     ]
 }

@@ -1,4 +1,4 @@
-//! A session as text for people (SHOW-1). Control characters are made visible: the text ends up on a terminal.
+//! Renders a session as text for people (SHOW-1). Control characters are made visible: the text ends up on a terminal.
 
 use zori_core::image::Image;
 use zori_core::message::{Role, ToolInput};
@@ -18,7 +18,9 @@ pub fn transcript_block(record: &Record) -> Option<String> {
         RecordKind::Message { role: Role::User, text, images, .. } => {
             block("You", &with_images(images, text))
         }
-        RecordKind::Message { role: Role::Assistant, text, .. } => block("Assistant", text),
+        RecordKind::Message { role: Role::Assistant, text, .. } => {
+            block(if record.discarded { "Assistant (discarded)" } else { "Assistant" }, text)
+        }
         RecordKind::Reasoning(thinking) if thinking.text.is_empty() => return None,
         RecordKind::Reasoning(thinking) => block("Reasoning", &thinking.text),
         RecordKind::ToolUse(call) => {
@@ -40,11 +42,17 @@ pub fn transcript_block(record: &Record) -> Option<String> {
             let how = text::one_line(how);
             format!("### Context {how}: about {before} to {after} tokens\n")
         }
+        // What changed is told by the calls; `sessions diff` shows it.
+        RecordKind::Changed { .. } => return None,
+        RecordKind::Rewound { to_turn, what, restored, .. } => {
+            let what = text::one_line(what);
+            format!("### Rewound to before turn {to_turn} ({what}): {restored} paths put back\n")
+        }
         RecordKind::Notice { code, text } => block(&format!("Notice: {}", text::one_line(code)), text),
     })
 }
 
-/// So many characters of a result are shown.
+/// How many characters of a result are shown.
 const RESULT_CHARS: usize = 500;
 
 fn cut(result: &str) -> String {

@@ -1,8 +1,8 @@
-//! Records to the view of the conversation that was in force, and to those that compactions replaced. Pure.
+//! Derives the current view of the conversation from records, and the views that compactions replaced. Pure.
 
 use std::sync::Arc;
 
-use zori_core::compaction::{Compacted, Replaced};
+use zori_core::compaction::{Compacted, ReplacedView};
 use zori_core::message::{Block, Message};
 
 use crate::record::{Record, RecordKind};
@@ -12,26 +12,28 @@ use crate::repair::{push, repair, repair_after};
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     pub(crate) history: Vec<Arc<Message>>,
-    /// What it was sent before, the oldest first.
-    pub(crate) replaced: Vec<Replaced>,
+    /// The views before, the oldest first.
+    pub(crate) replaced: Vec<ReplacedView>,
 }
 
-/// A view, and what was said while it was in force.
+/// A view, and the records written while it was current.
 #[derive(Default)]
 struct Layer {
     view: Vec<Message>,
     records: Vec<Record>,
 }
 
-/// Goes through the records. A compaction that was taken back leaves no trace.
+/// Derives the views. A compaction that was undone leaves no trace.
 pub(crate) fn views(records: impl IntoIterator<Item = Record>) -> Views {
     let (mut top, mut below) = (Layer::default(), Vec::new());
     for record in records {
         match record.kind {
-            RecordKind::Compacted { view: Some(view), .. } => {
-                let view = repair(view.into_iter().flat_map(told));
+            RecordKind::Compacted { how, view: Some(view), .. } => {
+                // Back before the first prompt there is nothing.
+                let empty = view.is_empty();
+                let view = repair(view.into_iter().flat_map(records_of));
                 // One of which nothing could be read would only lose the conversation.
-                if !view.is_empty() {
+                if !view.is_empty() || (how == "rewound" && empty) {
                     below.push(std::mem::replace(&mut top, Layer { view, records: Vec::new() }));
                 }
             }
@@ -56,22 +58,36 @@ pub(crate) fn views(records: impl IntoIterator<Item = Record>) -> Views {
         }
         let before = std::mem::replace(&mut views.history, now.into_iter().map(Arc::new).collect());
         if i > 0 {
-            views.replaced.push(Replaced { view: before, since: since.into_iter().map(Arc::new).collect() });
+            views
+                .replaced
+                .push(ReplacedView { view: before, since: since.into_iter().map(Arc::new).collect() });
         }
     }
     views
 }
 
-/// Returns the records that tell of a message. A view is mended like everything else in the file, since it may be
-/// damaged or from another program; one that is sound stays as it is.
-fn told(message: Message) -> impl Iterator<Item = Record> {
+/// Returns the records of a message. A view is repaired like everything else in the file, since it may be damaged or
+/// from another program; a sound one stays unchanged.
+fn records_of(message: Message) -> impl Iterator<Item = Record> {
     let role = message.role;
     message.blocks.into_iter().map(move |block| {
         let kind = match block {
-            Block::Text(text) => RecordKind::Message { role, text, partial: false, images: Vec::new() },
-            Block::Image(image) => {
-                RecordKind::Message { role, text: String::new(), partial: false, images: vec![image] }
-            }
+            Block::Text(text) => RecordKind::Message {
+                role,
+                text,
+                partial: false,
+                within_turn: false,
+                images: Vec::new(),
+                uuid: None,
+            },
+            Block::Image(image) => RecordKind::Message {
+                role,
+                text: String::new(),
+                partial: false,
+                within_turn: false,
+                images: vec![image],
+                uuid: None,
+            },
             Block::Thinking(thinking) => RecordKind::Reasoning(thinking),
             Block::ToolCall(call) => RecordKind::ToolUse(call),
             Block::ToolResult(result) => RecordKind::ToolResult {
@@ -82,14 +98,14 @@ fn told(message: Message) -> impl Iterator<Item = Record> {
                 images: result.images,
             },
         };
-        Record { ts: String::new(), reply_end: None, kind }
+        Record { ts: String::new(), reply_end: None, discarded: false, kind }
     })
 }
 
 #[cfg(test)]
 mod tests {
     use zori_core::compaction::{CompactCause, Compaction, SummaryReply};
-    use zori_core::event::{Event, EventKind};
+    use zori_core::event::{Event, StateEvent};
     use zori_core::usage::Usage;
 
     use super::*;
@@ -111,7 +127,7 @@ mod tests {
         let summary = Some(SummaryReply { model: "m-2".into(), usage });
         let (cause, view) = (CompactCause::NearlyFull, view.into());
         let (before, after, window) = (90, 20, None);
-        event(EventKind::ContextCompacted(Compaction { how, cause, before, after, window, view, summary }))
+        event(StateEvent::ContextCompacted(Compaction { how, cause, before, after, window, view, summary }))
     }
 
     fn undone() -> Event {

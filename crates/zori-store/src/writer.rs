@@ -7,10 +7,12 @@ mod medium;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use zori_core::event::{Event, EventKind, NoticeLevel};
+use zori_core::event::{Event, EventKind, Notice, NoticeLevel, StateEvent, ToolEvent, TurnEvent};
 use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::log::{Log, LogError};
 use zori_core::secret::Secrets;
@@ -31,7 +33,7 @@ pub struct SessionWriter {
     path: PathBuf,
     new: NewSession,
     durability: Durability,
-    /// Whether a turn runs. Notices outside of one are not worth a file (SES-5).
+    /// Whether a turn runs. Notices outside of a turn do not create a file (SES-5).
     in_turn: bool,
     /// Calls of this turn that may change something.
     effective: HashSet<CallId>,
@@ -48,10 +50,10 @@ pub struct NewSession {
     pub parent: Option<SessionId>,
 }
 
-/// What a record outlives (DECISIONS 29).
+/// What a record survives (DECISIONS 29).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The process; one sync per turn.
+    /// The end of the process; one sync per turn.
     Process,
     /// Loss of power, wherever something was announced (LOG-5).
     Full,
@@ -65,7 +67,7 @@ impl SessionWriter {
         durability: Durability,
         lock: Option<SessionLock>,
     ) -> Self {
-        let file = SessionFile::new(dir.path().to_owned(), id.clone(), lock, durability == Durability::Full);
+        let file = SessionFile::new(dir.clone(), id.clone(), lock, durability == Durability::Full);
         Self::on(Box::new(file), dir.file(id), new, durability)
     }
 
@@ -75,7 +77,7 @@ impl SessionWriter {
         Self { appender, path, new, durability, in_turn, effective, secrets }
     }
 
-    /// Keeps secrets out of the file, whoever brings them up (CFG-4, DECISIONS 31).
+    /// Keeps secrets out of the file, wherever they come from (CFG-4, DECISIONS 31).
     #[must_use]
     pub fn without_secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
@@ -91,9 +93,9 @@ impl SessionWriter {
 
     fn is_kept(&self, event: &Event) -> bool {
         match &event.kind {
-            EventKind::Notice { level: NoticeLevel::Info, .. } => false,
+            EventKind::Notice(Notice { level: NoticeLevel::Info, .. }) => false,
             // What could not be saved is told by the gap, once saving works again.
-            EventKind::Notice { code, .. } => self.in_turn && *code != "session_not_saved",
+            EventKind::Notice(Notice { code, .. }) => self.in_turn && *code != "session_not_saved",
             _ => true,
         }
     }
@@ -101,34 +103,60 @@ impl SessionWriter {
     fn is_synced(&self, event: &Event) -> bool {
         let full = self.durability == Durability::Full;
         match &event.kind {
-            EventKind::TurnFinished(_) => true,
-            EventKind::ContextCompacted(_) => !self.in_turn,
-            EventKind::TurnStarted { .. } | EventKind::Steered { .. } | EventKind::HookContext { .. } => full,
-            EventKind::ToolStarted { call, .. } => full && self.effective.contains(call),
-            EventKind::ToolFinished(done) => full && self.effective.contains(&done.call),
+            EventKind::Turn(TurnEvent::TurnFinished(_)) => true,
+            EventKind::State(StateEvent::ContextCompacted(_) | StateEvent::FilesRewound(_)) => !self.in_turn,
+            EventKind::Turn(
+                TurnEvent::TurnStarted { .. } | TurnEvent::Steered { .. } | TurnEvent::HookContext { .. },
+            ) => full,
+            EventKind::Tool(ToolEvent::ToolStarted { call, .. }) => full && self.effective.contains(call),
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => full && self.effective.contains(&done.call),
             _ => false,
         }
     }
 
     fn note(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::TurnStarted { .. } => self.in_turn = true,
-            EventKind::TurnFinished(_) => {
+            EventKind::Turn(TurnEvent::TurnStarted { .. }) => self.in_turn = true,
+            EventKind::Turn(TurnEvent::TurnFinished(_)) => {
                 self.in_turn = false;
                 self.effective.clear();
             }
-            EventKind::ToolRequested(request) if request.effects.iter().any(Effect::mutates) => {
+            EventKind::Tool(ToolEvent::ToolRequested(request))
+                if request.effects.iter().any(Effect::mutates) =>
+            {
                 self.effective.insert(request.call.id.clone());
             }
-            EventKind::ToolChanged { call, effects, .. } if effects.iter().any(Effect::mutates) => {
+            EventKind::Tool(ToolEvent::ToolChanged { call, effects, .. })
+                if effects.iter().any(Effect::mutates) =>
+            {
                 self.effective.insert(call.clone());
             }
             _ => {}
         }
     }
 
+    /// Syncs the files that a call has changed, before the record that says so.
+    fn sync_changes(&self, event: &Event) -> Result<(), AppendError> {
+        let EventKind::Tool(ToolEvent::ToolFinished(done)) = &event.kind else { return Ok(()) };
+        if self.durability != Durability::Full {
+            return Ok(());
+        }
+        for change in &done.output.changes {
+            let synced = match sync_file(&change.path) {
+                // What is gone meanwhile was deleted, and its folder knows.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                synced => synced,
+            };
+            let folder = change.path.parent().map_or(Ok(()), sync_file);
+            synced
+                .and(folder)
+                .map_err(|error| AppendError::FileNotSynced { path: change.path.clone(), error })?;
+        }
+        Ok(())
+    }
+
     fn save(&mut self, event: &Event) -> Result<(), AppendError> {
-        let mut outcome = Ok(());
+        let mut outcome = self.sync_changes(event);
         if self.is_kept(event) {
             for line in encode::lines(event) {
                 let line = self.redacted(line);
@@ -144,11 +172,27 @@ impl SessionWriter {
     }
 }
 
+/// Syncs a file or a folder. Where the file system cannot, there is nothing to do.
+fn sync_file(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
 impl Log for SessionWriter {
     fn append(&mut self, event: &Event) -> Result<(), LogError> {
         // A sub-agent's conversation is not this one; its result arrives as the result of a call. What somebody let it do,
         // or kept it from doing, is part of this session all the same.
-        if event.agent != AgentId::MAIN && !matches!(event.kind, EventKind::ApprovalResolved { .. }) {
+        if event.agent != AgentId::MAIN
+            && !matches!(
+                event.kind,
+                EventKind::Tool(ToolEvent::ApprovalResolved { .. })
+                    | EventKind::State(StateEvent::FilesChanged(_))
+            )
+        {
             return Ok(());
         }
         let outcome = self.save(event);

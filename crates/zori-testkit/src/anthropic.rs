@@ -78,6 +78,12 @@ impl Message {
         self.block(json!({"type": "tool_use", "id": id, "name": name, "input": input}))
     }
 
+    /// Adds a tool call whose input is this text, JSON or not.
+    #[must_use]
+    pub fn raw_tool_use(self, id: &str, name: &str, input: &str) -> Self {
+        self.block(json!({"type": "tool_use", "id": id, "name": name, "raw": input}))
+    }
+
     /// Adds a thinking block.
     #[must_use]
     pub fn thinking(self, text: &str, signature: &str) -> Self {
@@ -206,10 +212,9 @@ fn opened(block: &Value) -> (Value, Vec<Value>) {
             ],
         ),
         "tool_use" => {
-            let input = block["input"].to_string();
+            let input = block["raw"].as_str().map_or_else(|| block["input"].to_string(), str::to_owned);
             let (head, tail) = input.split_at(input.floor_char_boundary(input.len() / 2));
-            let mut start = block.clone();
-            start["input"] = json!({});
+            let start = json!({"type": "tool_use", "id": block["id"], "name": block["name"], "input": {}});
             (start, [head, tail].map(|json| json!({"type": "input_json_delta", "partial_json": json})).into())
         }
         _ => (block.clone(), Vec::new()),

@@ -1,7 +1,7 @@
-//! A real authorization server on a loopback port: OAuth's code flow with PKCE and refresh, and OpenRouter's key flow.
+//! An authorization server on a loopback port: OAuth's code flow with PKCE and refresh, and OpenRouter's key flow.
 //!
 //! It checks what such a server has to check: the client, the redirect, the challenge, that a code is used once and a
-//! refresh token is known. Its user consents at once, or refuses; [`Trouble`] is what the token endpoint may have.
+//! refresh token is known. Its user consents at once, or refuses; [`AuthFault`] is what the token endpoint may have.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
@@ -22,9 +22,9 @@ use crate::wait;
 /// The client the server knows.
 pub const CLIENT_ID: &str = "zori-test-client";
 
-/// What the server does out of the ordinary.
+/// How the server misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AuthFault {
     /// Nothing.
     None,
     /// The user says no.
@@ -37,9 +37,9 @@ pub enum Trouble {
     Stall,
 }
 
-/// What the tokens it gives out are like.
+/// The tokens it issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Issue {
+pub struct TokenOptions {
     /// How long an access token is good for.
     pub expires_in: u64,
     /// Whether each refresh gives a new refresh token, and takes the old one back.
@@ -62,9 +62,9 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    trouble: Trouble,
-    issue: Issue,
-    /// What each code was given out for.
+    fault: AuthFault,
+    issue: TokenOptions,
+    /// What each code was issued for.
     codes: BTreeMap<String, Code>,
     refresh_tokens: Vec<String>,
     issued: Vec<String>,
@@ -79,12 +79,11 @@ struct Code {
 }
 
 impl AuthorizationServer {
-    /// Starts a server.
-    pub fn start(trouble: Trouble, issue: Issue) -> Self {
+    pub fn start(fault: AuthFault, issue: TokenOptions) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = State {
-            trouble,
+            fault,
             issue,
             codes: BTreeMap::new(),
             refresh_tokens: Vec::new(),
@@ -107,7 +106,6 @@ impl AuthorizationServer {
         Self { address, state: shared, accepting: Some(accepting) }
     }
 
-    /// Returns the base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -121,17 +119,17 @@ impl AuthorizationServer {
         )
     }
 
-    /// Lets something else go wrong from here on.
-    pub fn set_trouble(&self, trouble: Trouble) {
-        self.state.lock().trouble = trouble;
+    /// Sets another fault from here on.
+    pub fn set_fault(&self, fault: AuthFault) {
+        self.state.lock().fault = fault;
     }
 
-    /// Takes a refresh token as one of its own.
-    pub fn know(&self, refresh_token: &str) {
+    /// Accepts a refresh token as one of its own.
+    pub fn accept_refresh_token(&self, refresh_token: &str) {
         self.state.lock().refresh_tokens.push(refresh_token.to_owned());
     }
 
-    /// Returns every access token, refresh token and key it gave out, in order.
+    /// Returns every access token, refresh token and key it issued, in order.
     pub fn issued(&self) -> Vec<String> {
         self.state.lock().issued.clone()
     }
@@ -206,25 +204,25 @@ impl State {
             ("POST", "/token") => {
                 let form = fields(&String::from_utf8_lossy(&request.body));
                 self.asked.push(form.clone());
-                self.trouble().unwrap_or_else(|| self.token(&form.into_iter().collect()))
+                self.fault().unwrap_or_else(|| self.token(&form.into_iter().collect()))
             }
             ("POST", "/api/v1/auth/keys") => {
                 let asked = request.json();
                 let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
                 let names = ["code", "code_verifier", "code_challenge_method"];
                 self.asked.push(names.map(|name| (name.to_owned(), text(name))).to_vec());
-                self.trouble().unwrap_or_else(|| self.key(&text("code"), &text("code_verifier")))
+                self.fault().unwrap_or_else(|| self.key(&text("code"), &text("code_verifier")))
             }
             _ => refused(404, "not_found"),
         }
     }
 
-    fn trouble(&self) -> Option<Answer> {
-        match self.trouble {
-            Trouble::None | Trouble::Denied => None,
-            Trouble::Status(status) => Some(refused(status, "server_error")),
-            Trouble::Garbage => Some(Answer::Page("<html>Welcome!</html>")),
-            Trouble::Stall => Some(Answer::Never),
+    fn fault(&self) -> Option<Answer> {
+        match self.fault {
+            AuthFault::None | AuthFault::Denied => None,
+            AuthFault::Status(status) => Some(refused(status, "server_error")),
+            AuthFault::Garbage => Some(Answer::Page("<html>Welcome!</html>")),
+            AuthFault::Stall => Some(Answer::Never),
         }
     }
 
@@ -240,7 +238,7 @@ impl State {
             return refused(400, "invalid_request");
         }
         let (back, state) = (get("redirect_uri"), percent(get("state")));
-        if self.trouble == Trouble::Denied {
+        if self.fault == AuthFault::Denied {
             return Answer::Redirect(format!(
                 "{back}?error=access_denied&error_description=The+user+said+no&state={state}"
             ));
@@ -314,7 +312,7 @@ impl State {
         }
     }
 
-    /// Makes up a secret with characters that look different when they are encoded.
+    /// Makes a secret with characters that look different when encoded.
     fn give(&mut self, what: &str) -> String {
         let secret = format!("{what}+token/{:04}=\"secret\"", self.issued.len());
         self.issued.push(secret.clone());
@@ -331,7 +329,7 @@ mod tests {
     use super::*;
     use crate::browser;
 
-    const ISSUE: Issue = Issue { expires_in: 60, rotate: true };
+    const ISSUE: TokenOptions = TokenOptions { expires_in: 60, rotate: true };
     /// The example of RFC 7636, appendix B.
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
@@ -350,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_code_is_good_once_and_for_its_verifier() {
-        let server = AuthorizationServer::start(Trouble::None, ISSUE);
+        let server = AuthorizationServer::start(AuthFault::None, ISSUE);
         let mut state = server.state.lock();
         let ask = |state: &mut State, code: &str, verifier: &str| {
             let fields = [
@@ -372,8 +370,8 @@ mod tests {
 
     #[test]
     fn a_rotated_refresh_token_is_good_once() {
-        let server = AuthorizationServer::start(Trouble::None, ISSUE);
-        server.know("first");
+        let server = AuthorizationServer::start(AuthFault::None, ISSUE);
+        server.accept_refresh_token("first");
         let mut state = server.state.lock();
         let fields = [("grant_type", "refresh_token"), ("client_id", CLIENT_ID), ("refresh_token", "first")];
         let mut ask = || status(&state.token(&form(&fields)));
@@ -382,7 +380,7 @@ mod tests {
 
     #[test]
     fn what_lacks_something_is_refused() {
-        let server = AuthorizationServer::start(Trouble::None, ISSUE);
+        let server = AuthorizationServer::start(AuthFault::None, ISSUE);
         assert_eq!(browser::visit(&format!("{}/authorize?response_type=code", server.url())).status, 400);
         assert_eq!(browser::visit(&format!("{}/nothing", server.url())).status, 404);
     }

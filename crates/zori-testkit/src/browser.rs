@@ -1,4 +1,4 @@
-//! Just enough of a browser: asks for a page, and goes where it is sent.
+//! A minimal browser: requests a page and follows redirects.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Page {
     /// Where it was found.
     pub url: String,
-    /// The status code.
     pub status: u16,
     /// Everything that came.
     pub text: String,
@@ -22,7 +21,7 @@ pub struct Page {
 ///
 /// # Panics
 ///
-/// When somebody does not answer, or redirects do not end.
+/// When a server does not answer, or redirects do not end.
 #[track_caller]
 pub fn visit(url: &str) -> Page {
     let mut url = url.to_owned();
@@ -36,7 +35,7 @@ pub fn visit(url: &str) -> Page {
     panic!("{url} leads nowhere")
 }
 
-/// Sends one request; `None` when nobody answers. A header given here replaces the usual one of that name.
+/// Sends one request; `None` without an answer. A header given here replaces the usual one of that name.
 pub fn request(method: &str, url: &str, headers: &[(&str, &str)]) -> Option<Page> {
     let rest = url.strip_prefix("http://").expect("a URL begins with http://");
     let (host, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));

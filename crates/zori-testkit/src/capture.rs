@@ -15,8 +15,8 @@ struct Inner {
 }
 
 impl Capture {
-    /// Collects from `source` until it ends or `limit` bytes have come; then `source` is closed. `look` sees each
-    /// piece as it comes.
+    /// Collects from `source` until it ends or `limit` bytes have arrived; then `source` is closed. `look` sees each
+    /// piece as it arrives.
     pub fn start(
         mut source: impl Read + Send + 'static,
         limit: usize,
@@ -59,12 +59,12 @@ impl Capture {
         self.0.ended.load(Ordering::Acquire)
     }
 
-    /// Returns what has come.
+    /// Returns what has arrived.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns what has come as text.
+    /// Returns what has arrived, as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }

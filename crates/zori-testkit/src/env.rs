@@ -1,4 +1,4 @@
-//! A world for one test: its own home, working directory, base directory and temporary directory, and an
+//! The environment of one test: its own home, working directory, base directory and temporary directory, and an
 //! environment that holds nothing else.
 
 use std::collections::BTreeMap;
@@ -151,11 +151,19 @@ impl TestEnv {
         Running::start(command, stdin, stdout, self.rewrite())
     }
 
-    /// Starts a run on a pseudo terminal, with `TERM=xterm-256color`.
+    /// Starts a run on a pseudo terminal, with `TERM=xterm-256color`. A chat is the line chat there.
     #[track_caller]
     pub fn pty(&self, args: &[&str], size: Size) -> Pty {
         let mut command = self.cmd(args);
-        command.env("TERM", "xterm-256color");
+        command.env("TERM", "xterm-256color").env("ACCESSIBLE", "1");
+        Pty::start(command, size, self.rewrite())
+    }
+
+    /// Starts a run on a pseudo terminal; a chat has its screen there.
+    #[track_caller]
+    pub fn screen(&self, args: &[&str], size: Size) -> Pty {
+        let mut command = self.cmd(args);
+        command.env("TERM", "xterm-256color").env_remove("ACCESSIBLE");
         Pty::start(command, size, self.rewrite())
     }
 

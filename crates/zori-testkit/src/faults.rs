@@ -1,7 +1,7 @@
-//! Ways in which an answer goes wrong below the API: framing, headers, lengths, encodings, bodies that are none.
+//! Ways in which an answer goes wrong below the API: framing, headers, lengths, encodings, bodies that are not answers.
 //! One table, for any stream of any API; a test plays each row against the program and compares with the verdict.
 
-use crate::reply::{Cut, Reply};
+use crate::reply::{Disconnect, Reply};
 
 /// One way to answer.
 #[derive(Clone, Debug)]
@@ -21,14 +21,14 @@ pub enum Verdict {
     Whole,
     /// The connection failed it: trying again may help.
     Broken,
-    /// It is no answer of a model: trying again will not help.
+    /// It is not a model's answer: trying again will not help.
     Unreadable,
 }
 
 const EVENTS: &str = "content-type: text/event-stream\r\n";
 
 /// Returns every fault for an event stream.
-pub fn of(stream: &[u8]) -> Vec<Fault> {
+pub fn for_stream(stream: &[u8]) -> Vec<Fault> {
     [whole(stream), broken_framing(stream), broken_heads(), no_answers()].concat()
 }
 
@@ -99,12 +99,12 @@ fn broken_framing(stream: &[u8]) -> Vec<Fault> {
         fault("status 204", Reply::raw(b"HTTP/1.1 204 No Content\r\n\r\n".as_slice())),
         fault(
             "a reset in the middle",
-            raw(EVENTS, stream).cut_after(EVENTS.len() + 19 + half.len(), Cut::Rst),
+            raw(EVENTS, stream).cut_after(EVENTS.len() + 19 + half.len(), Disconnect::Rst),
         ),
     ]
 }
 
-/// Heads that are none.
+/// Malformed heads.
 fn broken_heads() -> Vec<Fault> {
     let fault = |name, bytes: &[u8]| Fault { name, reply: Reply::raw(bytes), verdict: Verdict::Broken };
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(10_000));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_fault_has_a_name_of_its_own() {
-        let all = of(b"data: {}\n\n");
+        let all = for_stream(b"data: {}\n\n");
         let names: BTreeSet<_> = all.iter().map(|fault| fault.name).collect();
         assert_eq!((names.len(), all.len()), (52, 52));
     }

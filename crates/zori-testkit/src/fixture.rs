@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the root of the workspace.
 pub fn workspace_root() -> PathBuf {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_dir.ancestors().nth(2).expect("this crate lies two levels below the workspace root").to_path_buf()

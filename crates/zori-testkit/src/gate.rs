@@ -20,7 +20,6 @@ impl Gate {
         changed.notify_all();
     }
 
-    /// Returns whether it is open.
     pub fn is_open(&self) -> bool {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,9 +4,9 @@
 //! [`anthropic`] writes its replies tersely; [`faults`] lists how an answer can go wrong on its way, and a
 //! [`proxy::Proxy`] or a [`tls::TlsFront`] stands in between. A [`output::CommandOutput`] prints everything a user would see, with
 //! what differs from run to run rewritten, so that a test compares one literal. [`pty::Pty`] is for what needs a
-//! terminal, [`authorization::AuthorizationServer`] and [`browser`] for logins; [`random`] and [`shell`] make cases
-//! from seeds. Waiting is always for a condition and always bounded ([`wait`]); a bound that is passed fails the
-//! test with the output so far.
+//! terminal, [`terminal::Terminal`] for what it would show, [`authorization::AuthorizationServer`] and [`browser`] for logins; [`random`] and [`shell`] make cases
+//! from seeds, [`forgiveness`] plays a model's mistakes. A test about something a machine may lack asks [`needs`] first. Waiting is always for a condition and
+//! always bounded ([`wait`]); a bound that is passed fails the test with the output so far.
 //!
 //! Unlike the product's libraries this crate reads the clock and `PATH`: it stands in for the outside.
 
@@ -16,8 +16,10 @@ pub mod browser;
 pub mod env;
 pub mod faults;
 pub mod fixture;
+pub mod forgiveness;
 pub mod gate;
 pub mod history;
+pub mod needs;
 pub mod output;
 pub mod proxy;
 pub mod pty;
@@ -28,6 +30,7 @@ pub mod running;
 pub mod schema;
 pub mod server;
 pub mod shell;
+pub mod terminal;
 pub mod tls;
 pub mod wait;
 

@@ -1,4 +1,4 @@
-//! A proxy in between: passes requests on, or fails to in one of the ways proxies do.
+//! A proxy that passes requests on, or fails in one of the ways proxies do.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use rustix::net::sockopt;
 
 /// What the proxy does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum ProxyBehaviour {
     /// Passes it on.
     Forward,
     /// Answers with this status itself.
@@ -29,7 +29,7 @@ pub struct Proxy {
 
 impl Proxy {
     /// Starts listening.
-    pub fn start(manner: Manner) -> Self {
+    pub fn start(behaviour: ProxyBehaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
         let address = listener.local_addr().expect("a bound socket has an address");
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -38,13 +38,12 @@ impl Proxy {
             for stream in listener.incoming().flatten() {
                 let noted = Arc::clone(&noted);
                 // A client that breaks off shows in the test's assertions.
-                std::thread::spawn(move || serve(stream, manner, &noted));
+                std::thread::spawn(move || serve(stream, behaviour, &noted));
             }
         });
         Self { address, seen }
     }
 
-    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -55,7 +54,7 @@ impl Proxy {
     }
 }
 
-fn serve(mut client: TcpStream, manner: Manner, seen: &Mutex<Vec<String>>) -> io::Result<()> {
+fn serve(mut client: TcpStream, behaviour: ProxyBehaviour, seen: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut reader = BufReader::new(client.try_clone()?);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -67,21 +66,21 @@ fn serve(mut client: TcpStream, manner: Manner, seen: &Mutex<Vec<String>>) -> io
     let mut words = first.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{method} {target}"));
-    match manner {
-        Manner::Refuse(status) => {
+    match behaviour {
+        ProxyBehaviour::Refuse(status) => {
             let answer =
                 format!("HTTP/1.1 {status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             client.write_all(answer.as_bytes())
         }
         // Reading sees the end when the client gives up.
-        Manner::Stall => reader.read_to_end(&mut Vec::new()).map(drop),
-        Manner::Reset => Ok(sockopt::set_socket_linger(&client, Some(Duration::ZERO))?),
-        Manner::Forward if method == "CONNECT" => {
+        ProxyBehaviour::Stall => reader.read_to_end(&mut Vec::new()).map(drop),
+        ProxyBehaviour::Reset => Ok(sockopt::set_socket_linger(&client, Some(Duration::ZERO))?),
+        ProxyBehaviour::Forward if method == "CONNECT" => {
             let server = TcpStream::connect(target)?;
             client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
             pass_on(reader, client, server)
         }
-        Manner::Forward => {
+        ProxyBehaviour::Forward => {
             let Some((host, path)) = target.strip_prefix("http://").and_then(|rest| rest.split_once('/'))
             else {
                 return Ok(());
@@ -124,7 +123,7 @@ mod tests {
     #[test]
     fn passes_requests_on() {
         let server = ModelServer::start([Reply::raw("one"), Reply::raw("two")]);
-        let proxy = Proxy::start(Manner::Forward);
+        let proxy = Proxy::start(ProxyBehaviour::Forward);
         assert_eq!(ask(&proxy, &format!("GET {}/a?b HTTP/1.1\r\n\r\n", server.url())), "one");
         let host = server.url().replace("http://", "");
         let tunnelled = ask(&proxy, &format!("CONNECT {host} HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\n\r\n"));
@@ -135,7 +134,7 @@ mod tests {
 
     #[test]
     fn refuses() {
-        let proxy = Proxy::start(Manner::Refuse(407));
+        let proxy = Proxy::start(ProxyBehaviour::Refuse(407));
         assert!(ask(&proxy, "CONNECT a:1 HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 407 "));
     }
 }

@@ -10,13 +10,15 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal};
 use rustix::pty::OpenptFlags;
-use rustix::termios::Winsize;
+use rustix::termios::{LocalModes, Winsize};
 
 use crate::capture::Capture;
+use crate::gate::Gate;
 use crate::rewrite::Rewrite;
 use crate::wait::{self, BOUND};
 
@@ -30,7 +32,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// The size everybody knows.
+    /// The classic size.
     pub const CLASSIC: Self = Self { rows: 24, cols: 80 };
 }
 
@@ -40,6 +42,7 @@ pub struct Pty {
     child: Child,
     keys: File,
     drawn: Capture,
+    held: Arc<Mutex<()>>,
     rewrite: Rewrite,
 }
 
@@ -70,13 +73,16 @@ impl Pty {
         drop(command);
         let mut answers = File::from(clone(&ours));
         let keys = File::from(clone(&ours));
+        let held = Arc::new(Mutex::new(()));
+        let holding = Arc::clone(&held);
         let drawn = Capture::start(File::from(ours), usize::MAX, move |piece| {
+            drop(holding.lock().unwrap_or_else(PoisonError::into_inner));
             if piece.windows(CURSOR_QUESTION.len()).any(|w| w == CURSOR_QUESTION) {
                 // A process that has ended in the meantime needs no answer.
                 let _ = answers.write_all(b"\x1b[1;1R");
             }
         });
-        Self { child, keys, drawn, rewrite }
+        Self { child, keys, drawn, held, rewrite }
     }
 
     /// Types the keys: text as it is, `\r` for Enter, `\x03` for Ctrl-C, `\x04` for Ctrl-D.
@@ -110,13 +116,33 @@ impl Pty {
         self
     }
 
-    /// Changes the size; the program is told by SIGWINCH.
+    /// Stops taking what the program draws, as a terminal does that was stopped with Ctrl-S, until the guard is dropped. What is on its way
+    /// already is taken.
+    pub fn hold(&self) -> Held {
+        let (held, taken) = (Arc::clone(&self.held), Gate::new());
+        let letting_go = Gate::new();
+        let (holding, open) = (taken.clone(), letting_go.clone());
+        std::thread::spawn(move || {
+            let _guard = held.lock().unwrap_or_else(PoisonError::into_inner);
+            holding.open();
+            open.pass(|| false);
+        });
+        taken.pass(|| false);
+        Held(letting_go)
+    }
+
+    /// Returns whether the terminal shows what is typed.
+    pub fn echoes(&self) -> bool {
+        let modes = rustix::termios::tcgetattr(&self.keys).expect("a terminal has modes");
+        modes.local_modes.contains(LocalModes::ECHO)
+    }
+
+    /// Changes the size; the program gets SIGWINCH.
     pub fn resize(&mut self, size: Size) -> &mut Self {
         set_size(&self.keys, size).expect("a terminal has a size");
         self
     }
 
-    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -128,12 +154,28 @@ impl Pty {
     /// After [`BOUND`], showing what was drawn.
     #[track_caller]
     pub fn finish(mut self) -> (ExitStatus, String) {
+        self.ended()
+    }
+
+    /// The same, for whoever goes on with it.
+    #[track_caller]
+    pub fn ended(&mut self) -> (ExitStatus, String) {
         let status = wait::poll(BOUND, || self.child.try_wait().expect("the child is ours to wait for"));
         let Some(status) = status else {
             panic!("the program did not end within {BOUND:?}; drawn so far:\n{}", self.drawn());
         };
         wait::until("the terminal to close", || self.drawn.has_ended());
         (status, self.drawn())
+    }
+}
+
+/// Nothing is taken from the program while this is there.
+#[derive(Debug)]
+pub struct Held(Gate);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.open();
     }
 }
 

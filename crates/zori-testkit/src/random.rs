@@ -23,7 +23,30 @@ impl Random {
     }
 }
 
-/// How many cases a test runs: what CI can afford, or all of them under `cargo xtask soak` (DECISIONS 34).
+/// How many cases a test runs: what CI can afford, or all of them under `cargo xtask soak` (DECISIONS 34), or that part of them which
+/// `ZORI_SOAK_PERCENT` names. Where fewer cases mean larger steps, the two are the other way round.
 pub fn cases(in_ci: usize, in_full: usize) -> usize {
-    if std::env::var_os("ZORI_SOAK").is_some() { in_full } else { in_ci }
+    if std::env::var_os("ZORI_SOAK").is_none() {
+        return in_ci;
+    }
+    let percent = std::env::var("ZORI_SOAK_PERCENT").ok().and_then(|text| text.parse::<usize>().ok());
+    part(in_ci, in_full, percent.unwrap_or(100))
+}
+
+fn part(in_ci: usize, in_full: usize, percent: usize) -> usize {
+    match in_ci < in_full {
+        true => (in_full * percent / 100).clamp(in_ci, in_full),
+        false => (in_full * 100 / percent.max(1)).clamp(in_full, in_ci),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_cases() {
+        assert_eq!([part(50, 1_000, 100), part(50, 1_000, 25), part(50, 1_000, 1)], [1_000, 250, 50]);
+        assert_eq!([part(9, 1, 100), part(9, 1, 25), part(9, 1, 1)], [1, 4, 9]);
+    }
 }

@@ -19,10 +19,10 @@ pub struct Reply {
     end: End,
 }
 
-/// How a connection breaks off.
+/// How a connection is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// It is closed in good order, but too early.
+pub enum Disconnect {
+    /// It is closed regularly, but too early.
     Fin,
     /// It is reset.
     Rst,
@@ -54,9 +54,9 @@ enum Framing {
 enum End {
     Complete,
     /// After this many bytes of the body.
-    Body(usize, Cut),
+    Body(usize, Disconnect),
     /// Before a byte of the answer.
-    Head(Cut),
+    Head(Disconnect),
 }
 
 impl Reply {
@@ -88,11 +88,11 @@ impl Reply {
 
     /// Never answers; the connection stays open.
     pub fn stall() -> Self {
-        Self::hang_up(Cut::Stall)
+        Self::hang_up(Disconnect::Stall)
     }
 
     /// Takes the request and breaks off without an answer.
-    pub fn hang_up(how: Cut) -> Self {
+    pub fn hang_up(how: Disconnect) -> Self {
         let mut reply = Self::new(200, "text/plain", Framing::Chunked);
         reply.end = End::Head(how);
         reply
@@ -118,7 +118,7 @@ impl Reply {
         self
     }
 
-    /// Waits at the gate before going on with what is added later.
+    /// Waits at the gate before sending what is added later.
     #[must_use]
     pub fn wait(mut self, gate: &Gate) -> Self {
         self.parts.push(Part::Wait(gate.clone()));
@@ -159,14 +159,14 @@ impl Reply {
 
     /// Breaks off after this many bytes of the body.
     #[must_use]
-    pub fn cut_after(mut self, bytes: usize, how: Cut) -> Self {
+    pub fn cut_after(mut self, bytes: usize, how: Disconnect) -> Self {
         self.end = End::Body(bytes, how);
         self
     }
 
     /// Breaks off after this many events (or other parts).
     #[must_use]
-    pub fn cut_after_events(self, events: usize, how: Cut) -> Self {
+    pub fn cut_after_events(self, events: usize, how: Disconnect) -> Self {
         let bytes = self.parts.iter().take(events).map(Part::len).sum();
         self.cut_after(bytes, how)
     }
@@ -244,7 +244,9 @@ fn events(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = stream;
     std::iter::from_fn(move || {
         // No further than the end of this event: a stream of many events is looked through once.
-        let ends = |at: &usize| BLANK.iter().any(|blank| rest[..=*at].ends_with(blank));
+        let ends = |at: &usize| {
+            matches!(rest[*at], b'\n' | b'\r') && BLANK.iter().any(|blank| rest[..=*at].ends_with(blank))
+        };
         let end = (0..rest.len()).find(ends).map_or(rest.len(), |at| at + 1);
         let (event, after) = rest.split_at(end);
         rest = after;
@@ -255,13 +257,13 @@ fn events(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// A blank line, however lines end.
 const BLANK: [&[u8]; 3] = [b"\n\n", b"\r\n\r\n", b"\r\r"];
 
-fn break_off(stream: &mut TcpStream, how: Cut, closing: &dyn Fn() -> bool) -> io::Result<()> {
+fn break_off(stream: &mut TcpStream, how: Disconnect, closing: &dyn Fn() -> bool) -> io::Result<()> {
     match how {
         // Dropping the stream closes it; with bytes unread that would be a reset, but a request is read in full.
-        Cut::Fin => Ok(()),
+        Disconnect::Fin => Ok(()),
         // A linger time of zero turns closing into a reset.
-        Cut::Rst => Ok(sockopt::set_socket_linger(&*stream, Some(Duration::ZERO))?),
-        Cut::Stall => {
+        Disconnect::Rst => Ok(sockopt::set_socket_linger(&*stream, Some(Duration::ZERO))?),
+        Disconnect::Stall => {
             stream.set_read_timeout(Some(Duration::from_millis(20)))?;
             let mut byte = [0];
             while !closing() {

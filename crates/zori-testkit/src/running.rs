@@ -1,4 +1,4 @@
-//! A run under way: look at what it has written, talk to it, signal it, and collect it within a bound.
+//! A running process: look at what it has written, talk to it, signal it, and collect it within a bound.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ pub enum Stdout {
     File(File),
 }
 
-/// A process under way. Dropping it kills it and its process group.
+/// A running process. Dropping it kills it and its process group.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -106,7 +106,6 @@ impl Running {
         self
     }
 
-    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -235,6 +234,12 @@ impl Running {
             status,
             rewrite: self.rewrite.clone(),
         }
+    }
+
+    /// Like [`Running::finish`], but a process that does not end within `bound` is killed, and there is no output.
+    pub fn finish_within(mut self, bound: Duration) -> Option<CommandOutput> {
+        wait::poll(bound, || self.has_ended().then_some(()))?;
+        Some(self.finish())
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 ///
 /// # Panics
 ///
-/// When it does not fit, or the schema is none.
+/// When it does not fit, or the schema itself is invalid.
 #[track_caller]
 pub fn assert_valid(schema: &Value, value: &Value) {
     let validator = jsonschema::validator_for(schema).expect("a schema is valid");

@@ -26,7 +26,6 @@ pub struct Request {
     pub path: String,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -72,21 +71,20 @@ pub struct ModelServer {
 struct State {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Request>>,
-    judge: Judge,
+    answers: AnswerSource,
     closing: AtomicBool,
 }
 
-/// What decides on the answer to a request.
-enum Judge {
+/// Where the answer to a request comes from.
+enum AnswerSource {
     /// The next reply of the list, whatever was asked.
     List,
     /// The next reply of the list, for a history that providers accept.
     StrictList,
-    /// The function.
     Function(Box<dyn Fn(&Request) -> Reply + Send + Sync>),
 }
 
-impl fmt::Debug for Judge {
+impl fmt::Debug for AnswerSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::List => "List",
@@ -100,27 +98,27 @@ impl ModelServer {
     /// Starts a server that answers the n-th request with the n-th reply. When there is none left, it answers
     /// with HTTP 400, which is not retried.
     pub fn start<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
-        Self::with(replies, Judge::List)
+        Self::with(replies, AnswerSource::List)
     }
 
     /// Like [`ModelServer::start`], but a request whose history a provider would reject is answered with HTTP 400
     /// and takes no reply (LOG-11).
     pub fn strict<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
-        Self::with(replies, Judge::StrictList)
+        Self::with(replies, AnswerSource::StrictList)
     }
 
     /// Starts a server that answers as the function says; it is called on the connection's own thread.
     pub fn answering(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        Self::with(Vec::<Reply>::new(), Judge::Function(Box::new(answer)))
+        Self::with(Vec::<Reply>::new(), AnswerSource::Function(Box::new(answer)))
     }
 
-    fn with<R: Into<Reply>>(replies: impl IntoIterator<Item = R>, judge: Judge) -> Self {
+    fn with<R: Into<Reply>>(replies: impl IntoIterator<Item = R>, answers: AnswerSource) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = Arc::new(State {
             replies: Mutex::new(replies.into_iter().map(Into::into).collect()),
             requests: Mutex::default(),
-            judge,
+            answers,
             closing: AtomicBool::new(false),
         });
         let accepting = std::thread::spawn({
@@ -139,12 +137,10 @@ impl ModelServer {
         Self { address, state, accepting: Some(accepting) }
     }
 
-    /// Returns the base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
@@ -177,7 +173,7 @@ impl ModelServer {
         wait::until(format_args!("request {count}"), || self.count() >= count);
     }
 
-    /// Returns how many replies nobody has asked for yet.
+    /// Returns how many replies have not been requested yet.
     pub fn replies_left(&self) -> usize {
         self.state.replies.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -212,10 +208,10 @@ impl State {
     }
 
     fn answer(&self, request: Request) -> Reply {
-        let verdict = match &self.judge {
-            Judge::List => Ok(()),
-            Judge::StrictList => history::check(&request.body),
-            Judge::Function(answer) => {
+        let verdict = match &self.answers {
+            AnswerSource::List => Ok(()),
+            AnswerSource::StrictList => history::check(&request.body),
+            AnswerSource::Function(answer) => {
                 let reply = answer(&request);
                 self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
                 return reply;

@@ -309,6 +309,15 @@ pub fn hostile(limit: usize) -> Vec<(String, String)> {
     }
     let files: String = (0..limit / 7).map(|n| format!(">{n:x} ")).collect();
     texts.push(("one file after the other".to_owned(), files[..limit.min(files.len())].to_owned()));
+    let numbered = |text: &dyn Fn(usize) -> String| -> String {
+        let whole: String = (0..limit / 8).map(text).collect();
+        whole[..whole[..limit.min(whole.len())].rfind("; ").unwrap_or(0)].to_owned()
+    };
+    texts.push(("one variable after the other".to_owned(), numbered(&|n| format!("a{n}={n}; "))));
+    texts.push(("a variable in each branch".to_owned(), numbered(&|n| format!("if a; then v{n}=1; fi; "))));
+    let rounds: String = (0..32).map(|n| format!("{n} ")).collect();
+    let words = "a ".repeat((limit - 200) / 2);
+    texts.push(("rounds of many words".to_owned(), format!("for i in {rounds}; do echo {words}; done")));
     texts.push(("far over the limit".to_owned(), "rm -rf x; ".repeat(1 << 19)));
     texts
 }

@@ -1,5 +1,5 @@
-//! TLS before a server that speaks none. The certificates are those of the tests of `zori-providers`, whose README says how they
-//! were made.
+//! TLS in front of a server without it. The certificates are those of the tests of `zori-providers`, whose README says
+//! how they were made.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,6 +14,20 @@ pub const AUTHORITY: &[u8] = include_bytes!("../../zori-providers/tests/it/tls/c
 const CERTIFICATE: &[u8] = include_bytes!("../../zori-providers/tests/it/tls/server.pem");
 const KEY: &[u8] = include_bytes!("../../zori-providers/tests/it/tls/server.key");
 
+/// Returns the set-up of a server whose certificate [`AUTHORITY`] vouches for.
+pub fn server_config() -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let certificate = CertificateDer::from_pem_slice(CERTIFICATE).expect("the certificate is PEM");
+    let key = PrivateKeyDer::from_pem_slice(KEY).expect("the key is PEM");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring supports the default TLS versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("the key fits the certificate");
+    Arc::new(config)
+}
+
 /// TLS on a loopback port. It stops listening when the test process ends.
 #[derive(Debug)]
 pub struct TlsFront {
@@ -23,16 +37,7 @@ pub struct TlsFront {
 impl TlsFront {
     /// Starts listening for the server at `http://HOST:PORT`.
     pub fn start(server: &str) -> Self {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let certificate = CertificateDer::from_pem_slice(CERTIFICATE).expect("the certificate is PEM");
-        let key = PrivateKeyDer::from_pem_slice(KEY).expect("the key is PEM");
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring supports the default TLS versions")
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate], key)
-            .expect("the key fits the certificate");
-        let config = Arc::new(config);
+        let config = server_config();
         let server = server.trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
         let address = listener.local_addr().expect("a bound socket has an address");
@@ -46,7 +51,6 @@ impl TlsFront {
         Self { address }
     }
 
-    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }

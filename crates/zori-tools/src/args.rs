@@ -1,4 +1,4 @@
-//! Checks and coerces a call's arguments by the tool's parameter table, and writes the table as a JSON schema.
+//! Checks and coerces a call's arguments by the tool's parameter table, and renders the table as a JSON schema.
 //!
 //! Nothing here knows a dialect: a dialect passes the names it shows (see [`crate::dialect`]).
 
@@ -10,7 +10,7 @@ use crate::def::{Need, Param, Ty};
 
 /// A parameter under the name a dialect shows it by.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
+pub struct NamedParam<'a> {
     /// The parameter.
     pub param: &'a Param,
     /// What it is called there.
@@ -21,8 +21,7 @@ pub struct Named<'a> {
 
 /// Why arguments cannot be used. The text names the field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadArgs {
-    /// Not an object.
+pub enum ArgsError {
     #[error("the arguments must be a JSON object, not {0}")]
     NotObject(&'static str),
     /// Not JSON, or nested too deeply to be read.
@@ -34,14 +33,13 @@ pub enum BadArgs {
     /// A field holds something else.
     #[error("field `{field}` must be {wanted}, not {found}")]
     Wrong {
-        /// Which.
         field: String,
         /// What it should hold.
         wanted: String,
         /// What it holds.
         found: String,
     },
-    /// A field that is known and not built.
+    /// A field that is known but not supported.
     #[error("`{0}` is not supported here; leave it out")]
     Unsupported(String),
 }
@@ -52,8 +50,8 @@ pub fn typed<T: DeserializeOwned>(args: &RawValue) -> T {
 }
 
 /// Reads arguments as an object; an object inside a JSON string is accepted as well.
-pub fn object(args: &str) -> Result<Map<String, Value>, BadArgs> {
-    let unreadable = |e: serde_json::Error| BadArgs::Unreadable(e.to_string());
+pub fn object(args: &str) -> Result<Map<String, Value>, ArgsError> {
+    let unreadable = |e: serde_json::Error| ArgsError::Unreadable(e.to_string());
     let mut value: Value = serde_json::from_str(args).map_err(unreadable)?;
     if let Value::String(text) = &value
         && let Ok(inner @ Value::Object(_)) = serde_json::from_str(text)
@@ -63,7 +61,7 @@ pub fn object(args: &str) -> Result<Map<String, Value>, BadArgs> {
     match value {
         Value::Object(map) => Ok(map),
         Value::Null => Ok(Map::new()),
-        other => Err(BadArgs::NotObject(kind_of(&other))),
+        other => Err(ArgsError::NotObject(kind_of(&other))),
     }
 }
 
@@ -73,7 +71,7 @@ pub fn canonical(
     map: &mut Map<String, Value>,
     params: &[Param],
     shown: &dyn Fn(&Param) -> String,
-) -> Result<String, BadArgs> {
+) -> Result<String, ArgsError> {
     let mut out = String::from("{");
     for param in params {
         let found = std::iter::once(&param.name)
@@ -87,7 +85,7 @@ pub fn canonical(
                 out.push_str(&format!("\"{}\":", param.name));
                 out.push_str(&coerced(value, &param.ty, &shown(param))?);
             }
-            (None, Need::Required) => return Err(BadArgs::Missing(shown(param))),
+            (None, Need::Required) => return Err(ArgsError::Missing(shown(param))),
             (None, Need::Optional) => {}
         }
     }
@@ -96,13 +94,13 @@ pub fn canonical(
 }
 
 /// Checks and coerces a single value. `field` is its name in messages.
-pub fn checked(value: Value, ty: &Ty, field: &str) -> Result<Value, BadArgs> {
+pub fn checked(value: Value, ty: &Ty, field: &str) -> Result<Value, ArgsError> {
     let text = coerced(value, ty, field)?;
     Ok(serde_json::from_str(&text).expect("coerced values are JSON"))
 }
 
 /// Returns the schema of an object with these fields: compact, and the same bytes every time.
-pub fn schema(fields: &[Named]) -> String {
+pub fn schema(fields: &[NamedParam]) -> String {
     let mut out = String::from(r#"{"type":"object","properties":{"#);
     for (n, field) in fields.iter().enumerate() {
         if n > 0 {
@@ -121,8 +119,8 @@ pub fn schema(fields: &[Named]) -> String {
 }
 
 /// Lists fields with their types, for a message.
-pub fn listed(fields: &[Named]) -> String {
-    let item = |f: &Named| match f.param.need {
+pub fn listed(fields: &[NamedParam]) -> String {
+    let item = |f: &NamedParam| match f.param.need {
         Need::Required => format!("`{}` ({}, required)", f.name, noun(&f.param.ty)),
         Need::Optional => format!("`{}` ({})", f.name, noun(&f.param.ty)),
     };
@@ -130,11 +128,11 @@ pub fn listed(fields: &[Named]) -> String {
 }
 
 /// Names the parameters of a table as they are.
-pub fn plain(params: &[Param]) -> Vec<Named<'_>> {
-    params.iter().map(|param| Named { param, name: param.name, about: param.about }).collect()
+pub fn plain(params: &[Param]) -> Vec<NamedParam<'_>> {
+    params.iter().map(|param| NamedParam { param, name: param.name, about: param.about }).collect()
 }
 
-fn field_schema(field: &Named) -> String {
+fn field_schema(field: &NamedParam) -> String {
     let mut out = match &field.param.ty {
         Ty::Text => r#"{"type":"string""#.to_owned(),
         Ty::Int => r#"{"type":"integer""#.to_owned(),
@@ -150,8 +148,8 @@ fn field_schema(field: &Named) -> String {
     out
 }
 
-/// Returns a value as JSON text of the type, taking the usual near misses of models for what they mean.
-fn coerced(value: Value, ty: &Ty, field: &str) -> Result<String, BadArgs> {
+/// Returns a value as JSON text of the type, and accepts the usual near misses of models.
+fn coerced(value: Value, ty: &Ty, field: &str) -> Result<String, ArgsError> {
     let wrong = |value: &Value| wrong(field, &noun(ty), value);
     match ty {
         Ty::Text if value.is_string() => Ok(value.to_string()),
@@ -211,7 +209,7 @@ pub fn int(value: &Value) -> Option<i64> {
     }
 }
 
-/// Takes `5.0` for 5, as long as a float can tell neighbouring numbers apart.
+/// Accepts `5.0` as 5, as long as a float is exact.
 fn whole(n: f64) -> Option<i64> {
     (n.fract() == 0.0 && n.abs() < 9e15).then_some(n as i64)
 }
@@ -226,13 +224,13 @@ pub fn flag(value: &Value) -> Option<bool> {
     }
 }
 
-fn wrong(field: &str, wanted: &str, found: &Value) -> BadArgs {
+fn wrong(field: &str, wanted: &str, found: &Value) -> ArgsError {
     let found = match found {
         Value::String(text) if text.len() <= 40 => format!("{text:?}"),
         Value::Number(n) => n.to_string(),
         other => kind_of(other).to_owned(),
     };
-    BadArgs::Wrong { field: field.to_owned(), wanted: wanted.to_owned(), found }
+    ArgsError::Wrong { field: field.to_owned(), wanted: wanted.to_owned(), found }
 }
 
 fn noun(ty: &Ty) -> String {

@@ -1,34 +1,48 @@
 //! `bash`: a shell command in the root directory.
 //!
-//! The name is what models know; what runs is `sh`. How it runs is in [`crate::process`].
+//! It runs bash where bash exists, else `sh` (FOR-1). How it runs is in [`crate::process`]; what would wait for a person is
+//! refused in [`interactive`], and [`report`] is what the shell says of itself at the end.
+
+mod git;
+mod interactive;
+mod report;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 use zori_core::BoxFuture;
-use zori_core::confine::{Consent, Denial, Start};
+use zori_core::confine::{CommandStart, Confine, Consent, Denial, Holding};
 use zori_core::question::Preview;
-use zori_core::terminal::{TerminalEnd, TerminalJob, Terminals};
-use zori_core::tool::{Effect, ProcessEnd, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::terminal::{ClientTerminals, TerminalCommand, TerminalExit};
+use zori_core::tool::{Effect, Leniency, ProcessEnd, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
+use self::report::{Report, ReportLine};
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 use crate::paths;
+use crate::process::jobs::Job;
 use crate::process::output::Captured;
 use crate::process::spawn::Shell;
-use crate::process::{Finished, Job, ProcessError, Processes};
+use crate::process::{Finished, Outcome, ProcessError, Processes, ShellRun};
 
 /// The longest time a call may ask for, in seconds (DECISIONS 36).
 const MAX_TIMEOUT: i64 = 600;
 
-/// What is said when something goes on in the background.
+/// A command that ran at least as long is told how long.
+const WORTH_TELLING: Duration = Duration::from_secs(1);
+
+/// The note for a command that left a process in the background.
 const DETACHED: &str =
     "a background process still held the output, which is closed now; redirect such output to a file";
 
-/// The tool's table entry.
+/// The note for a job that outlives the session.
+const STAYS: &str = "it goes on in the background, also after this session: read its output with job_output, end it with job_kill";
+
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Bash,
     about: "Run a command with `sh -c` in the root directory, without stdin. Returns stdout, stderr and exit_code; long \
@@ -36,10 +50,23 @@ pub const DEF: ToolDef = ToolDef {
     params: &[
         Param { name: "command", aliases: &["cmd"], ty: Ty::Text, need: Need::Required, about: "" },
         Param { name: "timeout_secs", aliases: &[], ty: Ty::Int, need: Need::Optional, about: "1 to 600" },
+        Param {
+            name: "background",
+            aliases: &["run_in_background"],
+            ty: Ty::Flag,
+            need: Need::Optional,
+            about: "run as a job: returns its id at once",
+        },
+        Param {
+            name: "stay",
+            aliases: &[],
+            ty: Ty::Flag,
+            need: Need::Optional,
+            about: "a job that outlives this session",
+        },
     ],
 };
 
-/// The tool.
 pub struct Bash {
     env: Arc<ToolEnv>,
     processes: Arc<Processes>,
@@ -49,6 +76,20 @@ pub struct Bash {
 struct Args {
     command: String,
     timeout_secs: Option<i64>,
+    background: Option<bool>,
+    stay: Option<bool>,
+}
+
+/// The data of a command that goes on as a job.
+#[derive(Serialize)]
+struct JobData<'a> {
+    job_id: &'a str,
+    status: &'static str,
+    stdout: &'a str,
+    stderr: &'a str,
+    note: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_file: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -57,6 +98,12 @@ struct Data<'a> {
     stderr: &'a str,
     exit_code: i32,
     timed_out: bool,
+    /// How long it ran, where that is worth a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    /// The exit codes of a pipeline of which a part failed and the last one did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pipeline: Option<&'a str>,
     #[serde(skip_serializing_if = "is_false")]
     stdout_truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,8 +138,11 @@ impl Tool for Bash {
         let cwd = self.env.root.clone();
         Box::pin(async {
             // A preview is what a person says yes to.
-            let start = Start { command: &command, cwd: &cwd, consent: Consent::Person };
-            let sandbox = self.env.confine.as_ref().map(|confine| confine.profile(&start));
+            let holding = Holding::default();
+            let start = CommandStart { command: &command, cwd: &cwd, consent: Consent::Person, holding };
+            // One that stands by confines in some modes and in others not: nothing is said then.
+            let always = |confine: &&Arc<dyn Confine>| confine.confines(Holding::Loose);
+            let sandbox = self.env.confine.as_ref().filter(always).map(|confine| confine.profile(&start));
             Preview::Command { command, cwd, sandbox }
         })
     }
@@ -109,6 +159,10 @@ impl Bash {
         if args.command.contains('\0') {
             return Err(invalid("`command` must not contain a NUL byte".into()));
         }
+        let forgiving = self.env.leniency == Leniency::Forgiving;
+        if let Some(why) = interactive::refusal(&args.command).filter(|_| forgiving) {
+            return Err(invalid(why));
+        }
         let timeout = match args.timeout_secs {
             Some(secs @ 1..=MAX_TIMEOUT) => Some(Duration::from_secs(secs.unsigned_abs())),
             Some(secs) => {
@@ -116,38 +170,83 @@ impl Bash {
             }
             None => self.env.timeout,
         };
+        let stays = args.stay == Some(true);
+        let background = args.background == Some(true);
+        if stays && !background {
+            return Err(invalid("only a job can `stay`: set `background` too".into()));
+        }
+        if background && args.timeout_secs.is_some() {
+            return Err(invalid("a background job has no time limit: leave `timeout_secs` out".into()));
+        }
+        let holding = cx.snapshot.found().holding;
+        let confine = self.env.confine.as_deref().filter(|confine| confine.confines(holding));
         // A terminal of somebody else's would not confine it.
-        if let (Some(terminals), None) = (&self.env.terminals, &self.env.confine) {
+        if let (Some(terminals), None, false) = (&self.env.terminals, confine, background) {
             return self.elsewhere(terminals.as_ref(), &cx, &args.command, timeout).await;
         }
         let env_removed = (self.env.child_env_removed)();
+        let mut env_set = self.env.child_env_set.clone();
+        if cx.snapshot.found().read_only {
+            env_set.extend(git::inert());
+        }
+        let report = ReportLine::wanted(&args.command, self.env.shell, &cx.call);
+        let prelude = report.as_ref().map(ReportLine::prelude).unwrap_or_default();
+        let live = match &report {
+            Some(line) => cx.live.map(|live| line.hidden_from(live)),
+            None => cx.live,
+        };
         let shell = Shell {
+            program: self.env.shell,
+            prelude: &prelude,
             command: &args.command,
             cwd: &self.env.root,
             env_removed: &env_removed,
-            env_set: &self.env.child_env_set,
+            env_set: &env_set,
         };
-        let confine = self.env.confine.as_deref();
         let (consent, max_output) = (cx.consent, self.env.bash_max_output);
-        let job = Job { shell, input: None, confine, consent, timeout, max_output, live: cx.live };
-        let start = job.start();
-        let finished = self.processes.run(job).await.map_err(|error| self.failed(&error, &start))?;
+        let run =
+            ShellRun { shell, input: None, confine, consent, holding, timeout, max_output, live, stays };
+        let start = run.start();
+        if background {
+            let job = self.processes.background(&run).map_err(|error| self.failed(&error, &start))?;
+            return Ok(goes_on(&job));
+        }
+        // A call that sets its own limit wants to wait that long.
+        let patience = self.env.job_after.filter(|_| args.timeout_secs.is_none());
+        let began = Instant::now();
+        let outcome = match patience {
+            Some(patience) => self.processes.run_or_background(run, patience).await,
+            None => self.processes.run(run).await.map(Outcome::Finished),
+        };
+        let mut finished = match outcome.map_err(|error| self.failed(&error, &start))? {
+            Outcome::Finished(finished) => finished,
+            Outcome::Job(job) => return Ok(goes_on(&job)),
+        };
+        let report = report.map(|line| line.take(&mut finished.stderr.text)).unwrap_or_default();
+        // A time limit tells itself, and what was only waited for did not run.
+        let ran = Some(began.elapsed()).filter(|ran| {
+            forgiving && *ran >= WORTH_TELLING && !finished.end.timed_out && !finished.detached
+        });
+        let report = Report { ran, ..report };
+        if forgiving {
+            self.processes.keep_long(&mut finished.stdout, &mut finished.stderr);
+        }
         let denial = confine
             .and_then(|confine| confine.suspects(&start, finished.end.exit_code, &finished.stderr.text));
-        Ok(result(finished, timeout, denial))
+        Ok(result(finished, timeout, denial, &report, &self.env.root))
     }
 
     /// Runs the command in an editor's terminal, whose output is one stream.
     async fn elsewhere(
         &self,
-        terminals: &dyn Terminals,
+        terminals: &dyn ClientTerminals,
         cx: &ToolCx,
         command: &str,
         timeout: Option<Duration>,
     ) -> Result<ToolOutput, ToolOutput> {
         let (cwd, max_output) = (&self.env.root, self.env.bash_max_output);
-        let job = TerminalJob { call: &cx.call, command, cwd, timeout, max_output };
-        let TerminalEnd { output, truncated, exit_code, timed_out } =
+        let job = TerminalCommand { call: &cx.call, command, cwd, timeout, max_output };
+        let TerminalExit { output, truncated, exit_code, timed_out } =
             terminals.run(job).await.map_err(|why| {
                 ToolOutput::failure(
                     ToolCode::SpawnError,
@@ -164,6 +263,8 @@ impl Bash {
             stderr: &stderr,
             exit_code,
             timed_out,
+            duration_ms: None,
+            pipeline: None,
             stdout_truncated: truncated,
             stdout_file: None,
             stderr_truncated: false,
@@ -176,10 +277,15 @@ impl Bash {
         Ok(output)
     }
 
-    fn failed(&self, error: &ProcessError, start: &Start<'_>) -> ToolOutput {
+    fn failed(&self, error: &ProcessError, start: &CommandStart<'_>) -> ToolOutput {
         let source = match error {
             ProcessError::Spawn(source) => source,
-            ProcessError::Wait(_) => return ToolOutput::failure(ToolCode::ExecError, error.to_string()),
+            ProcessError::CannotStay => {
+                return ToolOutput::failure(ToolCode::InvalidInput, error.to_string());
+            }
+            ProcessError::Wait(_) | ProcessError::TooManyJobs => {
+                return ToolOutput::failure(ToolCode::ExecError, error.to_string());
+            }
             ProcessError::Confine(refused) => {
                 let mut output = ToolOutput::failure(ToolCode::ExecError, refused.to_string());
                 output.denial = self.env.confine.as_ref().map(|confine| {
@@ -210,7 +316,30 @@ impl Bash {
     }
 }
 
-fn result(finished: Finished, timeout: Option<Duration>, denial: Option<Denial>) -> ToolOutput {
+/// Returns the result of a command that goes on, with its output so far.
+pub(crate) fn goes_on(job: &Job) -> ToolOutput {
+    let (stdout, stderr) = job.take_output();
+    let data = JobData {
+        job_id: &job.id,
+        status: "running",
+        stdout: &stdout.text,
+        stderr: &stderr.text,
+        note: match job.stays {
+            Some(_) => STAYS,
+            None => "it goes on in the background: read its output with job_output, end it with job_kill",
+        },
+        output_file: job.stays.as_ref().map(|stays| paths::shown(&stays.output)),
+    };
+    ToolOutput::success(&serde_json::to_string(&data).expect("strings are JSON"))
+}
+
+fn result(
+    finished: Finished,
+    timeout: Option<Duration>,
+    denial: Option<Denial>,
+    report: &Report,
+    root: &Path,
+) -> ToolOutput {
     let Finished { end, stdout, mut stderr, detached } = finished;
     if end.timed_out {
         let secs = timeout.unwrap_or_default().as_secs();
@@ -219,19 +348,23 @@ fn result(finished: Finished, timeout: Option<Duration>, denial: Option<Denial>)
         }
         stderr.text.push_str(&format!("Command timed out after {secs} seconds\n"));
     }
-    let file = |captured: &Captured| {
-        captured.cut.as_ref().and_then(|cut| cut.file.as_ref()).map(|path| paths::shown(path))
-    };
+    let file = |captured: &Captured| captured.file.as_ref().map(|path| paths::shown(path));
     let suspicion = denial.as_ref().map(|denial| denial.message.as_str());
-    let notes: Vec<&str> = detached.then_some(DETACHED).into_iter().chain(suspicion).collect();
+    let moved = report.folder.as_deref().filter(|folder| Path::new(folder) != root).map(|folder| {
+        format!("the command ended in {folder}; the next one starts in {} again", root.display())
+    });
+    let notes: Vec<&str> =
+        detached.then_some(DETACHED).into_iter().chain(suspicion).chain(moved.as_deref()).collect();
     let data = Data {
         stdout: &stdout.text,
         stderr: &stderr.text,
         exit_code: end.exit_code,
         timed_out: end.timed_out,
-        stdout_truncated: stdout.cut.is_some(),
+        duration_ms: report.ran.map(|ran| u64::try_from(ran.as_millis()).unwrap_or(u64::MAX)),
+        pipeline: report.pipeline.as_deref(),
+        stdout_truncated: stdout.cut,
         stdout_file: file(&stdout),
-        stderr_truncated: stderr.cut.is_some(),
+        stderr_truncated: stderr.cut,
         stderr_file: file(&stderr),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
     };

@@ -1,4 +1,4 @@
-//! What front ends are told of a changed file: its text before and after.
+//! The change of a file for front ends: its text before and after.
 
 use std::path::Path;
 

@@ -1,13 +1,12 @@
-//! What a tool looks like before any dialect: its canonical parameters, as a table.
+//! A tool's canonical parameters, before any dialect, as a table.
 //!
 //! Argument checking, coercion, the JSON schema and the reference page all walk this table.
 
 use zori_core::tool::ToolKind;
 
-/// A tool's canonical face.
+/// A tool's canonical definition.
 #[derive(Debug)]
 pub struct ToolDef {
-    /// Which tool.
     pub kind: ToolKind,
     /// What it does, written for the model: short and exact.
     pub about: &'static str,

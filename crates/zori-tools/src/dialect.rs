@@ -1,4 +1,4 @@
-//! A dialect: the names and shapes one family of clients knows the tools by. It never changes what a tool does.
+//! A dialect: the tool names and result shapes that one family of clients knows. It never changes what a tool does.
 //!
 //! The tables are in the child files, one each. This file knows how to read them: specs going out, arguments coming
 //! in. The results' shapes are in [`layout`].
@@ -6,21 +6,21 @@
 pub mod a0;
 pub mod claude;
 pub mod layout;
-pub mod told;
+pub mod rendered;
 pub mod zori;
 
 use serde_json::{Map, Value};
 use zori_core::tool::{ToolKind, ToolSpec};
 
 use self::layout::Layout;
-use crate::args::{self, BadArgs, Named};
+use crate::args::{self, ArgsError, NamedParam};
 use crate::def::{Need, Param, ToolDef, Ty};
 
 pub use self::a0::A0;
 pub use self::claude::CLAUDE;
-pub use self::zori::ZORI;
+pub use self::zori::{ZDX, ZORI};
 
-/// Every dialect.
+/// Every dialect with names of its own.
 pub const ALL: &[&Dialect] = &[&ZORI, &CLAUDE, &A0];
 
 /// Returns whether two names are of one built-in tool, whatever the dialects.
@@ -41,38 +41,56 @@ pub struct Dialect {
     pub name: &'static str,
     /// The tools it shows, in the order it shows them.
     pub tools: &'static [Entry],
-    /// Tools that clients of it know and that are not built.
+    /// Tools that its clients know and zori does not have.
     pub unbuilt: &'static [&'static str],
+    /// What the model reads of a result that its entry lays out in no way of its own.
+    pub results: Results,
+}
+
+/// What the model reads of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// The envelope, as the core document has it (TOOL-2).
+    Envelope,
+    /// Plain text (FOR-2).
+    Plain,
 }
 
 /// A tool as a dialect shows it.
 #[derive(Debug)]
 pub struct Entry {
-    /// Which tool.
     pub kind: ToolKind,
-    /// What it is called.
     pub name: &'static str,
     /// What else it may be called; never shown.
     pub aliases: &'static [&'static str],
-    /// What it does, where the tool's own words do not fit.
+    /// Its description, where the tool's own does not fit.
     pub about: Option<&'static str>,
     /// Its fields, in the order they are shown.
     pub fields: &'static [Field],
-    /// Fields that clients know and that are not built.
+    /// Fields that its clients know and zori does not support.
     pub unbuilt: &'static [&'static str],
     /// Turns fields that have no counterpart into canonical ones.
     pub adapt: Option<Adapt>,
     /// How a result is laid out; `None` is the envelope.
     pub layout: Option<Layout>,
+    /// When the model is told of it.
+    pub listed: Listed,
+}
+
+/// When a tool is listed in requests. Each one that is listed costs every request its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    Always,
+    /// Once a background job was started (DECISIONS 64).
+    WithJobs,
 }
 
 /// Rewrites arguments. Fields of the dialect's own have their type already, the others do not.
-pub type Adapt = fn(&mut Map<String, Value>) -> Result<(), BadArgs>;
+pub type Adapt = fn(&mut Map<String, Value>) -> Result<(), ArgsError>;
 
 /// A field as a dialect shows it.
 #[derive(Debug)]
 pub struct Field {
-    /// What it is called.
     pub name: &'static str,
     /// What else it may be called; never shown.
     pub aliases: &'static [&'static str],
@@ -89,17 +107,18 @@ pub enum Source {
     Own(Param),
 }
 
-/// An entry with nothing special about it.
+/// Returns a plain entry.
 pub(crate) const fn entry(kind: ToolKind, name: &'static str, fields: &'static [Field]) -> Entry {
-    Entry { kind, name, aliases: &[], about: None, fields, unbuilt: &[], adapt: None, layout: None }
+    let listed = Listed::Always;
+    Entry { kind, name, aliases: &[], about: None, fields, unbuilt: &[], adapt: None, layout: None, listed }
 }
 
-/// A field that is called as the tool calls it.
+/// Returns a field with the tool's own name.
 pub(crate) const fn same(name: &'static str) -> Field {
     Field { name, aliases: &[], source: Source::Canonical(name) }
 }
 
-/// A field that is called otherwise.
+/// Returns a field with another name.
 pub(crate) const fn renamed(name: &'static str, canonical: &'static str) -> Field {
     Field { name, aliases: &[], source: Source::Canonical(canonical) }
 }
@@ -122,6 +141,11 @@ impl Dialect {
 }
 
 impl Entry {
+    /// Returns whether it is called so, here or in any dialect.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name) || same_tool(self.name, name)
+    }
+
     /// Returns the tool as the model sees it.
     pub fn spec(&self, def: &ToolDef) -> ToolSpec {
         let schema = args::schema(&self.named(def));
@@ -133,12 +157,23 @@ impl Entry {
     }
 
     /// Returns canonical arguments, as JSON text. `args` is what the model wrote.
-    pub fn arguments(&self, def: &ToolDef, args: &str) -> Result<String, BadArgs> {
-        let mut map = args::object(args)?;
+    pub fn arguments(&self, def: &ToolDef, args: &str) -> Result<String, ArgsError> {
+        self.canonical(def, args::object(args)?)
+    }
+
+    /// Returns every name that a field of the tool may have here.
+    pub fn field_names<'a>(&'a self, def: &'a ToolDef) -> Vec<&'a str> {
+        let fields = self.fields.iter().flat_map(|field| std::iter::once(&field.name).chain(field.aliases));
+        let params = def.params.iter().flat_map(|param| std::iter::once(&param.name).chain(param.aliases));
+        fields.chain(params).chain(self.unbuilt).copied().collect()
+    }
+
+    /// Returns canonical arguments, as JSON text. `map` is what the model wrote.
+    pub fn canonical(&self, def: &ToolDef, mut map: Map<String, Value>) -> Result<String, ArgsError> {
         for &name in self.unbuilt {
             // Saying no to a thing that is not there is fine.
             if map.remove(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false))) {
-                return Err(BadArgs::Unsupported(name.to_owned()));
+                return Err(ArgsError::Unsupported(name.to_owned()));
             }
         }
         for field in self.fields {
@@ -152,7 +187,7 @@ impl Entry {
                     map.insert(param.name.to_owned(), args::checked(value, &param.ty, field.name)?);
                 }
                 (Source::Own(Param { need: Need::Required, .. }), None) => {
-                    return Err(BadArgs::Missing(field.name.to_owned()));
+                    return Err(ArgsError::Missing(field.name.to_owned()));
                 }
                 (_, None) => {}
             }
@@ -174,7 +209,7 @@ impl Entry {
         field.map_or(param.name, |field| field.name).to_owned()
     }
 
-    fn named<'a>(&'a self, def: &'a ToolDef) -> Vec<Named<'a>> {
+    fn named<'a>(&'a self, def: &'a ToolDef) -> Vec<NamedParam<'a>> {
         let named = |field: &'a Field| {
             let param = match &field.source {
                 Source::Own(param) => param,
@@ -184,7 +219,7 @@ impl Entry {
                     .find(|param| param.name == *name)
                     .expect("a test looks up every field of every dialect"),
             };
-            Named { param, name: field.name, about: param.about }
+            NamedParam { param, name: field.name, about: param.about }
         };
         self.fields.iter().map(named).collect()
     }

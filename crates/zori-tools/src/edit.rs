@@ -6,6 +6,7 @@ pub mod apply;
 pub mod nearest;
 
 use std::fmt::Display;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,21 +15,21 @@ use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::question::{FileDiff, Preview};
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
-use self::apply::{Miss, Wanted};
-use crate::atomic::{Like, Staged};
+use self::apply::{ReplaceCount, ReplaceError};
+use crate::atomic::{AttributeSource, StagedFile};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
-use crate::folder::{OpenError, Slot};
-use crate::seen::{Mark, Seen};
+use crate::matching::{self, guard};
+use crate::open_dir::{NameInDir, OpenError};
+use crate::seen::{SeenFiles, SeenState};
 use crate::target::Target;
-use crate::textfile::{self, FileError, Loaded};
+use crate::textfile::{self, Encoding, FileError, Loaded};
 use crate::write::failed;
 use crate::{blocking, paths, preview};
 
-/// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Edit,
     about: "Replace exact text in a file. `old` must occur exactly expected_replacements times (default 1); all are replaced.",
@@ -67,10 +68,9 @@ const FIRST: Param = Param {
     about: "replace only so many, from the start",
 };
 
-/// The tool.
 pub struct Edit {
     env: Arc<ToolEnv>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenFiles>,
 }
 
 #[derive(Deserialize)]
@@ -96,11 +96,14 @@ struct Data {
     replacements: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// The changed lines, numbered, where they were not matched exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<String>,
 }
 
 impl Edit {
     /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
         Self { env, seen }
     }
 }
@@ -118,25 +121,25 @@ impl Tool for Edit {
     fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
         let args: Args = crate::args::typed(raw);
         let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
+        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
         Box::pin(preview::plan(raw, move || {
-            previewed(&target(Target::found(&path), &path)?, &[args.replacement], &seen)
+            previewed(&target(Target::found(&path), &path)?, &[args.replacement], &seen, leniency)
         }))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
+        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            target(Target::judged(&cx.judged, &path), &path)
-                .and_then(|target| change_file(&target, &[args.replacement], &seen, cancel))
+            target(Target::from_snapshot(&cx.snapshot, &path), &path)
+                .and_then(|target| change_file(&target, &[args.replacement], &seen, leniency, cancel))
                 .unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-/// Returns the file to be changed, or what the model is told.
+/// Returns the file to be changed, or the failure for the model.
 pub(crate) fn target(found: Result<Target, OpenError>, path: &Path) -> Result<Target, ToolOutput> {
     found.map_err(|error| FileError::from_open(path, error).output())
 }
@@ -145,11 +148,13 @@ pub(crate) fn target(found: Result<Target, OpenError>, path: &Path) -> Result<Ta
 pub(crate) fn change_file(
     target: &Target,
     replacements: &[Replacement],
-    seen: &Seen,
+    seen: &SeenFiles,
+    leniency: Leniency,
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
-    let Planned { loaded, held, after, count, notes } = planned(target, replacements, seen)?;
-    let Loaded { slot, file, text: before, meta } = loaded;
+    let PlannedEdit { loaded, held, after, count, notes, now } =
+        planned(target, replacements, seen, leniency)?;
+    let Loaded { slot, file, text: before, encoding, meta } = loaded;
     let path = &target.path;
     let refuse = |why: &dyn Display| {
         ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
@@ -157,33 +162,33 @@ pub(crate) fn change_file(
     match seen.store(&target.place, &after, cancel) {
         Some(stored) => stored.map_err(|why| refuse(&why))?,
         None => {
-            let like = Like { meta: &meta, file: Some(&file) };
-            replace(target, &slot, (&before, &after), held, like, cancel)?;
+            let like = AttributeSource { meta: &meta, file: Some(&file) };
+            replace(target, &slot, (&before, &encoding.encoded(&after)), held, like, cancel)?;
         }
     }
-    seen.remember(&target.place, Mark::whole(after.as_bytes()));
+    seen.remember(&target.place, SeenState::whole(&encoding.encoded(&after)));
 
     let note = (!notes.is_empty()).then(|| notes.join("; "));
-    let data = Data { path: paths::shown(&target.place), replacements: count, note };
+    let data = Data { path: paths::shown(&target.place), replacements: count, note, now };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
     output.changes.extend(file_change(path, Some(&before), Some(&after)));
     Ok(output)
 }
 
-/// Puts the text after an edit where the one before it was.
+/// Stores the text after an edit.
 fn replace(
     target: &Target,
-    slot: &Slot,
-    (before, after): (&str, &str),
+    slot: &NameInDir,
+    (before, after): (&str, &[u8]),
     held: bool,
-    like: Like<'_>,
+    like: AttributeSource<'_>,
     cancel: &Cancel,
 ) -> Result<(), ToolOutput> {
     let refuse = |why: &dyn Display| {
         ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", target.path.display()))
     };
-    let staged = Staged::new(slot, after.as_bytes(), Some(like), cancel).map_err(|e| failed(&e, refuse))?;
+    let staged = StagedFile::new(slot, after, Some(like), cancel).map_err(|e| failed(&e, refuse))?;
     // Whoever changed the file since it was loaded must not lose that change.
     if !textfile::load(target).is_ok_and(|now| now.text == before) {
         return Err(refuse(&textfile::not_as_loaded(held)));
@@ -195,60 +200,89 @@ fn replace(
 pub(crate) fn previewed(
     target: &Target,
     replacements: &[Replacement],
-    seen: &Seen,
+    seen: &SeenFiles,
+    leniency: Leniency,
 ) -> Result<Vec<FileDiff>, ToolOutput> {
-    let Planned { loaded, after, .. } = planned(target, replacements, seen)?;
+    let PlannedEdit { loaded, after, .. } = planned(target, replacements, seen, leniency)?;
     Ok(vec![preview::diff(&target.path, Some(&loaded.text), Some(&after))])
 }
 
-/// A file as it is, and as it would be.
-struct Planned {
+/// A file's content before and after an edit.
+struct PlannedEdit {
     loaded: Loaded,
-    /// Whether its text is an editor's.
+    /// Whether an editor holds its text.
     held: bool,
     after: String,
     count: usize,
     notes: Vec<String>,
+    /// The lines that were changed by a tolerant match.
+    now: Option<String>,
 }
 
-/// Works out what a file would hold, without changing it.
-fn planned(target: &Target, replacements: &[Replacement], seen: &Seen) -> Result<Planned, ToolOutput> {
-    let wanted: Vec<Wanted> = numbered(replacements, |replacement| replacement.wanted())?;
+/// Computes what a file would hold, without changing it.
+fn planned(
+    target: &Target,
+    replacements: &[Replacement],
+    seen: &SeenFiles,
+    leniency: Leniency,
+) -> Result<PlannedEdit, ToolOutput> {
+    let wanted: Vec<ReplaceCount> = numbered(replacements, |replacement| replacement.wanted())?;
     let path = &target.path;
     let mut loaded = textfile::load(target).map_err(|e| e.output())?;
+    if leniency == Leniency::Exact && loaded.encoding != Encoding::Utf8 {
+        return Err(FileError::utf16(path).output());
+    }
     let held = seen.held(&target.place);
     let is_held = held.is_some();
     if let Some(text) = held {
         loaded.text = text;
     }
-    let Loaded { text: before, meta, .. } = &loaded;
+    let Loaded { text: before, meta, encoding, .. } = &loaded;
     let mut notes = Vec::new();
-    if seen.mark(&target.place).is_some_and(|mark| !mark.holds(before.as_bytes(), meta)) {
+    if seen.mark(&target.place).is_some_and(|mark| !mark.holds(&encoding.encoded(before), meta)) {
         notes.push("the file changed on disk since it was last read".to_owned());
     }
 
     let mut after: Option<String> = None;
     let mut count = 0;
+    let mut now = String::new();
     let mut wanted = wanted.into_iter();
     numbered(replacements, |Replacement { old, new, .. }| {
         let text = after.as_ref().unwrap_or(before);
         let wanted = wanted.next().expect("one for each replacement");
-        let applied =
-            apply::apply(text, old, new, wanted).map_err(|miss| missed(path, text, old, wanted, &miss))?;
+        if leniency == Leniency::Forgiving && old == new {
+            let message = "`old` and `new` are the same, so nothing would change";
+            return Err(ToolOutput::failure(ToolCode::InvalidInput, message));
+        }
+        if leniency == Leniency::Forgiving
+            && let Some(line) = guard::placeholder(old, new)
+        {
+            return Err(placeholder(path, text, old, line));
+        }
+        let applied = apply::apply(text, old, new, wanted, leniency)
+            .map_err(|miss| nothing_replaced(path, text, (old, new), wanted, &miss))?;
         count += applied.replacements;
-        if let Some(what) = applied.tolerated {
-            notes.push(format!("`old` was matched without regard to {what}"));
+        if let Some(tolerated) = applied.tolerated {
+            notes.push(format!(
+                "`old` was matched without regard to {}; it now reads as shown",
+                tolerated.what
+            ));
+            now.push_str(&echoed(&applied.text, tolerated.place));
+        }
+        if applied.line_ends {
+            notes.push("line ends were written as the file has them (CRLF)".to_owned());
         }
         after = Some(applied.text);
         Ok(())
     })?;
     let after = after.unwrap_or_default();
-    Ok(Planned { loaded, held: is_held, after, count, notes })
+    let now = (!now.is_empty()).then(|| now.trim_end_matches('\n').to_owned());
+    Ok(PlannedEdit { loaded, held: is_held, after, count, notes, now })
 }
 
 impl Replacement {
     /// Checks the values in the order of EDIT-2.
-    fn wanted(&self) -> Result<Wanted, ToolOutput> {
+    fn wanted(&self) -> Result<ReplaceCount, ToolOutput> {
         let invalid = |message: &str| Err(ToolOutput::failure(ToolCode::InvalidInput, message));
         if self.old.is_empty() {
             return invalid("`old` must not be empty; to create a file, write it");
@@ -256,15 +290,15 @@ impl Replacement {
         match (self.expected_replacements, self.replace_all, self.first) {
             (Some(n), ..) if n < 1 => invalid("`expected_replacements` must be at least 1"),
             (.., Some(n)) if n < 1 => invalid("`first` must be at least 1"),
-            (Some(n), ..) => Ok(Wanted::Exactly(usize::try_from(n).unwrap_or(usize::MAX))),
-            (None, Some(true), _) => Ok(Wanted::All),
-            (None, _, Some(n)) => Ok(Wanted::First(usize::try_from(n).unwrap_or(usize::MAX))),
-            (None, ..) => Ok(Wanted::Exactly(1)),
+            (Some(n), ..) => Ok(ReplaceCount::Exactly(usize::try_from(n).unwrap_or(usize::MAX))),
+            (None, Some(true), _) => Ok(ReplaceCount::All),
+            (None, _, Some(n)) => Ok(ReplaceCount::First(usize::try_from(n).unwrap_or(usize::MAX))),
+            (None, ..) => Ok(ReplaceCount::Exactly(1)),
         }
     }
 }
 
-/// Does something for each replacement; where there are several, a failure says which one it was.
+/// Runs `each` for every replacement; a failure says which one it was if there are several.
 fn numbered<T>(
     replacements: &[Replacement],
     mut each: impl FnMut(&Replacement) -> Result<T, ToolOutput>,
@@ -280,23 +314,89 @@ fn numbered<T>(
     replacements.iter().enumerate().map(|(n, r)| each(r).map_err(|output| label(n, output))).collect()
 }
 
-/// Says why nothing was replaced, and what would match.
-fn missed(path: &Path, text: &str, old: &str, wanted: Wanted, miss: &Miss) -> ToolOutput {
+/// How many changed lines are echoed.
+const MAX_ECHOED: usize = 12;
+
+/// Returns the lines at these bytes with their numbers.
+pub(crate) fn echoed(text: &str, place: Range<usize>) -> String {
+    let first = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let last = text[place.end..].find('\n').map_or(text.len(), |newline| place.end + newline);
+    // A place that ends with a newline does not reach into the next line.
+    let last = if place.end > place.start && text[..place.end].ends_with('\n') { place.end } else { last };
+    let number = matching::line_at(text, first);
+    let lines = text[first..last.max(first)].lines().enumerate();
+    let mut out: String = lines
+        .clone()
+        .take(MAX_ECHOED)
+        .map(|(n, line)| format!("{}\t{}\n", number + n, zori_core::text::prefix(line, 200)))
+        .collect();
+    if lines.count() > MAX_ECHOED {
+        out.push_str("...\n");
+    }
+    out
+}
+
+/// Returns the failure for new text that stands for text it does not hold.
+fn placeholder(path: &Path, text: &str, old: &str, line: &str) -> ToolOutput {
+    let place = text.find(old).map_or_else(String::new, |at| {
+        let (first, last) = (matching::line_at(text, at), matching::line_at(text, at + old.trim_end().len()));
+        format!(" of lines {first}-{last}")
+    });
+    let line = zori_core::text::prefix(line, 80);
+    ToolOutput::failure(
+        ToolCode::InvalidInput,
+        format!(
+            "`new` has the placeholder `{line}`, which would remove what it stands for{place} in {}; send all the text, or \
+             a smaller `old`",
+            path.display()
+        ),
+    )
+}
+
+/// Returns the failure: why nothing was replaced, and what would match.
+fn nothing_replaced(
+    path: &Path,
+    text: &str,
+    (old, new): (&str, &str),
+    wanted: ReplaceCount,
+    miss: &ReplaceError,
+) -> ToolOutput {
     let path = path.display();
     match miss {
-        Miss::Count { found } => {
-            let Wanted::Exactly(expected) = wanted else { unreachable!("only a fixed number can be missed") };
+        ReplaceError::Count { starts } => {
+            let ReplaceCount::Exactly(expected) = wanted else {
+                unreachable!("only a fixed number can be missed")
+            };
+            let (found, lines) = (starts.len(), matching::lines_at(text, starts));
             ToolOutput::failure(
                 ToolCode::CountMismatch,
                 format!(
-                    "expected {expected} and found {found} occurrences of `old` in {path}; add surrounding lines to \
-                     make it unique, or ask for all {found}"
+                    "expected {expected} and found {found} occurrences of `old` in {path}, at lines {lines}; add surrounding \
+                     lines to make it unique, or ask for all {found}"
                 ),
             )
         }
-        Miss::NotFound => {
+        ReplaceError::Several { what, starts } => {
+            let lines = matching::lines_at(text, starts);
+            ToolOutput::failure(
+                ToolCode::CountMismatch,
+                format!(
+                    "`old` was not found in {path}; without regard to {what} it fits at lines {lines}; send the exact text \
+                     of one of them"
+                ),
+            )
+        }
+        ReplaceError::NotFound => {
             let lines = nearest::nearest(text, old);
             let mut message = format!("`old` was not found in {path}");
+            if let Some(at) =
+                text.find(new).filter(|_| new.chars().filter(|c| c.is_alphanumeric()).count() > 2)
+            {
+                message.push_str(&format!(
+                    ", and `new` is there already at line {}",
+                    matching::line_at(text, at)
+                ));
+            }
             if lines.is_empty() {
                 message.push_str(", and no line is like it; read the file again");
                 return ToolOutput::failure(ToolCode::OldNotFound, message);

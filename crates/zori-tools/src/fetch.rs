@@ -1,7 +1,7 @@
 //! The `web_fetch` tool: one GET through the program's own transport, bounded in time and size, as text.
 //!
-//! Which hosts may be contacted is the permission's business: it is asked about the URL before this runs.
-//! [`url`] says which URLs make sense at all, [`page`] turns a body into text.
+//! Permissions decide which hosts may be contacted, before this runs. [`url`] says which URLs make sense at all,
+//! [`page`] turns a body into text.
 
 pub mod page;
 pub mod url;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 use zori_core::transport::{
-    ByteStream, HttpRequest, HttpResponse, Limits, Method, Redirects, TransportFailure,
+    Addresses, ByteStream, HttpRequest, HttpResponse, Method, Redirects, Timeouts, TransportFailure,
 };
 
 use crate::blocking;
@@ -29,16 +29,14 @@ const MAX_BODY: usize = 5 << 20;
 /// How much of an error page is quoted.
 const MAX_QUOTE: usize = 300;
 
-/// How many redirects are followed.
-const MAX_REDIRECTS: u8 = 5;
-
-const LIMITS: Limits = Limits {
+const LIMITS: Timeouts = Timeouts {
     connect: Some(Duration::from_secs(15)),
     first_byte: Some(Duration::from_secs(60)),
     idle: Some(Duration::from_secs(30)),
+    pings: None,
 };
 
-/// The canonical face of `web_fetch`.
+/// The definition of `web_fetch`.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Fetch,
     about: "Fetch a web page; HTML becomes text.",
@@ -48,13 +46,11 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct Fetch {
     env: Arc<ToolEnv>,
 }
 
 impl Fetch {
-    /// Makes the tool.
     pub fn new(env: Arc<ToolEnv>) -> Self {
         Self { env }
     }
@@ -102,7 +98,18 @@ impl Fetch {
         url::check(&args.url).map_err(|error| {
             ToolOutput::failure(ToolCode::InvalidInput, format!("`url` cannot be fetched: {error}"))
         })?;
-        let mut response = self.env.transport.send(request(args.url)).await.map_err(|e| lost(&e))?;
+        // An address in the URL itself was judged; a name has to lead to one that may be contacted.
+        let addresses = match cx.snapshot.found().private_addresses {
+            true => Addresses::NotLinkLocal,
+            false => Addresses::Public,
+        };
+        let sent = self.env.transport.send(request(args.url, addresses)).await;
+        let mut response = sent.map_err(|error| match error {
+            TransportFailure::Redirect(place) => failed(format!(
+                "it redirects to {place}, which is another place: fetch that with a call of its own"
+            )),
+            error => lost(&error),
+        })?;
         let kind = PageKind::of(&response);
         if !(200..300).contains(&response.status) {
             return Err(refused(&mut response, kind).await);
@@ -138,7 +145,7 @@ impl Fetch {
     }
 }
 
-fn request(url: String) -> HttpRequest {
+fn request(url: String, addresses: Addresses) -> HttpRequest {
     HttpRequest {
         method: Method::Get,
         url,
@@ -148,7 +155,9 @@ fn request(url: String) -> HttpRequest {
         ],
         body: Default::default(),
         limits: LIMITS,
-        redirects: Redirects::Any(MAX_REDIRECTS),
+        // Another place is another call, which is judged by itself.
+        redirects: Redirects::SameOrigin,
+        addresses,
     }
 }
 
@@ -167,7 +176,7 @@ async fn read(stream: &mut ByteStream, max: usize) -> Result<(Vec<u8>, bool), Tr
     Ok((body, false))
 }
 
-/// The failure for a status that is none of success; it quotes the beginning of the page.
+/// Returns the failure for a status other than success; it quotes the beginning of the page.
 async fn refused(response: &mut HttpResponse, kind: Option<PageKind>) -> ToolOutput {
     let said = match kind {
         Some(kind) => match read(&mut response.body, MAX_QUOTE * 16).await {

@@ -1,7 +1,7 @@
 //! The `glob` tool: files whose path matches a pattern, newest first.
 //!
-//! Newest first because what was touched last is what the work is about, and a cut list should keep that. How a
-//! pattern is taken apart is in [`pattern`].
+//! Newest first, because recently changed files matter most and must survive when the list is cut. How a pattern is
+//! taken apart is in [`pattern`].
 
 pub mod pattern;
 pub mod times;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::permission::Judged;
+use zori_core::permission::PathSnapshot;
 use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 
 use crate::blocking;
@@ -29,16 +29,16 @@ use crate::glob::pattern::Pattern;
 use crate::glob::times::{Time, Times};
 use crate::paths::resolve;
 use crate::walk::filter::start_len;
-use crate::walk::first::First;
-use crate::walk::place::{
-    Again, Place, cancelled, invalid, look, look_for_directory, renamed, shown, target,
+use crate::walk::smallest::SmallestN;
+use crate::walk::start::{
+    Relookup, StartKind, cancelled, invalid, look, look_for_directory, renamed, shown, target,
 };
 use crate::walk::{Visitor, Walk};
 
 /// How many files a result holds at most (L-13).
 pub const MAX_FILES: usize = 500;
 
-/// The canonical face of `glob`.
+/// The definition of `glob`.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Glob,
     about: "Find files by glob pattern, newest first. Skips ignored files and, unless the pattern names them, hidden ones.",
@@ -60,13 +60,11 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct Glob {
     env: Arc<ToolEnv>,
 }
 
 impl Glob {
-    /// Makes the tool.
     pub fn new(env: Arc<ToolEnv>) -> Self {
         Self { env }
     }
@@ -105,12 +103,11 @@ impl Tool for Glob {
         let args = GlobArgs::parse(args);
         let env = Arc::clone(&self.env);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            find(&env, &args, &cx.judged, cancel).unwrap_or_else(|failure| failure)
+            find(&env, &args, &cx.snapshot, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-/// What the model reads.
 #[derive(Serialize)]
 struct Data<'a> {
     files: Vec<Cow<'a, str>>,
@@ -118,21 +115,26 @@ struct Data<'a> {
     truncated: bool,
 }
 
-fn find(env: &ToolEnv, args: &GlobArgs, judged: &Judged, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn find(
+    env: &ToolEnv,
+    args: &GlobArgs,
+    snapshot: &PathSnapshot,
+    cancel: &Cancel,
+) -> Result<ToolOutput, ToolOutput> {
     let base = args.base(env);
     let pattern = Pattern::split(&base, &args.pattern);
     let set = pattern.compile().map_err(|e| invalid(format!("`pattern` is no glob: {}", e.kind())))?;
-    look_for_directory(&target(judged, &base)?)?;
-    let start = target(judged, &pattern.start)?;
-    let mut first = First::new(MAX_FILES);
+    look_for_directory(&target(snapshot, &base)?)?;
+    let start = target(snapshot, &pattern.start)?;
+    let mut smallest = SmallestN::new(MAX_FILES);
     match set {
         None => {
             if let Some(time) = Times::default().changed(&start.place) {
-                first.push(Hit::new(time, &start.place));
+                smallest.push(Hit::new(time, &start.place));
             }
         }
         // Nothing can match below a place that does not exist.
-        Some(set) if matches!(look(&start), Ok(Place::Directory)) => {
+        Some(set) if matches!(look(&start), Ok(StartKind::Directory)) => {
             let walk = Walk {
                 root: &env.root,
                 start: &start.place,
@@ -141,16 +143,21 @@ fn find(env: &ToolEnv, args: &GlobArgs, judged: &Judged, cancel: &Cancel) -> Res
                 types: None,
             };
             let cut = start_len(&start.place);
-            let make = || Finder { set: &set, cut, times: Times::default(), first: First::new(MAX_FILES) };
+            let make = || GlobVisitor {
+                set: &set,
+                cut,
+                times: Times::default(),
+                smallest: SmallestN::new(MAX_FILES),
+            };
             for finder in walk.run(cancel, make).map_err(|_| cancelled())? {
-                first.merge(finder.first);
+                smallest.merge(finder.smallest);
             }
         }
         Some(_) => {}
     }
-    let seen = first.seen();
-    let hits = first.into_sorted();
-    let mut again = Again::default();
+    let seen = smallest.seen();
+    let hits = smallest.into_sorted();
+    let mut again = Relookup::default();
     let mut there = |hit: &&Hit| again.find(hit.path()).is_some_and(|slot| slot.own_meta().is_ok());
     let files: Vec<_> = hits.iter().filter(&mut there).map(|hit| renamed(&start, hit.path())).collect();
     let total = seen - (hits.len() - files.len());
@@ -177,14 +184,14 @@ impl Hit {
 }
 
 /// Collects the files one thread finds.
-struct Finder<'a> {
+struct GlobVisitor<'a> {
     set: &'a GlobSet,
     cut: usize,
     times: Times,
-    first: First<Hit>,
+    smallest: SmallestN<Hit>,
 }
 
-impl Visitor for Finder<'_> {
+impl Visitor for GlobVisitor<'_> {
     fn visit(&mut self, entry: &DirEntry) -> WalkState {
         if !entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink()) {
             return WalkState::Continue;
@@ -196,10 +203,10 @@ impl Visitor for Finder<'_> {
         match self.times.changed(path) {
             // A link that leads to no file, or a file that vanished meanwhile.
             None => {}
-            Some(time) if self.first.worst().is_some_and(|worst| worst.changed < Reverse(time)) => {
-                self.first.pass()
+            Some(time) if self.smallest.worst().is_some_and(|worst| worst.changed < Reverse(time)) => {
+                self.smallest.pass()
             }
-            Some(time) => self.first.push(Hit::new(time, path)),
+            Some(time) => self.smallest.push(Hit::new(time, path)),
         }
         WalkState::Continue
     }

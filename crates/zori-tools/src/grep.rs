@@ -18,7 +18,7 @@ use ignore::{DirEntry, WalkState};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::permission::Judged;
+use zori_core::permission::PathSnapshot;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::blocking;
@@ -26,14 +26,14 @@ use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 use crate::grep::collect::{Collector, Cutoff};
 use crate::grep::query::{GrepArgs, Query};
-use crate::grep::search::{Search, Trouble};
-use crate::grep::wire::Left;
+use crate::grep::search::{Search, SearchError};
+use crate::grep::wire::NotSearched;
 use crate::target::changed;
 use crate::walk::filter::start_len;
-use crate::walk::place::{Place, cancelled, look, shown, target};
+use crate::walk::start::{StartKind, cancelled, look, shown, target};
 use crate::walk::{Hidden, Visitor, Walk};
 
-/// The canonical face of `grep`.
+/// The definition of `grep`.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Grep,
     about: "Search file contents by regular expression. Skips ignored, hidden and binary files.",
@@ -77,13 +77,11 @@ const fn flag(name: &'static str, aliases: &'static [&'static str], about: &'sta
     Param { name, aliases, ty: Ty::Flag, need: Need::Optional, about }
 }
 
-/// The tool.
 pub struct Grep {
     env: Arc<ToolEnv>,
 }
 
 impl Grep {
-    /// Makes the tool.
     pub fn new(env: Arc<ToolEnv>) -> Self {
         Self { env }
     }
@@ -102,24 +100,29 @@ impl Tool for Grep {
         let args = GrepArgs::parse(args);
         let env = Arc::clone(&self.env);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            grep(&env, &args, &cx.judged, cancel).unwrap_or_else(|failure| failure)
+            grep(&env, &args, &cx.snapshot, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn grep(
+    env: &ToolEnv,
+    args: &GrepArgs,
+    snapshot: &PathSnapshot,
+    cancel: &Cancel,
+) -> Result<ToolOutput, ToolOutput> {
     let query = Query::new(args)?;
-    let start = target(judged, &args.start(env))?;
+    let start = target(snapshot, &args.start(env))?;
     let place = look(&start)?;
     let collector = Collector::new(&query.page, query.mode);
     let (unsearched, withheld) = (AtomicUsize::new(0), AtomicUsize::new(0));
     match place {
-        Place::File => match Search::new(&query, cancel).file(&start.place) {
+        StartKind::File => match Search::new(&query, cancel).file(&start.place) {
             Ok(Some(found)) => collector.add(start.place.as_os_str().as_bytes(), found),
             Ok(None) => {}
-            Err(trouble) => return Err(trouble_with(&env.root, &start.path, &trouble)),
+            Err(trouble) => return Err(search_failed(&env.root, &start.path, &trouble)),
         },
-        Place::Directory => {
+        StartKind::Directory => {
             let walk = Walk {
                 root: &env.root,
                 start: &start.place,
@@ -127,50 +130,50 @@ fn grep(env: &ToolEnv, args: &GrepArgs, judged: &Judged, cancel: &Cancel) -> Res
                 max_depth: None,
                 types: query.types.clone(),
             };
-            let make = || Grepper {
+            let make = || GrepVisitor {
                 query: &query,
                 search: Search::new(&query, cancel),
                 cut: start_len(&start.place),
                 collector: &collector,
                 cutoff: Cutoff::default(),
                 unsearched: &unsearched,
-                judged,
+                snapshot,
                 withheld: &withheld,
             };
             walk.run(cancel, make).map_err(|_| cancelled())?;
         }
     }
     let found = collector.finish();
-    let left = Left { unsearched: unsearched.into_inner(), withheld: withheld.into_inner() };
+    let left = NotSearched { unsearched: unsearched.into_inner(), withheld: withheld.into_inner() };
     Ok(ToolOutput::success(&wire::data(&env.root, &start, &query, &found, left)))
 }
 
-/// A file that was named has to be searchable; one that a walk comes across is only counted.
-fn trouble_with(root: &Path, path: &Path, trouble: &Trouble) -> ToolOutput {
+/// Returns the failure for a file that the call named; a file that a walk finds is only counted.
+fn search_failed(root: &Path, path: &Path, trouble: &SearchError) -> ToolOutput {
     let name = shown(root, path);
     let message = match trouble {
-        Trouble::Cancelled => return cancelled(),
-        Trouble::Changed => return changed(path),
-        Trouble::Binary => format!("{name} is a binary file; search it with `bash` and `grep -a`"),
-        Trouble::TooLong => format!("{name} has a line of more than 8 MiB; search it with `bash`"),
-        Trouble::Io(error) => format!("{name} cannot be searched: {error}"),
+        SearchError::Cancelled => return cancelled(),
+        SearchError::Changed => return changed(path),
+        SearchError::Binary => format!("{name} is a binary file; search it with `bash` and `grep -a`"),
+        SearchError::TooLong => format!("{name} has a line of more than 8 MiB; search it with `bash`"),
+        SearchError::Io(error) => format!("{name} cannot be searched: {error}"),
     };
     ToolOutput::failure(ToolCode::ReadError, message)
 }
 
-/// Searches the files one thread comes across.
-struct Grepper<'a> {
+/// Searches the files that one thread finds.
+struct GrepVisitor<'a> {
     query: &'a Query,
     search: Search<'a>,
     cut: usize,
     collector: &'a Collector,
     cutoff: Cutoff,
     unsearched: &'a AtomicUsize,
-    judged: &'a Judged,
+    snapshot: &'a PathSnapshot,
     withheld: &'a AtomicUsize,
 }
 
-impl Visitor for Grepper<'_> {
+impl Visitor for GrepVisitor<'_> {
     fn visit(&mut self, entry: &DirEntry) -> WalkState {
         let Some(kind) = entry.file_type() else { return WalkState::Continue };
         let path = entry.path();
@@ -196,17 +199,17 @@ impl Visitor for Grepper<'_> {
     }
 }
 
-impl Grepper<'_> {
+impl GrepVisitor<'_> {
     fn take(&mut self, path: &Path) -> WalkState {
         match self.search.file(path) {
             // Asked only where something was found, since a tree may have many files.
-            Ok(Some(_)) if self.judged.withholds(path) => {
+            Ok(Some(_)) if self.snapshot.withholds(path) => {
                 self.withheld.fetch_add(1, Ordering::Relaxed);
             }
             Ok(Some(found)) => self.collector.add(path.as_os_str().as_bytes(), found),
-            Ok(None) | Err(Trouble::Binary) => {}
-            Err(Trouble::TooLong | Trouble::Changed | Trouble::Io(_)) => self.failed(),
-            Err(Trouble::Cancelled) => return WalkState::Quit,
+            Ok(None) | Err(SearchError::Binary) => {}
+            Err(SearchError::TooLong | SearchError::Changed | SearchError::Io(_)) => self.failed(),
+            Err(SearchError::Cancelled) => return WalkState::Quit,
         }
         WalkState::Continue
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use zori_core::permission::{PathFacts, PlaceKind};
+use zori_core::permission::{EntryKind, PathFacts, PathKind};
 
 /// How many symbolic links are followed; the kernel's own limit.
 const MAX_LINKS: usize = 40;
@@ -66,20 +66,46 @@ pub fn look(path: &Path) -> PathFacts {
         last = fs::symlink_metadata(&here).ok();
     }
     let kind = match &last {
-        _ if unknown => PlaceKind::Unknown,
-        None => PlaceKind::Missing,
-        Some(meta) if meta.is_file() => PlaceKind::File,
-        Some(meta) if meta.is_dir() => PlaceKind::Folder,
-        Some(_) => PlaceKind::Special,
+        _ if unknown => PathKind::Unknown,
+        None => PathKind::Missing,
+        Some(meta) if meta.is_file() => PathKind::File,
+        Some(meta) if meta.is_dir() => PathKind::Folder,
+        Some(_) => PathKind::Special,
     };
     // A folder's count says how many folders are in it.
     let links = last.filter(Metadata::is_file).map_or(0, |meta| meta.nlink());
     PathFacts { places, kind, links }
 }
 
+/// How much of a file of settings is read.
+const MAX_SMALL: u64 = 256 * 1024;
+
+/// Returns the text of a regular file that is not large.
+pub fn small_file(path: &Path) -> Option<String> {
+    let meta = fs::metadata(path).ok()?;
+    let bytes = (meta.is_file() && meta.len() <= MAX_SMALL).then(|| fs::read(path).ok())??;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the names in a folder, and what each is.
+pub fn names(folder: &Path) -> Option<Vec<(OsString, EntryKind)>> {
+    let entries = fs::read_dir(folder).ok()?;
+    let entry = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let kind = entry.file_type().ok()?;
+        let kind = match kind {
+            kind if kind.is_dir() => EntryKind::Folder,
+            kind if kind.is_symlink() => EntryKind::Link(fs::canonicalize(entry.path()).ok()),
+            _ => EntryKind::File,
+        };
+        Some((entry.file_name(), kind))
+    };
+    entries.map(entry).collect()
+}
+
 /// A loop of links, or one that cannot be read: it may lead anywhere.
 fn unknowable() -> PathFacts {
-    PathFacts { places: Vec::new(), kind: PlaceKind::Unknown, links: 0 }
+    PathFacts { places: Vec::new(), kind: PathKind::Unknown, links: 0 }
 }
 
 fn parts(path: &Path) -> VecDeque<OsString> {
@@ -118,7 +144,7 @@ mod tests {
         symlink("real", root.join("folder")).unwrap();
         symlink("folder/file", root.join("one")).unwrap();
         symlink("one", root.join("two")).unwrap();
-        symlink("/nowhere/at/all", root.join("dangling")).unwrap();
+        symlink(root.join("nowhere/at/all"), root.join("dangling")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
         symlink(".", root.join("here")).unwrap();
         symlink("../real/sub/../new", root.join("real/up")).unwrap();
@@ -138,8 +164,8 @@ mod tests {
             ("folder/new", "real/new Missing 0"),
             ("folder/new/deep", "real/new/deep Missing 0"),
             ("folder/../x", "x Missing 0"),
-            ("dangling", "dangling > /nowhere/at/all Missing 0"),
-            ("dangling/x", "/nowhere/at/all/x Missing 0"),
+            ("dangling", "dangling > nowhere/at/all Missing 0"),
+            ("dangling/x", "nowhere/at/all/x Missing 0"),
             ("real/up", "real/up > real/new Missing 0"),
             ("loop", " Unknown 0"),
             ("loop/x", " Unknown 0"),

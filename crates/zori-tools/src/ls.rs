@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::permission::Judged;
+use zori_core::permission::PathSnapshot;
 use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 
 use crate::blocking;
@@ -21,8 +21,8 @@ use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 use crate::paths::resolve;
 use crate::walk::filter::{Filter, start_len};
-use crate::walk::first::First;
-use crate::walk::place::{Again, cancelled, invalid, look_for_directory, shown, target};
+use crate::walk::smallest::SmallestN;
+use crate::walk::start::{Relookup, cancelled, invalid, look_for_directory, number, shown, target};
 use crate::walk::{Hidden, Visitor, Walk};
 
 /// How many entries a result holds at most, and unless told otherwise.
@@ -31,7 +31,7 @@ pub const MAX_ENTRIES: usize = 1000;
 /// How deep a listing can go; beyond it `glob` is the better tool.
 const MAX_DEPTH: usize = 10;
 
-/// The canonical face of `ls`.
+/// The definition of `ls`.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Ls,
     about: "List a directory with file sizes. Ignored files are left out.",
@@ -61,13 +61,11 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct Ls {
     env: Arc<ToolEnv>,
 }
 
 impl Ls {
-    /// Makes the tool.
     pub fn new(env: Arc<ToolEnv>) -> Self {
         Self { env }
     }
@@ -104,12 +102,11 @@ impl Tool for Ls {
         let args = LsArgs::parse(args);
         let env = Arc::clone(&self.env);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            list(&env, &args, &cx.judged, cancel).unwrap_or_else(|failure| failure)
+            list(&env, &args, &cx.snapshot, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-/// What the model reads.
 #[derive(Serialize)]
 struct Data<'a> {
     path: Cow<'a, str>,
@@ -128,12 +125,17 @@ struct Entry {
     target: Option<String>,
 }
 
-fn list(env: &ToolEnv, args: &LsArgs, judged: &Judged, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
-    let depth = number("depth", args.depth, 1, MAX_DEPTH)?;
-    let limit = number("limit", args.limit, MAX_ENTRIES, MAX_ENTRIES)?;
+fn list(
+    env: &ToolEnv,
+    args: &LsArgs,
+    snapshot: &PathSnapshot,
+    cancel: &Cancel,
+) -> Result<ToolOutput, ToolOutput> {
+    let depth = number("depth", args.depth, 1, 1..=MAX_DEPTH)?;
+    let limit = number("limit", args.limit, MAX_ENTRIES, 1..=MAX_ENTRIES)?;
     let ignore = Filter::new(args.ignore.iter().flatten().map(String::as_str))
         .map_err(|error| invalid(format!("`ignore` holds no glob: {}", error.kind())))?;
-    let start = target(judged, &args.start(env))?;
+    let start = target(snapshot, &args.start(env))?;
     look_for_directory(&start)?;
     let walk = Walk {
         root: &env.root,
@@ -143,14 +145,14 @@ fn list(env: &ToolEnv, args: &LsArgs, judged: &Judged, cancel: &Cancel) -> Resul
         types: None,
     };
     let cut = start_len(&start.place);
-    let make = || Lister { ignore: &ignore, cut, first: First::new(limit) };
-    let mut first = First::new(limit);
+    let make = || LsVisitor { ignore: &ignore, cut, smallest: SmallestN::new(limit) };
+    let mut smallest = SmallestN::new(limit);
     for lister in walk.run(cancel, make).map_err(|_| cancelled())? {
-        first.merge(lister.first);
+        smallest.merge(lister.smallest);
     }
-    let seen = first.seen();
-    let names = first.into_sorted();
-    let mut again = Again::default();
+    let seen = smallest.seen();
+    let names = smallest.into_sorted();
+    let mut again = Relookup::default();
     let entries: Vec<_> = names.iter().filter_map(|name| describe(&mut again, &start.place, name)).collect();
     let total = seen - (names.len() - entries.len());
     let data = Data { path: shown(&env.root, &start.path), truncated: total > entries.len(), entries, total };
@@ -158,7 +160,7 @@ fn list(env: &ToolEnv, args: &LsArgs, judged: &Judged, cancel: &Cancel) -> Resul
 }
 
 /// Looks at an entry again, for what is shown of it beside its name; `None` if it is not there.
-fn describe(again: &mut Again, start: &Path, name: &[u8]) -> Option<Entry> {
+fn describe(again: &mut Relookup, start: &Path, name: &[u8]) -> Option<Entry> {
     let slot = again.find(&start.join(OsStr::from_bytes(name)))?;
     let meta = slot.own_meta().ok()?;
     let target = if meta.kind.is_symlink() { slot.link_target().ok() } else { None };
@@ -169,22 +171,14 @@ fn describe(again: &mut Again, start: &Path, name: &[u8]) -> Option<Entry> {
     })
 }
 
-fn number(name: &str, value: Option<i64>, default: usize, max: usize) -> Result<usize, ToolOutput> {
-    match value.map(usize::try_from) {
-        None => Ok(default),
-        Some(Ok(value)) if (1..=max).contains(&value) => Ok(value),
-        Some(_) => Err(invalid(format!("`{name}` must be 1 to {max}"))),
-    }
-}
-
-/// Collects the names one thread comes across, relative to the start.
-struct Lister<'a> {
+/// Collects the names that one thread finds, relative to the start.
+struct LsVisitor<'a> {
     ignore: &'a Filter,
     cut: usize,
-    first: First<Vec<u8>>,
+    smallest: SmallestN<Vec<u8>>,
 }
 
-impl Visitor for Lister<'_> {
+impl Visitor for LsVisitor<'_> {
     fn visit(&mut self, entry: &DirEntry) -> WalkState {
         let relative = &entry.path().as_os_str().as_bytes()[self.cut..];
         if self.ignore.matches(relative) {
@@ -194,7 +188,7 @@ impl Visitor for Lister<'_> {
         if entry.file_type().is_some_and(|kind| kind.is_dir()) {
             name.push(b'/');
         }
-        self.first.push(name);
+        self.smallest.push(name);
         WalkState::Continue
     }
 }

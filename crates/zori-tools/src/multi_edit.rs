@@ -11,11 +11,10 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::edit::{self, Replacement, change_file, previewed, target};
 use crate::env::ToolEnv;
-use crate::seen::Seen;
+use crate::seen::SeenFiles;
 use crate::target::Target;
 use crate::{blocking, paths, preview};
 
-/// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::MultiEdit,
     about: "Several edits of one file, in order, all or none.",
@@ -31,10 +30,9 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct MultiEdit {
     env: Arc<ToolEnv>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenFiles>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +43,7 @@ struct Args {
 
 impl MultiEdit {
     /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
         Self { env, seen }
     }
 }
@@ -63,21 +61,21 @@ impl Tool for MultiEdit {
     fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
         let args: Args = crate::args::typed(raw);
         let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
+        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
         Box::pin(preview::plan(raw, move || {
             check(&args.edits)?;
-            previewed(&target(Target::found(&path), &path)?, &args.edits, &seen)
+            previewed(&target(Target::found(&path), &path)?, &args.edits, &seen, leniency)
         }))
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
+        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
             check(&args.edits)
-                .and_then(|()| target(Target::judged(&cx.judged, &path), &path))
-                .and_then(|target| change_file(&target, &args.edits, &seen, cancel))
+                .and_then(|()| target(Target::from_snapshot(&cx.snapshot, &path), &path))
+                .and_then(|target| change_file(&target, &args.edits, &seen, leniency, cancel))
                 .unwrap_or_else(|failure| failure)
         }))
     }

@@ -7,7 +7,7 @@ mod commit;
 pub mod hunk;
 pub mod parse;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,20 +15,20 @@ use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::question::{FileDiff, Preview};
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
 
-use self::commit::{Before, Entry};
+use self::commit::{Entry, OriginalFile};
 use self::parse::{Action, FilePatch};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
-use crate::folder::{Meta, OpenError, Slot};
-use crate::seen::{Mark, Seen};
+use crate::mended_path::{self, Use};
+use crate::open_dir::{FileMeta, NameInDir, OpenError};
+use crate::seen::{SeenFiles, SeenState};
 use crate::target::{self, Target};
-use crate::textfile::{self, FileError, Loaded};
+use crate::textfile::{self, Encoding, FileError, Loaded};
 use crate::{blocking, paths, preview};
 
-/// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Patch,
     about: "Apply a patch to one or more files, all or nothing: a unified diff, or `*** Begin Patch`, then per file \
@@ -43,10 +43,23 @@ pub const DEF: ToolDef = ToolDef {
     }],
 };
 
-/// The tool.
+/// Returns the tool as models know it that have learnt to edit with it: one field, `input`, and one format.
+pub(crate) fn native_spec(name: &str) -> ToolSpec {
+    let about = "Edit files with a patch, all or nothing; the only tool for edits. `input` is `*** Begin Patch`, then per file \
+                 `*** Add File: P`, `*** Delete File: P` or `*** Update File: P` (optional `*** Move to: P`), then `*** End \
+                 Patch`. An update has chunks: `@@` with the enclosing line where needed, three lines of context around each \
+                 change, lines prefixed by blank, `-` or `+`. Read a file before you change it.";
+    let schema = r#"{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}"#;
+    ToolSpec {
+        name: name.to_owned(),
+        description: about.to_owned(),
+        schema: RawValue::from_string(schema.to_owned()).expect("the schema is JSON"),
+    }
+}
+
 pub struct Patch {
     env: Arc<ToolEnv>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenFiles>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +72,9 @@ struct Data {
     files: Vec<Changed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// The lines of hunks that were not matched exactly, numbered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +85,7 @@ struct Changed {
 
 impl Patch {
     /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
         Self { env, seen }
     }
 }
@@ -84,17 +100,20 @@ impl Tool for Patch {
         let args: Args = crate::args::typed(args);
         let files = parse::parse(&args.patch).unwrap_or_default();
         let names = files.into_iter().flat_map(|file| match file.action {
-            Action::Update { move_to: Some(to), .. } => vec![file.path, to],
-            _ => vec![file.path],
+            Action::Update { move_to: Some(to), .. } => {
+                vec![meant(&self.env, &file.path), paths::resolve(&self.env, &to)]
+            }
+            Action::Add(_) => vec![paths::resolve(&self.env, &file.path)],
+            _ => vec![meant(&self.env, &file.path)],
         });
-        names.map(|name| Effect::Write(paths::resolve(&self.env, &name))).collect()
+        names.map(Effect::Write).collect()
     }
 
     fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
         let args: Args = crate::args::typed(raw);
         let (env, seen) = (self.env.clone(), self.seen.clone());
         Box::pin(preview::plan(raw, move || {
-            previewed(&Ground { env: &env, find: &Target::found, seen: &seen }, &args.patch)
+            previewed(&PatchContext { env: &env, find: &Target::found, seen: &seen }, &args.patch)
         }))
     }
 
@@ -102,29 +121,29 @@ impl Tool for Patch {
         let args: Args = crate::args::typed(args);
         let (env, seen) = (self.env.clone(), self.seen.clone());
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            let find = |path: &Path| Target::judged(&cx.judged, path);
-            let ground = Ground { env: &env, find: &find, seen: &seen };
-            patch(&ground, &args.patch, cancel).unwrap_or_else(|failure| failure)
+            let find = |path: &Path| Target::from_snapshot(&cx.snapshot, path);
+            let cx = PatchContext { env: &env, find: &find, seen: &seen };
+            patch(&cx, &args.patch, cancel).unwrap_or_else(|failure| failure)
         }))
     }
 }
 
 /// What a patch is applied to.
-struct Ground<'a> {
+struct PatchContext<'a> {
     env: &'a ToolEnv,
     /// Finds where a path leads.
     find: &'a dyn Fn(&Path) -> Result<Target, OpenError>,
-    seen: &'a Seen,
+    seen: &'a SeenFiles,
 }
 
-fn patch(ground: &Ground<'_>, patch: &str, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn patch(cx: &PatchContext<'_>, patch: &str, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
     let files =
         parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
-    let Plan { entries, tolerated } = plan(ground, &files)?;
-    let seen = ground.seen;
+    let Plan { entries, tolerated, now } = plan(cx, &files)?;
+    let seen = cx.seen;
     commit::commit(&entries, seen, cancel)?;
 
-    let mut data = Data { files: Vec::new(), note: None };
+    let mut data = Data { files: Vec::new(), note: None, now: None };
     let mut changes = Vec::new();
     for entry in &entries {
         let action = match (&entry.before, &entry.after) {
@@ -135,7 +154,9 @@ fn patch(ground: &Ground<'_>, patch: &str, cancel: &Cancel) -> Result<ToolOutput
         };
         data.files.push(Changed { path: paths::shown(&entry.target.path), action });
         match &entry.after {
-            Some(text) => seen.remember(&entry.target.place, Mark::whole(text.as_bytes())),
+            Some(text) => {
+                seen.remember(&entry.target.place, SeenState::whole(&entry.encoding().encoded(text)));
+            }
             None => seen.forget(&entry.target.place),
         }
         // What is no text has no text to be shown.
@@ -144,8 +165,10 @@ fn patch(ground: &Ground<'_>, patch: &str, cancel: &Cancel) -> Result<ToolOutput
             changes.extend(file_change(&entry.target.path, before.flatten(), entry.after.as_deref()));
         }
     }
-    if tolerated > 0 {
-        data.note = Some(format!("{tolerated} hunks were matched without regard to blanks at line ends"));
+    if !tolerated.is_empty() {
+        let what = tolerated.join(", ");
+        data.note = Some(format!("hunks were matched without regard to {what}; they now read as shown"));
+        data.now = Some(now.trim_end_matches('\n').to_owned());
     }
     let mut output = ToolOutput::success(&serde_json::to_string(&data).expect("strings are JSON"));
     output.changes = changes;
@@ -153,35 +176,40 @@ fn patch(ground: &Ground<'_>, patch: &str, cancel: &Cancel) -> Result<ToolOutput
 }
 
 /// Shows what a patch would change, without changing it.
-fn previewed(ground: &Ground<'_>, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
+fn previewed(cx: &PatchContext<'_>, patch: &str) -> Result<Vec<FileDiff>, ToolOutput> {
     let files =
         parse::parse(patch).map_err(|e| ToolOutput::failure(ToolCode::InvalidPatch, e.to_string()))?;
     let shown = |entry: &Entry| {
         let after = entry.after.as_deref();
         match &entry.before {
             None => after.map(|after| preview::diff(&entry.target.path, None, Some(after))),
-            Some(Before { text: Some(before), .. }) => {
+            Some(OriginalFile { text: Some(before), .. }) => {
                 Some(preview::diff(&entry.target.path, Some(before), after))
             }
-            Some(Before { text: None, meta, .. }) => {
+            Some(OriginalFile { text: None, meta, .. }) => {
                 Some(preview::unreadable(&entry.target.path, meta.len, after))
             }
         }
     };
-    Ok(plan(ground, &files)?.entries.iter().filter_map(shown).collect())
+    Ok(plan(cx, &files)?.entries.iter().filter_map(shown).collect())
 }
 
 /// What every file is to hold afterwards.
 struct Plan {
     entries: Vec<Entry>,
-    tolerated: usize,
+    tolerated: Vec<&'static str>,
+    now: String,
 }
 
-/// Works out the new content of every file, without changing any.
-fn plan(ground: &Ground<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
-    let mut plan = Plan { entries: Vec::new(), tolerated: 0 };
+/// Computes the new content of every file, without changing any.
+fn plan(cx: &PatchContext<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
+    let mut plan = Plan { entries: Vec::new(), tolerated: Vec::new(), now: String::new() };
     for file in files {
-        let at = plan.entry(ground, &file.path)?;
+        let path = match &file.action {
+            Action::Add(_) => paths::resolve(cx.env, &file.path),
+            _ => meant(cx.env, &file.path),
+        };
+        let at = plan.entry(cx, &path)?;
         let entry = &plan.entries[at];
         match &file.action {
             Action::Add(_) if entry.exists() => return Err(exists(&entry.target.path)),
@@ -196,17 +224,22 @@ fn plan(ground: &Ground<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
             }
             Action::Update { hunks, move_to } => {
                 let text = entry.text()?;
-                let patched = hunk::apply(text, hunks).map_err(|misfit| {
+                let patched = hunk::apply(text, hunks, cx.env.leniency).map_err(|misfit| {
                     let near = crate::edit::nearest::nearest(text, &misfit.wanted);
-                    misfitting(&entry.target.path, &misfit, &near)
+                    hunk_mismatch(&entry.target.path, &misfit, &near)
                 })?;
-                plan.tolerated += patched.tolerated;
+                for what in patched.tolerated {
+                    if !plan.tolerated.contains(&what) {
+                        plan.tolerated.push(what);
+                    }
+                }
+                plan.now.push_str(&patched.now);
                 match move_to {
                     None => {
                         plan.entries[at].after = Some(patched.text);
                         plan.entries[at].touched = true;
                     }
-                    Some(to) => plan.move_entry(ground, at, to, patched.text)?,
+                    Some(to) => plan.move_entry(cx, at, to, patched.text)?,
                 }
             }
         }
@@ -216,26 +249,26 @@ fn plan(ground: &Ground<'_>, files: &[FilePatch]) -> Result<Plan, ToolOutput> {
 
 impl Plan {
     /// Returns the entry of a path; several changes of one file build on each other.
-    fn entry(&mut self, ground: &Ground<'_>, name: &str) -> Result<usize, ToolOutput> {
-        let path = paths::resolve(ground.env, name);
-        let target = (ground.find)(&path).map_err(|e| refused(&path, e))?;
+    fn entry(&mut self, cx: &PatchContext<'_>, path: &Path) -> Result<usize, ToolOutput> {
+        let target = (cx.find)(path).map_err(|e| refused(path, e))?;
         if let Some(at) = self.entries.iter().position(|entry| entry.target.place == target.place) {
             return Ok(at);
         }
         let before = match textfile::load(&target) {
-            Ok(Loaded { text, meta, file, .. }) => {
-                let unsaved = ground.seen.held(&target.place);
+            Ok(Loaded { text, meta, file, encoding, .. }) => {
+                let unsaved = cx.seen.held(&target.place);
                 let held = unsaved.is_some();
                 let text = Some(unsaved.unwrap_or(text));
-                Some(Before { text, held, meta, file: Some(file), unreadable: None })
+                Some(OriginalFile { text, encoding, held, meta, file: Some(file), unreadable: None })
             }
             Err(FileError::NotFound { .. }) => None,
             // It may still be deleted; whoever needs its text gets the error then.
             Err(error @ (FileError::NotText { .. } | FileError::TooLarge { .. })) => {
-                let meta = Slot::at(&target.place).and_then(|slot| slot.meta());
-                let meta: Meta = meta.map_err(|e| refused(&path, e))?;
-                Some(Before {
+                let meta = NameInDir::at(&target.place).and_then(|slot| slot.meta());
+                let meta: FileMeta = meta.map_err(|e| refused(path, e))?;
+                Some(OriginalFile {
                     text: None,
+                    encoding: Encoding::Utf8,
                     held: false,
                     meta,
                     file: None,
@@ -243,7 +276,7 @@ impl Plan {
                 })
             }
             Err(error @ FileError::Changed { .. }) => return Err(error.output()),
-            Err(FileError::Unresolved { source, .. }) => return Err(io_error(&path, &source)),
+            Err(FileError::Unresolved { source, .. }) => return Err(io_error(path, &source)),
             Err(error) => return Err(ToolOutput::failure(ToolCode::IoError, error.to_string())),
         };
         let after = before.as_ref().and_then(|before| before.text.clone());
@@ -253,12 +286,12 @@ impl Plan {
 
     fn move_entry(
         &mut self,
-        ground: &Ground<'_>,
+        cx: &PatchContext<'_>,
         from: usize,
         to: &str,
         text: String,
     ) -> Result<(), ToolOutput> {
-        let at = self.entry(ground, to)?;
+        let at = self.entry(cx, &paths::resolve(cx.env, to))?;
         if at == from {
             self.entries[at].after = Some(text);
             self.entries[at].touched = true;
@@ -275,6 +308,15 @@ impl Plan {
         self.entries[at].like = like;
         Ok(())
     }
+}
+
+/// Returns the file that a patch names, under another spelling if it is not there under this one (FOR-8).
+fn meant(env: &ToolEnv, name: &str) -> PathBuf {
+    let mended = match env.leniency {
+        Leniency::Exact => None,
+        Leniency::Forgiving => mended_path::mended(env, name, Use::Existing),
+    };
+    paths::resolve(env, mended.as_deref().unwrap_or(name))
 }
 
 fn exists(path: &Path) -> ToolOutput {
@@ -295,12 +337,37 @@ fn io_error(path: &Path, why: &dyn std::fmt::Display) -> ToolOutput {
     ToolOutput::failure(ToolCode::IoError, format!("{}: {why}; nothing was changed", path.display()))
 }
 
-fn misfitting(path: &Path, misfit: &hunk::Misfit, near: &[crate::edit::nearest::Line]) -> ToolOutput {
+fn hunk_mismatch(
+    path: &Path,
+    misfit: &hunk::HunkMismatch,
+    near: &[crate::edit::nearest::Line],
+) -> ToolOutput {
+    let (hunk, path) = (misfit.hunk, path.display());
+    let refused = |code, why: String| ToolOutput::failure(code, format!("hunk {hunk} of {path} {why}"));
+    match &misfit.why {
+        hunk::Mismatch::NotFound => {}
+        hunk::Mismatch::Several(lines) => {
+            let why =
+                format!("fits at lines {lines}; add lines around it, or an `@@` header. Nothing was changed");
+            return refused(ToolCode::PatternNotFound, why);
+        }
+        hunk::Mismatch::Nothing => {
+            return refused(
+                ToolCode::InvalidPatch,
+                "changes nothing: no line is added or removed".to_owned(),
+            );
+        }
+        hunk::Mismatch::Placeholder(line) => {
+            let line = zori_core::text::prefix(line, 80);
+            let why = format!(
+                "has the placeholder `{line}` for lines it removes; send all lines. Nothing was changed"
+            );
+            return refused(ToolCode::InvalidPatch, why);
+        }
+    }
     let mut message = format!(
-        "hunk {} does not fit {}: these lines were not found:\n{}",
-        misfit.hunk,
-        path.display(),
-        zori_core::text::prefix(&misfit.wanted, 1000)
+        "hunk {hunk} does not fit {path}: these lines were not found:\n{}",
+        zori_core::text::prefix(misfit.wanted.trim_end_matches('\n'), 300)
     );
     if near.is_empty() {
         message.push_str("\nRead the file again. Nothing was changed");

@@ -1,7 +1,7 @@
 //! The one resolver of tool paths (PATH-5): relative to the root, `~` and `$HOME` expanded, lexically normalised.
 //!
-//! Nothing here touches the disk, so a permission can be given for exactly the path that is used later. Symbolic
-//! links are the business of whoever opens the file (see [`crate::textfile`] and [`crate::atomic`]).
+//! Nothing here touches the disk, so a permission can be given for exactly the path that is used later. Symbolic links
+//! are handled where the file is opened (see [`crate::textfile`] and [`crate::atomic`]).
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub fn resolve(env: &ToolEnv, path: &str) -> PathBuf {
     resolve_at(&env.root, env.home.as_deref(), path)
 }
 
-/// The same for whoever has no more of the world than this.
+/// The same without a whole [`ToolEnv`].
 pub fn resolve_at(root: &Path, home: Option<&Path>, path: &str) -> PathBuf {
     normalise(&root.join(expand(path, home)))
 }
@@ -33,7 +33,7 @@ pub fn normalise(path: &Path) -> PathBuf {
     out
 }
 
-/// Returns a path as results show it; bytes that are no text become replacement characters.
+/// Returns a path as results show it; bytes that are not UTF-8 become replacement characters.
 pub fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

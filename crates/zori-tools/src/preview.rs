@@ -1,4 +1,4 @@
-//! What a person is shown before files change: the same plan a tool would carry out, as diffs.
+//! Previews of file changes: the same plan a tool would carry out, as diffs.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const MAX_COMPARED: usize = 1 << 20;
 /// So many unchanged lines are shown around each change.
 const CONTEXT: usize = 3;
 
-/// Plans on a blocking thread. What the tool would refuse is said, with the arguments.
+/// Plans on a blocking thread. If the tool would refuse, the preview says so and shows the arguments.
 pub(crate) async fn plan(
     args: &RawValue,
     work: impl FnOnce() -> Result<Vec<FileDiff>, ToolOutput> + Send + 'static,

@@ -1,9 +1,10 @@
-//! `read`: a text file, whole up to 51200 bytes, or a page of its lines; or an image, which is in `read/picture.rs`.
+//! `read`: a text file, whole up to 51200 bytes, or a page of its lines; or an image, which is in `read/image.rs`.
 
-mod picture;
+mod image;
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,21 +12,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
-use crate::folder::Meta;
-use crate::read::picture::Looked;
-use crate::seen::{Mark, Seen};
+use crate::open_dir::FileMeta;
+use crate::read::image::ImageCheck;
+use crate::seen::{SeenFiles, SeenState};
 use crate::target::Target;
-use crate::textfile::{self, Completeness, FileError, Opened};
+use crate::textfile::{self, Completeness, Encoding, FileError, Opened};
 use crate::{blocking, paths};
 
 /// How much of a file one call returns (READ-2).
 const MAX_BYTES: usize = 51_200;
 
-/// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Read,
     about: "Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and \
@@ -56,10 +56,9 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct Read {
     env: Arc<ToolEnv>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenFiles>,
 }
 
 #[derive(Deserialize)]
@@ -78,6 +77,9 @@ struct Data<'a> {
     bytes: u64,
     #[serde(flatten)]
     page: Option<Page>,
+    /// Set where the file is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding: Option<&'static str>,
 }
 
 /// What is added when the call asked for a page.
@@ -91,7 +93,7 @@ struct Page {
 
 impl Read {
     /// Makes the tool; `seen` is shared with the tools that write.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
         Self { env, seen }
     }
 }
@@ -109,18 +111,23 @@ impl Tool for Read {
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
+        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            let target = Target::judged(&cx.judged, &path);
+            let target = Target::from_snapshot(&cx.snapshot, &path);
             match target.map_err(|error| FileError::from_open(&path, error)) {
-                Ok(target) => read(&target, &args, &seen, cancel),
+                Ok(target) => read(&target, &args, (&seen, leniency), cancel),
                 Err(error) => error.output(),
             }
         }))
     }
 }
 
-fn read(target: &Target, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutput {
+fn read(
+    target: &Target,
+    args: &Args,
+    (seen, leniency): (&SeenFiles, Leniency),
+    cancel: &Cancel,
+) -> ToolOutput {
     let path = &target.path;
     for (name, value) in [("offset", args.offset), ("limit", args.limit), ("max_bytes", args.max_bytes)] {
         if value.is_some_and(|v| v < 1) {
@@ -132,63 +139,94 @@ fn read(target: &Target, args: &Args, seen: &Seen, cancel: &Cancel) -> ToolOutpu
         Ok(opened) => opened,
         Err(error) => return error.output(),
     };
-    let opened = match picture::look(path, opened) {
-        Ok(Looked::Otherwise(opened)) => opened,
-        Ok(Looked::Answered(output)) | Err(output) => return output,
+    let opened = match image::look(path, opened) {
+        Ok(ImageCheck::Otherwise(opened)) => opened,
+        Ok(ImageCheck::Answered(output)) | Err(output) => return output,
     };
     let data = match (args.offset, args.limit) {
-        (None, None) => start(path, opened, max, seen),
+        (None, None) => start(path, opened, max, (seen, leniency)),
         (offset, limit) => {
             let first = offset.map_or(1, i64::unsigned_abs);
             let lines = limit.map_or(u64::MAX, i64::unsigned_abs);
-            page(path, opened, Wanted { first, lines, max }, seen, cancel)
+            page(path, opened, LineRange { first, lines, max }, (seen, leniency), cancel)
         }
     };
     data.unwrap_or_else(|failure| failure)
 }
 
 /// Reads the beginning of the file, which for most files is all of it.
-fn start(path: &Path, opened: Opened, max: usize, seen: &Seen) -> Result<ToolOutput, ToolOutput> {
+fn start(
+    path: &Path,
+    opened: Opened,
+    max: usize,
+    (seen, leniency): (&SeenFiles, Leniency),
+) -> Result<ToolOutput, ToolOutput> {
     let Opened { real, file, meta } = opened;
-    let (len, source) = source(&real, file, &meta, seen);
+    let Source { len, bytes: source, encoding } = source(&real, file, &meta, seen, leniency);
     let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(max).min(max) + 1);
     source.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|e| FileError::from_io(path, e).output())?;
     // Some files say they are empty and are not, those of the kernel for example.
     let size = len.max(bytes.len() as u64);
     let truncated = bytes.len() > max;
     bytes.truncate(max);
-    let mark = if truncated { Mark::part(&meta) } else { Mark::whole(&bytes) };
+    let mark = match truncated || encoding.is_some() {
+        true => SeenState::part(&meta),
+        false => SeenState::whole(&bytes),
+    };
     let completeness = if truncated { Completeness::Cut } else { Completeness::Whole };
     let content = textfile::text(path, bytes, completeness).map_err(|e| e.output())?;
     seen.remember(&real, mark);
-    Ok(success(&Data { path: paths::shown(&real), content: &content, truncated, bytes: size, page: None }))
+    let data =
+        Data { path: paths::shown(&real), content: &content, truncated, bytes: size, page: None, encoding };
+    Ok(success(&data))
 }
 
-/// Returns what is read, and how long it is: the text an editor holds, else the file.
-fn source(real: &Path, file: File, meta: &Meta, seen: &Seen) -> (u64, Box<dyn io::Read>) {
-    match seen.held(real) {
-        Some(text) => (text.len() as u64, Box::new(io::Cursor::new(text))),
-        None => (meta.len, Box::new(file)),
+/// What is read.
+struct Source {
+    len: u64,
+    bytes: Box<dyn io::Read>,
+    encoding: Option<&'static str>,
+}
+
+/// Returns the text an editor holds, the text of a UTF-16 file, else the file.
+fn source(real: &Path, file: File, meta: &FileMeta, seen: &SeenFiles, leniency: Leniency) -> Source {
+    let of_text = |text: String, encoding| Source {
+        len: text.len() as u64,
+        bytes: Box::new(io::Cursor::new(text)),
+        encoding,
+    };
+    if let Some(text) = seen.held(real) {
+        return of_text(text, None);
     }
+    let mut mark = [0; 2];
+    let marked = file.read_at(&mut mark, 0).is_ok_and(|n| n == 2) && Encoding::of(&mark) != Encoding::Utf8;
+    if leniency == Leniency::Forgiving && marked && meta.len <= textfile::MAX_LOADED {
+        let mut bytes = Vec::new();
+        let whole = (&file).take(textfile::MAX_LOADED).read_to_end(&mut bytes);
+        if let (Ok(_), Some(text)) = (whole, Encoding::of(&mark).decoded(&bytes)) {
+            return of_text(text, Some("UTF-16"));
+        }
+    }
+    Source { len: meta.len, bytes: Box::new(file), encoding: None }
 }
 
 /// Which lines are wanted.
-struct Wanted {
+struct LineRange {
     first: u64,
     lines: u64,
     max: usize,
 }
 
-/// Reads some lines, holding no more of the file than they are.
+/// Reads some lines, and holds nothing else of the file in memory.
 fn page(
     path: &Path,
     opened: Opened,
-    wanted: Wanted,
-    seen: &Seen,
+    wanted: LineRange,
+    (seen, leniency): (&SeenFiles, Leniency),
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
     let Opened { real, file, meta } = opened;
-    let (len, mut source) = source(&real, file, &meta, seen);
+    let Source { len, bytes: mut source, encoding } = source(&real, file, &meta, seen, leniency);
     let cut = scan(&mut source, &wanted, cancel).map_err(|e| FileError::from_io(path, e).output())?;
     if cut.bytes.is_empty() && wanted.first > 1 {
         return Err(ToolOutput::failure(
@@ -201,7 +239,7 @@ fn page(
     // A last line without its newline counts as well.
     let lines = content.lines().count() as u64;
     let end_line = (wanted.first + lines).saturating_sub(1);
-    seen.remember(&real, Mark::part(&meta));
+    seen.remember(&real, SeenState::part(&meta));
     let page = Page { start_line: wanted.first, end_line, next_offset: cut.more.then_some(end_line + 1) };
     let data = Data {
         path: paths::shown(&real),
@@ -209,19 +247,20 @@ fn page(
         truncated: cut.more,
         bytes: len,
         page: Some(page),
+        encoding,
     };
     Ok(success(&data))
 }
 
 /// The wanted lines, found.
-struct Cut {
+struct PageLines {
     bytes: Vec<u8>,
     more: bool,
     lines_before: u64,
 }
 
-fn scan(file: &mut impl io::Read, wanted: &Wanted, cancel: &Cancel) -> io::Result<Cut> {
-    let mut cut = Cut { bytes: Vec::new(), more: false, lines_before: 0 };
+fn scan(file: &mut impl io::Read, wanted: &LineRange, cancel: &Cancel) -> io::Result<PageLines> {
+    let mut cut = PageLines { bytes: Vec::new(), more: false, lines_before: 0 };
     let mut buffer = vec![0; 64 << 10];
     let mut line = 1;
     let mut ends_in_line = false;

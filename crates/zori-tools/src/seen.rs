@@ -1,7 +1,6 @@
-//! What this session knows of the files it has read or written, so that a change made by somebody else in
-//! between is noticed (FS-7).
+//! The files this session has read or written, so that a change by another program is noticed (FS-7).
 //!
-//! Where an editor holds the files, what is read and written is what it has (`zori_core::files`).
+//! Where an editor holds the files, its text is read and written (`zori_core::files`).
 //!
 //! A file read whole is known by its content; of one read in part only size and time can be compared.
 
@@ -11,20 +10,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zori_core::cancel::Cancel;
-use zori_core::files::HeldFiles;
+use zori_core::files::ClientFiles;
 
-use crate::folder::Meta;
+use crate::open_dir::FileMeta;
 
 /// The files this session has seen, by canonical path.
 #[derive(Default)]
-pub struct Seen {
-    marks: Mutex<HashMap<PathBuf, Mark>>,
-    held: Option<Arc<dyn HeldFiles>>,
+pub struct SeenFiles {
+    marks: Mutex<HashMap<PathBuf, SeenState>>,
+    /// Writes that were refused once: the file, and what it would have held.
+    warnings: Mutex<HashMap<PathBuf, SeenState>>,
+    held: Option<Arc<dyn ClientFiles>>,
 }
 
 /// What is remembered of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum SeenState {
     /// All of it was seen.
     Whole {
         /// How long it was.
@@ -43,7 +44,7 @@ pub enum Mark {
     },
 }
 
-impl Mark {
+impl SeenState {
     /// The mark of a file whose whole content is known.
     pub fn whole(content: &[u8]) -> Self {
         // Not cryptographic on purpose: it notices accidents, and nobody gains by faking it.
@@ -53,20 +54,20 @@ impl Mark {
     }
 
     /// The mark of a file of which only a part was read.
-    pub fn part(meta: &Meta) -> Self {
+    pub fn part(meta: &FileMeta) -> Self {
         Self::Part { inode: meta.inode, len: meta.len, modified: meta.modified }
     }
 
-    /// Returns whether the file may still be what it was, judged without reading it.
-    pub fn plausible(&self, meta: &Meta) -> bool {
+    /// Returns whether the file may be unchanged, without reading it.
+    pub fn plausible(&self, meta: &FileMeta) -> bool {
         match self {
             Self::Whole { len, .. } => *len == meta.len,
             Self::Part { .. } => *self == Self::part(meta),
         }
     }
 
-    /// Returns whether the file with this content still is what it was.
-    pub fn holds(&self, content: &[u8], meta: &Meta) -> bool {
+    /// Returns whether the file with this content is unchanged.
+    pub fn holds(&self, content: &[u8], meta: &FileMeta) -> bool {
         match self {
             Self::Whole { .. } => *self == Self::whole(content),
             Self::Part { .. } => *self == Self::part(meta),
@@ -74,10 +75,10 @@ impl Mark {
     }
 }
 
-impl Seen {
-    /// Nothing was seen yet, and `held` has the files.
-    pub fn of(held: Option<Arc<dyn HeldFiles>>) -> Self {
-        Self { marks: Mutex::default(), held }
+impl SeenFiles {
+    /// Starts with no files; `held` is the editor that holds them.
+    pub fn of(held: Option<Arc<dyn ClientFiles>>) -> Self {
+        Self { marks: Mutex::default(), warnings: Mutex::default(), held }
     }
 
     /// Returns a file's text as an editor holds it, if one does.
@@ -102,8 +103,14 @@ impl Seen {
     }
 
     /// Remembers a file.
-    pub fn remember(&self, path: &Path, mark: Mark) {
+    pub fn remember(&self, path: &Path, mark: SeenState) {
         self.lock().insert(path.to_owned(), mark);
+    }
+
+    /// Returns whether a write of this content to this file was refused before, and remembers it for the next time.
+    pub fn warned(&self, path: &Path, content: &[u8]) -> bool {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.insert(path.to_owned(), SeenState::whole(content)) == Some(SeenState::whole(content))
     }
 
     /// Forgets a file that is gone.
@@ -112,11 +119,11 @@ impl Seen {
     }
 
     /// Returns what is remembered of a file.
-    pub fn mark(&self, path: &Path) -> Option<Mark> {
+    pub fn mark(&self, path: &Path) -> Option<SeenState> {
         self.lock().get(path).copied()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Mark>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, SeenState>> {
         // A panicking tool leaves a map that is still whole.
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }

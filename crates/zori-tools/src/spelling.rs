@@ -25,7 +25,6 @@ enum Root {
     None,
     /// The root of the current drive, or the only one there is.
     Plain,
-    /// A drive.
     Drive(char),
     /// `\\server\share`.
     Network,
@@ -110,7 +109,7 @@ fn root(path: &str, platform: Platform) -> (Root, &str) {
     }
 }
 
-/// Takes `C:\` or `C:/` off. `C:a` is no drive but a name, which it may be on Unix.
+/// Takes `C:\` or `C:/` off. `C:a` is not a drive but a name, which it may be on Unix.
 fn drive(path: &str) -> Option<(char, &str)> {
     let letter = path.chars().next().filter(char::is_ascii_alphabetic)?;
     let rest = path[1..].strip_prefix(':')?;

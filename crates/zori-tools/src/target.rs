@@ -1,14 +1,14 @@
-//! What a call may open: the place that was judged, not whatever its path leads to by the time it runs (P-3, DEC-4).
+//! What a call may open: the path that was decided about, not what it leads to by the time the call runs (P-3, DEC-4).
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use zori_core::permission::{Judged, PathFacts};
+use zori_core::permission::{PathFacts, PathSnapshot};
 use zori_core::tool::{ToolCode, ToolOutput};
 
-use crate::folder::OpenError;
 use crate::lookup;
+use crate::open_dir::OpenError;
 
 /// A path of a call, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// The target as it was judged. A path that nobody judged is not opened.
-    pub fn judged(judged: &Judged, path: &Path) -> Result<Self, OpenError> {
-        Self::new(path, judged.of(path).ok_or(OpenError::Changed)?)
+    /// Returns the target that was decided about. Any other path is not opened.
+    pub fn from_snapshot(snapshot: &PathSnapshot, path: &Path) -> Result<Self, OpenError> {
+        Self::new(path, snapshot.of(path).ok_or(OpenError::Changed)?)
     }
 
-    /// The target as it is now: for what is shown before anybody has judged it, and for files the user names.
+    /// Returns the target as it is now: for previews, and for files the user names.
     pub fn found(path: &Path) -> Result<Self, OpenError> {
         Self::new(path, &lookup::look(path))
     }
@@ -48,7 +48,7 @@ impl Target {
     }
 }
 
-/// What the model is told about a path that is not what was judged.
+/// Returns the failure for a path that changed since the decision.
 pub fn changed(path: &Path) -> ToolOutput {
     let path = path.display();
     ToolOutput::failure(

@@ -1,4 +1,4 @@
-//! The `task` tool: hands a task to a sub-agent, which the engine runs. Only its face is here.
+//! The `task` tool: hands a task to a sub-agent, which the engine runs. Only its definition is here.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 
-/// The canonical face of `task`.
+/// The definition of `task`.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Task,
     about: "Hand a task to a sub-agent with the same tools and a conversation of its own; its last message is the \
@@ -42,11 +42,10 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct Task {}
 
 impl Task {
-    /// Makes the tool. It needs nothing of the world; the argument is there so that all tools are made alike.
+    /// Makes the tool. It needs nothing from the environment.
     pub fn new(_: Arc<ToolEnv>) -> Self {
         Self {}
     }

@@ -9,13 +9,13 @@ use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
-use zori_core::permission::Judged;
-use zori_core::tool::{Effect, Tool, ToolCx, ToolOutput, Toolbox};
+use zori_core::permission::PathSnapshot;
+use zori_core::tool::{Effect, Leniency, Tool, ToolCx, ToolOutput, Toolbox};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 
 use crate::args;
 use crate::def::ToolDef;
-use crate::env::ToolEnv;
+use crate::env::{ShellProgram, ToolEnv};
 use crate::lookup;
 
 /// No network.
@@ -33,6 +33,9 @@ pub fn env(root: &Path) -> ToolEnv {
         root: root.to_owned(),
         home: Some("/home/someone".into()),
         timeout: Some(Duration::from_secs(20)),
+        leniency: Leniency::Forgiving,
+        shell: ShellProgram::Sh,
+        job_after: None,
         bash_max_output: 64 << 10,
         temp_parent: root.to_owned(),
         child_env_removed: Box::new(Vec::new),
@@ -102,17 +105,17 @@ pub fn cx() -> ToolCx {
         consent: Consent::Rule,
         live: None,
         agents: None,
-        judged: Judged::default(),
+        snapshot: PathSnapshot::default(),
     }
 }
 
 /// What a call of a tool is judged by: its paths as they are now.
-pub fn judged(tool: &dyn Tool, args: &RawValue) -> Judged {
+pub fn snapshot(tool: &dyn Tool, args: &RawValue) -> PathSnapshot {
     let paths = tool.effects(args).into_iter().filter_map(|effect| match effect {
         Effect::Read(path) | Effect::Write(path) => Some((path.clone(), lookup::look(&path))),
         _ => None,
     });
-    Judged::new(paths.collect())
+    PathSnapshot::new(paths.collect())
 }
 
 /// Makes a runtime like the program's.
@@ -125,7 +128,7 @@ pub fn call(tool: &dyn Tool, def: &ToolDef, args: &str) -> ToolOutput {
     let mut map = args::object(args).unwrap();
     let args = args::canonical(&mut map, def.params, &|param| param.name.to_owned()).unwrap();
     let args = RawValue::from_string(args).unwrap();
-    let cx = ToolCx { judged: judged(tool, &args), ..cx() };
+    let cx = ToolCx { snapshot: snapshot(tool, &args), ..cx() };
     runtime().block_on(tool.run(cx, &args))
 }
 
@@ -134,19 +137,19 @@ pub fn ask(tools: &dyn Toolbox, name: &str, args: &str) -> ToolOutput {
     let args = RawValue::from_string(args.to_owned()).unwrap();
     match tools.resolve(name, &args) {
         Ok(call) => {
-            let cx = ToolCx { judged: judged(&*call.tool, &call.args), ..cx() };
+            let cx = ToolCx { snapshot: snapshot(&*call.tool, &call.args), ..cx() };
             runtime().block_on(call.tool.run(cx, &call.args))
         }
         Err(bad) => ToolOutput::failure(bad.code, bad.message),
     }
 }
 
-/// Waits for a condition, for ten seconds at most.
+/// Waits for a condition. The bound is far above what any step needs, since test machines are busy.
 #[track_caller]
 pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(10), "waited in vain for {what}");
+        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

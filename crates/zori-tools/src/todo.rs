@@ -11,7 +11,7 @@ use zori_core::tool::{self, Effect, TodoStatus, Tool, ToolCode, ToolCx, ToolKind
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
 
-/// The canonical face of `todo_write`.
+/// The definition of `todo_write`.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Todo,
     about: "Replace the task list. Use it for work of several steps and keep it current.",
@@ -39,11 +39,10 @@ pub const DEF: ToolDef = ToolDef {
     }],
 };
 
-/// The tool.
 pub struct Todo {}
 
 impl Todo {
-    /// Makes the tool. It needs nothing of the world; the argument is there so that all tools are made alike.
+    /// Makes the tool. It needs nothing from the environment.
     pub fn new(_: Arc<ToolEnv>) -> Self {
         Self {}
     }

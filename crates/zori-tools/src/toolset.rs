@@ -1,25 +1,31 @@
 //! The built-in tools as the engine sees them: through one dialect.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use zori_core::BoxFuture;
-use zori_core::permission::PathFacts;
+use zori_core::permission::{EntryKind, PathFacts};
 use zori_core::question::Preview;
 use zori_core::tool::{
-    BadCall, Effect, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec, Toolbox,
+    BadCall, Effect, Leniency, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec, Toolbox,
 };
 
+use crate::args::ArgsError;
 use crate::def::ToolDef;
 use crate::dialect::layout::Layout;
-use crate::dialect::{self, Dialect, Entry};
-use crate::env::ToolEnv;
+use crate::dialect::{self, Dialect, Entry, Listed, Results};
+use crate::env::{ShellProgram, ToolEnv};
+use crate::mended_path::{self, Use};
 use crate::process::Processes;
-use crate::seen::Seen;
+use crate::seen::SeenFiles;
 use crate::spelling::{self, Platform};
-use crate::{bash, edit, fetch, glob, grep, lookup, ls, multi_edit, patch, read, task, todo, write};
+use crate::{
+    bash, edit, fetch, foreign, glob, grep, job_kill, job_output, lookup, ls, multi_edit, patch, paths,
+    plain, read, task, todo, write,
+};
 
 /// The table of every built-in tool, in the order of the reference page.
 pub const DEFS: &[&ToolDef] = &[
@@ -35,23 +41,41 @@ pub const DEFS: &[&ToolDef] = &[
     &fetch::DEF,
     &todo::DEF,
     &task::DEF,
+    &job_output::DEF,
+    &job_kill::DEF,
 ];
 
 /// The tools of a session.
 pub struct ToolSet {
     dialect: &'static Dialect,
+    /// How the model sees them before a background job was started, and after.
     specs: Arc<[ToolSpec]>,
+    specs_with_jobs: Arc<[ToolSpec]>,
     /// The built-in ones that are offered, with their entries of the dialect.
     tools: Vec<(&'static Entry, Arc<dyn Tool>)>,
-    others: Vec<OtherTool>,
+    others: Vec<ExternalTool>,
     processes: Arc<Processes>,
+    seen: Arc<SeenFiles>,
+    /// What models get that edit by patches, and which ones those are.
+    patching: Option<Patching>,
+    env: Arc<ToolEnv>,
     /// Whose spelling of paths the tools get; `None` where they get what the model wrote.
     spelling: Option<Platform>,
 }
 
-/// A tool that is not built in: one of an MCP server, or one that only the composition root can make. It is called by its
-/// own name, gets its arguments as the model wrote them, and lays its results out itself.
-pub struct OtherTool {
+/// Returns whether a model has learnt to edit files by patches.
+pub type PatchModels = fn(&str) -> bool;
+
+/// The tools as models see them that edit by patches, before a background job was started, and after.
+struct Patching {
+    models: PatchModels,
+    specs: Arc<[ToolSpec]>,
+    specs_with_jobs: Arc<[ToolSpec]>,
+}
+
+/// A tool that is not built in: one of an MCP server, or one that only the binary can make. It has its own name, gets
+/// its arguments as the model wrote them, and formats its own results.
+pub struct ExternalTool {
     /// How the model sees it.
     pub spec: ToolSpec,
     /// What runs.
@@ -79,7 +103,9 @@ impl Offered {
                 let kind = |name: &String| {
                     dialect::ALL.iter().filter_map(|dialect| dialect.find(name)).any(|e| e.kind == entry.kind)
                 };
-                names.iter().any(kind)
+                // Who may start a job may look after it.
+                let bash = |name: &String| dialect::same_tool(name, "bash");
+                names.iter().any(kind) || entry.listed == Listed::WithJobs && names.iter().any(bash)
             }
         }
     }
@@ -91,19 +117,29 @@ impl ToolSet {
         Self::with(env, dialect, &Offered::All, Vec::new())
     }
 
-    /// Makes those that are offered of the tools the dialect shows, and adds others. One of a name that is taken is left
-    /// out: what is built in cannot be replaced.
+    /// Makes those that are offered of the tools the dialect shows, and adds others. A tool whose name is taken is left
+    /// out, so a built-in tool cannot be replaced.
     pub fn with(
         env: Arc<ToolEnv>,
         dialect: &'static Dialect,
         offered: &Offered,
-        others: Vec<OtherTool>,
+        others: Vec<ExternalTool>,
     ) -> Self {
-        let seen = Arc::new(Seen::of(env.files.clone()));
+        let seen = Arc::new(SeenFiles::of(env.files.clone()));
         let processes = Arc::new(Processes::new(env.temp_parent.clone()));
         let shown: Vec<&'static Entry> = dialect.tools.iter().filter(|entry| offered.holds(entry)).collect();
-        let mut specs: Vec<ToolSpec> = shown.iter().map(|entry| entry.spec(def(entry.kind))).collect();
-        let mut kept: Vec<OtherTool> = Vec::new();
+        // Clients of the other dialects have words of their own.
+        let hints = env.leniency == Leniency::Forgiving
+            && dialect.name == "zori"
+            && dialect.results == Results::Plain;
+        let mut specs: Vec<ToolSpec> = shown.iter().map(|entry| spec(entry, env.shell)).collect();
+        for (spec, entry) in specs.iter_mut().zip(&shown).filter(|_| hints) {
+            spec.description.push_str(&hint(entry.kind, &shown, &env));
+        }
+        let with_jobs = |spec: &&ToolSpec| {
+            shown.iter().any(|entry| entry.name == spec.name && entry.listed == Listed::WithJobs)
+        };
+        let mut kept: Vec<ExternalTool> = Vec::new();
         for other in others {
             if dialect.find(&other.spec.name).is_none()
                 && specs.iter().all(|spec| spec.name != other.spec.name)
@@ -112,25 +148,66 @@ impl ToolSet {
                 kept.push(other);
             }
         }
-        let tools = shown.into_iter().map(|entry| (entry, make(entry.kind, &env, &seen, &processes)));
-        Self { dialect, specs: specs.into(), tools: tools.collect(), others: kept, processes, spelling: None }
+        let first: Vec<ToolSpec> = specs.iter().filter(|spec| !with_jobs(spec)).cloned().collect();
+        let specs_with_jobs: Arc<[ToolSpec]> = specs.into();
+        let specs = match first.len() == specs_with_jobs.len() {
+            true => specs_with_jobs.clone(),
+            false => first.into(),
+        };
+        let tools = shown.iter().map(|entry| (*entry, make(entry.kind, &env, &seen, &processes))).collect();
+        Self {
+            dialect,
+            specs,
+            specs_with_jobs,
+            tools,
+            others: kept,
+            processes,
+            seen,
+            patching: None,
+            env,
+            spelling: None,
+        }
     }
 
-    /// Takes paths in every spelling there is, for clients and models that may be of another platform.
+    /// Offers models that have learnt to edit by patches the patch tool alone, in the form they know. Call it last: what is
+    /// added to the tools later does not reach them.
+    pub fn patching(mut self, models: PatchModels) -> Self {
+        let name =
+            |kind: ToolKind| self.tools.iter().find(|(entry, _)| entry.kind == kind).map(|(e, _)| e.name);
+        let Some(patch) = name(ToolKind::Patch) else { return self };
+        let replaced = [name(ToolKind::Edit), name(ToolKind::MultiEdit)];
+        let by_patch = |specs: &[ToolSpec]| -> Arc<[ToolSpec]> {
+            let kept = specs.iter().filter(|spec| !replaced.contains(&Some(spec.name.as_str())));
+            kept.map(|spec| match spec.name == patch {
+                true => patch::native_spec(patch),
+                false => spec.clone(),
+            })
+            .collect()
+        };
+        let specs = by_patch(&self.specs);
+        let specs_with_jobs = by_patch(&self.specs_with_jobs);
+        self.patching = Some(Patching { models, specs, specs_with_jobs });
+        self
+    }
+
+    /// Accepts paths in any platform's spelling, for clients and models of other platforms.
     pub fn any_spelling(mut self, here: Platform) -> Self {
         self.spelling = Some(here);
         self
     }
 
-    /// Tells the model which kinds of sub-agents there are, by name and what each is for.
+    /// Adds the names and descriptions of the sub-agents to the task tool.
     pub fn with_agents<'a>(mut self, kinds: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let entry =
             self.tools.iter().find(|(entry, _)| entry.kind == ToolKind::Task).map(|(entry, _)| entry.name);
-        let mut specs = self.specs.to_vec();
-        if let Some(spec) = specs.iter_mut().find(|spec| Some(spec.name.as_str()) == entry) {
-            spec.description.push_str(&task::listed(kinds));
+        let listed = task::listed(kinds);
+        for specs in [&mut self.specs, &mut self.specs_with_jobs] {
+            let mut with_agents = specs.to_vec();
+            if let Some(spec) = with_agents.iter_mut().find(|spec| Some(spec.name.as_str()) == entry) {
+                spec.description.push_str(&listed);
+            }
+            *specs = with_agents.into();
         }
-        self.specs = specs.into();
         self
     }
 
@@ -139,9 +216,14 @@ impl ToolSet {
         self.tools.iter().any(|(entry, _)| entry.kind == kind)
     }
 
-    /// Returns where the tools run their processes, for others who run some.
+    /// Returns the process table of the tools, for others that run processes.
     pub fn processes(&self) -> Arc<Processes> {
         self.processes.clone()
+    }
+
+    /// Forgets files that somebody else changed for a reason that the model is told.
+    pub fn forget<'p>(&self, paths: impl Iterator<Item = &'p PathBuf>) {
+        paths.for_each(|path| self.seen.forget(path));
     }
 
     /// Ends every process the tools have started and not ended, and removes their temporary files. Call it once,
@@ -153,10 +235,10 @@ impl ToolSet {
     /// Finds the entry whose fields a call by this name has: the dialect's own, or another one's of a tool it shows.
     fn entry(&self, name: &str) -> Result<&'static Entry, BadCall> {
         let offers = |entry: &Entry| self.tools.iter().any(|(offered, _)| offered.kind == entry.kind);
-        if let Some(entry) = self.dialect.meant(name, offers) {
+        if let Some(entry) = self.dialect.entry_named(name, offers) {
             return Ok(entry);
         }
-        let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<&str> = self.specs().iter().map(|spec| spec.name.as_str()).collect();
         let unbuilt = dialect::ALL.iter().any(|dialect| dialect.unbuilt.contains(&name));
         let known = unbuilt || self.dialect.find(name).is_some();
         let what = if known { "is not available here" } else { "is not a tool" };
@@ -165,11 +247,110 @@ impl ToolSet {
         } else {
             format!("the tools are {}", names.join(", "))
         };
-        let message = format!("`{name}` {what}; {there}");
+        let instead = match (self.env.leniency, foreign::instead(name)) {
+            (Leniency::Forgiving, Some(instead)) => format!("; {instead}"),
+            _ => String::new(),
+        };
+        let message = format!("`{name}` {what}; {there}{instead}");
         Err(self.bad_call(ToolCode::UnknownTool, message))
     }
 
-    /// Lays the reason out as the dialect lays out failures of its tools.
+    /// Finds the tool a call means, and its canonical arguments. Returns as well what was understood otherwise than it was
+    /// written, for the model (FOR-8, FOR-9).
+    fn understand(
+        &self,
+        name: &str,
+        args: &RawValue,
+    ) -> Result<(&'static Entry, String, Vec<String>), BadCall> {
+        let invalid = |entry: &Entry, bad: ArgsError| {
+            let message = format!("{bad}. Fields of `{}`: {}", entry.name, entry.listed(def(entry.kind)));
+            self.bad_call(ToolCode::InvalidInput, message)
+        };
+        if self.env.leniency == Leniency::Exact {
+            let entry = self.entry(name)?;
+            let canonical = entry.arguments(def(entry.kind), args.get());
+            return Ok((entry, canonical.map_err(|bad| invalid(entry, bad))?, Vec::new()));
+        }
+        let offers = |kind: ToolKind| self.tools.iter().any(|(offered, _)| offered.kind == kind);
+        let named = self.entry(name).or_else(|unknown| self.folded(name).ok_or(unknown));
+        let of_name = named.as_ref().ok().map(|entry| def(entry.kind));
+        let mut map = match crate::args::object(args.get()) {
+            Ok(map) => foreign::inner(&map, of_name).unwrap_or(map),
+            Err(bad) => match foreign::unwrapped(args.get(), of_name) {
+                Some(map) => map,
+                None => return Err(invalid(named?, bad)),
+            },
+        };
+        let kind = named.as_ref().ok().map(|entry| entry.kind);
+        let entry = match foreign::meant(name, kind, &mut map) {
+            Some(meant) if Some(meant) != kind && offers(meant) => self.shown(meant),
+            _ => named?,
+        };
+        let mut notes = Vec::new();
+        if !entry.answers_to(name) {
+            notes.push(format!("`{name}` was taken for `{}`", self.shown(entry.kind).name));
+        }
+        let tool = def(entry.kind);
+        notes.extend(foreign::fields(entry.kind, tool, &entry.field_names(tool), &mut map));
+        let canonical = entry.canonical(tool, map).map_err(|bad| invalid(entry, bad))?;
+        let (canonical, note) = self.with_path(entry.kind, canonical);
+        notes.extend(note);
+        // A folder has no text to read; what is in it is what is asked for.
+        if entry.kind == ToolKind::Read && offers(ToolKind::Ls) {
+            let map = crate::args::object(&canonical).expect("canonical arguments are an object");
+            let path = map.get("path").and_then(Value::as_str).unwrap_or_default();
+            if std::fs::metadata(paths::resolve(&self.env, path)).is_ok_and(|meta| meta.is_dir()) {
+                let listing = serde_json::json!({ "path": path }).to_string();
+                notes.push("it is a folder: these are its entries".to_owned());
+                return Ok((self.shown(ToolKind::Ls), listing, notes));
+            }
+        }
+        Ok((entry, canonical, notes))
+    }
+
+    /// Returns the dialect's entry of a tool that is offered.
+    fn shown(&self, kind: ToolKind) -> &'static Entry {
+        let found = self.tools.iter().find(|(offered, _)| offered.kind == kind);
+        found.map(|(entry, _)| *entry).expect("only tools that are offered are asked for")
+    }
+
+    /// Finds the tool whose name in any dialect, or in another agent, is the same but for how it is written.
+    fn folded(&self, name: &str) -> Option<&'static Entry> {
+        let name = foreign::folded(name);
+        let same = |entry: &&&'static Entry| {
+            std::iter::once(&entry.name).chain(entry.aliases).any(|own| foreign::folded(own) == name)
+        };
+        let offered: Vec<&&'static Entry> = self.tools.iter().map(|(entry, _)| entry).collect();
+        if let Some(entry) = offered.iter().copied().find(same) {
+            return Some(entry);
+        }
+        let kind = foreign::kind(&name)?;
+        offered.iter().find(|entry| entry.kind == kind).map(|entry| **entry)
+    }
+
+    /// Mends the path of a call whose literal one is not there.
+    fn with_path(&self, kind: ToolKind, canonical: String) -> (String, Option<String>) {
+        let purpose = match kind {
+            ToolKind::Write => Use::MayCreate,
+            ToolKind::Read
+            | ToolKind::Edit
+            | ToolKind::MultiEdit
+            | ToolKind::Ls
+            | ToolKind::Grep
+            | ToolKind::Glob => Use::Existing,
+            _ => return (canonical, None),
+        };
+        let mut map = crate::args::object(&canonical).expect("canonical arguments are an object");
+        let Some(Value::String(path)) = map.get_mut("path") else { return (canonical, None) };
+        // What another platform spells so is no mistake where that is told.
+        let written = self.spelling.map_or_else(|| path.clone(), |here| spelling::native(path, here));
+        let Some(meant) = mended_path::mended(&self.env, &written, purpose) else { return (canonical, None) };
+        let note = format!("there is no `{path}`; `{meant}` was used");
+        *path = meant;
+        (Value::Object(map).to_string(), Some(note))
+    }
+
+    /// Formats the reason as the dialect formats failures of its tools.
     fn bad_call(&self, code: ToolCode, message: String) -> BadCall {
         let plain = self.dialect.tools.iter().any(|entry| entry.layout.is_some());
         BadCall { code, text: plain.then(|| message.as_str().into()), message }
@@ -178,7 +359,20 @@ impl ToolSet {
 
 impl Toolbox for ToolSet {
     fn specs(&self) -> &Arc<[ToolSpec]> {
-        &self.specs
+        match self.processes.jobs().any() {
+            true => &self.specs_with_jobs,
+            false => &self.specs,
+        }
+    }
+
+    fn specs_for(&self, model: &str) -> &Arc<[ToolSpec]> {
+        match &self.patching {
+            Some(patching) if (patching.models)(model) => match self.processes.jobs().any() {
+                true => &patching.specs_with_jobs,
+                false => &patching.specs,
+            },
+            _ => self.specs(),
+        }
     }
 
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
@@ -188,20 +382,19 @@ impl Toolbox for ToolSet {
             let tool = other.tool.clone();
             return Ok(ResolvedCall { effects: tool.effects(args), tool, args: args.to_owned() });
         }
-        let entry = self.entry(name)?;
-        let def = def(entry.kind);
-        let canonical = entry.arguments(def, args.get()).map_err(|bad| {
-            let message = format!("{bad}. Fields of `{}`: {}", entry.name, entry.listed(def));
-            self.bad_call(ToolCode::InvalidInput, message)
-        })?;
+        let (entry, canonical, mended) = self.understand(name, args)?;
         let canonical = match self.spelling {
-            Some(here) => spelled(canonical, here),
+            Some(here) => spelled(canonical, entry.kind, here),
             None => canonical,
         };
         let canonical = RawValue::from_string(canonical).expect("canonical arguments are JSON");
-        let found = self.tools.iter().find(|(entry, _)| entry.kind == def.kind);
+        let found = self.tools.iter().find(|(offered, _)| offered.kind == entry.kind);
         let (shown, tool) = found.cloned().expect("`entry` finds only tools that are offered");
         let effects = tool.effects(&canonical);
+        let tool: Arc<dyn Tool> = match mended.is_empty() {
+            true => tool,
+            false => Arc::new(Mended { tool, what: mended.join("; ") }),
+        };
         let tool = match shown.layout {
             None => tool,
             Some(layout) => {
@@ -216,21 +409,113 @@ impl Toolbox for ToolSet {
         self.bad_call(code, message).into()
     }
 
-    fn look(&self, path: &Path) -> PathFacts {
+    fn plain(&self, name: &str, envelope: &RawValue) -> Option<Arc<str>> {
+        if self.dialect.results == Results::Envelope {
+            return None;
+        }
+        let entry = self.dialect.entry_named(name, |_| true).map(|entry| entry.kind);
+        // The call may have had another agent's name for it.
+        let kind = entry.or_else(|| self.folded(name).map(|entry| entry.kind));
+        Some(plain::plain(kind, envelope.get()).into())
+    }
+
+    fn path_facts(&self, path: &Path) -> PathFacts {
         lookup::look(path)
+    }
+
+    fn small_file(&self, path: &Path) -> Option<String> {
+        lookup::small_file(path)
+    }
+
+    fn folder_names(&self, folder: &Path) -> Option<Vec<(OsString, EntryKind)>> {
+        lookup::names(folder)
     }
 }
 
-/// Spells the path of a call as the platform does, before anybody judges it.
-fn spelled(args: String, here: Platform) -> String {
-    let mut map = crate::args::object(&args).expect("canonical arguments are an object");
-    let Some(Value::String(path)) = map.get_mut("path") else { return args };
-    let native = spelling::native(path, here);
-    if native == *path {
-        return args;
+/// Returns what a model must know of a tool beside what it does: when to use which, and what does not carry over.
+fn hint(kind: ToolKind, shown: &[&'static Entry], env: &ToolEnv) -> String {
+    let name = |kind| shown.iter().find(|entry| entry.kind == kind).map(|entry| entry.name);
+    match kind {
+        ToolKind::Edit => {
+            let mut hint = " Read the file first.".to_owned();
+            if let Some(several) = name(ToolKind::MultiEdit) {
+                hint.push_str(&format!(" Several changes in a file: {several}."));
+            }
+            if let Some(patch) = name(ToolKind::Patch) {
+                hint.push_str(&format!(" In several files: {patch}."));
+            }
+            hint
+        }
+        ToolKind::Write if name(ToolKind::Edit).is_some() => " To change part of a file, edit it.".to_owned(),
+        ToolKind::Bash => {
+            let limit = match (env.job_after, env.timeout) {
+                (Some(patience), _) => {
+                    format!(" Without timeout_secs it goes on as a job after {} s.", patience.as_secs())
+                }
+                (None, Some(limit)) => format!(" It is ended after {} s, or timeout_secs.", limit.as_secs()),
+                (None, None) => String::new(),
+            };
+            format!(" Each call starts afresh: no folder or variable carries over.{limit}")
+        }
+        _ => String::new(),
     }
-    *path = native;
-    Value::Object(map).to_string()
+}
+
+/// Returns a tool as the model sees it; the shell's name is the one that runs (FOR-1).
+fn spec(entry: &Entry, shell: ShellProgram) -> ToolSpec {
+    let mut spec = entry.spec(def(entry.kind));
+    if entry.kind == ToolKind::Bash && shell == ShellProgram::Bash {
+        spec.description =
+            spec.description.replace("`sh -c`", "`bash -c`").replace("shell command", "bash command");
+    }
+    spec
+}
+
+/// Spells the path of a call as the platform does, before the decision.
+fn spelled(args: String, kind: ToolKind, here: Platform) -> String {
+    let mut map = crate::args::object(&args).expect("canonical arguments are an object");
+    // A pattern of paths is spelled as they are; that of a search is an expression.
+    let fields: &[&str] = match kind {
+        ToolKind::Glob => &["path", "pattern"],
+        ToolKind::Grep => &["path", "glob"],
+        _ => &["path"],
+    };
+    let mut changed = false;
+    for field in fields {
+        let Some(Value::String(path)) = map.get_mut(*field) else { continue };
+        let native = match *field {
+            "path" => spelling::native(path, here),
+            _ if here == Platform::Unix => path.replace('\\', "/"),
+            _ => path.clone(),
+        };
+        changed |= native != *path;
+        *path = native;
+    }
+    if changed { Value::Object(map).to_string() } else { args }
+}
+
+/// A call that was understood otherwise than it was written; its result says so.
+struct Mended {
+    tool: Arc<dyn Tool>,
+    what: String,
+}
+
+impl Tool for Mended {
+    fn kind(&self) -> Option<ToolKind> {
+        self.tool.kind()
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        self.tool.effects(args)
+    }
+
+    fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
+        self.tool.preview(args)
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move { self.tool.run(cx, args).await.mended(&self.what) })
+    }
 }
 
 /// A tool whose results are laid out as the dialect wants them.
@@ -258,11 +543,17 @@ impl Tool for LaidOut {
     }
 }
 
-fn def(kind: ToolKind) -> &'static ToolDef {
+/// Returns the definition of a built-in tool.
+pub fn def(kind: ToolKind) -> &'static ToolDef {
     DEFS.iter().find(|def| def.kind == kind).expect("every tool is in the table")
 }
 
-fn make(kind: ToolKind, env: &Arc<ToolEnv>, seen: &Arc<Seen>, processes: &Arc<Processes>) -> Arc<dyn Tool> {
+fn make(
+    kind: ToolKind,
+    env: &Arc<ToolEnv>,
+    seen: &Arc<SeenFiles>,
+    processes: &Arc<Processes>,
+) -> Arc<dyn Tool> {
     let env = env.clone();
     match kind {
         ToolKind::Read => Arc::new(read::Read::new(env, seen.clone())),
@@ -277,6 +568,8 @@ fn make(kind: ToolKind, env: &Arc<ToolEnv>, seen: &Arc<Seen>, processes: &Arc<Pr
         ToolKind::Fetch => Arc::new(fetch::Fetch::new(env)),
         ToolKind::Todo => Arc::new(todo::Todo::new(env)),
         ToolKind::Task => Arc::new(task::Task::new(env)),
+        ToolKind::JobOutput => Arc::new(job_output::JobOutput::new(processes.clone())),
+        ToolKind::JobKill => Arc::new(job_kill::JobKill::new(processes.clone())),
     }
 }
 

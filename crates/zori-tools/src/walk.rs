@@ -1,12 +1,12 @@
 //! The one walk over a directory tree that `glob`, `grep` and `ls` share: parallel, ignore files respected, links
 //! not followed, and stopped within an entry of being cancelled.
 //!
-//! What is kept of the tree is the visitors' business. They see entries in no particular order, so whatever they
-//! keep has to be bounded and put in order by them: [`first`] does that for most.
+//! Visitors decide what to keep. They see entries in no particular order, so they have to bound and sort what they
+//! keep: [`smallest`] does that for most.
 
 pub mod filter;
-pub mod first;
-pub mod place;
+pub mod smallest;
+pub mod start;
 #[cfg(test)]
 pub mod tree;
 
@@ -17,13 +17,13 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ignore::types::Types;
-use ignore::{DirEntry, Error, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
+pub use ignore::{DirEntry, WalkState};
+use ignore::{Error, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder};
 use zori_core::cancel::Cancel;
 
 /// More threads than this gain nothing on one disk, and each costs a search buffer.
 const MAX_THREADS: usize = 8;
 
-/// What is walked.
 pub struct Walk<'a> {
     /// The working directory. Outside a git repository, ignore files above it do not count: a `*` in a home
     /// directory's `.gitignore` must not hide every project below it.
@@ -47,12 +47,12 @@ pub enum Hidden {
     Show,
 }
 
-/// Sees the entries that one thread comes across.
+/// Sees the entries that one thread finds.
 pub trait Visitor: Send {
     /// Takes an entry below the start and says how the walk goes on.
     fn visit(&mut self, entry: &DirEntry) -> WalkState;
 
-    /// Takes note that a directory could not be read.
+    /// Called for a directory that could not be read.
     fn failed(&mut self) {}
 }
 
@@ -66,8 +66,8 @@ impl Walk<'_> {
     ///
     /// Panics if a visitor did, but only after all threads have ended.
     pub fn run<V: Visitor>(&self, cancel: &Cancel, make: impl FnMut() -> V) -> Result<Vec<V>, Cancelled> {
-        let back = Back { visitors: Mutex::default(), panic: Mutex::default() };
-        self.builder().build_parallel().visit(&mut Crew { cancel, make, back: &back });
+        let back = Returned { visitors: Mutex::default(), panic: Mutex::default() };
+        self.builder().build_parallel().visit(&mut VisitorBuilder { cancel, make, back: &back });
         if let Some(panic) = back.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
             resume_unwind(panic);
         }
@@ -126,20 +126,20 @@ fn between<'a>(root: &Path, start: &'a Path) -> Vec<&'a Path> {
     dirs
 }
 
-/// What comes back from the threads.
-struct Back<V> {
+/// What the threads return.
+struct Returned<V> {
     visitors: Mutex<Vec<V>>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 /// Makes the visitors of all threads.
-struct Crew<'a, V, F> {
+struct VisitorBuilder<'a, V, F> {
     cancel: &'a Cancel,
     make: F,
-    back: &'a Back<V>,
+    back: &'a Returned<V>,
 }
 
-impl<'a, V: Visitor + 'a, F: FnMut() -> V> ParallelVisitorBuilder<'a> for Crew<'a, V, F> {
+impl<'a, V: Visitor + 'a, F: FnMut() -> V> ParallelVisitorBuilder<'a> for VisitorBuilder<'a, V, F> {
     fn build(&mut self) -> Box<dyn ParallelVisitor + 'a> {
         Box::new(Worker { cancel: self.cancel, visitor: Some((self.make)()), back: self.back })
     }
@@ -149,7 +149,7 @@ impl<'a, V: Visitor + 'a, F: FnMut() -> V> ParallelVisitorBuilder<'a> for Crew<'
 struct Worker<'a, V> {
     cancel: &'a Cancel,
     visitor: Option<V>,
-    back: &'a Back<V>,
+    back: &'a Returned<V>,
 }
 
 impl<V: Visitor> ParallelVisitor for Worker<'_, V> {

@@ -1,5 +1,6 @@
 //! `write`: creates a file, or replaces its whole content in one step.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,18 +11,18 @@ use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::question::{FileDiff, Preview};
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 
-use crate::atomic::{Like, Staged, WriteFailure};
+use crate::atomic::{AttributeSource, StagedFile, WriteError};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
-use crate::folder::{Meta, OpenError, Slot};
-use crate::seen::{Mark, Seen};
+use crate::matching::guard;
+use crate::open_dir::{FileMeta, NameInDir, OpenError};
+use crate::seen::{SeenFiles, SeenState};
 use crate::target::{self, Target};
 use crate::{blocking, paths, preview, textfile};
 
-/// The tool's table entry.
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Write,
     about: "Create or overwrite a file. Missing parent directories are created.",
@@ -31,10 +32,9 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-/// The tool.
 pub struct Write {
     env: Arc<ToolEnv>,
-    seen: Arc<Seen>,
+    seen: Arc<SeenFiles>,
 }
 
 #[derive(Deserialize)]
@@ -48,11 +48,13 @@ struct Data {
     path: String,
     bytes: usize,
     created: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Write {
     /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<Seen>) -> Self {
+    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
         Self { env, seen }
     }
 }
@@ -77,39 +79,57 @@ impl Tool for Write {
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         let args: Args = crate::args::typed(args);
         let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
+        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
         Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            let target = Target::judged(&cx.judged, &path).map_err(|error| refused(&path, error));
+            let target = Target::from_snapshot(&cx.snapshot, &path).map_err(|error| refused(&path, error));
             target
-                .and_then(|target| write(&target, &args.content, &seen, cancel))
+                .and_then(|target| write(&target, &args.content, &seen, leniency, cancel))
                 .unwrap_or_else(|failure| failure)
         }))
     }
 }
 
-fn write(target: &Target, content: &str, seen: &Seen, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+fn write(
+    target: &Target,
+    content: &str,
+    seen: &SeenFiles,
+    leniency: Leniency,
+    cancel: &Cancel,
+) -> Result<ToolOutput, ToolOutput> {
     let path = &target.path;
     let refuse = |why: &dyn std::fmt::Display| refusal(path, why);
+    if leniency == Leniency::Forgiving
+        && path.to_string_lossy().chars().any(char::is_control)
+        && std::fs::symlink_metadata(path).is_err()
+    {
+        let shown = path.to_string_lossy();
+        let message = format!("the path {shown:?} has a control character; send the name without it");
+        return Err(ToolOutput::failure(ToolCode::InvalidInput, message));
+    }
     let parent = target.place.parent().ok_or_else(|| refuse(&"it is a directory"))?;
-    let slot = Slot::made_at(&target.place, &mut Vec::new()).map_err(|error| match error {
+    let slot = NameInDir::made_at(&target.place, &mut Vec::new()).map_err(|error| match error {
         OpenError::Changed => target::changed(path),
         OpenError::Io(error) => ToolOutput::failure(
             ToolCode::MkdirError,
             format!("cannot create the directory {}: {error}", parent.display()),
         ),
     })?;
-    let old = Old::look(&slot, &target.place, seen).map_err(|e| refused(path, e))?;
-    if let Some(why) = old.as_ref().and_then(Old::objection) {
+    let old = ExistingFile::look(&slot, &target.place, seen).map_err(|e| refused(path, e))?;
+    if let Some(why) = old.as_ref().and_then(ExistingFile::objection) {
         return Err(refuse(&why));
     }
+    let note = match (&old, leniency) {
+        (Some(old), Leniency::Forgiving) => overwriting(target, old, content, seen)?,
+        _ => None,
+    };
 
     match seen.store(&target.place, content, cancel) {
         Some(stored) => stored.map_err(|why| refuse(&why))?,
         None => store(target, &slot, content, old.as_ref(), cancel)?,
     }
 
-    seen.remember(&target.place, Mark::whole(content.as_bytes()));
-    let data = Data { path: paths::shown(path), bytes: content.len(), created: old.is_none() };
+    seen.remember(&target.place, SeenState::whole(content.as_bytes()));
+    let data = Data { path: paths::shown(path), bytes: content.len(), created: old.is_none(), note };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
     output.changes = match old.map(|old| old.text) {
@@ -122,17 +142,76 @@ fn write(target: &Target, content: &str, seen: &Seen, cancel: &Cancel) -> Result
     Ok(output)
 }
 
+/// A file of more lines than this is not overwritten blindly on the first call.
+const MANY_LINES: usize = 200;
+
+/// Returns what to say of a file that is overwritten unread, or loses most of its lines; refuses that once where the file
+/// is long, and a placeholder always (FOR-7).
+fn overwriting(
+    target: &Target,
+    old: &ExistingFile,
+    content: &str,
+    seen: &SeenFiles,
+) -> Result<Option<String>, ToolOutput> {
+    let Some(text) = &old.text else { return Ok(None) };
+    let path = target.path.display();
+    if let Some(line) = guard::placeholder(text, content) {
+        let line = zori_core::text::prefix(line, 80);
+        return Err(ToolOutput::failure(
+            ToolCode::InvalidInput,
+            format!(
+                "`content` has the placeholder `{line}` and would remove what it stands for in {path}; send all the text, or edit"
+            ),
+        ));
+    }
+    let (before, after) = (text.lines().count(), content.lines().count());
+    let unread = seen.mark(&target.place).is_none();
+    let loses = before > 4 && kept_lines(text, content) * 2 < before;
+    let why = match (unread, loses) {
+        (true, _) => "it was never read",
+        (false, true) => "most of its lines are removed",
+        (false, false) => return Ok(None),
+    };
+    let lines = |count: usize| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+    let change = format!("{} before, {} after", lines(before), lines(after));
+    if before > MANY_LINES && loses && !seen.warned(&target.place, content.as_bytes()) {
+        return Err(ToolOutput::failure(
+            ToolCode::WriteError,
+            format!(
+                "{path} was not written: {why} ({change}). Send the same call again if that is meant, or edit it"
+            ),
+        ));
+    }
+    Ok(Some(format!("{why}: {change}")))
+}
+
+/// Returns how many lines of `before` are in `after` as well.
+fn kept_lines(before: &str, after: &str) -> usize {
+    let mut there: HashMap<&str, usize> = HashMap::new();
+    for line in after.lines() {
+        *there.entry(line).or_default() += 1;
+    }
+    let mut kept = 0;
+    for line in before.lines() {
+        if let Some(left) = there.get_mut(line).filter(|left| **left > 0) {
+            *left -= 1;
+            kept += 1;
+        }
+    }
+    kept
+}
+
 /// Puts the content on disk.
 fn store(
     target: &Target,
-    slot: &Slot,
+    slot: &NameInDir,
     content: &str,
-    old: Option<&Old>,
+    old: Option<&ExistingFile>,
     cancel: &Cancel,
 ) -> Result<(), ToolOutput> {
     let refuse = |why: &dyn std::fmt::Display| refusal(&target.path, why);
-    let like = old.map(|old| Like { meta: &old.meta, file: old.file.as_ref() });
-    let staged = Staged::new(slot, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
+    let like = old.map(|old| AttributeSource { meta: &old.meta, file: old.file.as_ref() });
+    let staged = StagedFile::new(slot, content.as_bytes(), like, cancel).map_err(|e| failed(&e, refuse))?;
     match old {
         Some(old) => {
             // The content took time to write; whoever changed the file meanwhile must not lose that change.
@@ -151,22 +230,22 @@ fn planned(
     target: Result<Target, OpenError>,
     path: &Path,
     content: &str,
-    seen: &Seen,
+    seen: &SeenFiles,
 ) -> Result<Vec<FileDiff>, ToolOutput> {
     let target = target.map_err(|e| refused(path, e))?;
-    let old = match Slot::at(&target.place) {
+    let old = match NameInDir::at(&target.place) {
         // The folder is not there either.
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        slot => slot.and_then(|slot| Old::look(&slot, &target.place, seen)),
+        slot => slot.and_then(|slot| ExistingFile::look(&slot, &target.place, seen)),
     };
     let old = old.map_err(|e| refused(path, e))?;
-    if let Some(why) = old.as_ref().and_then(Old::objection) {
+    if let Some(why) = old.as_ref().and_then(ExistingFile::objection) {
         return Err(refusal(path, &why));
     }
     Ok(vec![match old {
         None => preview::diff(path, None, Some(content)),
-        Some(Old { text: Some(before), .. }) => preview::diff(path, Some(&before), Some(content)),
-        Some(Old { text: None, meta, .. }) => preview::unreadable(path, meta.len, Some(content)),
+        Some(ExistingFile { text: Some(before), .. }) => preview::diff(path, Some(&before), Some(content)),
+        Some(ExistingFile { text: None, meta, .. }) => preview::unreadable(path, meta.len, Some(content)),
     }])
 }
 
@@ -181,22 +260,20 @@ fn refused(path: &Path, error: OpenError) -> ToolOutput {
     }
 }
 
-/// Turns a failure of the file system into the result; a cancelled call is nobody's error.
+/// Turns a failure of the file system into the result; a cancelled call is not an error.
 pub(crate) fn failed(
-    failure: &WriteFailure,
+    failure: &WriteError,
     refuse: impl Fn(&dyn std::fmt::Display) -> ToolOutput,
 ) -> ToolOutput {
     match failure {
-        WriteFailure::Cancelled => {
-            ToolOutput::failure(ToolCode::Canceled, "cancelled; the file is unchanged")
-        }
-        WriteFailure::Io(error) => refuse(error),
+        WriteError::Cancelled => ToolOutput::failure(ToolCode::Canceled, "cancelled; the file is unchanged"),
+        WriteError::Io(error) => refuse(error),
     }
 }
 
 /// The file that will be overwritten.
-struct Old {
-    meta: Meta,
+struct ExistingFile {
+    meta: FileMeta,
     /// The file, where we may read it.
     file: Option<File>,
     /// Its text, where it is text and not too long to be shown.
@@ -208,8 +285,8 @@ struct Old {
 /// The most that is read of a file only to show what changed.
 const MAX_SHOWN: u64 = 1 << 20;
 
-impl Old {
-    fn look(slot: &Slot, place: &Path, seen: &Seen) -> Result<Option<Self>, OpenError> {
+impl ExistingFile {
+    fn look(slot: &NameInDir, place: &Path, seen: &SeenFiles) -> Result<Option<Self>, OpenError> {
         let meta = match slot.meta() {
             Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             meta => meta?,
@@ -223,7 +300,7 @@ impl Old {
             Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => None,
             file => Some(file?),
         };
-        let meta = file.as_ref().map_or(Ok(meta), Meta::of)?;
+        let meta = file.as_ref().map_or(Ok(meta), FileMeta::of)?;
         if textfile::kind_name(meta.kind).is_some() {
             return Ok(Some(unread(meta, false)));
         }
@@ -235,14 +312,14 @@ impl Old {
         if !mark.is_none_or(|mark| mark.plausible(&meta)) {
             return Ok(Some(unread(meta, true)));
         }
-        let by_content = matches!(mark, Some(Mark::Whole { .. }));
+        let by_content = matches!(mark, Some(SeenState::Whole { .. }));
         let content = match &file {
             Some(file) if by_content || meta.len <= MAX_SHOWN => read_up_to(file, meta.len)?,
             _ => None,
         };
         let changed = match (mark, &content) {
             (Some(mark), Some(content)) => !mark.holds(content, &meta),
-            (Some(Mark::Whole { .. }), None) => true,
+            (Some(SeenState::Whole { .. }), None) => true,
             _ => false,
         };
         Ok(Some(Self { meta, file, text: content.and_then(|c| String::from_utf8(c).ok()), changed }))
@@ -255,8 +332,8 @@ impl Old {
         self.changed.then(|| "it changed on disk since it was read; read it again, then write".to_owned())
     }
 
-    fn still_there(&self, slot: &Slot) -> bool {
-        slot.meta().is_ok_and(|now| Mark::part(&now) == Mark::part(&self.meta))
+    fn still_there(&self, slot: &NameInDir) -> bool {
+        slot.meta().is_ok_and(|now| SeenState::part(&now) == SeenState::part(&self.meta))
     }
 }
 

@@ -1,69 +1,160 @@
 //! What was typed, as the settings of a run need it: [`LowArgs`], from the checked arguments of the table.
 //!
-//! The tables are in `args/flags.rs`, and what `-p` before a command means in `args/rewrite.rs`.
+//! The tables are in `args/flags.rs`, and the command that a call without one means in `args/implied.rs`.
 
 pub mod claude;
 pub mod flags;
-pub mod rewrite;
+pub mod implied;
+pub mod people;
+pub mod show_config;
+pub mod without_effect;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use zori_contract::args::Args;
+use zori_contract::flag::Flag;
+use zori_contract::flag::framework::INPUT_FILE;
 use zori_core::cost::MicroUsd;
 use zori_core::provider::Effort;
 use zori_policy::mode::Protocol;
 
-use self::claude::ClaudeArgs;
+use self::claude::Sources;
+use crate::hooks::HookConfig;
 use crate::sandbox::Asked;
 
-/// What was typed.
+/// What was typed, by topic. Each flag is held once.
 #[derive(Clone, Debug, Default)]
 pub struct LowArgs {
+    /// `--root` and other folders.
+    pub workspace: WorkspaceArgs,
+    /// `--model` and how it thinks.
+    pub model: ModelArgs,
+    /// `--prompt`, images, system prompt.
+    pub prompt: PromptArgs,
+    /// `--session`, `--resume`, `--no-save`.
+    pub session: SessionArgs,
+    /// `--retries` and timeouts.
+    pub request: RequestArgs,
+    /// `--record`, `--replay`.
+    pub recording: RecordingArgs,
+    /// `--permission-mode`, rules, sandbox.
+    pub permission: PermissionArgs,
+    /// `--max-turns` and other bounds.
+    pub limits: LimitArgs,
+    /// `--settings` and `--agents`.
+    pub settings: SettingsArgs,
+    /// `--output-format` and the rest of the Claude protocol.
+    pub protocol: ProtocolArgs,
+    /// `--bare`.
+    pub bare: bool,
+    /// `--keep`.
+    pub keep: bool,
+    /// `--plain`.
+    pub plain: bool,
+}
+
+/// Where the run works.
+#[derive(Clone, Debug, Default)]
+pub struct WorkspaceArgs {
     /// `--root`.
     pub root: Option<String>,
-    /// `--system-prompt`.
-    pub system_prompt: Option<String>,
-    /// `--session`.
-    pub session: Option<String>,
-    /// `--no-save`.
-    pub no_save: bool,
+    /// `--add-dir`.
+    pub add_dirs: Vec<String>,
+    /// `--trust-workspace`.
+    pub trust: bool,
+}
+
+/// Who answers, and how hard it thinks.
+#[derive(Clone, Debug, Default)]
+pub struct ModelArgs {
+    /// `--model`.
+    pub name: Option<String>,
     /// `--provider`.
     pub provider: Option<String>,
-    /// `--model`.
-    pub model: Option<String>,
+    /// `--api-base`.
+    pub api_base: Option<String>,
+    /// `--fallback-model`.
+    pub fallback: Option<String>,
+    /// `--thinking`.
+    pub thinking: Option<Effort>,
+    /// `--effort`, in the words of Claude Code.
+    pub effort: Option<String>,
+    /// `--max-thinking-tokens`.
+    pub max_thinking_tokens: Option<u64>,
+}
+
+/// What the model is told.
+#[derive(Clone, Debug, Default)]
+pub struct PromptArgs {
     /// `--prompt`.
-    pub prompt: Option<String>,
+    pub text: Option<String>,
+    /// `--input-file`.
+    pub file: Option<String>,
     /// A lone `-`.
     pub dash: bool,
-    /// The session as an argument.
-    pub id: Option<String>,
     /// `--image`, in the order given.
     pub images: Vec<String>,
+    /// `--system-prompt`.
+    pub system: Option<String>,
+    /// `--system-prompt-file`.
+    pub system_file: Option<String>,
+    /// `--append-system-prompt`.
+    pub append_system: Option<String>,
+}
+
+/// Which session is begun or continued, and whether it is saved.
+#[derive(Clone, Debug, Default)]
+pub struct SessionArgs {
+    /// `--session`.
+    pub named: Option<String>,
+    /// The session as an argument.
+    pub id: Option<String>,
+    /// `--session-id`.
+    pub new_id: Option<String>,
+    /// `--no-save`, `--no-session-persistence`.
+    pub no_save: bool,
+    /// `--no-checkpoints`.
+    pub no_checkpoints: bool,
+    /// `--continue`.
+    pub continues: bool,
+    /// `--resume`.
+    pub resume: Option<String>,
+    /// `--resume-session-at`.
+    pub resume_at: Option<String>,
+    /// `--fork-session`.
+    pub fork: bool,
+    /// `--any`.
+    pub any: bool,
+}
+
+/// How requests are sent.
+#[derive(Clone, Debug, Default)]
+pub struct RequestArgs {
     /// `--retries`.
     pub retries: Option<u32>,
     /// `--retry-delay`, in milliseconds.
     pub retry_delay_ms: Option<u64>,
     /// `--connect-timeout`: `Some(None)` is 0, which means for ever.
     pub connect_timeout: Option<Option<Duration>>,
-    /// `--thinking`.
-    pub thinking: Option<Effort>,
-    /// `--max-turns`.
-    pub max_turns: Option<u32>,
-    /// `--max-budget-usd`.
-    pub max_budget: Option<MicroUsd>,
-    /// `--max-tokens-total`.
-    pub max_tokens_total: Option<u64>,
+}
+
+/// Whether the traffic is recorded, or comes from a recording.
+#[derive(Clone, Debug, Default)]
+pub struct RecordingArgs {
     /// `--record`.
     pub record: Option<PathBuf>,
     /// `--replay`.
     pub replay: Option<PathBuf>,
     /// `--replay-lenient`.
-    pub replay_lenient: bool,
+    pub lenient: bool,
+}
+
+/// What may run, and who is asked.
+#[derive(Clone, Debug, Default)]
+pub struct PermissionArgs {
     /// `--permission-mode`.
-    pub permission_mode: Option<String>,
-    /// `--sandbox`.
-    pub sandbox: Option<Asked>,
+    pub mode: Option<String>,
     /// `--allow`.
     pub allow: Vec<String>,
     /// `--ask`.
@@ -72,74 +163,183 @@ pub struct LowArgs {
     pub deny: Vec<String>,
     /// `--yes`.
     pub yes: bool,
-    /// `--trust-workspace`.
-    pub trust_workspace: bool,
-    /// `--bare`.
-    pub bare: bool,
-    /// `--keep`.
-    pub keep: bool,
-    /// `--history-file` was given.
-    pub history_file: bool,
-    /// `--api-base`.
-    pub api_base: Option<String>,
-    /// The protocol whose words are spoken, and whose clients are asked: nobody's mode is then `default` (DECISIONS 11).
-    /// `None`: none, and the words are ours.
-    pub protocol: Option<Protocol>,
-    /// The command line of Claude Code.
-    pub claude: ClaudeArgs,
+    /// `--sandbox`.
+    pub sandbox: Option<Asked>,
+    /// `--tools`.
+    pub tools: Option<String>,
+    /// `--permission-prompt-tool`.
+    pub prompt_tool: Option<String>,
+    /// `--dangerously-skip-permissions`.
+    pub bypass: bool,
+    /// `--allow-dangerously-skip-permissions`.
+    pub may_bypass: bool,
+}
+
+/// What the run may use.
+#[derive(Clone, Debug, Default)]
+pub struct LimitArgs {
+    /// `--max-turns`.
+    pub turns: Option<u32>,
+    /// `--max-budget-usd`.
+    pub budget: Option<MicroUsd>,
+    /// `--max-tokens-total`.
+    pub tokens: Option<u64>,
+}
+
+/// The settings of Claude Code.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsArgs {
+    /// `--settings`.
+    pub given: Option<String>,
+    /// The hooks of `--settings`.
+    pub hooks: Vec<HookConfig>,
+    /// What `--settings` sets for commands and hooks.
+    pub env: Vec<(String, String)>,
+    /// `--agents`.
+    pub agents: Option<String>,
+    /// `--setting-sources`.
+    pub sources: Sources,
+}
+
+/// How a program at the other end is spoken to.
+#[derive(Clone, Debug, Default)]
+pub struct ProtocolArgs {
+    /// `--protocol-version`, or the protocol of the command: nobody's mode is then `default` (DECISIONS 11).
+    pub version: Option<Protocol>,
+    /// `--output-format`.
+    pub output: Option<String>,
+    /// `--input-format stream-json`.
+    pub stream_input: bool,
+    /// `--include-partial-messages`.
+    pub partial: bool,
+    /// `--replay-user-messages`.
+    pub replay_prompts: bool,
+    /// `--include-hook-events`.
+    pub hook_events: bool,
+    /// `--json-schema`.
+    pub json_schema: Option<String>,
+    /// `--mcp-config`.
+    pub mcp_config: Vec<String>,
+    /// `--history-file`.
+    pub history_file: Option<String>,
+    /// What was given and has no effect.
+    pub without_effect: Vec<&'static str>,
+}
+
+impl ProtocolArgs {
+    /// Returns the protocol that is spoken; `None` where the words are ours.
+    pub fn spoken(&self) -> Option<Protocol> {
+        let asked = self.output.is_some() || self.stream_input;
+        self.version.or(asked.then_some(Protocol::Claude))
+    }
 }
 
 impl LowArgs {
     /// Returns the same, with the answer in a protocol's lines.
     pub fn speaking(&self, protocol: Protocol) -> Self {
-        let claude = ClaudeArgs { version: Some(protocol), ..self.claude.clone() };
-        Self { protocol: Some(protocol), claude, ..self.clone() }
+        let mut args = self.clone();
+        args.protocol.version = Some(protocol);
+        args
     }
 
     /// Takes the values over. Their kinds have been checked, so that nothing can fail here.
     pub fn new(args: &Args) -> Self {
-        let text = |name| args.text(name).map(str::to_owned);
-        let count = |name| args.int(name).map(i64::unsigned_abs);
-        let small = |name| count(name).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let claude = ClaudeArgs::new(args);
-        let word = text("-").filter(|word| word != "-");
-        let rules = |name| args.all(name).iter().flat_map(|value| flags::rules(value)).collect();
+        let text = |flag: &Flag| args.text(flag).map(str::to_owned);
+        let count = |flag: &Flag| args.int(flag).map(i64::unsigned_abs);
+        let small = |flag: &Flag| count(flag).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let rules = |flag: &Flag| args.all(flag).iter().flat_map(|value| flags::rules(value)).collect();
+        let word = args.text(&flags::DASH);
+        let version = args.text(&flags::PROTOCOL_VERSION).map(|version| match version {
+            "1" | "yume" | "flat" => Protocol::Yume,
+            _ => Protocol::Claude,
+        });
         Self {
-            root: text("root"),
-            system_prompt: text("system-prompt"),
-            session: text("session"),
-            no_save: args.has("no-save") || args.has("no-session-persistence"),
-            provider: text("provider"),
-            model: text("model"),
-            prompt: text("prompt").or(word),
-            dash: args.text("-") == Some("-"),
-            id: text("ID"),
-            images: args.all("image").to_vec(),
-            retries: small("retries"),
-            retry_delay_ms: count("retry-delay"),
-            connect_timeout: args
-                .duration("connect-timeout")
-                .map(|time| Some(time).filter(|time| !time.is_zero())),
-            thinking: args.text("thinking").and_then(Effort::by_name),
-            max_turns: small("max-turns"),
-            max_budget: args.text("max-budget-usd").and_then(flags::dollars),
-            max_tokens_total: count("max-tokens-total"),
-            record: args.text("record").map(PathBuf::from),
-            replay: args.text("replay").map(PathBuf::from),
-            replay_lenient: args.has("replay-lenient"),
-            permission_mode: text("permission-mode"),
-            sandbox: args.text("sandbox").and_then(Asked::parse),
-            allow: rules("allow"),
-            ask: rules("ask"),
-            deny: rules("deny"),
-            yes: args.has("yes"),
-            trust_workspace: args.has("trust-workspace"),
-            bare: args.has("bare"),
-            keep: args.has("keep"),
-            history_file: args.has("history-file"),
-            api_base: text("api-base"),
-            protocol: claude.protocol(),
-            claude,
+            workspace: WorkspaceArgs {
+                root: text(&flags::ROOT),
+                add_dirs: args.all(&claude::ADD_DIR).to_vec(),
+                trust: args.has(&flags::TRUST_WORKSPACE),
+            },
+            model: ModelArgs {
+                name: text(&flags::MODEL),
+                provider: text(&flags::PROVIDER),
+                api_base: text(&flags::API_BASE),
+                fallback: text(&claude::FALLBACK_MODEL),
+                thinking: args.text(&flags::THINKING).and_then(Effort::by_name),
+                effort: text(&claude::EFFORT),
+                max_thinking_tokens: count(&claude::MAX_THINKING_TOKENS),
+            },
+            prompt: PromptArgs {
+                text: text(&flags::PROMPT).or(word.filter(|word| *word != "-").map(str::to_owned)),
+                file: text(&INPUT_FILE),
+                dash: word == Some("-"),
+                images: args.all(&flags::IMAGE).to_vec(),
+                system: text(&flags::SYSTEM_PROMPT),
+                system_file: text(&claude::SYSTEM_PROMPT_FILE),
+                append_system: text(&claude::APPEND_SYSTEM_PROMPT),
+            },
+            session: SessionArgs {
+                named: text(&flags::SESSION),
+                id: args.text(&flags::ID).map(str::to_owned),
+                new_id: text(&claude::SESSION_ID),
+                no_checkpoints: args.has(&flags::NO_CHECKPOINTS),
+                no_save: args.has(&flags::NO_SAVE) || args.has(&claude::NO_SESSION_PERSISTENCE),
+                continues: args.has(&flags::CONTINUE),
+                resume: text(&flags::RESUME),
+                resume_at: text(&claude::RESUME_SESSION_AT),
+                fork: args.has(&flags::FORK_SESSION),
+                any: args.has(&flags::ANY),
+            },
+            request: RequestArgs {
+                retries: small(&flags::RETRIES),
+                retry_delay_ms: count(&flags::RETRY_DELAY),
+                connect_timeout: args
+                    .duration(&flags::CONNECT_TIMEOUT)
+                    .map(|time| Some(time).filter(|time| !time.is_zero())),
+            },
+            recording: RecordingArgs {
+                record: args.text(&flags::RECORD).map(PathBuf::from),
+                replay: args.text(&flags::REPLAY).map(PathBuf::from),
+                lenient: args.has(&flags::REPLAY_LENIENT),
+            },
+            permission: PermissionArgs {
+                mode: text(&flags::PERMISSION_MODE),
+                allow: rules(&flags::ALLOW),
+                ask: rules(&flags::ASK),
+                deny: rules(&flags::DENY),
+                yes: args.has(&flags::YES),
+                sandbox: args.text(&flags::SANDBOX).and_then(Asked::parse),
+                tools: text(&claude::TOOLS),
+                prompt_tool: text(&claude::PERMISSION_PROMPT_TOOL),
+                bypass: args.has(&claude::DANGEROUSLY_SKIP_PERMISSIONS),
+                may_bypass: args.has(&claude::ALLOW_DANGEROUSLY_SKIP_PERMISSIONS),
+            },
+            limits: LimitArgs {
+                turns: small(&flags::MAX_TURNS),
+                budget: args.text(&flags::MAX_BUDGET_USD).and_then(flags::dollars),
+                tokens: count(&flags::MAX_TOKENS_TOTAL),
+            },
+            settings: SettingsArgs {
+                given: text(&claude::SETTINGS),
+                hooks: Vec::new(),
+                env: Vec::new(),
+                agents: text(&claude::AGENTS),
+                sources: args.text(&claude::SETTING_SOURCES).map_or_else(Sources::default, Sources::parse),
+            },
+            protocol: ProtocolArgs {
+                version,
+                output: text(&claude::OUTPUT_FORMAT).or(version.map(|_| "stream-json".to_owned())),
+                stream_input: args.text(&claude::INPUT_FORMAT) == Some("stream-json"),
+                partial: args.has(&claude::INCLUDE_PARTIAL_MESSAGES),
+                replay_prompts: args.has(&claude::REPLAY_USER_MESSAGES),
+                hook_events: args.has(&claude::INCLUDE_HOOK_EVENTS),
+                json_schema: text(&claude::JSON_SCHEMA),
+                mcp_config: args.all(&claude::MCP_CONFIG).to_vec(),
+                history_file: text(&flags::HISTORY_FILE),
+                without_effect: without_effect::given(args),
+            },
+            bare: args.has(&flags::BARE),
+            keep: args.has(&flags::KEEP),
+            plain: args.has(&flags::PLAIN),
         }
     }
 }

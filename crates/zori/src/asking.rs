@@ -1,179 +1,120 @@
 //! Questions about calls, and who answers them: a person at the terminal, a program, `-y`, or nobody (DEC-2 to DEC-4,
 //! TERM-2).
 //!
-//! The engine asks by an event; [`Questions`] takes it off the stream and [`Asking::answer`] answers with an input,
-//! beside the turn and on the same thread. What a question looks like is `zori_frontends::question`; how a line is
-//! read while a turn runs is `asking/reply.rs`.
+//! [`PlainPeer`] is asked by the host, and answers beside the turn, on the same thread. What a question looks like is
+//! `zori_frontends::question`; how a line is read while a turn runs is `asking/reply.rs`.
 
-mod reply;
+pub(crate) mod reply;
 
-use std::convert::Infallible;
-use std::io;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::pin::Pin;
 
-use tokio::sync::mpsc;
-use zori_core::event::{Event, EventKind};
-use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Decision;
-use zori_core::question::Question;
-use zori_core::render::Renderer;
-use zori_core::secret::Secrets;
+use zori_core::question::{Grant, GrantScope, Question};
 use zori_core::text::one_line;
-use zori_frontends::question::{Drawn, draw};
-use zori_policy::Asker;
+use zori_frontends::question::{QuestionText, format_question};
+use zori_host::{Answers, Peer, PeerRequest, pending_or};
 use zori_redact::Redactor;
 
 pub(crate) use crate::asking::reply::discard;
-use crate::client::Client;
 use crate::config::added_rule;
+use crate::stdin::Client;
 use crate::ui::Ui;
 
 /// What is said when calls were denied because nobody could be asked.
 pub const WAYS_OUT: &str = "Hint: nobody could be asked; `--allow RULE` lets such calls run, `-y` answers yes, \
      `--permission-mode MODE` asks less, and the chat asks you";
 
-/// What is said about a call that a client has not answered for in time.
-pub const LATE: &str = "nobody has answered in time (`approval_timeout_secs`)";
-
-/// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answers {
-    /// Nobody; what would be asked is denied.
-    Nobody,
-    /// `-y` has answered every question already.
-    Yes,
-    /// Somebody at the terminal.
-    Person,
-    /// The program that reads the events (`--json`).
-    Client,
-}
-
-impl Answers {
-    /// Returns what a decision has to know about it.
-    pub fn asker(self) -> Asker {
-        match self {
-            Self::Nobody => Asker::Absent,
-            Self::Yes | Self::Person | Self::Client => Asker::Present,
-        }
-    }
-}
-
-/// What a turn wants to know from somebody.
-enum Asked {
-    Question {
-        call: CallId,
-        decision: Decision,
-        question: Arc<Question>,
-    },
-    /// A call was denied because there is nobody.
-    InVain,
-}
-
-/// Takes the questions off the stream of events.
-pub struct Questions(mpsc::UnboundedSender<Asked>);
-
-impl Renderer for Questions {
-    fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        let asked = match &event.kind {
-            EventKind::ApprovalRequested { call, decision, question } => {
-                Asked::Question { call: call.clone(), decision: decision.clone(), question: question.clone() }
-            }
-            EventKind::ApprovalResolved { decision, .. } if decision.is_unasked() => Asked::InVain,
-            _ => return Ok(()),
-        };
-        // When nobody listens any more, the session is over.
-        let _ = self.0.send(asked);
-        Ok(())
-    }
-}
-
-/// Answers the questions of a session.
-pub struct Asking {
+/// The peer of `exec`, the chat, `--json` and the demo: a person at the terminal, a program on standard input, or nobody.
+pub struct PlainPeer {
     answers: Answers,
-    asked: mpsc::UnboundedReceiver<Asked>,
-    redactor: Redactor,
-    /// The user's config file, for rules that hold later too; `None` where such rules do not count.
-    rules: Option<PathBuf>,
-    unasked: bool,
+    person: Person,
     /// The program on standard input, where one speaks there.
     client: Option<Client>,
+    /// What a person is asked right now.
+    asking: Option<Pin<Box<dyn Future<Output = Input>>>>,
+    /// What is answered already.
+    answered: VecDeque<Input>,
 }
 
-impl Asking {
-    /// Returns who answers, and what hears the questions.
-    pub fn new(answers: Answers, redactor: Redactor, rules: Option<PathBuf>) -> (Self, Questions) {
-        let (sender, asked) = mpsc::unbounded_channel();
-        (Self { answers, asked, redactor, rules, unasked: false, client: None }, Questions(sender))
+impl PlainPeer {
+    /// `rules`: the user's config file, for rules that hold later too; `None` where such rules do not count.
+    pub fn new(answers: Answers, redactor: Redactor, rules: Option<PathBuf>, client: Option<Client>) -> Self {
+        let person = Person { redactor, rules };
+        Self { answers, person, client, asking: None, answered: VecDeque::new() }
     }
 
-    /// Nobody is asked here: the front end has its own way.
-    pub fn nobody() -> Self {
-        let (_, asked) = mpsc::unbounded_channel();
-        let redactor = Redactor::new(Secrets::default());
-        Self { answers: Answers::Nobody, asked, redactor, rules: None, unasked: false, client: None }
+    /// Returns the program on standard input.
+    pub fn client(&mut self) -> Option<&mut Client> {
+        self.client.as_mut()
     }
 
-    /// Listens to a program.
-    pub fn attend(&mut self, client: Option<Client>) {
-        self.client = client;
+    /// Puts away what a turn left unanswered.
+    pub fn turn_over(&mut self) {
+        self.asking = None;
+        self.answered.clear();
+        if let Some(client) = &mut self.client {
+            client.turn_over();
+        }
     }
+}
 
-    /// Returns the program, which may go on with another session.
-    pub fn client(&mut self) -> &mut Option<Client> {
-        &mut self.client
-    }
-
-    /// Answers one question after another, until it is dropped with the turn.
-    pub async fn answer(&mut self, inputs: &mpsc::Sender<Input>) -> Infallible {
-        loop {
-            let asked = tokio::select! {
-                // A question comes before its answer.
-                biased;
-                asked = self.asked.recv() => asked,
-                () = interrupted(&mut self.client) => {
-                    // The turn holds the other end for as long as this is polled.
-                    let _ = inputs.send(Input::Cancel(CancelCause::User)).await;
-                    continue;
-                }
-            };
-            let input = match asked {
-                Some(Asked::Question { call, decision, question }) => match self.answers {
-                    Answers::Yes => Input::Approve { call, answer: Approval::Allow },
-                    Answers::Person => match self.ask(&decision, &question).await {
+impl Peer for PlainPeer {
+    fn ask(&mut self, request: PeerRequest) {
+        let PeerRequest::Approval { call, decision, question, .. } = request;
+        match (self.answers, &mut self.client) {
+            (Answers::Client, Some(client)) => client.ask(call),
+            (Answers::Person, _) => {
+                let person = self.person.clone();
+                self.asking = Some(Box::pin(async move {
+                    match person.ask(&decision, &question).await {
                         Some(answer) => Input::Approve { call, answer },
                         None => Input::Cancel(CancelCause::User),
-                    },
-                    Answers::Client => match ask_client(&mut self.client).await {
-                        Some(answer) => Input::Approve { call, answer },
-                        None => Input::Cancel(CancelCause::User),
-                    },
-                    Answers::Nobody => Input::Approve { call, answer: Approval::Reject { reason: None } },
-                },
-                Some(Asked::InVain) => {
-                    self.unasked = true;
-                    continue;
-                }
-                None => std::future::pending().await,
-            };
-            let _ = inputs.send(input).await;
+                    }
+                }));
+            }
+            (Answers::Nobody | Answers::Yes | Answers::Client, _) => {
+                self.answered.push_back(Input::Approve { call, answer: Approval::Reject { reason: None } });
+            }
         }
     }
 
-    /// Returns whether a call was denied since the last time because there was nobody to ask.
-    pub fn take_unasked(&mut self) -> bool {
-        while let Ok(asked) = self.asked.try_recv() {
-            self.unasked |= matches!(asked, Asked::InVain);
+    async fn next(&mut self) -> Input {
+        if let Some(input) = self.answered.pop_front() {
+            return input;
         }
-        std::mem::take(&mut self.unasked)
+        let Self { asking, client, .. } = self;
+        let input = tokio::select! {
+            input = pending_or(asking) => input,
+            input = said(client) => return input,
+        };
+        self.asking = None;
+        input
     }
+}
 
-    /// Asks the person at the terminal. `None` means that they want the turn to end.
+async fn said(client: &mut Option<Client>) -> Input {
+    match client {
+        Some(client) => client.input().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The person at the terminal.
+#[derive(Clone)]
+struct Person {
+    redactor: Redactor,
+    rules: Option<PathBuf>,
+}
+
+impl Person {
+    /// Asks. `None` means that they want the turn to end.
     async fn ask(&self, decision: &Decision, question: &Question) -> Option<Approval> {
-        let mut ui = Ui::standard();
-        let Drawn { head, shown, mut hidden } = draw(question, decision, &self.redactor);
+        let mut ui = Ui::redacted(&self.redactor);
+        let QuestionText { head, shown, mut hidden } = format_question(question, decision, &self.redactor);
         ui.say(&format!("? {head}"));
         shown.iter().for_each(|line| ui.say(line));
         // What was typed before the question could be read is no answer to it.
@@ -185,97 +126,109 @@ impl Asking {
             choices(question, hidden.len(), self.rules.as_deref()).iter().for_each(|line| ui.say(line));
             ui.raw("Run it? [y/N] ");
             match understand(&reply::next().await?, question, hidden.len()) {
-                Said::Remember if self.rules.is_none() => ui.say("there is no config file it could go to"),
-                Said::Remember => {
-                    self.remember(question, &mut ui);
-                    return Some(Approval::Always);
+                Reply::Remember(_) if self.rules.is_none() => {
+                    ui.say("there is no config file it could go to")
                 }
-                Said::Answer(answer) => return Some(answer),
-                Said::Explain => question.explanation.iter().for_each(|line| ui.say(line)),
-                Said::View => hidden.drain(..).for_each(|line| ui.say(&line)),
-                Said::Unclear(why) => ui.say(&why),
+                Reply::Remember(index) => {
+                    self.remember(&question.grants[index], &mut ui);
+                    return Some(Approval::Grant(index));
+                }
+                Reply::Answer(answer) => return Some(answer),
+                Reply::Explain => question.explanation.iter().for_each(|line| ui.say(line)),
+                Reply::View => hidden.drain(..).for_each(|line| ui.say(&line)),
+                Reply::Unclear(why) => ui.say(&why),
             }
         }
     }
-}
 
-impl Asking {
-    /// Writes the rule down for later sessions (DEC-2). It holds in this one whether or not that works.
-    fn remember(&self, question: &Question, ui: &mut Ui) {
-        let (Some(file), Some(rule)) = (&self.rules, &question.always) else { return };
+    /// Writes the rules down for later sessions (DEC-2). They hold in this one whether or not that works.
+    fn remember(&self, grant: &Grant, ui: &mut Ui) {
+        let Some(file) = &self.rules else { return };
         let file_name = one_line(&file.display().to_string()).into_owned();
-        match added_rule::add(file, rule) {
-            Ok(()) => ui.say(&format!("Added to {file_name}: {}", one_line(rule))),
-            Err(why) => {
-                ui.warn(&format!("{file_name} was not changed: {why}; the rule holds in this session"))
+        for rule in &grant.rules {
+            match added_rule::add(file, rule) {
+                Ok(()) => ui.say(&format!("Added to {file_name}: {}", one_line(rule))),
+                Err(why) => {
+                    ui.warn(&format!("{file_name} was not changed: {why}; the rule holds in this session"))
+                }
             }
         }
     }
 }
 
-/// Waits until the program wants the turn to end.
-async fn interrupted(client: &mut Option<Client>) {
-    match client {
-        Some(client) => client.interrupted().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for the program's answer; without one it is no.
-async fn ask_client(client: &mut Option<Client>) -> Option<Approval> {
-    match client {
-        Some(client) => client.answer().await,
-        None => Some(Approval::Reject { reason: None }),
-    }
-}
-
-/// What a line means.
+/// What a person's line means.
 #[derive(Debug, PartialEq, Eq)]
-enum Said {
+enum Reply {
     Answer(Approval),
-    /// Always, and in later sessions too.
-    Remember,
+    /// This grant, and in later sessions too.
+    Remember(usize),
     Explain,
     View,
     Unclear(String),
 }
 
-/// The answers that are possible; the rule of "always" has a line of its own, because it has to be read.
+/// The answers that are possible; the rules of each grant have a line of their own, because they have to be read.
 fn choices(question: &Question, hidden: usize, rules: Option<&Path>) -> Vec<String> {
-    let always =
-        question.always.as_ref().map(|rule| format!("  a: always in this session: {}", one_line(rule)));
-    let later = rules.filter(|_| always.is_some()).map(|file| {
+    let grant = |(number, grant): (usize, &Grant)| {
+        let any = if grant.scope == GrantScope::AnyProgram { " (runs any program)" } else { "" };
+        format!("  {number}: always in this session: {}{any}{}", one_line(&grant.shown()), grant.covered())
+    };
+    let grants = (1..).zip(&question.grants).map(grant);
+    let later = rules.filter(|_| !question.grants.is_empty()).map(|file| {
+        let numbers = (1..=question.grants.len()).map(|number| format!("u{number}"));
         format!(
-            "  u: always, and in later sessions: the same rule goes to {}",
+            "  {}: the same, and in later sessions: it goes to {}",
+            numbers.collect::<Vec<_>>().join(", "),
             one_line(&file.display().to_string())
         )
     });
     let view = if hidden > 0 { "; v: view the rest" } else { "" };
     let others = format!("  y: yes, once; n: no, or `n WHY` to tell the model; e: explain{view}");
-    always.into_iter().chain(later).chain([others]).collect()
+    grants.chain(later).chain([others]).collect()
 }
 
-fn understand(line: &str, question: &Question, hidden: usize) -> Said {
+fn understand(line: &str, question: &Question, hidden: usize) -> Reply {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let unclear = |why: &str| Said::Unclear(why.to_owned());
-    match (word.to_lowercase().as_str(), rest.trim()) {
-        ("", _) | ("n" | "no" | "r" | "reject", "") => Said::Answer(Approval::Reject { reason: None }),
+    let unclear = |why: &str| Reply::Unclear(why.to_owned());
+    let word = word.to_lowercase();
+    if let Some((index, later)) = grant_number(&word).filter(|_| rest.trim().is_empty()) {
+        return match question.grants.get(index) {
+            _ if hidden > 0 => Reply::Unclear(format!("{hidden} lines have not been shown; `v` shows them")),
+            None if question.grants.is_empty() => unclear("\"always\" is not possible for this call"),
+            None => Reply::Unclear(format!("the rules are numbered from 1 to {}", question.grants.len())),
+            Some(_) if later => Reply::Remember(index),
+            Some(_) => Reply::Answer(Approval::Grant(index)),
+        };
+    }
+    match (word.as_str(), rest.trim()) {
+        ("", _) | ("n" | "no" | "r" | "reject", "") => Reply::Answer(Approval::Reject { reason: None }),
         ("n" | "no" | "r" | "reject", reason) => {
-            Said::Answer(Approval::Reject { reason: Some(reason.to_owned()) })
+            Reply::Answer(Approval::Reject { reason: Some(reason.to_owned()) })
         }
-        ("y" | "yes" | "approve" | "a" | "always" | "u" | "user", "") if hidden > 0 => {
-            Said::Unclear(format!("{hidden} lines have not been shown; `v` shows them"))
+        ("y" | "yes" | "approve", "") if hidden > 0 => {
+            Reply::Unclear(format!("{hidden} lines have not been shown; `v` shows them"))
         }
-        ("y" | "yes" | "approve", "") => Said::Answer(Approval::Allow),
-        ("a" | "always", "") if question.always.is_some() => Said::Answer(Approval::Always),
-        ("u" | "user", "") if question.always.is_some() => Said::Remember,
-        ("a" | "always" | "u" | "user", "") => unclear("\"always\" is not possible for this call"),
-        ("e" | "explain", "") => Said::Explain,
-        ("v" | "view", "") if hidden > 0 => Said::View,
+        ("y" | "yes" | "approve", "") => Reply::Answer(Approval::Allow),
+        ("e" | "explain", "") => Reply::Explain,
+        ("v" | "view", "") if hidden > 0 => Reply::View,
         ("v" | "view", "") => unclear("everything has been shown"),
         _ => unclear("that is none of the answers; Enter alone means no"),
     }
+}
+
+/// Reads `2` or `a2` as the second grant, `u2` as the second for later sessions too; without a number the first.
+fn grant_number(word: &str) -> Option<(usize, bool)> {
+    let (later, number) = match word {
+        "a" | "always" => (false, "1"),
+        "u" | "user" => (true, "1"),
+        word => match word.strip_prefix('u') {
+            Some(number) => (true, number),
+            None => (false, word.strip_prefix('a').unwrap_or(word)),
+        },
+    };
+    let digit = number.parse::<usize>().ok().filter(|number| (1..=9).contains(number))?;
+    Some((digit - 1, later))
 }
 
 #[cfg(test)]
@@ -284,41 +237,50 @@ mod tests {
 
     use super::*;
 
-    fn question(always: Option<&str>) -> Question {
+    fn question(rules: &[&str]) -> Question {
         let preview = Preview::Input("{}".to_owned());
-        let always = always.map(str::to_owned);
-        Question { tool: "t".to_owned(), preview, always, explanation: Vec::new() }
+        let grant = |rule: &&str| Grant {
+            rules: vec![(*rule).to_owned()],
+            words: String::new(),
+            scope: GrantScope::Like,
+            past: 0,
+        };
+        let grants = rules.iter().map(grant).collect();
+        Question { tool: "t".to_owned(), preview, grants, explanation: Vec::new() }
     }
 
     /// Only a plain yes is one, and only to what was shown.
     #[test]
     fn what_answers_mean() {
         let reject =
-            |reason: Option<&str>| Said::Answer(Approval::Reject { reason: reason.map(str::to_owned) });
-        let with = question(Some("Bash(ls)"));
+            |reason: Option<&str>| Reply::Answer(Approval::Reject { reason: reason.map(str::to_owned) });
+        let with = question(&["Bash(ls)", "Bash(ls:*)"]);
         for (line, said) in [
             ("\n", reject(None)),
             (" n \n", reject(None)),
             ("No\n", reject(None)),
             ("n not  here\n", reject(Some("not  here"))),
-            ("y\n", Said::Answer(Approval::Allow)),
-            ("YES\n", Said::Answer(Approval::Allow)),
-            ("a\n", Said::Answer(Approval::Always)),
-            ("u\n", Said::Remember),
-            ("e\n", Said::Explain),
+            ("y\n", Reply::Answer(Approval::Allow)),
+            ("YES\n", Reply::Answer(Approval::Allow)),
+            ("a\n", Reply::Answer(Approval::Grant(0))),
+            ("1\n", Reply::Answer(Approval::Grant(0))),
+            ("2\n", Reply::Answer(Approval::Grant(1))),
+            ("u\n", Reply::Remember(0)),
+            ("u2\n", Reply::Remember(1)),
+            ("e\n", Reply::Explain),
         ] {
             assert_eq!(understand(line, &with, 0), said, "{line}");
         }
-        for line in ["yy", "y please", "ja", "a lot", "v", "1"] {
-            assert!(matches!(understand(line, &with, 0), Said::Unclear(_)), "{line}");
+        for line in ["yy", "y please", "ja", "a lot", "v", "3", "u3", "0"] {
+            assert!(matches!(understand(line, &with, 0), Reply::Unclear(_)), "{line}");
         }
-        for line in ["y", "a", "u"] {
-            let said = Said::Unclear("7 lines have not been shown; `v` shows them".to_owned());
+        for line in ["y", "a", "u", "1", "u2"] {
+            let said = Reply::Unclear("7 lines have not been shown; `v` shows them".to_owned());
             assert_eq!(understand(line, &with, 7), said, "{line}");
         }
-        assert_eq!(understand("v", &with, 7), Said::View);
+        assert_eq!(understand("v", &with, 7), Reply::View);
         for line in ["a", "u"] {
-            assert!(matches!(understand(line, &question(None), 0), Said::Unclear(_)), "it was not offered");
+            assert!(matches!(understand(line, &question(&[]), 0), Reply::Unclear(_)), "it was not offered");
         }
     }
 }

@@ -4,20 +4,18 @@ use std::io::Read;
 use std::path::Path;
 
 use zori_contract::failure::Failure;
-use zori_core::image::{BadImage, Image, Sight, size_in_words};
+use zori_core::image::{BadImage, Image, ImageSupport, size_in_words};
 use zori_providers::catalog::{MAX_PROMPT_BYTES, ProviderFacts};
-use zori_tools::folder::OpenError;
+use zori_tools::open_dir::OpenError;
 use zori_tools::target::Target;
 use zori_tools::textfile::{self, FileError};
 
 use crate::error::IMAGE_INVALID;
 
-/// Who would be shown the images.
+/// The model that would see the images.
 #[derive(Clone, Copy)]
 pub struct Viewer<'a> {
-    /// The provider.
     pub facts: &'static ProviderFacts,
-    /// The model.
     pub model: &'a str,
 }
 
@@ -29,7 +27,7 @@ pub fn load_all(files: &[String], viewer: Viewer<'_>) -> Result<Vec<Image>, Fail
     Ok(images)
 }
 
-/// Reads a file that must be an image the model sees.
+/// Reads an image file, and checks that the model accepts it.
 pub fn load(path: &Path, viewer: Viewer<'_>) -> Result<Image, Failure> {
     let shown = path.display();
     let bytes = read(path)?;
@@ -43,9 +41,9 @@ pub fn load(path: &Path, viewer: Viewer<'_>) -> Result<Image, Failure> {
             }
         }
     })?;
-    match viewer.facts.sight(viewer.model, &image) {
-        Sight::Clear | Sight::Unknown => Ok(image),
-        Sight::Not(why) => Err(refused(path, viewer, &image, &why)),
+    match viewer.facts.image_support(viewer.model, &image) {
+        ImageSupport::Supported | ImageSupport::Unknown => Ok(image),
+        ImageSupport::Unsupported(why) => Err(refused(path, viewer, &image, &why)),
     }
 }
 

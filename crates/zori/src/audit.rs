@@ -1,107 +1,76 @@
 //! The audit log of this process: opened for a session's calls, and one record for each run of a command.
 //!
 //! A program can end on several threads: when its command returns, when its time is over, when a signal comes.
-//! Whichever is first takes what is known of the run out of [`RUNNING`] and writes the record; so there is one.
+//! Whichever is first takes what is known of the run out of [`CommandRecord`] and writes it; so there is one record.
 //! `--no-save` is about the session: what a model does is in the audit log all the same.
 
-use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
-use zori_contract::args::Args;
-use zori_contract::failure::Failure;
-use zori_contract::flag::Flag;
+use zori_contract::flag::framework::RAW_PAYLOAD;
+use zori_contract::parse::Word;
 use zori_contract::world::Begin;
 use zori_core::log::LogError;
-use zori_providers::catalog::PROVIDERS;
-use zori_redact::Redactor;
-use zori_store::{AuditFacts, AuditFile, AuditLog, Run, TrustChange};
+use zori_host::{AuditKeeping, AuditSettings};
+use zori_store::{AuditFile, CommandRun, TrustChange};
 
-use crate::args::flags::{GLOBAL, PROMPT};
-use crate::base::Base;
+use crate::args::claude::APPEND_SYSTEM_PROMPT;
+use crate::args::flags::{DASH, PROMPT, SYSTEM_PROMPT};
+use crate::commands::GOAL;
 use crate::config::Config;
-use crate::error::AUDIT_UNUSABLE;
-use crate::profile::Profile;
+use crate::data_dir::{DataDir, Locations};
 use crate::program::App;
 use crate::secrets;
-use crate::settings::Settings;
 use crate::ui::Ui;
 
 /// How long the record may take to be written when the program has to end at once.
 const LAST_RECORD: Duration = Duration::from_secs(1);
 
-/// What `audit` in the config file says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
-    /// Records are written; if they cannot be, that is said once.
-    On,
-    /// Nothing runs that cannot be written down.
-    Required,
-    /// There is no audit log.
-    Off,
-}
-
-impl Keeping {
-    /// Reads the config.
-    pub fn of(config: &Config) -> Self {
-        match config.text("audit") {
-            Some("required") => Self::Required,
-            Some("off") => Self::Off,
-            _ => Self::On,
-        }
+/// Returns what `audit` in the config file says.
+fn keeping_by(config: &Config) -> AuditKeeping {
+    match config.text("audit") {
+        Some("required") => AuditKeeping::Required,
+        Some("off") => AuditKeeping::Off,
+        _ => AuditKeeping::On,
     }
 }
 
-/// Returns the log for a session's calls, if there is to be one. Where it is required it must be possible to write it,
-/// and the one of commands, before anything runs.
-pub fn open(settings: &Settings) -> Result<Option<AuditLog>, Failure> {
-    let base = match (&settings.base, settings.audit) {
-        (_, Keeping::Off) | (None, Keeping::On) => return Ok(None),
-        (None, Keeping::Required) => return Err(unusable("there is no base directory")),
-        (Some(base), _) => base,
-    };
-    let mut file = AuditFile::new(base.project_audit(&settings.root));
-    if settings.audit == Keeping::Required {
-        let usable = file.check().and_then(|()| AuditFile::new(base.audit()).check());
-        usable.map_err(|LogError(why)| unusable(&why))?;
-    }
-    let facts = AuditFacts {
-        mode: settings.policy.mode.shown().into(),
-        cwd: settings.root.as_path().into(),
-        redactor: Redactor::new(settings.choice.secrets.clone()),
+/// Returns what is written down of the calls of a session in this folder.
+pub fn settings(config: &Config, data_dir: Option<&DataDir>, root: &Path) -> AuditSettings {
+    let keeping = keeping_by(config);
+    let data_dir = data_dir.filter(|_| keeping != AuditKeeping::Off);
+    AuditSettings {
+        keeping,
+        project: data_dir.map(|data_dir| data_dir.project_audit(root)),
+        commands: data_dir.map(DataDir::audit),
         now,
-    };
-    Ok(Some(AuditLog::new(file, facts)))
+    }
 }
 
 /// Writes down what somebody decided about a folder. `run`: the hashes of what may run; `by`: who said so.
-pub fn trust(base: &Base, folder: &Path, state: &str, run: &[String], by: &str, ui: &mut Ui) {
-    if keeping(base) == Keeping::Off {
+pub fn trust(data_dir: &DataDir, folder: &Path, state: &str, run: &[String], by: &str, ui: &mut Ui) {
+    if keeping(data_dir) == AuditKeeping::Off {
         return;
     }
     let folder = folder.to_string_lossy();
     let change = TrustChange { at: now(), folder: &folder, state, run, by };
-    if let Err(LogError(why)) = AuditFile::new(base.audit()).trust(&change) {
+    if let Err(LogError(why)) = AuditFile::new(data_dir.audit()).trust(&change) {
         ui.warn(&format!("Failed to write the audit log: {why}"));
     }
 }
 
-fn keeping(base: &Base) -> Keeping {
-    Config::load(&base.config(), PROVIDERS[0].key_var).map_or(Keeping::On, |config| Keeping::of(&config))
+fn keeping(data_dir: &DataDir) -> AuditKeeping {
+    data_dir.read_config().map_or(AuditKeeping::On, |config| keeping_by(&config))
 }
 
-fn unusable(why: &str) -> Failure {
-    Failure::new(&AUDIT_UNUSABLE, format!("the audit log cannot be written: {why}"))
-        .hint("`audit` is \"required\" in the config file; \"on\" goes on without it and says so")
-}
-
-/// The command that runs, until its end is written down.
-static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+/// The audit record of the command that runs, until its end is written down. Clones share it.
+#[derive(Clone, Default)]
+pub struct CommandRecord(Arc<Mutex<Option<Running>>>);
 
 struct Running {
-    profile: &'static Profile,
+    locations: Locations,
     command: String,
     args: String,
     request_id: String,
@@ -109,49 +78,58 @@ struct Running {
     started: Instant,
 }
 
-/// Remembers that a command runs.
-pub fn begin(profile: &'static Profile, begin: &Begin<'_, App>, argv: &[OsString]) {
-    let running = Running {
-        profile,
-        command: begin.command.name(),
-        args: shown(argv, begin.args),
-        request_id: begin.request_id.to_owned(),
-        trace_id: begin.inputs.vars.tool(profile.program.prefix, "TRACE_ID").map(str::to_owned),
-        started: Instant::now(),
-    };
-    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
-}
-
-/// Writes down how it ended, unless that has been done.
-pub fn end(exit_code: u8, ui: &mut Ui) {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Err(LogError(why))) = running.map(|running| running.write(exit_code)) {
-        ui.warn(&format!("Failed to write the audit log: {why}"));
+impl CommandRecord {
+    /// Remembers that a command runs.
+    pub fn begin(&self, locations: &Locations, begin: &Begin<'_, App>) {
+        let prefix = locations.profile.program.prefix;
+        let running = Running {
+            locations: locations.clone(),
+            command: begin.command.name(),
+            args: shown(begin.words),
+            request_id: begin.request_id.to_owned(),
+            trace_id: begin.inputs.vars.tool(prefix, "TRACE_ID").map(str::to_owned),
+            started: Instant::now(),
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }
-}
 
-/// The same on a thread that is about to end the process: its stack is small, and a slow disk must not hold it up.
-pub fn end_at_once(exit_code: u8) {
-    let (done, written) = mpsc::channel();
-    let writing = std::thread::Builder::new().spawn(move || {
-        end(exit_code, &mut Ui::standard());
-        let _ = done.send(());
-    });
-    if writing.is_ok() {
-        let _ = written.recv_timeout(LAST_RECORD);
+    /// Writes nothing at the end: somebody has said that nothing can be written.
+    pub fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Writes down how it ended, unless that has been done.
+    pub fn end(&self, exit_code: u8) {
+        let Some(running) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let mut ui = Ui::standard(&running.locations.env);
+        if let Err(LogError(why)) = running.write(exit_code) {
+            ui.warn(&format!("Failed to write the audit log: {why}"));
+        }
+    }
+
+    /// The same on a thread that is about to end the process: its stack is small, and a slow disk must not hold it up.
+    pub fn end_at_once(&self, exit_code: u8) {
+        let (record, (done, written)) = (self.clone(), mpsc::channel());
+        let writing = std::thread::Builder::new().spawn(move || {
+            record.end(exit_code);
+            let _ = done.send(());
+        });
+        if writing.is_ok() {
+            let _ = written.recv_timeout(LAST_RECORD);
+        }
     }
 }
 
 impl Running {
     fn write(self, exit_code: u8) -> Result<(), LogError> {
         // Whoever needs a base directory has said that there is none.
-        let Ok(base) = Base::find(self.profile) else { return Ok(()) };
+        let Ok(data_dir) = self.locations.data_dir() else { return Ok(()) };
         // A command that left nothing behind does not make the base directory just to say so (PATH-3).
-        if keeping(&base) == Keeping::Off || !base.dir().exists() {
+        if keeping(&data_dir) == AuditKeeping::Off || !data_dir.dir().exists() {
             return Ok(());
         }
         let operator = format!("uid:{}", rustix::process::getuid().as_raw());
-        let run = Run {
+        let run = CommandRun {
             at: now(),
             command: &self.command,
             args: &self.args,
@@ -161,55 +139,23 @@ impl Running {
             request_id: &self.request_id,
             trace_id: self.trace_id.as_deref(),
         };
-        AuditFile::new(base.audit()).run(&run, &secrets::redactor())
+        AuditFile::new(data_dir.audit()).run(&run, &secrets::redactor(&self.locations.env))
     }
 }
 
-/// Returns what was typed as one text, with length and hash in place of prompts.
-fn shown(argv: &[OsString], args: &Args) -> String {
-    let secret = [args.text("prompt"), args.text("system-prompt")];
-    let mut words = Vec::with_capacity(argv.len());
-    let mut of_prompt = false;
-    for arg in argv {
-        let arg = arg.to_string_lossy();
-        let (flag, value) = split(&arg);
-        words.push(match value {
-            _ if std::mem::take(&mut of_prompt) || secret.contains(&Some(&*arg)) => digest(&arg),
-            Some(value) if is_prompt(flag) => format!("{flag}{}", digest(value)),
-            _ => arg.to_string(),
-        });
-        of_prompt = value.is_none() && is_prompt(flag);
-    }
-    words.join(" ")
-}
+/// The arguments whose values are said to a model; a payload may have any of them in it.
+const SAID: [&str; 6] =
+    [PROMPT.long, DASH.name, SYSTEM_PROMPT.long, APPEND_SYSTEM_PROMPT.long, GOAL.long, RAW_PAYLOAD.long];
 
-/// Takes a flag apart from a value that is glued to it: `--prompt=x`, `-px`.
-fn split(arg: &str) -> (&str, Option<&str>) {
-    let after = match (arg.strip_prefix("--"), arg.strip_prefix('-')) {
-        (Some(_), _) => arg.find('=').map(|at| at + 1),
-        (None, Some(short)) => short.chars().next().map(|c| 1 + c.len_utf8()),
-        (None, None) => None,
+/// Returns the call as one text, with length and hash in place of prompts.
+fn shown(words: &[Word]) -> String {
+    let shown = |word: &Word| match word.value {
+        Some((name, at)) if SAID.contains(&name) => {
+            format!("{}{}", &word.text[..at], digest(&word.text[at..]))
+        }
+        _ => word.text.clone(),
     };
-    match after.filter(|at| *at < arg.len()) {
-        Some(at) => (&arg[..at], Some(&arg[at..])),
-        None => (arg, None),
-    }
-}
-
-/// Whether a flag's value is something said to a model.
-fn is_prompt(flag: &str) -> bool {
-    let name = flag.trim_end_matches('=');
-    // A goal is said to a model, and a payload may have a prompt in it.
-    if matches!(name, "--goal" | "--raw-payload") {
-        return true;
-    }
-    let long =
-        |flag: &&Flag| name.strip_prefix("--").is_some_and(|n| n == flag.long || flag.aliases.contains(&n));
-    let short =
-        |flag: &&Flag| name.strip_prefix('-').is_some_and(|n| flag.short.is_some_and(|s| n == s.to_string()));
-    let mut prompts =
-        GLOBAL.iter().chain(PROMPT).filter(|flag| matches!(flag.long, "system-prompt" | "prompt"));
-    prompts.any(|flag| long(&flag) || short(&flag))
+    words.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
 fn digest(text: &str) -> String {
@@ -217,35 +163,42 @@ fn digest(text: &str) -> String {
     format!("[{} bytes, sha256 {hash}]", text.len())
 }
 
-fn now() -> Duration {
+pub fn now() -> Duration {
     // A clock set before 1970 counts as 1970; only time stamps depend on it.
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use zori_contract::parse;
 
-    fn check(argv: &[&str], prompt: &str, wanted: &str) {
-        let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        let mut args = Args::default();
-        args.push("prompt", prompt);
-        assert_eq!(shown(&argv, &args), wanted);
+    use super::*;
+    use crate::program::ZORI;
+
+    fn check(argv: &[&str], wanted: &str) {
+        let argv: Vec<_> = argv.iter().map(Into::into).collect();
+        assert_eq!(shown(&parse::read(&ZORI, &argv).words), wanted);
     }
 
     #[test]
     fn prompts_are_length_and_hash() {
         let hi = "[2 bytes, sha256 8f434346648f6b96]";
-        check(&["exec", "-p", "hi", "--model", "m"], "hi", &format!("exec -p {hi} --model m"));
-        check(&["-phi"], "hi", &format!("-p{hi}"));
-        check(&["exec", "--prompt=hi"], "hi", &format!("exec --prompt={hi}"));
+        check(&["exec", "-p", "hi", "--model", "m"], &format!("exec -p {hi} --model m"));
+        check(&["-phi"], &format!("-p{hi}"));
+        check(&["exec", "-yphi"], &format!("exec -yp{hi}"));
+        check(&["exec", "-yp=hi"], &format!("exec -yp={hi}"));
+        check(&["exec", "-yp", "hi"], &format!("exec -yp {hi}"));
+        check(&["-phi", "exec", "-yphi"], &format!("-p{hi} exec -yp{hi}"));
+        check(&["exec", "--prompt=hi"], &format!("exec --prompt={hi}"));
+        check(&["exec", "--append-system-prompt", "hi"], &format!("exec --append-system-prompt {hi}"));
         check(
             &["--system-prompt", "hi", "exec", "-p", "-"],
-            "-",
             "--system-prompt [2 bytes, sha256 8f434346648f6b96] exec -p [1 bytes, sha256 3973e022e93220f9]",
         );
-        check(&["--model=m", "-o", "plain"], "hi", "--model=m -o plain");
-        check(&["handoff", "--goal", "hi"], "", &format!("handoff --goal {hi}"));
-        check(&["exec", "--raw-payload=hi"], "", &format!("exec --raw-payload={hi}"));
+        // Claude Code takes the prompt as an argument.
+        check(&["--output-format=stream-json", "hi"], &format!("exec --output-format=stream-json {hi}"));
+        check(&["--model=m", "-o", "plain"], "--model=m -o plain");
+        check(&["handoff", "--goal", "hi"], &format!("handoff --goal {hi}"));
+        check(&["exec", "--raw-payload=hi"], &format!("exec --raw-payload={hi}"));
     }
 }

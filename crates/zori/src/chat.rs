@@ -1,151 +1,228 @@
-//! The line chat: read a line, run a turn or a slash command, again (`core-cli.md` chapter 10).
+//! The line chat: read a line, run a turn or a slash command, again (`docs/contracts/output.md`).
 //!
 //! Everything but the assistant's text goes to standard error. Lines come from the editor in `chat/editor.rs` at a
 //! terminal, or from a pipe in the profile `zdx`.
 
-mod complete;
+pub(crate) mod complete;
 mod editor;
+pub(crate) mod feedback;
 mod lines;
 pub(crate) mod permissions;
+mod prompts;
 mod serve;
 pub mod slash;
+pub(crate) mod supervised;
+mod undo;
 
 pub use serve::serve;
-
-use std::sync::Arc;
 
 use zori_contract::error::REPL_MODE_PROHIBITED;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_core::cost::Spent;
 use zori_core::ids::SessionId;
 use zori_core::image::Image;
 use zori_core::input::Prompt;
-use zori_core::provider::Provider;
+use zori_core::text::one_line;
+use zori_host::{Answers, SessionSettings, Which};
 
 use crate::args::LowArgs;
-use crate::asking::{self, Answers};
+use crate::asking;
 use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines};
 use crate::chat::slash::Next;
-use crate::commands::Cx;
-use crate::commands::{Ended, exec_turn};
-use crate::network::Network;
-use crate::outlet::Outlet;
-use crate::sandbox::confinement::Confinement;
-use crate::settings::Settings;
+use crate::commands::{AgentCx, demo, exec};
+use crate::data_dir::DataDir;
+use crate::error::SESSION_NOT_FOUND;
+use crate::model_choice;
+use crate::outcome;
+use crate::plain::{Advice, PlainSession};
+use crate::screen::{self, Left, Opening};
+use crate::settings::{RunSettings, Settings, missing_key};
 use crate::signals::Signals;
 use crate::trust::Asks;
-use crate::wire_up::{self, Open, Run, Session};
+use crate::which_session;
+use crate::wire_up::{self, Prepared};
 
 /// A chat under way.
-struct Chat<'a, 'c> {
-    cx: &'a mut Cx<'c>,
-    settings: Settings,
-    network: Network,
-    provider: Arc<dyn Provider>,
-    signals: Signals,
-    session: Session,
-    id: SessionId,
+pub(crate) struct Chat<'a, 'c> {
+    pub(crate) cx: &'a mut AgentCx<'c>,
+    pub(crate) signals: Signals,
+    pub(crate) plain: PlainSession,
+    /// What was typed, where the chat can be opened anew with something else.
+    pub(crate) args: Option<LowArgs>,
     /// What goes with the next prompt.
-    attached: Vec<Image>,
-    /// What confines commands.
-    confinement: Option<Arc<Confinement>>,
+    pub(crate) attached: Vec<Image>,
+    /// Whether each turn is followed by the question for another (`/loop`).
+    pub(crate) supervised: bool,
 }
 
 /// Opens the chat with a new session, or with the one `--session` names.
-pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
-    start(cx, args, Open::ByFlags)
+pub fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    start(cx, args, Which::BySettings)
 }
 
 /// Opens the chat with a session that exists.
-pub fn resume(cx: &mut Cx<'_>, args: &LowArgs, id: SessionId) -> Result<Exit, Failure> {
-    start(cx, args, Open::Existing(id))
+pub fn resume(cx: &mut AgentCx<'_>, args: &LowArgs, id: SessionId) -> Result<Exit, Failure> {
+    start(cx, args, Which::Existing(id))
 }
 
-fn start(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Failure> {
     let interactive = cx.terminal.interactive();
+    // Without a terminal a prompt is run as `-p` would (DECISIONS 49).
+    if !interactive && args.prompt.text.is_some() {
+        return exec::one_turn(cx, args, which);
+    }
     if !interactive && !cx.profile.chats_on_a_pipe() {
         return Err(Failure::new(&REPL_MODE_PROHIBITED, "a chat needs a terminal")
             .hint("give one prompt with `-p TEXT`"));
     }
-    let signals = Signals::install(&cx.cancel)?;
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
     // A question has to be seen and answered: standard error is where it is drawn.
     let attended = interactive && cx.terminal.stderr;
     let asks = if attended { Asks::Person(&signals) } else { Asks::Nobody };
-    let mut settings = Settings::resolve(cx, args, &asks)?;
-    if attended && settings.answers == Answers::Nobody {
-        settings.answers = Answers::Person;
+    let Settings { mut session, run } = Settings::resolve(cx, args, &asks)?;
+    if attended && session.permission.answers == Answers::Nobody {
+        session.permission.answers = Answers::Person;
     }
-    let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
-    let attached = attachment::load_all(&args.images, viewer)?;
-    let confinement = Confinement::start(&settings)?;
-    let saved = wire_up::open(&settings, open, cx.ui)?;
-    let network = Network::open(cx, &settings)?;
-    let provider = wire_up::provider(&settings, &network);
-    let id = saved.id.clone();
-    greet(cx, &settings, confinement.as_deref(), &saved);
+    let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
+    let attached = attachment::load_all(&args.prompt.images, viewer)?;
+    let screen = screen::fits(cx, args.plain || run.plain);
+    // A session is chosen on the screen.
+    let choosing = screen && args.session.resume.as_deref() == Some("");
+    let which = if choosing { which } else { going_on(cx, args, &session, which)? };
+    let prepared = wire_up::prepare(cx, session, &run, which)
+        .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
+    if screen {
+        let opening = match (&args.prompt.text, choosing) {
+            (Some(text), _) => Opening::Prompt(text.clone()),
+            (None, true) => Opening::Typed("/resume "),
+            (None, false) => Opening::Empty,
+        };
+        return on_screen(cx, args, signals, (prepared, run, attached), opening);
+    }
+    greet(cx, &prepared, &run);
     for image in &attached {
         cx.ui.say(&format!("Attached to the first prompt: {image}"));
     }
     let mut lines = match interactive {
-        true => Lines::editor(&settings, cx.terminal.colour),
+        true => {
+            let history =
+                run.base.as_ref().filter(|_| prepared.host.settings.storage.save).map(DataDir::chat_history);
+            Lines::editor(history, &prepared.host.settings.workspace.root, cx.terminal.colour)
+        }
         false => Lines::pipe(),
     };
-    let outlet = Outlet::plain(cx, &settings)?;
-    let run = Run {
-        settings: &settings,
-        network: &network,
-        provider: provider.clone(),
-        confinement: confinement.clone(),
-        spent_before: Spent::NOTHING,
+    let plain = PlainSession::start(cx, prepared, run, None)?;
+    let mut chat = Chat { cx, signals, plain, args: None, attached, supervised: false };
+    let exit = match &args.prompt.text {
+        Some(text) => chat.begin(text, &mut lines),
+        None => chat.converse(&mut lines),
     };
-    let session = Session::start(cx, run, saved, outlet)?;
-    let mut chat = Chat { cx, settings, network, provider, signals, session, id, attached, confinement };
-    let exit = chat.converse(&mut lines);
-    let Chat { cx, network, signals, session, confinement, .. } = chat;
+    let Chat { cx, signals, plain, .. } = chat;
     signals.leave();
-    session.finish(cx.ui);
-    if let Some(confinement) = confinement {
-        confinement.end(cx.ui);
-    }
-    network.close(cx.ui);
+    plain.close(cx.ui, Advice::default());
     signals.die_of_hangup();
     exit
 }
 
-fn greet(cx: &mut Cx<'_>, settings: &Settings, confinement: Option<&Confinement>, saved: &wire_up::Saved) {
+/// Opens the chat on the screen, and again wherever it goes on.
+fn on_screen(
+    cx: &mut AgentCx<'_>,
+    args: &LowArgs,
+    signals: Signals,
+    (mut prepared, mut run, mut attached): (Prepared, RunSettings, Vec<Image>),
+    mut opening: Opening,
+) -> Result<Exit, Failure> {
+    let mut args = args.clone();
+    loop {
+        let begun = Some(args.clone());
+        let again = match screen::run(cx, signals.clone(), prepared, run, begun, attached, opening)? {
+            Left::Over(exit) => return Ok(exit),
+            Left::Again(again) => again,
+        };
+        if again.demo {
+            demo::play(cx, &LowArgs::default(), signals.clone())?;
+        }
+        args = again.args.clone();
+        let Settings { mut session, run: next } = Settings::resolve(cx, &args, &Asks::Person(&signals))?;
+        if session.permission.answers == Answers::Nobody {
+            session.permission.answers = Answers::Person;
+        }
+        prepared = wire_up::prepare(cx, session, &next, again.which.clone())?;
+        (run, attached) = (next, Vec::new());
+        opening = Opening::Again(again);
+    }
+}
+
+/// Returns the session that the flags ask for. A chat that has nothing to go on with says so and begins.
+fn going_on(
+    cx: &mut AgentCx<'_>,
+    args: &LowArgs,
+    session: &SessionSettings,
+    which: Which,
+) -> Result<Which, Failure> {
+    match which_session::choose_over(which.clone(), &args.session, session, cx.profile) {
+        Ok(found) => Ok(found),
+        Err(failure) if failure.kind == &SESSION_NOT_FOUND && args.session.continues => {
+            cx.ui.say(&format!("{}: this is a new one.", failure.message));
+            Ok(which)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn greet(cx: &mut AgentCx<'_>, prepared: &Prepared, run: &RunSettings) {
+    let Prepared { host, opened, .. } = prepared;
+    let (settings, confinement) = (&host.settings, host.confinement());
     let name = cx.profile.name;
     if cx.front.events().is_none() {
         cx.ui.say(&format!("{name} chat (type :q to quit)"));
     }
-    cx.ui.say(&format!("Model: {}", settings.choice.model));
-    if saved.log.is_some() {
-        cx.ui.say(&format!("Session: {}", saved.id));
+    cx.ui.say(&format!("Model: {}", settings.model.name));
+    if opened.is_saved() {
+        cx.ui.say(&format!("Session: {}", opened.id));
     }
-    if let Some(confinement) = confinement {
-        cx.ui.say(&format!("Sandbox: {}", confinement.status()));
+    if let Some((confinement, holding)) = host.confinement_of(settings.permission.policy.mode.mode) {
+        cx.ui.say(&format!("Sandbox: {}", confinement.status(holding)));
     }
-    if !settings.guidelines.is_empty() {
+    if !run.guidelines.is_empty() {
         cx.ui.say("Loaded AGENTS.md from:");
-        for path in &settings.guidelines {
+        for path in &run.guidelines {
             cx.ui.say(&format!("  - {}", path.display()));
         }
     }
-    if !saved.history.is_empty() {
-        cx.ui.say(&format!("Loaded {} previous messages", saved.history.len()));
+    if !opened.history.is_empty() {
+        cx.ui.say(&format!("Loaded {} previous messages", opened.history.len()));
     }
     // Said to people, and nowhere else (MODE-3).
     let people = cx.terminal.interactive() && cx.front.events().is_none();
-    if people && confinement.is_none() && permissions::as_root_without_questions(&settings.policy) {
+    if people && confinement.is_none() && permissions::as_root_without_questions(&settings.permission.policy)
+    {
         cx.ui.warn(permissions::AS_ROOT);
     }
-    if let Some(error) = settings.missing_key(name) {
+    if let Some(error) = missing_key(&settings.model, &run.key, name) {
         cx.ui.report(&error);
     }
 }
 
+/// Returns the command of the user's own that a line is (`!command`, `!!command`), and whether the model reads of it.
+fn own_command(line: &str) -> Option<(&str, bool)> {
+    let command = line.strip_prefix('!').filter(|_| !line.starts_with("!!!"))?;
+    let (command, share) = command.strip_prefix('!').map_or((command, true), |private| (private, false));
+    Some((command.trim(), share)).filter(|(command, _)| !command.is_empty())
+}
+
 impl Chat<'_, '_> {
+    /// Runs the prompt that the chat was opened with, and goes on.
+    fn begin(&mut self, text: &str, lines: &mut Lines) -> Result<Exit, Failure> {
+        self.cx.ui.say(&format!("> {}", one_line(text)));
+        self.turn(text.to_owned());
+        match self.signals.ending() {
+            Some(exit) => Ok(exit),
+            None => self.converse(lines),
+        }
+    }
+
     fn converse(&mut self, lines: &mut Lines) -> Result<Exit, Failure> {
         loop {
             let text = match lines.next(&self.signals)? {
@@ -158,10 +235,21 @@ impl Chat<'_, '_> {
                     self.cx.ui.say("Goodbye!");
                     return Ok(Exit::Success);
                 }
+                line if self.cx.profile.has_screen() && own_command(line).is_some() => {
+                    let (command, share) = own_command(line).unwrap_or_default();
+                    for said in self.plain.shell(command.to_owned(), share, &self.signals) {
+                        self.cx.ui.say(said.trim_end());
+                    }
+                }
                 line => match slash::run(self, line)? {
-                    Next::Prompt => drop(self.turn(line.to_owned())),
-                    Next::Ask(text) => drop(self.turn(text)),
-                    Next::Done => {}
+                    Next::Prompt => self.supervised_turn(line.to_owned(), lines)?,
+                    Next::Ask(text) => self.supervised_turn(text, lines)?,
+                    // These are done where the command is run.
+                    Next::Done | Next::Compact(_) | Next::Elsewhere(_) | Next::Feedback => {}
+                    Next::Recap => match self.plain.recap(&self.signals).0 {
+                        Ok(text) => self.cx.ui.say(&text),
+                        Err(why) => self.cx.ui.say(&format!("Recap failed: {why}")),
+                    },
                     Next::Quit => {
                         self.cx.ui.say("Goodbye!");
                         return Ok(Exit::Success);
@@ -174,42 +262,45 @@ impl Chat<'_, '_> {
         }
     }
 
-    /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3).
-    fn turn(&mut self, text: String) -> Ended {
-        let prompt = Prompt { text, images: std::mem::take(&mut self.attached) };
-        self.network.prompt(&prompt);
-        let ended = exec_turn(&mut self.session, prompt, &self.signals);
-        self.network.turn_over(self.cx.ui);
-        if ended.unasked {
+    /// Runs a turn, and asks for another in a loop.
+    fn supervised_turn(&mut self, text: String, lines: &mut Lines) -> Result<(), Failure> {
+        self.turn(text);
+        // A signal that ends the program answers for the person.
+        if self.signals.ending().is_none() {
+            self.ask_to_continue(lines)?;
+        }
+        Ok(())
+    }
+
+    /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3). Returns the exit code it would
+    /// lead to.
+    fn turn(&mut self, text: String) -> Exit {
+        let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
+        let end = self.plain.turn(prompt, &self.signals);
+        self.cx.ui.notices(&end.notices);
+        if end.unasked {
             self.cx.ui.say(asking::WAYS_OUT);
         }
         // One that is missing was told at the start.
-        if ended.refused && matches!(self.settings.choice.key, Ok(Some(_))) {
-            let advice = self.settings.choice.advice(self.cx.profile.name);
+        let PlainSession { host, run, .. } = &self.plain;
+        if end.key_refused() && matches!(run.key, Ok(Some(_))) {
+            let advice = model_choice::key_hint(host.settings.model.facts, &run.key, self.cx.profile.name);
             self.cx.ui.say(&format!("Hint: {advice}"));
         }
-        ended
+        outcome::exit(&end.summary.outcome, end.summary.effects)
+    }
+
+    /// Returns whether it can be opened anew with something else.
+    pub(crate) fn can_go_on(&self) -> bool {
+        self.args.is_some()
     }
 
     /// Leaves the running session and goes on with another.
-    fn switch(&mut self, open: Open) -> Result<(), Failure> {
-        let saved = wire_up::open(&self.settings, open, self.cx.ui)?;
-        self.id = saved.id.clone();
-        let (saving, messages) = (saved.log.is_some(), saved.history.len());
-        self.settings.choice.model = self.session.engine.model().into();
-        let outlet = Outlet::plain(self.cx, &self.settings)?;
-        let run = Run {
-            settings: &self.settings,
-            network: &self.network,
-            provider: self.provider.clone(),
-            confinement: self.confinement.clone(),
-            spent_before: self.session.engine.spent(),
-        };
-        let mut next = Session::start(self.cx, run, saved, outlet)?;
-        next.asking.attend(self.session.asking.client().take());
-        std::mem::replace(&mut self.session, next).finish(self.cx.ui);
-        if saving {
-            self.cx.ui.say(&format!("Session: {}", self.id));
+    fn switch(&mut self, which: Which) -> Result<(), Failure> {
+        let messages = self.plain.switch(self.cx, which)?;
+        let session = self.plain.session();
+        if session.is_saved() {
+            self.cx.ui.say(&format!("Session: {}", session.id()));
         }
         if messages > 0 {
             self.cx.ui.say(&format!("Loaded {messages} previous messages"));

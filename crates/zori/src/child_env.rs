@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use zori_contract::failure::Failure;
+use zori_host::ChildEnvironment;
 use zori_policy::Mode;
 use zori_policy::rules::words::glob;
-use zori_providers::catalog::PROVIDERS;
+use zori_providers::catalog;
 
 use crate::config::Config;
+use crate::environment::Environment;
 use crate::error::SETTING_INVALID;
 
 /// What programs are given to prove who somebody is.
@@ -77,14 +79,20 @@ struct Lists {
     own: Vec<String>,
     added: Vec<String>,
     readmitted: Vec<String>,
+    /// The variables of this process.
+    names: Vec<OsString>,
 }
 
 impl ChildEnv {
     /// What holds for a program whose own variables begin so, in this mode, with the user's own lists.
-    pub fn new(prefix: &str, mode: Mode, config: &Config) -> Result<Self, Failure> {
+    pub fn new(prefix: &str, mode: Mode, config: &Config, env: &Environment) -> Result<Self, Failure> {
+        let mut added = names(config, "security.child_env_deny")?;
+        let named = config.catalog.providers().filter(|facts| facts.custom.is_some());
+        added.extend(named.map(|facts| facts.key_var.to_uppercase()));
         let lists = Lists {
+            names: env.names().cloned().collect(),
             own: own(prefix),
-            added: names(config, "security.child_env_deny")?,
+            added,
             readmitted: names(config, "security.child_env_allow")?,
         };
         let env = Self { lists: Arc::new(lists), full: Arc::default() };
@@ -94,22 +102,10 @@ impl ChildEnv {
 
     /// What holds whatever the user says, and all that holds for programs that know secrets themselves: no keys of ours
     /// and none of our settings.
-    pub fn keys_only() -> Self {
-        let lists = Lists { own: own("ZORI"), added: Vec::new(), readmitted: Vec::new() };
+    pub fn keys_only(env: &Environment) -> Self {
+        let names = env.names().cloned().collect();
+        let lists = Lists { own: own("ZORI"), added: Vec::new(), readmitted: Vec::new(), names };
         Self { lists: Arc::new(lists), full: Arc::default() }
-    }
-
-    /// Goes with a change of the mode.
-    pub fn set_mode(&self, mode: Mode) {
-        self.full.store(mode != Mode::Yolo, Ordering::Relaxed);
-    }
-
-    /// Returns the variables of this process that a child must not inherit.
-    pub fn removed(&self) -> Vec<OsString> {
-        std::env::vars_os()
-            .map(|(name, _)| name)
-            .filter(|name| self.removes(&name.to_string_lossy()))
-            .collect()
     }
 
     /// Takes them from a command that is about to be started.
@@ -122,13 +118,24 @@ impl ChildEnv {
     /// Returns whether a variable is removed. What the user adds is stronger than what they let through again.
     fn removes(&self, name: &str) -> bool {
         let name = name.to_uppercase();
-        let Lists { own, added, readmitted } = &*self.lists;
+        let Lists { own, added, readmitted, .. } = &*self.lists;
         let any = |patterns: &[String]| patterns.iter().any(|pattern| glob(pattern, &name));
         let table = |patterns: &[&str]| patterns.iter().any(|pattern| glob(pattern, &name));
-        let key = PROVIDERS.iter().any(|provider| provider.key_var == name);
+        let key = catalog::key_vars().any(|key| key == name);
         let ours = own.iter().any(|start| name.starts_with(start));
         let full = self.full.load(Ordering::Relaxed);
         any(added) || (!any(readmitted) && (key || ours || full && (table(SECRETS) || table(LOADERS))))
+    }
+}
+
+impl ChildEnvironment for ChildEnv {
+    fn removed(&self) -> Vec<OsString> {
+        let names = self.lists.names.iter();
+        names.filter(|name| self.removes(&name.to_string_lossy())).cloned().collect()
+    }
+
+    fn set_mode(&self, mode: Mode) {
+        self.full.store(mode != Mode::Yolo, Ordering::Relaxed);
     }
 }
 
@@ -157,7 +164,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
         std::fs::write(&file, config).unwrap();
-        ChildEnv::new("YUME", mode, &Config::load(&file, "").unwrap()).unwrap()
+        ChildEnv::new("YUME", mode, &Config::load(&file, "").unwrap(), &Environment::default()).unwrap()
     }
 
     /// Names, and in which modes they are removed: in all, outside yolo, in none.
@@ -169,7 +176,8 @@ mod tests {
             ("MY_API_KEY GITHUB_TOKEN GH_TOKEN X_SECRET DB_PASSWORD npm_config_token", (false, true)),
             ("GOOGLE_APPLICATION_CREDENTIALS MYCREDENTIALS credential TOKEN PGPASSWORD", (false, true)),
             ("AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN", (false, true)),
-            ("AZURE_CLIENT_SECRET AZURE_STORAGE_CONNECTION_STRING GOOGLE_API_KEY", (false, true)),
+            ("AZURE_CLIENT_SECRET AZURE_STORAGE_CONNECTION_STRING GOOGLE_MAPS_API_KEY", (false, true)),
+            ("ANTHROPIC_AUTH_TOKEN GOOGLE_API_KEY AZURE_OPENAI_API_KEY", (true, true)),
             ("LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PROMPT_COMMAND", (false, true)),
             ("NODE_OPTIONS PYTHONSTARTUP PERL5OPT RUBYOPT BASH_FUNC_ls%%", (false, true)),
             ("PATH HOME LANG AWS_REGION AWS_PROFILE AZURE_LOCATION GOOGLE_CLOUD_PROJECT", (false, false)),
@@ -209,7 +217,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
         std::fs::write(&file, "security.child_env_deny = [\"A=B\"]").unwrap();
-        let error = ChildEnv::new("ZORI", Mode::Yolo, &Config::load(&file, "").unwrap()).unwrap_err();
+        let config = Config::load(&file, "").unwrap();
+        let error = ChildEnv::new("ZORI", Mode::Yolo, &config, &Environment::default()).unwrap_err();
         assert_eq!(error.message, "`security.child_env_deny` (line 1) cannot hold `A=B`");
     }
 }

@@ -1,14 +1,17 @@
-//! `--settings`: a file or an object in the format of Claude Code's settings, as far as it says what a run of ours knows.
+//! `--settings`: a file or an object in the format of Claude Code's settings, as far as it says what a run of ours knows; and
+//! the flags that say in its words what ours say, too.
 //!
 //! It comes with the command line and counts like it. What it says that is not known here is named on standard error.
 
 use serde_json::{Map, Value};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
+use zori_core::provider::Effort;
 use zori_providers::catalog::PROVIDERS;
+use zori_serve::claude::client::effort;
 
 use crate::args::LowArgs;
-use crate::hooks::{self, Written};
+use crate::hooks::{self, HookConfig};
 use crate::ui::Ui;
 
 /// What a caller gave.
@@ -21,7 +24,7 @@ struct Given {
     folders: Vec<String>,
     env: Vec<(String, String)>,
     model: Option<String>,
-    hooks: Vec<Written>,
+    hooks: Vec<HookConfig>,
     /// What has no effect, a sentence each.
     remarks: Vec<String>,
 }
@@ -29,7 +32,7 @@ struct Given {
 /// Adds what `--settings` says to what was typed; a flag that says the same itself counts more.
 pub fn applied(args: &LowArgs, ui: &mut Ui) -> Result<LowArgs, Failure> {
     let mut args = args.clone();
-    let Some(given) = &args.claude.settings else { return Ok(args) };
+    let Some(given) = &args.settings.given else { return Ok(args) };
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, format!("`--settings`: {why}"));
     let text = match given.trim_start().starts_with('{') {
         true => given.clone(),
@@ -38,14 +41,37 @@ pub fn applied(args: &LowArgs, ui: &mut Ui) -> Result<LowArgs, Failure> {
     };
     let given = read(&text).map_err(invalid)?;
     given.remarks.iter().for_each(|why| ui.warn(&format!("`--settings`: {why}")));
-    args.allow.extend(given.allow);
-    args.ask.extend(given.ask);
-    args.deny.extend(given.deny);
-    args.claude.add_dirs.extend(given.folders);
-    args.permission_mode = args.permission_mode.or(given.mode);
-    args.model = args.model.or(given.model);
-    args.claude.hooks = given.hooks;
-    args.claude.env = given.env;
+    args.permission.allow.extend(given.allow);
+    args.permission.ask.extend(given.ask);
+    args.permission.deny.extend(given.deny);
+    args.workspace.add_dirs.extend(given.folders);
+    args.permission.mode = args.permission.mode.or(given.mode);
+    args.model.name = args.model.name.or(given.model);
+    args.settings.hooks = given.hooks;
+    args.settings.env = given.env;
+    Ok(args)
+}
+
+/// Takes the words of Claude Code's command line for ours, where they mean the same.
+pub fn understood(args: &LowArgs) -> Result<LowArgs, Failure> {
+    let mut args = args.clone();
+    if let Some(file) = &args.prompt.system_file {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            Failure::new(&VALIDATION_ERROR, format!("`--system-prompt-file`: cannot read {file}: {error}"))
+        })?;
+        args.prompt.system = Some(text);
+    }
+    if args.permission.mode.is_none() && args.permission.bypass {
+        args.permission.mode = Some("bypassPermissions".to_owned());
+    }
+    match args.model.effort.as_deref() {
+        None => {}
+        Some("xhigh") => args.model.thinking = Some(Effort::Max),
+        Some(level) => args.model.thinking = Effort::by_name(level),
+    }
+    if let Some(tokens) = args.model.max_thinking_tokens {
+        args.model.thinking = Some(effort(tokens));
+    }
     Ok(args)
 }
 
@@ -59,7 +85,7 @@ fn read(text: &str) -> Result<Given, String> {
             "env" => environment(value, &mut given)?,
             "model" => given.model = Some(text_of(value, "model")?),
             "hooks" => {
-                let table = hooks::read(value)?;
+                let table = hooks::parse_table(value)?;
                 given.hooks = table.hooks;
                 unknown.extend(table.unknown.iter().map(|event| format!("hooks.{event}")));
             }

@@ -10,9 +10,9 @@ mod chat;
 mod check_permissions;
 mod cleanup;
 mod config;
-mod demo;
+pub(crate) mod demo;
 mod doctor;
-mod exec;
+pub mod exec;
 mod handoff;
 mod mcp;
 mod models;
@@ -22,11 +22,12 @@ mod skills;
 mod start;
 mod status;
 mod trust;
+mod undo;
 
-pub(crate) use exec::compact as exec_compact;
-pub(crate) use exec::{Ended, turn as exec_turn};
+pub(crate) use handoff::GOAL;
 pub(crate) use sessions::fork::copy as copy_session;
 pub(crate) use sessions::latest as latest_session;
+pub(crate) use sessions::{named as session_named, no_session, no_sessions_yet};
 
 use serde_json::Value;
 use zori_contract::args::Args;
@@ -37,24 +38,27 @@ use zori_contract::command::{Command, Example};
 use zori_contract::error::{CANCELLED, ErrorKind, INTERNAL_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_contract::mode::{Format, Talk};
+use zori_contract::flag::framework;
+use zori_contract::mode::{Format, Verbosity};
 use zori_contract::reply::Reply;
-use zori_frontends::jsonl::{self, Code, Events};
+use zori_contract::warning::Warning;
+use zori_frontends::jsonl::{self, Code, EventWriter};
+use zori_redact::Redactor;
 
 use crate::args::LowArgs;
+use crate::args::flags;
 use crate::heartbeat::Heartbeat;
 use crate::outcome::Report;
 use crate::profile::Profile;
 use crate::program::App;
-use crate::secrets;
 use crate::terminal::{self, Terminal};
 use crate::ui::Ui;
 
 /// What a command of the table runs in.
-pub type Context<'a> = zori_contract::run::Cx<'a, App>;
+pub type Context<'a> = zori_contract::run::CommandCx<'a, App>;
 
 /// What the parts of an agent command run in.
-pub struct Cx<'a> {
+pub struct AgentCx<'a> {
     /// The name the program was called by.
     pub profile: &'static Profile,
     /// Where the streams go.
@@ -65,6 +69,8 @@ pub struct Cx<'a> {
     pub ui: &'a mut Ui,
     /// What children find in their environment, so that none of them pages, colours, asks or opens an editor.
     pub child_env: Vec<(String, String)>,
+    /// What every command of this process shares.
+    pub app: App,
     /// What the last turn came to, for those who asked for an envelope.
     pub report: Option<Report>,
     /// What stdout is for.
@@ -76,12 +82,12 @@ pub enum Front {
     /// The assistant's text.
     Text,
     /// Events for a program.
-    Events(Events),
+    Events(EventWriter),
 }
 
 impl Front {
     /// Returns where events go, if that is what is wanted.
-    pub fn events(&self) -> Option<&Events> {
+    pub fn events(&self) -> Option<&EventWriter> {
         match self {
             Self::Text => None,
             Self::Events(events) => Some(events),
@@ -91,7 +97,7 @@ impl Front {
 
 /// The groups of two-word commands.
 pub const GROUPS: &[(&str, &str)] = &[
-    ("sessions", "List, show, search, export, fork, remove and resume saved sessions"),
+    ("sessions", "List, show, search, export, fork, rewind, remove and resume saved sessions"),
     ("models", "List and show the models there are"),
     ("mcp", "Serve other agents by the Model Context Protocol, and check that"),
     ("auth", "Log in, log out, and see where keys come from"),
@@ -117,6 +123,9 @@ pub const COMMANDS: &[Command<App>] = &[
     sessions::export::COMMAND,
     sessions::fork::COMMAND,
     sessions::remove::COMMAND,
+    undo::UNDO,
+    undo::REWIND,
+    undo::DIFF,
     handoff::COMMAND,
     models::LIST,
     models::SHOW,
@@ -160,19 +169,8 @@ pub const COMMANDS: &[Command<App>] = &[
     ]),
 ];
 
-/// How a run of a model may end, beyond what every command may.
+/// How a run of a model may end, beyond what every command may. There may be no session to go on with.
 const AGENT_EXITS: &[Exit] = &[
-    Exit::Partial,
-    Exit::Conflict,
-    Exit::PermissionDenied,
-    Exit::AuthRequired,
-    Exit::PaymentRequired,
-    Exit::RateLimited,
-    Exit::Unavailable,
-];
-
-/// How going on with a session may end: there may be none.
-const RESUME_EXITS: &[Exit] = &[
     Exit::Partial,
     Exit::NotFound,
     Exit::Conflict,
@@ -198,7 +196,8 @@ fn failure_event(kind: &'static ErrorKind, message: &str) -> String {
         Exit::Interrupted | Exit::Terminated => Code::Interrupted,
         _ => Code::AgentError,
     };
-    jsonl::failure_line(code, &secrets::redactor().redact(message))
+    // The contract has taken out what the program knows; what only looks like a secret is left.
+    jsonl::failure_line(code, &Redactor::default().redact(message))
 }
 
 pub(crate) const fn example(about: &'static str, command: &'static str) -> Example {
@@ -212,37 +211,44 @@ pub fn hears_signals(command: &Command<App>) -> bool {
 
 /// Returns the way out for words of a command, which `--quiet` closes.
 fn ui(cx: &Context<'_>) -> Ui {
-    if cx.mode.talk == Talk::Silent { Ui::silent() } else { Ui::standard() }
+    if cx.mode.verbosity == Verbosity::Silent { Ui::silent() } else { Ui::standard(&cx.app.env) }
 }
 
 /// Runs a command that owns its streams: what it has to say is said when it returns.
 fn own_streams(
     cx: &mut Context<'_>,
     args: &Args,
-    run: impl FnOnce(&mut Cx<'_>, &LowArgs) -> Result<Exit, Failure>,
+    run: impl FnOnce(&mut AgentCx<'_>, &LowArgs) -> Result<Exit, Failure>,
 ) -> Result<Reply, Failure> {
     let mut ui = ui(cx);
     let low = LowArgs::new(args);
     let front = match cx.mode.format {
-        Format::Jsonl if low.protocol.is_none() => Front::Events(Events::new(Box::new(terminal::stdout()?))),
+        Format::Jsonl if low.protocol.spoken().is_none() => {
+            Front::Events(EventWriter::new(Box::new(terminal::stdout()?)))
+        }
         _ => Front::Text,
     };
-    let mut own = Cx {
+    let mut own = AgentCx {
         profile: cx.app.profile,
-        terminal: Terminal::of(cx, args.has("non-interactive")),
+        app: cx.app.clone(),
+        terminal: Terminal::of(cx, args.has(&framework::NON_INTERACTIVE)),
         cancel: cx.cancel.clone(),
         ui: &mut ui,
         child_env: child::environment(&cx.mode, Purpose::Foreign, &cx.inputs.vars, cx.program.prefix),
         report: None,
         front,
     };
-    let heart = Heartbeat::start(args.int("heartbeat-interval"), own.terminal.quiet)?;
+    let heart = Heartbeat::start(args.int(&flags::HEARTBEAT_INTERVAL), own.terminal.quiet)?;
     let ended = run(&mut own, &low);
     drop(heart);
     let report = own.report.take();
-    match ended {
-        Ok(exit) if cx.mode.format == Format::Json && low.protocol.is_none() => match report {
-            Some(report) => report.reply(exit),
+    // Standard error has them already; the envelope does not, and neither does `--warnings-as-errors` know of them.
+    let warnings: Vec<_> =
+        ui.warned().into_iter().map(|text| Warning::new("RUN_WARNING", text).told()).collect();
+    let kept = report.as_ref().filter(|_| matches!(ended, Ok(Exit::Success))).map(Report::kept);
+    let ended = match ended {
+        Ok(exit) if cx.mode.format == Format::Json && low.protocol.spoken().is_none() => match report {
+            Some(report) => report.reply(exit, cx.program.name),
             None => Ok(Reply::one(Value::Null)),
         },
         // The same words as in the middle of a turn (OUT-8).
@@ -250,5 +256,16 @@ fn own_streams(
             Ok(Reply::ended(ui.report(&failure)))
         }
         ended => ended.map(Reply::ended),
+    };
+    match ended {
+        Ok(mut reply) => {
+            reply.warnings.extend(warnings);
+            reply.kept = kept;
+            Ok(reply)
+        }
+        Err(mut failure) => {
+            failure.facts.warnings.extend(warnings);
+            Err(failure)
+        }
     }
 }

@@ -1,13 +1,15 @@
-//! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`core-cli.md` chapter 3).
+//! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`docs/contracts/config.md`).
 
 pub mod added_rule;
 pub mod keys;
+mod named_providers;
 pub mod own_models;
+pub mod set_key;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
@@ -21,57 +23,75 @@ use crate::hooks;
 use crate::profile::Profile;
 
 /// The tables keys are in.
-const TABLES: &[&str] = &["cli", "security", "permissions"];
+const TABLES: &[&str] = &["cli", "security", "permissions", "ui", "undo"];
 
-/// What a file says. A value that is not there was not set.
+/// A parsed file. A missing value was not set.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     values: BTreeMap<&'static str, Value>,
     /// For a list, the line each entry stands in.
     lines: BTreeMap<&'static str, Vec<usize>>,
-    /// What to tell the user, one line each.
     pub warnings: Vec<String>,
-    /// The names in it that are not in the table of keys.
+    /// Names that are not in the table of keys.
     pub others: Vec<String>,
     /// The catalogue, with the models that the file adds or corrects.
     pub catalog: Catalog,
 }
 
-/// The file that was understood last: a start asks for the same one more than once.
-static UNDERSTOOD: Mutex<Option<Understood>> = Mutex::new(None);
+/// Reads config files, and parses the one it read last only once: a start asks for the same file more than once, and a
+/// session that lives long must see that it was changed. Clones share the file.
+#[derive(Clone, Default)]
+pub struct ConfigReader(Arc<Mutex<Option<Parsed>>>);
 
-struct Understood {
+struct Parsed {
     path: PathBuf,
     bytes: Vec<u8>,
-    key_var: String,
+    key_var: &'static str,
     config: Config,
 }
 
-impl Config {
-    /// Reads the file; one that does not exist says nothing. A bad file is never partly applied (FS-8), and one that has
-    /// not changed is understood once.
-    pub fn load(path: &Path, key_var: &str) -> Result<Self, Failure> {
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            // A parent that is a file is the base directory's problem, not the config's.
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Self::default()),
-            Err(error) => {
-                return Err(invalid(format!("cannot read the config file {}: {error}", path.display())));
-            }
-        };
-        let mut understood = UNDERSTOOD.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |last: &&Understood| last.path == path && last.bytes == bytes && last.key_var == key_var;
-        if let Some(last) = understood.as_ref().filter(same) {
+impl ConfigReader {
+    /// Reads a file as [`Config::load`] does.
+    pub fn load(&self, path: &Path, key_var: &'static str) -> Result<Config, Failure> {
+        let Some(bytes) = read(path)? else { return Ok(Config::default()) };
+        let mut parsed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |last: &&Parsed| last.path == path && last.bytes == bytes && last.key_var == key_var;
+        if let Some(last) = parsed.as_ref().filter(same) {
             return Ok(last.config.clone());
         }
-        let config = Self::parse(&bytes, path, key_var)?;
-        let (path, key_var) = (path.to_owned(), key_var.to_owned());
-        *understood = Some(Understood { path, bytes, key_var, config: config.clone() });
+        let config = Config::parse(&bytes, path, key_var)?;
+        *parsed = Some(Parsed { path: path.to_owned(), bytes, key_var, config: config.clone() });
         Ok(config)
     }
+}
 
-    /// Understands the text of a file.
+/// Reads a file; `None` if it does not exist.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    // Reading a pipe or a device may wait for ever. What is always empty sets nothing.
+    let other = |facts: &std::fs::Metadata| !facts.is_file() && !facts.is_dir();
+    if path != Path::new("/dev/null") && std::fs::metadata(path).is_ok_and(|facts| other(&facts)) {
+        let what =
+            format!("cannot read the config file {}: it is a pipe or a device, not a file", path.display());
+        return Err(invalid(what));
+    }
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A parent that is a file is the data directory's problem, not the config's.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(invalid(format!("cannot read the config file {}: {error}", path.display()))),
+    }
+}
+
+impl Config {
+    /// Reads the file; a missing file sets nothing. A bad file is never partly applied (FS-8).
+    pub fn load(path: &Path, key_var: &str) -> Result<Self, Failure> {
+        match read(path)? {
+            Some(bytes) => Self::parse(&bytes, path, key_var),
+            None => Ok(Self::default()),
+        }
+    }
+
     pub fn parse(bytes: &[u8], path: &Path, key_var: &str) -> Result<Self, Failure> {
         let at = |offset: usize, what: &str| {
             let (line, column) = position(bytes, offset);
@@ -87,11 +107,21 @@ impl Config {
         })?;
         let mut config = Self::default();
         let spans = DeTable::parse_recoverable(text).0;
-        let (mut own, mut flat) = (Vec::new(), Vec::new());
+        let (mut own, mut named, mut flat) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in file {
             if name == own_models::TABLE {
                 let (models, unknown) = own_models::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
                 own = models;
+                config.others.push(name.clone());
+                config
+                    .warnings
+                    .extend(unknown.iter().map(|name| format!("unknown key `{name}` in {}", path.display())));
+                continue;
+            }
+            if name == named_providers::TABLE {
+                let (providers, unknown) =
+                    named_providers::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
+                named = providers;
                 config.others.push(name.clone());
                 config
                     .warnings
@@ -122,7 +152,7 @@ impl Config {
             }
             config.values.insert(key.name, value);
         }
-        config.catalog = Catalog::with(&own);
+        config.catalog = Catalog::with(&own, named);
         Ok(config)
     }
 
@@ -136,18 +166,15 @@ impl Config {
         serde_json::to_value(self.values.get(key)?).ok()
     }
 
-    /// Returns a whole number.
     pub fn count(&self, key: &str) -> Option<u64> {
         self.values.get(key)?.as_integer().map(i64::unsigned_abs)
     }
 
-    /// Returns a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         let value = self.values.get(key)?;
         value.as_float().or_else(|| Some(value.as_integer()? as f64))
     }
 
-    /// Returns an amount of money.
     pub fn money(&self, key: &str) -> Option<MicroUsd> {
         dollars(self.values.get(key)?)
     }
@@ -166,10 +193,10 @@ impl Config {
     }
 
     /// Returns the hooks; `None` if there are none.
-    pub fn hooks(&self) -> Option<hooks::Table> {
+    pub fn hooks(&self) -> Option<hooks::HookTable> {
         let table = serde_json::to_value(self.values.get("hooks")?).ok()?;
         // It was checked when the file was read.
-        hooks::read(&table).ok()
+        hooks::parse_table(&table).ok()
     }
 
     /// Returns the names of all keys that are set.
@@ -177,7 +204,6 @@ impl Config {
         self.values.keys().copied()
     }
 
-    /// Returns true or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.values.get(key)?.as_bool()
     }
@@ -200,10 +226,11 @@ pub fn template(profile: &Profile) -> String {
         text.push_str(&format!("\n# {}.\n# {} = {example}\n", key.about, key.name));
     }
     text.push_str(own_models::EXAMPLE);
+    text.push_str(named_providers::EXAMPLE);
     text
 }
 
-/// Says what becomes of a key that is not read (CFG-4, CFG-5).
+/// Returns the warning for a key that is not read (CFG-4, CFG-5).
 fn unknown(name: &str, path: &Path, key_var: &str) -> String {
     let path = path.display();
     let secret = ["api_key", "apikey", "token", "secret", "password"].iter().any(|s| name.ends_with(s));
@@ -261,19 +288,20 @@ mod tests {
         assert_eq!(config.warnings, [""; 0]);
     }
 
-    /// It is understood once, unless it is another file by now.
+    /// It is parsed once, unless it is another file by now.
     #[test]
     fn a_file_that_changes_is_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
-        let model = || Config::load(&path, "KEY_VAR").unwrap().text("model").map(str::to_owned);
+        let reader = ConfigReader::default();
+        let model = || reader.load(&path, "KEY_VAR").unwrap().text("model").map(str::to_owned);
         assert_eq!(model(), None);
         for name in ["a", "a", "b"] {
             std::fs::write(&path, format!("model = \"{name}\"\n")).unwrap();
             assert_eq!(model().as_deref(), Some(name));
         }
         std::fs::write(&path, "model = 5\n").unwrap();
-        assert!(Config::load(&path, "KEY_VAR").is_err());
+        assert!(reader.load(&path, "KEY_VAR").is_err());
     }
 
     #[test]

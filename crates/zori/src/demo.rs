@@ -6,31 +6,25 @@ use std::time::Duration;
 
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
-use zori_core::provider::{Delivery, Provider};
-use zori_core::secret::Secrets;
-use zori_core::transport::Limits;
-use zori_engine::compact::CompactAt;
-use zori_engine::engine::CallOrder;
-use zori_engine::retry::Retry;
-use zori_policy::policy::ShellSettings;
+use zori_core::provider::Provider;
+use zori_core::tool::Leniency;
+use zori_core::transport::Timeouts;
+use zori_host::settings::{SessionSettings, ToolSettings};
+use zori_host::{ModelSettings, Modes, check_budget, random_number};
+use zori_policy::Mode;
 use zori_providers::catalog::PROVIDERS;
 use zori_providers::scripted::{Pace, ScriptedProvider};
-use zori_store::Durability;
+use zori_tools::env::ShellProgram;
 
 use crate::args::LowArgs;
-use crate::asking::Answers;
-use crate::audit::Keeping;
 use crate::child_env::ChildEnv;
-use crate::clock::SystemIds;
-use crate::commands::Cx;
+use crate::commands::AgentCx;
 use crate::config::Config;
-use crate::model_choice::Choice;
-use crate::network::Tape;
-use crate::permissions::{self, Modes};
+use crate::environment::Environment;
+use crate::host_failure::of_model;
+use crate::network::RecordingMode;
 use crate::sandbox;
-use crate::settings::limits::{self, priced};
-use crate::settings::system_prompt::SystemParts;
-use crate::settings::{Settings, Subagents};
+use crate::settings::{RunSettings, Settings, limits};
 
 const SCRIPT: &str = include_str!("../../../fixtures/scripts/demo.jsonl");
 const PROMPT: &str = include_str!("../../../fixtures/scripts/demo/prompt.txt");
@@ -46,21 +40,34 @@ pub struct Demo {
     folder: Option<PathBuf>,
     provider: Arc<dyn Provider>,
     tool_timeout: Duration,
+    leniency: Leniency,
+    shell: ShellProgram,
     bash_max_output: usize,
+    child_vars: Vec<(String, String)>,
+    env: Environment,
 }
 
 impl Demo {
     /// Makes the folder. The model speaks at a human pace when a person watches, at once otherwise.
-    pub fn prepare(cx: &Cx<'_>) -> Result<Self, Failure> {
+    pub fn prepare(cx: &AgentCx<'_>) -> Result<Self, Failure> {
         let pace = if cx.terminal.stdout { Pace::PerWord(PER_WORD) } else { Pace::Instant };
         let provider = ScriptedProvider::parse(SCRIPT, pace).expect("a test plays the bundled script");
-        let folder = make_folder()
+        let provider = provider.with_closing(&format!(
+            "That was the whole script: I am no model and cannot answer. Leave with Ctrl-D; with a key in `ANTHROPIC_API_KEY`, or after \
+             `{name} auth login`, `{name}` opens this chat with a real one.",
+            name = cx.profile.name
+        ));
+        let folder = make_folder(cx.app.env.temp_dir())
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot make a scratch folder: {error}")))?;
         Ok(Self {
             folder: Some(folder),
             provider: Arc::new(provider),
             tool_timeout: cx.profile.tool_timeout,
+            leniency: cx.profile.leniency,
+            shell: cx.app.env.shell(cx.profile),
             bash_max_output: cx.profile.bash_max_output,
+            child_vars: cx.child_env.clone(),
+            env: cx.app.env.clone(),
         })
     }
 
@@ -88,64 +95,39 @@ impl Demo {
     pub fn settings(&self, args: &LowArgs) -> Result<Settings, Failure> {
         const MODEL: &str = "scripted";
         let limits = limits::of_run(args, &Config::default());
-        priced(&limits, None, MODEL)?;
+        check_budget(&limits, None, MODEL).map_err(of_model)?;
         // The scripted model costs nothing, as every one on this machine.
         let here =
             PROVIDERS.iter().find(|facts| facts.is_local()).expect("the catalogue lists local servers");
-        Ok(Settings {
-            base: None,
-            home: None,
-            root: self.folder().to_owned(),
-            choice: Choice {
-                facts: here,
-                base_url: here.default_base_url.to_owned(),
-                model: MODEL.into(),
-                key: Ok(None),
-                secrets: Secrets::default(),
-            },
-            fallback: None,
-            system: None,
-            system_parts: SystemParts::default(),
-            guidelines: Vec::new(),
-            max_tokens: None,
-            temperature: None,
-            effort: args.thinking,
-            limits,
-            subagents: Subagents::DEFAULT,
-            agents: Vec::new(),
-            context_window: None,
-            compact_at: CompactAt::DEFAULT,
-            delivery: Delivery::Streamed,
-            retry: Retry::DEFAULT,
-            http_limits: Limits::DEFAULT,
-            tool_timeout: Some(self.tool_timeout),
-            tool_calls: None,
+        let model = ModelSettings::new(here, MODEL);
+        let (root, temp) = (self.folder().to_owned(), self.env.temp_dir().to_owned());
+        let mut session = SessionSettings::new(root, temp, model, Mode::Yolo);
+        session.request.effort = args.model.thinking;
+        session.permission.modes = Modes::unrestricted("the demo");
+        session.sandbox = sandbox::of_flag(args.permission.sandbox);
+        session.limits.run = limits;
+        session.tools = ToolSettings {
+            timeout: Some(self.tool_timeout),
+            leniency: self.leniency,
+            shell: self.shell,
             bash_max_output: self.bash_max_output,
-            tape: Tape::None,
+            child_env: Arc::new(ChildEnv::keys_only(&self.env)),
+            child_vars: self.child_vars.clone(),
+            ..session.tools
+        };
+        let run = RunSettings {
+            base: None,
+            key: Ok(None),
+            http_limits: Timeouts::DEFAULT,
+            recording_mode: RecordingMode::None,
             prompts: Vec::new(),
-            policy: permissions::of_demo(self.folder()),
-            modes: Modes {
-                source: "the demo".to_owned(),
-                user_rules: false,
-                forbidden: None,
-                shell: ShellSettings::default(),
-            },
+            guidelines: Vec::new(),
             rules_file: None,
-            child_env: ChildEnv::keys_only(),
-            child_vars: Vec::new(),
-            hooks: Vec::new(),
-            answers: Answers::Nobody,
             approval_timeout: None,
-            sandbox: sandbox::Setting::of_flag(args.sandbox),
-            call_order: CallOrder::Together,
-            spelling: None,
             bare: args.bare,
-            session: None,
-            save: false,
-            durability: Durability::Process,
-            session_required: false,
-            audit: Keeping::Off,
-        })
+            plain: args.plain,
+        };
+        Ok(Settings { session, run })
     }
 }
 
@@ -159,10 +141,10 @@ impl Drop for Demo {
 }
 
 /// Makes a private folder with a name nobody can guess.
-fn make_folder() -> std::io::Result<PathBuf> {
+fn make_folder(temp_dir: &Path) -> std::io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
-    let name = format!("zori-demo-{:016x}", zori_core::ids::IdSource::random(&SystemIds));
-    let folder = std::env::temp_dir().canonicalize()?.join(name);
+    let name = format!("zori-demo-{:016x}", random_number());
+    let folder = temp_dir.canonicalize()?.join(name);
     std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
     for (name, text) in FILES {
         std::fs::write(folder.join(name), text)?;

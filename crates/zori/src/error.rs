@@ -34,12 +34,18 @@ kinds! {
     SANDBOX_UNAVAILABLE Precondition "A sandbox is required, and this machine has no complete one." .fix("Install bubblewrap, or choose `--sandbox off`.") .by_command("doctor");
     SESSION_NOT_FOUND NotFound "There is no such session." .fix("Name a session that exists.") .by_command("sessions list");
     MODEL_NOT_FOUND NotFound "The catalogue has no such model." .fix("Name a model that exists.") .by_command("models list");
+    UNDO_OFF Precondition "Nothing was captured of the session, or what was cannot be trusted." .fix("Save sessions, and leave `undo.checkpoints` on.");
+    UNDO_CONFLICT Conflict "Every file was changed since, so none was put back." .fix("Look at the files; `--replace` takes them anyway.");
+    NOTHING_TO_UNDO NotFound "There is nothing to go back to." .fix("List the turns with `zori undo --list`.");
     LOGIN_FAILED AuthRequired "The login was refused." .fix("Log in again.") .by_command("auth status");
     LOGIN_UNAVAILABLE Unavailable "The server of the login cannot be reached, or fails.";
     LOGIN_UNREADABLE General "The server of the login gave an answer that cannot be understood.";
     CHECKS_FAILED General "A check found something that has to be mended.";
     AUDIT_BROKEN General "The audit log is not as it was written.";
+    MODEL_REFUSED PermissionDenied "The model, or a filter behind it, refused to answer." .fix("Ask for something else, or choose another model.");
+    CONTENT_BLOCKED PermissionDenied "The provider blocked the prompt before a model saw it." .fix("Change the prompt, or choose another provider.");
     PAYMENT_REQUIRED PaymentRequired "The provider's credit is used up." .fix("Pay the provider, or choose another one.");
     PROVIDER_FAILED General "The provider failed in a way that nothing more precise can be said of.";
+    ANSWER_UNFIT General "The model gave no answer that fits `--json-schema`." .fix("Ask for less, or choose another model.");
     POLICY_UNEXPECTED General "A policy decides otherwise than it is expected to.";
 }

@@ -1,64 +1,63 @@
-//! The GUI behind `start`: one turn for a prompt, or as many as lines on standard input ask for (`stream-json.md` 6, 11).
+//! The GUI behind `start`: one turn for a prompt, or as many as lines on standard input ask for
+//! (`docs/contracts/claude-protocol.md`).
 //!
-//! What it says while a turn runs is heard in `gui/talk.rs`; what it reads is written by
+//! What it says while a turn runs is heard in `zori_serve::gui`; what it reads is written by
 //! `zori_frontends::claude::flat`. This file puts the two around a session and goes from turn to turn.
 
-mod talk;
+mod history;
+
+pub use history::forget;
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-use zori_contract::error::ALREADY_EXISTS;
+use zori_contract::error::{ALREADY_EXISTS, ErrorKind};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
-use zori_core::ids::{IdSource, SessionId};
+use zori_core::ids::SessionId;
 use zori_core::input::{Input, Prompt};
-use zori_core::outcome::{CancelCause, LimitKind, Outcome};
-use zori_core::provider::StopReason;
-use zori_engine::engine::{CallOrder, CutAnswer};
-use zori_frontends::claude::flat::{AUTH, CallWords, FlatParts, FlatRenderer, Greeting, Words};
-use zori_frontends::claude::{Frames, ModelFacts, Tally, Writing, YUME_LINE};
-use zori_frontends::jsonl::Remarks;
+use zori_core::outcome::{LimitKind, Outcome};
+use zori_frontends::claude::flat::{AUTH, ClientCall, ClientNames, FlatParts, FlatRenderer, InitFacts};
+use zori_frontends::claude::{FrameBuffer, FrameMode, FrameWriter, ModelFacts, Tally, YUME_LINE};
+use zori_frontends::jsonl::NoticeRenderer;
+use zori_host::{
+    Answers, BlockingSession, CallOrder, FrontendParts, ModeGate, PartialReply, SessionSettings, SystemClock,
+    SystemIds, Which, session_id,
+};
 use zori_policy::mode::Protocol;
-use zori_policy::{Choice, Mode};
+use zori_policy::{Mode, ModeChoice};
 use zori_redact::Redactor;
+use zori_serve::gui::{self, GuiPeer, Task};
+use zori_serve::parse_session;
 use zori_tools::dialect::CLAUDE;
 use zori_tools::spelling::Platform;
-use zori_tools::toolset::Offered;
 
-use self::talk::{Heard, Talk};
 use crate::args::LowArgs;
-use crate::asking::{Answers, Asking};
-use crate::clock::{SystemClock, SystemIds};
-use crate::commands::Cx;
+use crate::commands::AgentCx;
 use crate::error::{PROMPT_MISSING, SESSION_NOT_FOUND};
-use crate::mode_gate::ModeGate;
-use crate::model_choice::Key;
-use crate::network::Network;
-use crate::outlet::{self, Outlet};
-use crate::sandbox::confinement::Confinement;
-use crate::settings::{Settings, parse_session};
+use crate::model_choice::api_key_source;
+use crate::settings::{RunSettings, Settings};
 use crate::signals::Signals;
+use crate::stdin::Lines;
 use crate::stream_json::open::{self, Refused};
-use crate::trust::Asks;
-use crate::wire_up::{self, Open, Run, Session};
+use crate::ui::Ui;
+use crate::wire_up::{self, Prepared};
 use crate::workers::Workers;
-use crate::{secrets, terminal};
+use crate::{frontend, outcome, terminal};
 
 /// Runs until there is no more to do. Whatever goes wrong before the first turn is told as one that failed.
-pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
-    let signals = Signals::install(&cx.cancel)?;
-    let frames = Frames::new(Box::new(terminal::stdout()?), YUME_LINE, Writing::All);
-    let named = args.claude.resume.clone().or(args.claude.session_id.clone());
-    let named = named.unwrap_or_else(|| SystemIds.session().as_str().to_owned());
+pub fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let frames = FrameWriter::new(Box::new(terminal::stdout()?), YUME_LINE, FrameMode::All);
+    let named = args.session.resume.clone().or(args.session.new_id.clone());
+    let named = named.unwrap_or_else(|| session_id().as_str().to_owned());
     match serve(cx, args, &frames, &signals) {
         Ok(exit) => Ok(exit),
         Err(failure) if failure.kind.exit == Exit::Interrupted || failure.kind == &PROMPT_MISSING => {
             Err(failure)
         }
         Err(failure) => {
-            let parts = parts(frames, secrets::redactor(), Greeting::none());
+            let parts = parts(frames, cx.app.redactor(), InitFacts::none());
             let code = if failure.kind.exit == Exit::AuthRequired { AUTH } else { failure.kind.code };
             // A reader that is gone is told nothing.
             let _ = FlatRenderer::refuse(&parts, &named, code, &failure.message);
@@ -70,49 +69,53 @@ pub fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn serve(cx: &mut Cx<'_>, args: &LowArgs, frames: &Frames, signals: &Signals) -> Result<Exit, Failure> {
+/// Returns a run that could not begin as the GUI reads it: why, a `result`, and the end.
+pub fn failure_lines(kind: &'static ErrorKind, message: &str) -> String {
+    let lines = FrameBuffer::default();
+    let frames = FrameWriter::new(Box::new(lines.clone()), YUME_LINE, FrameMode::All);
+    let parts = parts(frames, Redactor::default(), InitFacts::none());
+    // Memory takes whatever is written.
+    let _ = FlatRenderer::refuse(&parts, session_id().as_str(), kind.code, message);
+    drop(parts);
+    lines.text()
+}
+
+fn serve(
+    cx: &mut AgentCx<'_>,
+    args: &LowArgs,
+    frames: &FrameWriter,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
     // A lone `-` is standard input, as everywhere.
-    let prompt = args.prompt.as_deref().filter(|prompt| *prompt != "-").map(str::trim);
+    let prompt = args.prompt.text.as_deref().filter(|prompt| *prompt != "-").map(str::trim);
     if prompt.is_some_and(str::is_empty) {
         return Err(missing());
     }
-    let settings = Settings::resolve(cx, args, &Asks::Nobody);
-    // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
-    signals.check()?;
-    let mut settings = settings?;
-    if let Some(failure) = settings.missing_key(cx.profile.name) {
-        return Err(failure);
+    let settings = Settings::with_key(cx, args, signals)?;
+    let Found { which, previous } = find(args, &settings.session, cx.ui)?;
+    let brought = args.protocol.history_file.as_deref().map(history::read).transpose()?;
+    let Settings { mut session, run } = settings;
+    session.tools.order = CallOrder::OneByOne;
+    session.tools.spelling = Some(Platform::HERE);
+    if prompt.is_none() && session.permission.answers == Answers::Nobody {
+        session.permission.answers = Answers::Client;
     }
-    let Found { open, previous } = find(args, &settings)?;
-    settings.call_order = CallOrder::OneByOne;
-    settings.spelling = Some(Platform::HERE);
-    if prompt.is_none() && settings.answers == Answers::Nobody {
-        settings.answers = Answers::Client;
+    let Prepared { host, opened, upstream } = wire_up::prepare(cx, session, &run, which)?;
+    let runtime = wire_up::runtime()?;
+    let (parts, peer) = frontend(cx, args, &host.settings, &run, frames, previous)?;
+    let mut session = wire_up::start(cx, &host, opened, &upstream, parts, Spent::NOTHING)?;
+    if let Some(messages) = brought.filter(|_| session.messages().is_empty()) {
+        session.rewind(messages);
     }
-    let confinement = Confinement::start(&settings)?;
-    let saved = wire_up::open(&settings, open, cx.ui)?;
-    let network = Network::open(cx, &settings)?;
-    let provider = wire_up::provider(&settings, &network);
-    let (outlet, talk) = outlet(cx, args, &settings, frames, previous)?;
-    let run = Run {
-        settings: &settings,
-        network: &network,
-        provider,
-        confinement: confinement.clone(),
-        spent_before: Spent::NOTHING,
-    };
-    let session = Session::start(cx, run, saved, outlet)?;
-    let mut served = Served { session, talk, signals, frames };
+    let session = BlockingSession::new(session, runtime);
+    let mirror = history::Mirror::of(&host.settings);
+    let mut served = Served { session, peer, signals, frames, mirror };
     let ended = match prompt {
-        Some(prompt) => Ok(served.turn(prompt.into())),
-        None => served.follow(cx.terminal.stdin),
+        Some(prompt) => Ok(served.turn(prompt.into(), cx.ui)),
+        None => served.follow(cx),
     };
     signals.leave();
-    let closed = served.session.finish(cx.ui);
-    if let Some(confinement) = confinement {
-        confinement.end(cx.ui);
-    }
-    network.close(cx.ui);
+    let closed = wire_up::close(served.session, &host, &upstream, cx.ui);
     signals.die_of_hangup();
     let exit = ended?;
     Ok(if exit == Exit::Success { closed } else { exit })
@@ -125,23 +128,30 @@ fn missing() -> Failure {
 
 /// A session to go on with, and the one it is a copy of.
 struct Found {
-    open: Open,
+    which: Which,
     previous: Option<SessionId>,
 }
 
 /// Finds the session. One that goes on under another name is a copy.
-fn find(args: &LowArgs, settings: &Settings) -> Result<Found, Failure> {
-    let mut claude = args.claude.clone();
-    if claude.resume == claude.session_id {
-        claude.session_id = None;
+fn find(args: &LowArgs, settings: &SessionSettings, ui: &mut Ui) -> Result<Found, Failure> {
+    let mut wanted = args.session.clone();
+    if wanted.resume == wanted.new_id {
+        wanted.new_id = None;
     }
-    claude.fork |= claude.resume.is_some() && claude.session_id.is_some();
-    let parent = claude.resume.as_deref().filter(|_| claude.fork).map(parse_session).transpose()?;
-    match open::choose(&claude, settings) {
-        Ok(Open::New) if settings.session.is_some() => Ok(Found { open: Open::ByFlags, previous: None }),
-        Ok(open) => Ok(Found { open, previous: parent }),
-        Err(Refused::NotFound(why)) => Err(Failure::new(&SESSION_NOT_FOUND, why)
-            .hint("leave `--resume` and `--continue` out to start a new session")),
+    wanted.fork |= wanted.resume.is_some() && wanted.new_id.is_some();
+    let parent = wanted.resume.as_deref().filter(|_| wanted.fork).map(parse_session).transpose()?;
+    match open::choose(&wanted, settings) {
+        Ok(which) => Ok(Found { which, previous: parent }),
+        // The GUI remembers sessions that are gone, or were never kept: it begins anew under the same name.
+        Err(Refused::NotFound(why)) => {
+            let named = wanted.new_id.as_deref().or(wanted.resume.as_deref());
+            let id = named.map(parse_session).transpose()?.ok_or_else(|| {
+                Failure::new(&SESSION_NOT_FOUND, why.clone())
+                    .hint("leave `--continue` out to start a new session")
+            })?;
+            ui.warn(&format!("{why}; a new session begins"));
+            Ok(Found { which: Which::Named(id), previous: None })
+        }
         Err(Refused::Taken(why)) => {
             Err(Failure::new(&ALREADY_EXISTS, why).hint("`--resume ID` goes on with a session"))
         }
@@ -149,82 +159,75 @@ fn find(args: &LowArgs, settings: &Settings) -> Result<Found, Failure> {
 }
 
 /// Makes what shows the session to the GUI, and what hears it.
-fn outlet(
-    cx: &Cx<'_>,
+fn frontend(
+    cx: &AgentCx<'_>,
     args: &LowArgs,
-    settings: &Settings,
-    frames: &Frames,
+    settings: &SessionSettings,
+    run: &RunSettings,
+    frames: &FrameWriter,
     previous: Option<SessionId>,
-) -> Result<(Outlet, Talk), Failure> {
-    let redactor = Redactor::new(settings.choice.secrets.clone());
+) -> Result<(FrontendParts, GuiPeer<Lines>), Failure> {
+    let redactor = Redactor::new(settings.model.secrets.clone());
     let gate = ModeGate::new(settings, Protocol::Yume, true);
-    let greeting = Greeting {
-        permission_mode: mode_name(args.permission_mode.as_deref(), settings),
-        api_key_source: match &settings.choice.key {
-            Ok(Some(Key::Variable(_))) => settings.choice.facts.key_var.to_owned(),
-            Ok(Some(_) | None) | Err(_) => "none".to_owned(),
-        },
+    let greeting = InitFacts {
+        permission_mode: mode_name(args.permission.mode.as_deref(), settings),
+        api_key_source: api_key_source(settings.model.facts, &run.key),
         version: env!("CARGO_PKG_VERSION"),
         previous,
     };
     let mut flat = parts(frames.clone(), redactor.clone(), greeting);
     flat.tally = Tally::new(Arc::new(SystemClock::new()), models(settings));
-    let workers = Workers::new(settings.bare, &mut crate::ui::Ui::silent());
-    let (talk, questions) = Talk::new(talk::Parts {
+    let workers = Workers::new(run.bare, &cx.app, &mut Ui::silent());
+    let peer = GuiPeer::new(gui::Parts {
         frames: frames.clone(),
         redactor: redactor.clone(),
-        workers,
+        lines: Lines::new(workers),
         gate: gate.clone(),
-        answers: settings.answers,
-        patience: settings.approval_timeout,
-        quiet: cx.terminal.quiet,
+        answers: settings.permission.answers,
+        approval_timeout: run.approval_timeout,
+        people: frontend::people(cx),
     });
-    let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);
-    let outlet = Outlet {
-        renderers: vec![Box::new(FlatRenderer::new(flat)), Box::new(remarks), Box::new(questions)],
-        asking: Asking::nobody(),
-        dialect: &CLAUDE,
-        offered: Offered::All,
-        tools: Vec::new(),
-        hooks: Vec::new(),
-        watch: None,
-        modes: gate,
-        // The next prompt of a GUI goes on from what was to be read (`stream-json.md` 13).
-        cut: CutAnswer::Kept,
-        live_output: false,
+    let remarks = NoticeRenderer::new(frontend::words(cx)?, frontend::style(cx), redactor);
+    let parts = FrontendParts {
+        renderers: vec![Box::new(FlatRenderer::new(flat)), Box::new(remarks)],
+        listens_for: gui::listens_for,
+        // The next prompt of a GUI goes on from what was to be read (`docs/contracts/claude-protocol.md`).
+        partial_reply: PartialReply::Keep,
+        ..FrontendParts::new(&CLAUDE, gate)
     };
-    Ok((outlet, talk))
+    Ok((parts, peer))
 }
 
-fn parts(frames: Frames, redactor: Redactor, greeting: Greeting) -> FlatParts {
+fn parts(frames: FrameWriter, redactor: Redactor, init: InitFacts) -> FlatParts {
     FlatParts {
         frames,
         redactor,
-        ids: Arc::new(SystemIds),
+        ids: Arc::new(SystemIds::default()),
         tally: Tally::new(Arc::new(SystemClock::new()), Arc::new(|_| ModelFacts::default())),
-        words: Words {
+        names: ClientNames {
             call: |name, input| {
-                let told = CLAUDE.told(name, input);
-                CallWords { name: told.name, input: told.input }
+                let told = CLAUDE.render_call(name, input);
+                ClientCall { name: told.name, input: told.input }
             },
             mode: yume_name,
         },
-        greeting,
+        init,
     }
 }
 
-/// Returns the mode's name as the GUI said it (`stream-json.md` 12), else as it would.
-fn mode_name(said: Option<&str>, settings: &Settings) -> String {
-    said.unwrap_or_else(|| settings.policy.mode.mode.name_in(Protocol::Yume)).to_owned()
+/// Returns the mode's name as the GUI said it (`docs/contracts/claude-protocol.md`), else as it would.
+fn mode_name(said: Option<&str>, settings: &SessionSettings) -> String {
+    said.unwrap_or_else(|| settings.permission.policy.mode.mode.name_in(Protocol::Yume)).to_owned()
 }
 
 fn yume_name(own: &str) -> &'static str {
-    Choice::named(own, Protocol::Own).map_or(Mode::Default, |choice| choice.mode).name_in(Protocol::Yume)
+    ModeChoice::named(own, Protocol::Own).map_or(Mode::Default, |choice| choice.mode).name_in(Protocol::Yume)
 }
 
-fn models(settings: &Settings) -> zori_frontends::claude::Models {
-    let (prices, windows) = (settings.choice.pricing(), settings.windows());
-    let facts = settings.choice.facts;
+fn models(settings: &SessionSettings) -> zori_frontends::claude::Models {
+    let model = &settings.model;
+    let (prices, windows) = (model.pricing(), model.windows(settings.request.max_tokens));
+    let facts = model.facts;
     Arc::new(move |model| ModelFacts {
         prices: prices(model),
         context_window: windows(model).map_or(0, |window| window.tokens),
@@ -234,23 +237,24 @@ fn models(settings: &Settings) -> zori_frontends::claude::Models {
 
 /// A session and its GUI.
 struct Served<'a> {
-    session: Session,
-    talk: Talk,
+    session: BlockingSession,
+    peer: GuiPeer<Lines>,
     signals: &'a Signals,
-    frames: &'a Frames,
+    frames: &'a FrameWriter,
+    mirror: Option<history::Mirror>,
 }
 
 impl Served<'_> {
     /// Does what standard input says: lines, each of which may be a prompt, or one prompt as text.
-    fn follow(&mut self, at_terminal: bool) -> Result<Exit, Failure> {
-        if at_terminal {
+    fn follow(&mut self, cx: &mut AgentCx<'_>) -> Result<Exit, Failure> {
+        if cx.terminal.stdin {
             return Err(missing());
         }
         let mut exit = None;
-        while let Some(heard) = self.next() {
-            match heard {
-                Heard::Prompt(prompt) => exit = Some(self.turn(prompt)),
-                Heard::Mode(mode) => self.session.engine.wish(Input::SetMode(mode)),
+        while let Some(task) = self.next() {
+            match task {
+                Task::Prompt(prompt) => exit = Some(self.turn(prompt, cx.ui)),
+                Task::Mode(mode) => self.session.session.apply(Input::SetMode(mode)),
             }
             match self.signals.ending() {
                 Some(Exit::Terminated) => return Ok(Exit::Terminated),
@@ -264,49 +268,42 @@ impl Served<'_> {
         }
         match exit {
             Some(exit) => Ok(exit),
-            None if self.talk.spoke_frames() => Ok(Exit::Success),
-            None => Err(missing()),
+            // Nothing was wanted, so that nothing is missing.
+            None => Ok(Exit::Success),
         }
     }
 
     /// Waits for something to do between turns. A signal ends the program meanwhile.
-    fn next(&mut self) -> Option<Heard> {
+    fn next(&mut self) -> Option<Task> {
         let waiting = self.signals.while_editing(|| {});
-        let heard = self.session.runtime.block_on(self.talk.next());
+        let task = self.session.block_on(self.peer.next_task());
         drop(waiting);
-        heard
+        task
     }
 
     /// Runs a turn, and listens meanwhile.
-    fn turn(&mut self, prompt: Prompt) -> Exit {
-        let (sender, mut inputs) = mpsc::channel(16);
-        let listening = self.signals.listen(sender.clone());
-        let Session { engine, runtime, .. } = &mut self.session;
-        let talk = &mut self.talk;
-        let (summary, _) = runtime.block_on(async {
-            tokio::select! {
-                biased;
-                over = engine.turn(prompt, &mut inputs) => over,
-                never = talk.listen(&sender) => match never {},
-            }
-        });
-        drop(listening);
-        let by_client = self.talk.turn_over();
-        exit(&summary.outcome, by_client)
+    fn turn(&mut self, prompt: Prompt, ui: &mut Ui) -> Exit {
+        let Self { session, peer, signals, .. } = self;
+        let end = signals.during(peer, |peer| session.turn(prompt, peer));
+        ui.notices(&end.notices);
+        if let Some(why) = self.mirror.as_mut().and_then(|mirror| mirror.write(&self.session.session).err()) {
+            ui.warn(&format!("the history for the GUI cannot be written: {why}"));
+            self.mirror = None;
+        }
+        let by_client = self.peer.turn_over();
+        let outcome = &end.summary.outcome;
+        outcome::protocol_exit(outcome, !by_client, is_error(outcome))
     }
 }
 
-/// Returns the code of a turn in this protocol: 0 where its `result` is no error, else 1, and the signals (DECISIONS 24).
-fn exit(outcome: &Outcome, by_client: bool) -> Exit {
+/// Returns whether the `result` of a turn is an error in this dialect.
+fn is_error(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Completed(StopReason::MaxTokens) => Exit::General,
-        Outcome::Completed(_) | Outcome::Limit(LimitKind::Hook | LimitKind::Prompt) => Exit::Success,
-        Outcome::Cancelled(CancelCause::User) if !by_client => Exit::Interrupted,
-        Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Exit::Terminated,
+        Outcome::Completed(_) | Outcome::Limit(LimitKind::Hook | LimitKind::Prompt) => false,
         Outcome::Cancelled(_)
         | Outcome::Limit(_)
         | Outcome::Failed(_)
         | Outcome::NotSaved(_)
-        | Outcome::OutputClosed => Exit::General,
+        | Outcome::OutputClosed => true,
     }
 }

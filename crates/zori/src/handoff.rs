@@ -1,4 +1,4 @@
-//! What one session hands on to the next: goal, files, open tasks and commands, found in its records (HO-5 to HO-7).
+//! Collects what the next session needs from a session's records: files, open tasks, commands (HO-5 to HO-7).
 //!
 //! It is a pure function of the records. Asking a model for better words is in `handoff/model.rs`; where secrets are taken
 //! out and where the text goes is the command's business.
@@ -17,36 +17,35 @@ use zori_tools::dialect::{self, Entry, Source};
 
 const MAX_FILES: usize = 20;
 const MAX_COMMANDS: usize = 10;
-/// How much of what was said last is repeated.
-const MAX_SAID: usize = 800;
+/// How many characters of the last reply are repeated.
+const MAX_LAST_REPLY: usize = 800;
 
-/// What was found.
+/// The facts that the records hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
     /// Files that were written, then those that were only read; the newest first.
     pub files: Vec<String>,
-    /// What is left to do.
     pub tasks: Vec<String>,
     /// Commands that worked, in their order.
     pub commands: Vec<String>,
     /// What the session was about: its first request.
     pub about: Option<String>,
-    /// The last thing the model said.
+    /// The model's last reply.
     pub last: Option<String>,
 }
 
-/// What the document says in words: what was found, or what a model makes of it (HO-8).
+/// The document's prose, made from the records or written by a model (HO-8).
 #[derive(Debug, PartialEq, Eq)]
-pub struct Words {
-    /// A prompt to go on with. It begins with the goal as it was given.
+pub struct HandoffText {
+    /// A prompt for the next session. It begins with the goal, unchanged.
     pub starter: String,
-    /// What is left to do, a line each.
+    /// The open tasks, one line each.
     pub tasks: Vec<String>,
 }
 
 impl Bundle {
-    /// Looks through the records. Paths are shown relative to `root` where they are below it.
-    pub fn find(records: &[Record], root: &Path) -> Self {
+    /// Collects the facts. Paths are shown relative to `root` where they are below it.
+    pub fn from_records(records: &[Record], root: &Path) -> Self {
         let mut found = Self::default();
         let (mut written, mut read) = (Vec::new(), Vec::new());
         let mut unanswered: Option<String> = None;
@@ -101,19 +100,19 @@ impl Bundle {
         found
     }
 
-    /// Returns the words that need no model.
-    pub fn words(&self, goal: &str, session: &str) -> Words {
-        Words { starter: self.starter(goal, session), tasks: self.tasks.clone() }
+    /// Returns the prose that needs no model.
+    pub fn text_without_model(&self, goal: &str, session: &str) -> HandoffText {
+        HandoffText { starter: self.starter(goal, session), tasks: self.tasks.clone() }
     }
 
     /// Returns the document, in its fixed order (HO-5).
-    pub fn markdown(&self, goal: &str, words: &Words) -> String {
+    pub fn markdown(&self, goal: &str, document: &HandoffText) -> String {
         let mut text = format!("# Handoff\n\n## Goal\n\n{goal}\n\n## Starter prompt\n\n");
-        text.push_str(&fenced("text", &words.starter));
+        text.push_str(&fenced("text", &document.starter));
         text.push_str("\n## Relevant files\n\n");
         text.push_str(&bullets("- ", &self.files));
         text.push_str("\n## Open tasks\n\n");
-        text.push_str(&bullets("- [ ] ", &words.tasks));
+        text.push_str(&bullets("- [ ] ", &document.tasks));
         text.push_str("\n## Repro commands\n\n");
         match self.commands.as_slice() {
             [] => text.push_str("- none\n"),
@@ -122,7 +121,7 @@ impl Bundle {
         text
     }
 
-    /// Returns a prompt to go on with.
+    /// Returns a prompt for the next session.
     fn starter(&self, goal: &str, session: &str) -> String {
         let mut text = format!("{goal}\n\nThis continues the session {session}.");
         if let Some(about) = &self.about {
@@ -187,7 +186,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_SAID) {
+    match text.char_indices().nth(MAX_LAST_REPLY) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text.to_owned(),
     }
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn nothing_is_said_as_nothing() {
         let nothing = Bundle::default();
-        let text = nothing.markdown("Go on", &nothing.words("Go on", "s"));
+        let text = nothing.markdown("Go on", &nothing.text_without_model("Go on", "s"));
         assert_eq!(
             text,
             "# Handoff\n\n## Goal\n\nGo on\n\n## Starter prompt\n\n```text\nGo on\n\nThis continues the session s.\n```\n\n\

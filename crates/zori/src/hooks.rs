@@ -1,4 +1,4 @@
-//! Hooks as they are written down: the `hooks` of `config.toml` and of `settings.json`, in the format that Claude Code
+//! Parses hooks: the `hooks` of `config.toml` and of `settings.json`, in the format that Claude Code
 //! and Codex share. How they are run is `zori_tools::hooks`; a project's come through `trust.rs`.
 
 use std::io::ErrorKind;
@@ -11,47 +11,43 @@ use zori_core::hook::HookEvent;
 use zori_tools::hooks::matcher::Matcher;
 use zori_tools::hooks::{Hook, LAST_TIMEOUT, Origin, TIMEOUT, Unchanged};
 
-use crate::base::Base;
 use crate::config::Config;
+use crate::data_dir::DataDir;
 use crate::error::CONFIG_INVALID;
 
 /// The longest time a hook may ask for, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
-/// A hook as it is written.
+/// A hook as a settings file declares it.
 #[derive(Clone, Debug)]
-pub struct Written {
-    /// When it runs.
+pub struct HookConfig {
     pub event: HookEvent,
-    /// What for, as it was written.
+    /// The matcher's source text.
     pub pattern: String,
     matcher: Matcher,
-    /// What `sh -c` gets.
+    /// The argument of `sh -c`.
     pub command: String,
-    /// How long it may take.
     pub timeout: Duration,
 }
 
-/// What a table of hooks says.
+/// A parsed table of hooks.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
-    /// The hooks, in order.
-    pub hooks: Vec<Written>,
-    /// Events of other programs, which never happen here.
+pub struct HookTable {
+    pub hooks: Vec<HookConfig>,
+    /// Names of events that zori does not have.
     pub unknown: Vec<String>,
 }
 
-/// What a `settings.json` says.
+/// A parsed `settings.json`.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsFile {
-    /// Its hooks.
-    pub table: Table,
+    pub table: HookTable,
     /// Its other keys, which are not read.
     pub others: Vec<String>,
 }
 
-impl Written {
-    /// Makes it a hook that runs. `unchanged`: what looks whether it still is what somebody trusted.
+impl HookConfig {
+    /// Makes it a hook that can run. `unchanged` checks that it is still the one that was trusted.
     pub fn hook(&self, origin: Origin, source: &Path, unchanged: Option<Unchanged>) -> Hook {
         Hook {
             event: self.event,
@@ -67,23 +63,23 @@ impl Written {
 
 /// Returns the hooks of the user and the administrator, and what to tell the user. They are settings like all others:
 /// one that cannot be understood is an error, since a guard that is not there guards nothing.
-pub fn of_user(
-    base: Option<&Base>,
+pub fn load_user_hooks(
+    data_dir: Option<&DataDir>,
     files: [(&Path, &Config); 2],
 ) -> Result<(Vec<Hook>, Vec<String>), Failure> {
     let (mut hooks, mut warnings) = (Vec::new(), Vec::new());
-    let mut take = |table: Table, path: &Path| {
+    let mut take = |table: HookTable, path: &Path| {
         hooks.extend(table.hooks.iter().map(|hook| hook.hook(Origin::User, path, None)));
-        warnings.extend(never(&table.unknown, path));
+        warnings.extend(unknown_events_warning(&table.unknown, path));
     };
     for (path, config) in files {
         if let Some(table) = config.hooks() {
             take(table, path);
         }
     }
-    let Some(path) = base.map(Base::settings) else { return Ok((hooks, warnings)) };
+    let Some(path) = data_dir.map(DataDir::settings) else { return Ok((hooks, warnings)) };
     let file = match std::fs::read(&path) {
-        Ok(bytes) => settings(&bytes),
+        Ok(bytes) => parse_settings(&bytes),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok((hooks, warnings));
         }
@@ -99,8 +95,8 @@ pub fn of_user(
     Ok((hooks, warnings))
 }
 
-/// Says which hooks never run.
-pub fn never(events: &[String], path: &Path) -> Option<String> {
+/// Returns a warning about hooks for events that zori does not have.
+pub fn unknown_events_warning(events: &[String], path: &Path) -> Option<String> {
     (!events.is_empty()).then(|| {
         let known: Vec<_> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
         format!(
@@ -112,23 +108,22 @@ pub fn never(events: &[String], path: &Path) -> Option<String> {
     })
 }
 
-/// Reads a `settings.json`.
-pub fn settings(bytes: &[u8]) -> Result<SettingsFile, String> {
+pub fn parse_settings(bytes: &[u8]) -> Result<SettingsFile, String> {
     let file: Value = serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
     let Value::Object(mut file) = file else { return Err("it must be a JSON object".into()) };
-    let table = file.remove("hooks").map(|hooks| read(&hooks)).transpose()?.unwrap_or_default();
+    let table = file.remove("hooks").map(|hooks| parse_table(&hooks)).transpose()?.unwrap_or_default();
     // Editors want the schema there; it says nothing.
     file.remove("$schema");
     Ok(SettingsFile { table, others: file.keys().cloned().collect() })
 }
 
-/// Reads a table of hooks. An error names the place.
-pub fn read(table: &Value) -> Result<Table, String> {
-    let mut read = Table::default();
+/// Parses a table of hooks. An error names the key at fault.
+pub fn parse_table(table: &Value) -> Result<HookTable, String> {
+    let mut parsed = HookTable::default();
     for (name, groups) in object(table, "hooks")? {
         let at = format!("hooks.{name}");
         let Some(event) = HookEvent::by_name(name) else {
-            read.unknown.push(name.clone());
+            parsed.unknown.push(name.clone());
             continue;
         };
         for (n, group) in list(groups, &at)?.iter().enumerate() {
@@ -142,16 +137,16 @@ pub fn read(table: &Value) -> Result<Table, String> {
             let matcher = Matcher::parse(Some(pattern)).map_err(|error| format!("`{at}`: {error}"))?;
             let hooks = group.get("hooks").ok_or_else(|| format!("`{at}` has no `hooks`"))?;
             for (n, hook) in list(hooks, &format!("{at}.hooks"))?.iter().enumerate() {
-                let (command, timeout) = one(hook, event, &format!("{at}.hooks[{n}]"))?;
+                let (command, timeout) = parse_hook(hook, event, &format!("{at}.hooks[{n}]"))?;
                 let (pattern, matcher) = (pattern.to_owned(), matcher.clone());
-                read.hooks.push(Written { event, pattern, matcher, command, timeout });
+                parsed.hooks.push(HookConfig { event, pattern, matcher, command, timeout });
             }
         }
     }
-    Ok(read)
+    Ok(parsed)
 }
 
-fn one(hook: &Value, event: HookEvent, at: &str) -> Result<(String, Duration), String> {
+fn parse_hook(hook: &Value, event: HookEvent, at: &str) -> Result<(String, Duration), String> {
     let hook = object(hook, at)?;
     match hook.get("type").and_then(Value::as_str) {
         Some("command") => {}
@@ -190,10 +185,10 @@ mod tests {
     use super::*;
 
     fn check(json: &str) -> String {
-        match settings(json.as_bytes()) {
+        match parse_settings(json.as_bytes()) {
             Ok(SettingsFile { table, others }) => {
-                let one = |hook: &Written| {
-                    let Written { event, pattern, command, timeout, .. } = hook;
+                let one = |hook: &HookConfig| {
+                    let HookConfig { event, pattern, command, timeout, .. } = hook;
                     format!("{} {pattern:?} {command:?} {}", event.as_str(), timeout.as_secs_f32())
                 };
                 let hooks: Vec<_> = table.hooks.iter().map(one).collect();

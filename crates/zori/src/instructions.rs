@@ -1,23 +1,22 @@
-//! AGENTS.md: which files, in which order, how they become part of the system prompt (AG-1 to AG-8).
+//! Finds the AGENTS.md files and makes them a section of the system prompt (AG-1 to AG-8).
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::trust::plain::others;
+use crate::trust::plain_dir::insecure_permissions;
 
 /// A larger file is cut here (AG-4).
 const MAX_BYTES: usize = 65536;
 
-/// What was found.
+/// The guidelines of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
     /// The section for the system prompt; empty without any file.
     pub text: String,
     /// The files, in order.
     pub loaded: Vec<PathBuf>,
-    /// What to tell the user.
     pub warnings: Vec<String>,
 }
 
@@ -38,7 +37,7 @@ pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instru
         if seen.contains(&canonical) {
             continue;
         }
-        if let Some(why) = unfit(&path, &canonical, root, global.as_deref()) {
+        if let Some(why) = why_rejected(&path, &canonical, root, global.as_deref()) {
             found.warnings.push(format!("Skipped {}: {why}", path.display()));
             continue;
         }
@@ -51,15 +50,15 @@ pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instru
     found
 }
 
-/// Says why a file is not for a model: it leads out of its folder (TRUST-2), or others can change the folders between
+/// Explains why a file is not sent to a model: it leads out of its folder (TRUST-2), or others can change the folders between
 /// home and root (TRUST-8). The user's own file may lead anywhere.
-fn unfit(path: &Path, canonical: &Path, root: &Path, global: Option<&Path>) -> Option<String> {
+fn why_rejected(path: &Path, canonical: &Path, root: &Path, global: Option<&Path>) -> Option<String> {
     let folder = path.parent().filter(|_| Some(path) != global)?;
     if !canonical.starts_with(folder) {
         return Some("it leads out of its folder".to_owned());
     }
     let meta = std::fs::metadata(folder).ok().filter(|_| folder != root)?;
-    others(folder, meta.uid(), meta.mode())
+    insecure_permissions(folder, meta.uid(), meta.mode())
 }
 
 fn candidates(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Vec<PathBuf> {

@@ -1,203 +1,274 @@
-//! Which model answers: provider, address, key and model, from flags, environment and config file (PROV-1 to PROV-9).
+//! Chooses the model: provider, address, key and model, from flags, environment and config file (PROV-1 to PROV-9).
 //!
-//! When nobody chose, the provider whose key is set is used, else a server on this machine, and that is said
+//! Without a choice by the user it takes the provider whose key is set, else a server on this machine, and tells the user
 //! (DECISIONS 3 and 35).
 
 use std::path::Path;
 use std::sync::Arc;
 
+use zori_auth::grant::Kind;
+use zori_auth::{Stored, browser};
 use zori_contract::error::VALIDATION_ERROR;
-use zori_contract::failure::Failure;
-use zori_core::cost::Prices;
+use zori_contract::failure::{AuthMethod, Failure};
 use zori_core::secret::{Secret, Secrets};
+use zori_core::time::Clock;
 use zori_core::transport::Transport;
-use zori_providers::catalog::{self, Api, Origin, PROVIDERS, ProviderFacts};
+use zori_host::{ModelSettings, SystemClock, is_loopback};
+use zori_providers::catalog::{self, Api, KeyForm, KeyVar, Lifecycle, PROVIDERS, ProviderFacts, SERVED};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
-use zori_providers::local::{self, Found, Place};
+use zori_providers::local::{self, Candidate, LocalServer};
 use zori_providers::quirks::KeyNeed;
 
 use crate::args::LowArgs;
-use crate::auth::grant::Kind;
-use crate::auth::{self, Stored};
 use crate::config::Config;
+use crate::credentials;
+use crate::environment::Environment;
 use crate::error::SETTING_INVALID;
-use crate::helper_program;
+use crate::outcome::AuthAdvice;
+use crate::profile::Profile;
 use crate::ui::Ui;
 
-/// Who answers, and how it is asked.
-pub struct Choice {
-    /// The provider.
-    pub facts: &'static ProviderFacts,
-    /// Its address.
-    pub base_url: String,
-    /// The model.
-    pub model: Arc<str>,
-    /// The key, or why there is none.
-    pub key: Result<Option<Key>, String>,
-    /// What must not get into files and messages.
-    pub secrets: Secrets,
+/// The key for a provider, or why there is none.
+pub type KeyFound = Result<Option<Key>, String>;
+
+/// A model and the key for its provider.
+pub struct ModelChoice {
+    pub model: ModelSettings,
+    pub key: KeyFound,
 }
 
-impl Choice {
-    /// Returns what a model costs, if that is known. A local server's are free only as long as it is local.
-    pub fn prices(&self, model: &str) -> Option<Prices> {
-        prices(self.facts, &self.base_url, model)
+impl ModelChoice {
+    /// Takes another model of the same provider.
+    pub fn with_model(self, name: &str) -> Self {
+        Self { model: ModelSettings { name: name.into(), ..self.model }, ..self }
     }
 
-    /// Returns the same as a function that outlives the choice.
-    pub fn pricing(&self) -> impl Fn(&str) -> Option<Prices> + Send + Sync + 'static {
-        let (facts, base_url) = (self.facts, self.base_url.clone());
-        move |model| prices(facts, &base_url, model)
-    }
-
-    /// Returns the bound of a reply that requests should ask for: what was configured, else what the user says of the
-    /// model. The providers know the limits of the others.
-    pub fn reply_limit(&self, model: &str, configured: Option<u32>) -> Option<u32> {
-        self.reply_limits(configured)(model)
-    }
-
-    /// Returns the same for any model, for whoever outlives this.
-    pub fn reply_limits(
-        &self,
-        configured: Option<u32>,
-    ) -> impl Fn(&str) -> Option<u32> + Send + Sync + 'static {
-        let facts = self.facts;
-        move |model| {
-            let own = facts.model(model).filter(|model| model.origin == Origin::Config);
-            let own = own.filter(|_| matches!(facts.api, Api::Anthropic | Api::Gemini));
-            configured.or(own.map(|model| model.max_output))
-        }
-    }
-
-    /// Says that a model is not in the catalogue where its name is almost that of one that is. It is used all the
-    /// same: providers have new models before we know them.
-    fn remark(&self, ui: &mut Ui) {
-        if self.facts.model(&self.model).is_none()
-            && let Some(near) = self.facts.nearest_model(&self.model)
+    /// Warns if the catalogue lacks the model but has one of a similar name. The model is used all the same: providers
+    /// have new models before we know them.
+    fn warn_if_misspelt(&self, ui: &mut Ui) {
+        let ModelSettings { facts, name, .. } = &self.model;
+        if facts.model(name).is_none()
+            && let Some(near) = facts.nearest_model(name)
         {
-            ui.warn(&format!("the catalogue has no model `{}`; did you mean `{near}`?", self.model));
+            ui.warn(&format!("the catalogue has no model `{name}`; did you mean `{near}`?"));
         }
     }
 
-    /// Says that a thinking level was asked for that cannot be told to the model.
-    pub fn remark_effort(&self, ui: &mut Ui) {
-        let reaches = match self.facts.api {
-            Api::OpenAiChat(quirks) => quirks.effort.reaches(&self.model),
+    /// Refuses a model that is no longer served, and warns of one that ends (DECISIONS 43).
+    fn check_served(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let ModelSettings { facts, name, base_url, .. } = &self.model;
+        if **name == *SERVED && !matches!(facts.api, Api::OpenAiChat(_)) {
+            let message = format!("{} cannot be asked which model it has", facts.display);
+            return Err(Failure::new(&SETTING_INVALID, message).hint("name one with `--model`"));
+        }
+        // What another server has under the same name is its own matter.
+        if *base_url != facts.default_base_url {
+            return Ok(());
+        }
+        match facts.model(name).map(|model| model.lifecycle) {
+            Some(Lifecycle::Retired { successor }) => {
+                let message = format!("{} no longer serves the model `{name}`", facts.display);
+                Err(Failure::new(&SETTING_INVALID, message).hint(format!("use its successor: `{successor}`")))
+            }
+            Some(Lifecycle::Ending { on, successor }) => {
+                ui.warn(&format!(
+                    "{} serves the model `{name}` until {on}; its successor is `{successor}`",
+                    facts.display
+                ));
+                Ok(())
+            }
+            Some(Lifecycle::Current) | None => Ok(()),
+        }
+    }
+
+    /// Warns that the requested thinking level cannot reach the model.
+    pub fn warn_if_effort_ignored(&self, ui: &mut Ui) {
+        let ModelSettings { facts, name: model, .. } = &self.model;
+        let reaches = match facts.api {
+            Api::OpenAiChat(quirks) => quirks.effort.reaches(model),
             Api::Anthropic | Api::OpenAiResponses | Api::Gemini => true,
         };
-        let (model, name) = (&self.model, self.facts.display);
-        if self.facts.model(model).is_some_and(|model| !model.abilities.thinking) {
+        let name = facts.display;
+        if facts.model(model).is_some_and(|model| !model.abilities.thinking) {
             ui.warn(&format!("the model `{model}` does not think; the level has no effect"));
-        } else if !reaches && self.facts.name == "openai" {
+        } else if !reaches && facts.name == "openai-chat" {
             ui.warn(&format!(
-                "over this API `{model}` takes no thinking level beside tools; `--provider codex` has another API"
+                "over this API `{model}` takes no thinking level beside tools; `--provider openai` has another API"
             ));
         } else if !reaches {
             ui.warn(&format!("{name} cannot be told how much to think; the level has no effect"));
         }
     }
+}
 
-    /// Says what to do about a key that is refused (DECISIONS 24). `name` is the program's.
-    pub fn advice(&self, name: &str) -> String {
-        let ProviderFacts { name: provider, display, key_var, .. } = self.facts;
-        match &self.key {
-            Ok(Some(Key::Variable(_))) => format!("set {key_var} to a key of {display} that is valid"),
-            Ok(Some(Key::Program(_))) => match *provider {
-                "copilot" => "log in again with `gh auth login`".to_owned(),
-                _ => format!("log in again with `gcloud auth login`, or set {key_var}"),
-            },
-            Ok(Some(Key::Stored(stored))) if stored.grant.kind == Kind::ApiKey => {
-                format!("store another key with `{name} auth login --provider {provider} --with-token`")
-            }
-            Ok(Some(Key::Stored(_))) => {
-                format!("log in again with `{name} auth login --provider {provider}`")
-            }
-            Ok(None) | Err(_) => format!("set {key_var} to your {display} key"),
+/// Returns a hint for a key that the provider refuses (DECISIONS 24). `name` is the program's.
+pub fn key_hint(facts: &ProviderFacts, key: &KeyFound, name: &str) -> String {
+    let ProviderFacts { name: provider, display, key_var, .. } = facts;
+    match key {
+        Ok(Some(Key::Variable(_) | Key::Token(_))) => {
+            format!("set {key_var} to a key of {display} that is valid")
         }
+        Ok(Some(Key::Program(_))) => match *provider {
+            "copilot" => "log in again with `gh auth login`".to_owned(),
+            _ => format!("log in again with `gcloud auth login`, or set {key_var}"),
+        },
+        Ok(Some(Key::Stored(stored))) if stored.grant.kind == Kind::ApiKey => {
+            format!("store another key with `{name} auth login --provider {provider} --with-token`")
+        }
+        Ok(Some(Key::Stored(_))) => format!("log in again with `{name} auth login --provider {provider}`"),
+        Ok(None) | Err(_) => format!("set {key_var} to your {display} key"),
     }
 }
 
-fn prices(facts: &ProviderFacts, base_url: &str, model: &str) -> Option<Prices> {
-    if facts.is_local() && !is_loopback(base_url) { facts.model(model)?.prices } else { facts.prices(model) }
+/// Returns the command that stores another key, or logs in again. It works wherever a key can be given to it, or a person sits.
+pub fn reauth_command(facts: &ProviderFacts, program: &str) -> String {
+    match browser::open_to_all(facts) {
+        true => format!("{program} auth login --provider {}", facts.name),
+        false => format!("{program} auth login --provider {} --with-token", facts.name),
+    }
 }
 
-/// Returns whether a URL leads to this machine, and not just looks like it.
-pub fn is_loopback(url: &str) -> bool {
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let port =
-        |rest: &str| rest.is_empty() || rest.strip_prefix(':').is_some_and(|n| n.parse::<u16>().is_ok());
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| authority.strip_prefix(host).is_some_and(port))
+/// Returns the ways to a key, for programs. `program` is our own name.
+pub fn auth_methods(facts: &ProviderFacts, program: &str) -> Vec<AuthMethod> {
+    let command = reauth_command(facts, program);
+    let how = match browser::open_to_all(facts) {
+        true => format!("log in, in a browser: `{command}`"),
+        false => format!("store it: `{command}`"),
+    };
+    vec![
+        AuthMethod {
+            r#type: "env",
+            name: facts.key_var.to_owned(),
+            hint: format!("set {}", facts.key_var),
+            description: format!("the key of {}", facts.display),
+        },
+        AuthMethod {
+            r#type: "command",
+            name: command,
+            hint: how,
+            description: "a key or a login in the credential store".to_owned(),
+        },
+    ]
 }
 
-/// What proves who asks, by where it comes from.
+/// Returns what to do about a key that was refused, for programs.
+pub fn auth_advice(facts: &ProviderFacts, key: &KeyFound, program: &str) -> AuthAdvice {
+    let stored = match key {
+        Ok(Some(Key::Stored(stored))) => Some(&stored.grant),
+        _ => None,
+    };
+    let ended = stored.and_then(|grant| grant.expires_at);
+    let expired = stored.is_some_and(|grant| grant.is_expired(SystemClock::new().now()));
+    AuthAdvice {
+        methods: auth_methods(facts, program),
+        command: reauth_command(facts, program),
+        variable: facts.key_var,
+        expired,
+        expired_at: ended.filter(|_| expired).map(|end| end.to_string()),
+    }
+}
+
+/// Returns where the key comes from, in the words of the Claude protocol: the name of a variable, or `none`.
+pub fn api_key_source(facts: &ProviderFacts, key: &KeyFound) -> String {
+    match key {
+        Ok(Some(Key::Variable(_))) => facts.key_var.to_owned(),
+        Ok(Some(Key::Token(_) | Key::Program(_) | Key::Stored(_)) | None) | Err(_) => "none".to_owned(),
+    }
+}
+
+/// A credential, by where it comes from.
 pub enum Key {
     /// A key of the API, from the environment.
     Variable(Secret),
+    /// An access token, from the environment.
+    Token(Secret),
     /// An access token that a program of the vendor printed.
     Program(Secret),
     /// A key or a login from the credential store.
     Stored(Box<Stored>),
 }
 
-/// Chooses. What was found without being asked for is said.
-pub fn choose(args: &LowArgs, config: &Config, ui: &mut Ui) -> Result<Choice, Failure> {
-    let asked = Asked::read(args, config)?;
-    let Some(name) = asked.provider else {
-        return nobody_chose(args, asked.model, config, ui);
+/// Chooses the model, and tells the user about a choice that nobody asked for.
+pub fn choose(
+    args: &LowArgs,
+    config: &Config,
+    env: &Environment,
+    profile: &Profile,
+    ui: &mut Ui,
+) -> Result<ModelChoice, Failure> {
+    let choice = chosen(args, config, env, profile, ui)?;
+    choice.check_served(ui)?;
+    Ok(choice)
+}
+
+fn chosen(
+    args: &LowArgs,
+    config: &Config,
+    env: &Environment,
+    profile: &Profile,
+    ui: &mut Ui,
+) -> Result<ModelChoice, Failure> {
+    let requested = RequestedModel::read(args, config)?;
+    let Some(name) = requested.provider else {
+        return default_choice(args, requested.model, config, env, profile, ui);
     };
-    let facts = config.catalog.provider(name).ok_or_else(|| unknown(name))?;
+    let facts = config.catalog.provider(name).ok_or_else(|| unknown_in(name, config))?;
     // The configured model belongs to the configured provider.
     let configured = config.text("model").filter(|_| config_provider(config) == facts.name);
-    let model = asked.model.or(configured).unwrap_or(facts.default_model).trim();
+    let model = requested.model.or(configured).unwrap_or_else(|| profile.default_model(facts)).trim();
     if model.is_empty() {
         return Err(Failure::new(&SETTING_INVALID, "the model's name is empty")
             .hint(format!("for example `{}`", facts.default_model)));
     }
-    let address = address(facts, args, config)?;
-    let key = key_of(facts, &address, config);
-    let choice = chosen(facts, address, model, key);
-    choice.remark(ui);
+    let address = address(facts, args, config, env, ui)?;
+    let key = find_key(facts, &address, config, env);
+    let choice = assemble(facts, address, model, key, env);
+    choice.warn_if_misspelt(ui);
     Ok(choice)
 }
 
-/// Puts a choice together, with all that is secret about it.
-fn chosen(
+/// Assembles a choice, and collects its secrets for redaction.
+fn assemble(
     facts: &'static ProviderFacts,
     base_url: String,
     model: &str,
-    key: Result<Option<Key>, String>,
-) -> Choice {
+    key: KeyFound,
+    env: &Environment,
+) -> ModelChoice {
     let secrets = Secrets::default();
-    PROVIDERS.iter().filter_map(variable).for_each(|key| secrets.add(&key));
+    let keys = catalog::key_vars().filter_map(|name| env.text(name)).filter(|key| !key.trim().is_empty());
+    keys.for_each(|key| secrets.add(&Secret::from(key)));
+    if let Some(custom) = facts.custom {
+        custom.headers.iter().for_each(|(_, value)| secrets.add(&Secret::from(*value)));
+    }
     match &key {
-        Ok(Some(Key::Variable(key) | Key::Program(key))) => secrets.add(key),
+        Ok(Some(Key::Variable(key) | Key::Token(key) | Key::Program(key))) => secrets.add(key),
         Ok(Some(Key::Stored(stored))) => stored.grant.tell(&secrets),
         Ok(None) | Err(_) => {}
     }
-    Choice { facts, base_url, model: model.into(), key, secrets }
+    ModelChoice { model: ModelSettings { base_url, secrets, ..ModelSettings::new(facts, model) }, key }
 }
 
-/// What flags and config ask for.
-struct Asked<'a> {
+/// The provider and model that flags and config name.
+struct RequestedModel<'a> {
     provider: Option<&'a str>,
     model: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedModel<'a> {
     fn read(args: &'a LowArgs, config: &'a Config) -> Result<Self, Failure> {
         // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
-        let (prefix, model) = match args.model.as_deref() {
+        let (prefix, model) = match args.model.name.as_deref() {
             Some(spec) => match spec.split_once(':') {
-                Some((provider, model)) if catalog::provider(provider).is_some() => {
+                Some((provider, model)) if config.catalog.provider(provider).is_some() => {
                     (Some(provider), Some(model))
                 }
                 _ => (None, Some(spec)),
             },
             None => (None, None),
         };
-        let flag = args.provider.as_deref();
+        let flag = args.model.provider.as_deref();
         if let (Some(prefix), Some(flag)) = (prefix, flag)
             && prefix != flag
         {
@@ -215,58 +286,70 @@ fn config_provider(config: &Config) -> &str {
 }
 
 /// Takes the first provider whose key is set, else a local server, else the default one without a key.
-fn nobody_chose(
+fn default_choice(
     args: &LowArgs,
     model: Option<&str>,
     config: &Config,
+    env: &Environment,
+    profile: &Profile,
     ui: &mut Ui,
-) -> Result<Choice, Failure> {
-    let keyed =
-        PROVIDERS.iter().find(|facts| facts.api.key_need() == KeyNeed::Required && variable(facts).is_some());
+) -> Result<ModelChoice, Failure> {
+    let has_address =
+        |facts: &ProviderFacts| !facts.default_base_url.is_empty() || base_url(facts, config, env).is_ok();
+    let keyed = PROVIDERS.iter().find_map(|facts| {
+        let needed = facts.api.key_need() == KeyNeed::Required && has_address(facts);
+        needed.then(|| Some((facts, key_of_env(facts, env)?))).flatten()
+    });
     let own = |facts: &'static ProviderFacts| config.catalog.provider(facts.name).unwrap_or(facts);
     let (facts, key, because) = match keyed {
-        Some(facts) => (own(facts), variable(facts).map(Key::Variable), format!("{} is set", facts.key_var)),
+        Some((facts, (name, key))) => (own(facts), Some(key), format!("{name} is set")),
         // A store that fails is told where its key is missed.
-        None => match auth::find_any(config).ok().flatten() {
+        None => match credentials::find_any(config, env).ok().flatten() {
             Some((facts, stored)) => {
                 let key = Key::Stored(Box::new(stored));
                 (own(facts), Some(key), "its key is in the credential store".to_owned())
             }
             // Whoever names an address has no use for a server elsewhere.
-            None => match local_servers(config).into_iter().next().filter(|_| args.api_base.is_none()) {
-                Some(found) => return Ok(use_local(found, config, ui)),
-                None => (own(&PROVIDERS[0]), None, String::new()),
-            },
+            None => {
+                match local_servers(config, env).into_iter().next().filter(|_| args.model.api_base.is_none())
+                {
+                    Some(found) => return Ok(use_local(found, config, env, ui)),
+                    None => (own(&PROVIDERS[0]), None, String::new()),
+                }
+            }
         },
     };
-    let model = model.unwrap_or(facts.default_model);
+    let model = model.unwrap_or_else(|| profile.default_model(facts));
     if facts.name != PROVIDERS[0].name {
         ui.say(&format!("Using {} with the model `{model}`, because {because}", facts.display));
     }
-    let address = address(facts, args, config)?;
+    let address = address(facts, args, config, env, ui)?;
     let key = match key {
         Some(known) => Ok(Some(known)),
-        None => key_of(facts, &address, config),
+        None => find_key(facts, &address, config, env),
     };
-    Ok(chosen(facts, address, model, key))
+    Ok(assemble(facts, address, model, key, env))
 }
 
-fn use_local(found: Found, config: &Config, ui: &mut Ui) -> Choice {
-    let Found { facts, base_url, models } = found;
+fn use_local(found: LocalServer, config: &Config, env: &Environment, ui: &mut Ui) -> ModelChoice {
+    let LocalServer { facts, base_url, models } = found;
     let facts = config.catalog.provider(facts.name).unwrap_or(facts);
     let model = models.into_iter().next().unwrap_or_else(|| facts.default_model.to_owned());
     ui.say(&format!(
         "Using {} at {base_url} with the model `{model}`: no provider was chosen and no key is set",
         facts.display
     ));
-    chosen(facts, base_url, &model, Ok(None))
+    assemble(facts, base_url, &model, Ok(None), env)
 }
 
 /// Looks for servers on this machine, where they usually are or where their settings say. Takes 300 ms at most.
-pub fn local_servers(config: &Config) -> Vec<Found> {
-    let places: Vec<Place> = local::usual_places()
+pub fn local_servers(config: &Config, env: &Environment) -> Vec<LocalServer> {
+    let places: Vec<Candidate> = local::usual_candidates()
         .into_iter()
-        .map(|place| Place { port: configured_port(place.facts, config).unwrap_or(place.port), ..place })
+        .map(|place| Candidate {
+            port: configured_port(place.facts, config, env).unwrap_or(place.port),
+            ..place
+        })
         .collect();
     let options = HttpOptions { roots: Roots::embedded(), proxies: Proxies::None };
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(options));
@@ -278,25 +361,37 @@ pub fn local_servers(config: &Config) -> Vec<Found> {
     runtime.block_on(search)
 }
 
-fn configured_port(facts: &ProviderFacts, config: &Config) -> Option<u16> {
-    let url = base_url(facts, config).ok()?;
+fn configured_port(facts: &ProviderFacts, config: &Config, env: &Environment) -> Option<u16> {
+    let url = base_url(facts, config, env).ok()?;
     url.strip_prefix("http://127.0.0.1:")?.split('/').next()?.parse().ok()
 }
 
 /// Returns the address of this run: the one that was named, else the provider's.
-fn address(facts: &ProviderFacts, args: &LowArgs, config: &Config) -> Result<String, Failure> {
-    match &args.api_base {
+fn address(
+    facts: &ProviderFacts,
+    args: &LowArgs,
+    config: &Config,
+    env: &Environment,
+    ui: &mut Ui,
+) -> Result<String, Failure> {
+    let url = match &args.model.api_base {
         Some(url) => facts.parse_base_url(url).map_err(|error| {
             Failure::new(&VALIDATION_ERROR, error.to_string()).hint("`--api-base` names the address")
-        }),
-        None => base_url(facts, config),
+        })?,
+        None => base_url(facts, config, env)?,
+    };
+    match facts.mended_base_url(&url) {
+        Some(mended) => {
+            ui.warn(&format!("the address `{url}` of {} is taken for `{mended}`", facts.display));
+            Ok(mended)
+        }
+        None => Ok(url),
     }
 }
 
 /// Returns a provider's address: variable, then config, then the vendor's (PROV-3).
-pub fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, Failure> {
-    let variable = std::env::var(facts.base_url_var).ok();
-    let given = [variable.as_deref(), config.text(facts.base_url_key)]
+pub fn base_url(facts: &ProviderFacts, config: &Config, env: &Environment) -> Result<String, Failure> {
+    let given = [env.text(facts.base_url_var), config.text(facts.base_url_key)]
         .into_iter()
         .flatten()
         .find(|value| !value.trim().is_empty());
@@ -304,40 +399,70 @@ pub fn base_url(facts: &ProviderFacts, config: &Config) -> Result<String, Failur
         Some(value) => {
             facts.parse_base_url(value).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
         }
+        None if facts.default_base_url.is_empty() => {
+            let ProviderFacts { display, base_url_var, base_url_key, .. } = facts;
+            let example = match facts.name {
+                "vertex" => {
+                    "https://aiplatform.googleapis.com/v1/projects/NAME/locations/global/publishers/google"
+                }
+                "vertex-claude" => {
+                    "https://aiplatform.googleapis.com/v1/projects/NAME/locations/global/publishers/anthropic"
+                }
+                _ => "https://NAME.openai.azure.com/openai/v1",
+            };
+            let message = format!("{display} has no common address, and none is set");
+            Err(Failure::new(&SETTING_INVALID, message)
+                .hint(format!("set {base_url_var}, or `{base_url_key}` in the config file, to `{example}`")))
+        }
         None => Ok(facts.default_base_url.to_owned()),
     }
 }
 
-/// Returns the key that the environment has.
-pub fn variable(facts: &ProviderFacts) -> Option<Secret> {
-    std::env::var(facts.key_var).ok().filter(|key| !key.trim().is_empty()).map(Secret::from)
+/// Returns the provider's key from its environment variable.
+pub fn key_from_env(facts: &ProviderFacts, env: &Environment) -> Option<Secret> {
+    env.text(facts.key_var).filter(|key| !key.trim().is_empty()).map(Secret::from)
+}
+
+/// Returns the provider's key from one of the variables it may be in, with the variable's name.
+fn key_of_env(facts: &ProviderFacts, env: &Environment) -> Option<(&'static str, Key)> {
+    facts.key_variables().find_map(|KeyVar { name, form }| {
+        let secret = env.text(name).filter(|key| !key.trim().is_empty()).map(Secret::from)?;
+        Some((
+            name,
+            match form {
+                KeyForm::Key => Key::Variable(secret),
+                KeyForm::Token => Key::Token(secret),
+            },
+        ))
+    })
 }
 
 /// Finds the key: environment, store (AUTH-4), the vendor's program. Each is asked only where those before have none,
 /// and only for the provider in use.
-fn key_of(facts: &ProviderFacts, base_url: &str, config: &Config) -> Result<Option<Key>, String> {
-    if let Some(key) = variable(facts) {
-        return Ok(Some(Key::Variable(key)));
+fn find_key(facts: &ProviderFacts, base_url: &str, config: &Config, env: &Environment) -> KeyFound {
+    if let Some((_, key)) = key_of_env(facts, env) {
+        return Ok(Some(key));
     }
     let mut why = format!("{} is not set", facts.key_var);
     // A server on this machine wants none, and a locked store would ask the user for nothing.
     if facts.api.key_need() == KeyNeed::Required || !is_loopback(base_url) {
-        match auth::find(facts, config) {
+        match credentials::find(facts, config, env) {
             Ok(Some(stored)) => return Ok(Some(Key::Stored(Box::new(stored)))),
             Ok(None) => {}
             Err(failure) => why = format!("{why}, and {failure}"),
         }
     }
     let programs: &[&[&str]] = match facts.name {
-        "gemini" => &[
+        "gemini" | "vertex" | "vertex-claude" => &[
             &["gcloud", "auth", "print-access-token"],
             &["gcloud", "auth", "application-default", "print-access-token"],
         ],
         "copilot" => &[&["gh", "auth", "token"]],
         _ => &[],
     };
+    let helpers = credentials::helper_programs(env);
     for program in programs {
-        match helper_program::ask(program) {
+        match helpers.token(program) {
             Ok(token) => return Ok(Some(Key::Program(token))),
             Err(error) => why = format!("{} is not set, and {error}", facts.key_var),
         }
@@ -348,12 +473,44 @@ fn key_of(facts: &ProviderFacts, base_url: &str, config: &Config) -> Result<Opti
     }
 }
 
-/// Returns the error for a provider that is none.
-pub fn unknown(name: &str) -> Failure {
+/// Returns the error for a provider that neither the catalogue nor the config file has.
+fn unknown_in(name: &str, config: &Config) -> Failure {
+    let own: Vec<_> =
+        config.catalog.providers().filter(|facts| facts.custom.is_some()).map(|facts| facts.name).collect();
+    match zori_spelling::nearest(name, own.iter().copied()) {
+        Some(near) => Failure::new(&SETTING_INVALID, format!("unknown provider `{name}`"))
+            .hint(format!("did you mean `{near}`?")),
+        None => unknown_provider(name).hint(format!(
+            "or describe it in the config file: `[providers.{name}]` with `api`, `base_url` and `key_env`"
+        )),
+    }
+}
+
+/// Returns the error for a provider that does not exist.
+pub fn unknown_provider(name: &str) -> Failure {
     let known: Vec<_> = PROVIDERS.iter().map(|facts| format!("`{}`", facts.name)).collect();
     let error = Failure::new(&SETTING_INVALID, format!("unknown provider `{name}`"));
     match catalog::nearest_provider(name) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(format!("use one of {}", known.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The Claude protocol knows the name of a variable, or `none`: a login is no variable.
+    #[test]
+    fn where_the_key_comes_from() {
+        let facts = &PROVIDERS[0];
+        for (key, source) in [
+            (Ok(Some(Key::Variable("k".into()))), facts.key_var),
+            (Ok(Some(Key::Program("t".into()))), "none"),
+            (Ok(None), "none"),
+            (Err("it is not set".to_owned()), "none"),
+        ] {
+            assert_eq!(api_key_source(facts, &key), source);
+        }
     }
 }

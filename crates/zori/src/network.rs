@@ -1,163 +1,163 @@
 //! What a run's requests go through: the network, the network with a recorder before it (`--record`), or a recording
 //! in place of it (`--replay`). The model and the tools share it; `--proxy` and the variables say which way it goes.
 
-mod told;
+mod logging_transport;
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use zori_contract::args::Args;
 use zori_contract::error::{ALREADY_EXISTS, VALIDATION_ERROR};
-use zori_contract::exit::Exit;
 use zori_contract::failure::{Failure, Network as Way};
-use zori_contract::mode::Talk;
-use zori_core::input::Prompt;
+use zori_contract::mode::Verbosity;
 use zori_core::transport::Transport;
+use zori_host::{Network, SessionSettings, SystemClock};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
-use zori_providers::recording::player::{Departure, Folders, Player, Strictness};
-use zori_providers::recording::recorder::{Recorder, RecordingTransport};
+use zori_providers::recording::player::{Folders, Player, Strictness};
+use zori_providers::recording::recorder::Recorder;
 use zori_providers::recording::secrets::Secrets;
-use zori_providers::recording::{Recorded, Recording, Shape, Start};
+use zori_providers::recording::{RecordedExchange, Recording, Shape, Start};
 
-use self::told::Told;
+use self::logging_transport::LoggingTransport;
 use crate::args::LowArgs;
-use crate::clock::SystemClock;
-use crate::commands::Cx;
+use crate::args::flags;
+use crate::commands::AgentCx;
+use crate::environment::Environment;
 use crate::error::{RECORDING_UNUSABLE, SETTING_INVALID};
-use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::settings::RunSettings;
 
 /// A recording that is longer than this is none that a person waits for.
 const MAX_RECORDING: u64 = 1 << 30;
 
 /// What `--record` and `--replay` ask for.
-pub enum Tape {
+pub enum RecordingMode {
     /// Neither.
     None,
     /// A recording is written to this file.
     Record(PathBuf),
     /// This traffic stands for the network.
-    Replay(Vec<Recorded>, Folders, Strictness),
+    Replay(Vec<RecordedExchange>, Folders, Strictness),
 }
 
-/// The way to the model and to the web.
-pub struct Network {
-    /// Who sends.
-    pub transport: Arc<dyn Transport>,
-    /// Who sends what is nobody's business but ours: logins are renewed here, past the recorder.
-    pub private: Arc<dyn Transport>,
-    end: End,
-}
-
-/// What is at the other end of it.
-enum End {
-    Live,
-    Recorded(Arc<Recorder>, PathBuf),
-    Replayed(Arc<Player>),
-}
-
-impl Network {
-    /// Opens it. The file of a recording is made here, so nothing that could be refused may come after this.
-    pub fn open(cx: &Cx<'_>, settings: &Settings) -> Result<Self, Failure> {
-        Ok(match &settings.tape {
-            Tape::None => Self::live_to(&settings.choice.base_url)?,
-            Tape::Record(path) => {
-                let inner = http_to(&settings.choice.base_url)?;
-                let recorder = Arc::new(recorder(cx, settings, path)?);
-                let transport = Arc::new(RecordingTransport::new(inner.clone(), recorder.clone()));
-                Self { transport, private: inner, end: End::Recorded(recorder, path.clone()) }
-            }
-            Tape::Replay(traffic, folders, strictness) => {
-                let player = Arc::new(Player::new(traffic.clone(), folders.clone(), *strictness));
-                Self { transport: player.clone(), private: player.clone(), end: End::Replayed(player) }
-            }
-        })
-    }
-
-    /// Opens the network itself, for a run whose first request goes to this address.
-    pub fn live_to(address: &str) -> Result<Self, Failure> {
-        let transport = http_to(address)?;
-        Ok(Self { private: transport.clone(), transport, end: End::Live })
-    }
-
-    /// Takes down what the user said and showed.
-    pub fn prompt(&self, prompt: &Prompt) {
-        if let End::Recorded(recorder, _) = &self.end {
-            recorder.prompt(prompt);
+/// Opens the network of a session. The file of a recording is made here, so nothing that could be refused may come after
+/// this.
+pub fn open(cx: &AgentCx<'_>, session: &SessionSettings, run: &RunSettings) -> Result<Network, Failure> {
+    let address = &session.model.base_url;
+    Ok(match &run.recording_mode {
+        RecordingMode::None => Network::live(cx.app.network.http_to(address)?),
+        RecordingMode::Record(path) => {
+            let transport = cx.app.network.http_to(address)?;
+            let recorder = Arc::new(recorder(cx, session, path)?);
+            Network::recorded(transport, recorder, path.clone())
         }
-    }
-
-    /// Says what a turn has brought to light; returns whether there is more to replay.
-    pub fn turn_over(&self, ui: &mut Ui) -> bool {
-        match &self.end {
-            End::Live => {}
-            End::Recorded(recorder, path) => {
-                if let Some(error) = recorder.take_failure() {
-                    let path = path.display();
-                    ui.warn(&format!("Failed to write the recording: {error}; {path} ends before that"));
-                }
-            }
-            End::Replayed(player) => {
-                player.take_notes().iter().for_each(|note| ui.warn(note));
-                let Some(departure) = player.departure() else { return true };
-                if departure == Departure::ToolResult {
-                    ui.say("Hint: tools really run on a replay: start it where the files are as they were");
-                }
-                if departure != Departure::Beyond {
-                    ui.say("Hint: `--replay-lenient` goes on with the recorded answers");
-                }
-                return false;
-            }
+        RecordingMode::Replay(traffic, folders, strictness) => {
+            Network::replayed(Arc::new(Player::new(traffic.clone(), folders.clone(), *strictness)))
         }
-        true
-    }
-
-    /// Ends it. A replay that has left requests over is not the recorded run.
-    pub fn close(&self, ui: &mut Ui) -> Exit {
-        match &self.end {
-            // The end of an answer may be written after its turn.
-            End::Recorded(..) => {
-                self.turn_over(ui);
-                Exit::Success
-            }
-            End::Replayed(player) if player.departure().is_none() && player.unasked() > 0 => {
-                let rest = match player.unasked() {
-                    1 => "1 more request".to_owned(),
-                    n => format!("{n} more requests"),
-                };
-                ui.say(&format!("Error [replay]: the recording has {rest} that this run did not make"));
-                Exit::General
-            }
-            End::Live | End::Replayed(_) => Exit::Success,
-        }
-    }
+    })
 }
-
-/// Which way requests go, decided once for the process by [`choose`].
-static PROXIES: OnceLock<Proxies> = OnceLock::new();
-/// Whether requests are said on standard error; decided there, too.
-static TELLING: OnceLock<()> = OnceLock::new();
 
 /// Variables that name certificates to trust beside the embedded ones.
 const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"];
 
-/// Follows `--proxy URL` and `--no-proxy`, which are stronger than the variables, and tells of requests whoever wants to
-/// hear everything.
-pub fn choose(args: &Args, talk: Talk) {
-    if talk == Talk::Debug {
-        let _ = TELLING.set(());
+/// Which way requests go: what the command line says, else the variables.
+#[derive(Clone)]
+pub struct NetworkOptions {
+    /// What `--proxy URL` or `--no-proxy` says; both are stronger than the variables.
+    proxies: Option<Proxies>,
+    /// Whether requests are told on standard error: `--debug`.
+    logged: bool,
+    env: Environment,
+}
+
+impl NetworkOptions {
+    /// Reads the command line.
+    pub fn new(args: &Args, verbosity: Verbosity, env: &Environment) -> Self {
+        let proxies = match args.text(&flags::PROXY) {
+            Some(url) => Some(Proxies::Only(url.to_owned())),
+            None => args.has(&flags::NO_PROXY).then_some(Proxies::None),
+        };
+        Self { proxies, logged: verbosity == Verbosity::Debug, env: env.clone() }
     }
-    let chosen = match args.text("proxy") {
-        Some(url) => Proxies::Only(url.to_owned()),
-        None if args.has("no-proxy") => Proxies::None,
-        None => return,
-    };
-    // Whoever comes first has said it; the lines of a batch are of one process.
-    let _ = PROXIES.set(chosen);
+
+    /// HTTP with the embedded certificate authorities, and those of the files that variables name.
+    pub fn http(&self) -> Result<Arc<dyn Transport>, Failure> {
+        self.http_to("https:")
+    }
+
+    /// The same for a run whose first request goes to this address: without TLS nobody waits for the files to be understood.
+    pub fn http_to(&self, address: &str) -> Result<Arc<dyn Transport>, Failure> {
+        let later = address.starts_with("http:");
+        let (mut pem, mut understood) = (Vec::new(), Vec::new());
+        for name in CERTIFICATES {
+            let Some(path) = self.env.path(name) else { continue };
+            let unusable = |why: String| {
+                Failure::new(&SETTING_INVALID, format!("cannot use {name} {}: {why}", path.display()))
+            };
+            let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
+            if !later {
+                understood.push(Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?);
+            }
+            pem.extend(bytes);
+            pem.push(b'\n');
+        }
+        let roots = match (pem.as_slice(), understood.as_slice()) {
+            ([], _) => Roots::embedded(),
+            (pem, []) => Roots::with_pem_later(pem.to_vec()),
+            // A bundle takes milliseconds; one alone, as is usual, is understood once.
+            (_, [one]) => one.clone(),
+            (pem, _) => Roots::with_pem(pem).map_err(|error| {
+                Failure::new(&SETTING_INVALID, format!("cannot use the certificates: {error}"))
+            })?,
+        };
+        let transport: Arc<dyn Transport> =
+            Arc::new(HttpTransport::new(HttpOptions { roots, proxies: self.proxies() }));
+        Ok(match self.logged {
+            true => Arc::new(LoggingTransport::new(transport, self.env.clone())),
+            false => transport,
+        })
+    }
+
+    fn proxies(&self) -> Proxies {
+        if let Some(chosen) = &self.proxies {
+            return chosen.clone();
+        }
+        // The client knows `*` for names only, but whoever writes it means addresses, too.
+        let everything = |name| self.env.text(name).is_some_and(|hosts| hosts.trim() == "*");
+        if everything("NO_PROXY") || everything("no_proxy") { Proxies::None } else { Proxies::Environment }
+    }
+
+    /// Says how requests to this address go out, for those whose request did not come back.
+    pub fn way_to(&self, url: &str, program: &str) -> Way {
+        let proxies = self.proxies();
+        let said = |names: &[&str]| {
+            let mut found =
+                names.iter().filter_map(|name| Some((name.to_string(), self.env.text(name)?.to_owned())));
+            found.find(|(_, value)| !value.is_empty())
+        };
+        let proxy_used = proxies.used_for(url);
+        let variables: &[&str] = match url.starts_with("https:") {
+            true => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+            false => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+        };
+        let proxy_source = match (&proxy_used, &proxies) {
+            (None, _) => None,
+            (Some(_), Proxies::Only(_)) => Some("--proxy".to_owned()),
+            (Some(_), _) => said(variables).map(|(name, _)| name),
+        };
+        Way {
+            url: url.to_owned(),
+            status_code: None,
+            proxy_used,
+            proxy_source,
+            no_proxy: said(&["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts),
+            ssl_verify: true,
+            suggestion: format!("{program} doctor"),
+        }
+    }
 }
 
 /// Checks the value of `--proxy`. What is told to a proxy to let one pass is no business of those who see a command line.
@@ -180,102 +180,30 @@ pub fn check_proxy(url: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// HTTP with the embedded certificate authorities, and those of the files that variables name.
-pub fn http() -> Result<Arc<dyn Transport>, Failure> {
-    http_to("https:")
-}
-
-/// The same for a run whose first request goes to this address: without TLS nobody waits for the files to be understood.
-fn http_to(address: &str) -> Result<Arc<dyn Transport>, Failure> {
-    let later = address.starts_with("http:");
-    let (mut pem, mut understood) = (Vec::new(), Vec::new());
-    for name in CERTIFICATES {
-        let Some(path) = std::env::var_os(name).filter(|path| !path.is_empty()) else { continue };
-        let unusable = |why: String| {
-            Failure::new(&SETTING_INVALID, format!("cannot use {name} {}: {why}", path.display()))
-        };
-        let bytes = std::fs::read(&path).map_err(|error| unusable(error.to_string()))?;
-        if !later {
-            understood.push(Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?);
-        }
-        pem.extend(bytes);
-        pem.push(b'\n');
-    }
-    let roots = match (pem.as_slice(), understood.as_slice()) {
-        ([], _) => Roots::embedded(),
-        (pem, []) => Roots::with_pem_later(pem.to_vec()),
-        // A bundle takes milliseconds; one alone, as is usual, is understood once.
-        (_, [one]) => one.clone(),
-        (pem, _) => Roots::with_pem(pem).map_err(|error| {
-            Failure::new(&SETTING_INVALID, format!("cannot use the certificates: {error}"))
-        })?,
-    };
-    let transport: Arc<dyn Transport> =
-        Arc::new(HttpTransport::new(HttpOptions { roots, proxies: proxies() }));
-    Ok(if TELLING.get().is_some() { Arc::new(Told(transport)) } else { transport })
-}
-
-fn proxies() -> Proxies {
-    if let Some(chosen) = PROXIES.get() {
-        return chosen.clone();
-    }
-    // The client knows `*` for names only, but whoever writes it means addresses, too.
-    let everything = |name| std::env::var(name).is_ok_and(|hosts| hosts.trim() == "*");
-    if everything("NO_PROXY") || everything("no_proxy") { Proxies::None } else { Proxies::Environment }
-}
-
-/// Says how requests to this address go out, for those whose request did not come back.
-pub fn way_to(url: &str, program: &str) -> Way {
-    let proxies = proxies();
-    let said = |names: &[&str]| {
-        let mut found = names.iter().filter_map(|name| Some((name.to_string(), std::env::var(name).ok()?)));
-        found.find(|(_, value)| !value.is_empty())
-    };
-    let proxy_used = proxies.used_for(url);
-    let variables: &[&str] = match url.starts_with("https:") {
-        true => &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
-        false => &["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
-    };
-    let proxy_source = match (&proxy_used, &proxies) {
-        (None, _) => None,
-        (Some(_), Proxies::Only(_)) => Some("--proxy".to_owned()),
-        (Some(_), _) => said(variables).map(|(name, _)| name),
-    };
-    Way {
-        url: url.to_owned(),
-        status_code: None,
-        proxy_used,
-        proxy_source,
-        no_proxy: said(&["NO_PROXY", "no_proxy"]).map(|(_, hosts)| hosts),
-        ssl_verify: true,
-        suggestion: format!("{program} doctor"),
-    }
-}
-
 /// Makes the file and writes its first line.
-fn recorder(cx: &Cx<'_>, settings: &Settings, path: &Path) -> Result<Recorder, Failure> {
-    let choice = &settings.choice;
+fn recorder(cx: &AgentCx<'_>, session: &SessionSettings, path: &Path) -> Result<Recorder, Failure> {
+    let SessionSettings { model, request, workspace, .. } = session;
     let start = Start {
         program: concat!("zori ", env!("CARGO_PKG_VERSION")).to_owned(),
         profile: cx.profile.name.to_owned(),
-        root: settings.root.display().to_string(),
-        provider: choice.facts.name.to_owned(),
-        base_url: choice.base_url.clone(),
-        model: choice.model.to_string(),
+        root: workspace.root.display().to_string(),
+        provider: model.facts.name.to_owned(),
+        base_url: model.base_url.clone(),
+        model: model.name.to_string(),
         shape: Shape {
-            system: settings.system.as_deref().map(str::to_owned),
-            max_tokens: settings.max_tokens,
-            temperature: settings.temperature,
-            effort: settings.effort,
-            delivery: settings.delivery,
-            tool_style: settings.tool_calls,
+            system: request.system.as_deref().map(str::to_owned),
+            max_tokens: request.max_tokens,
+            temperature: request.temperature,
+            effort: request.effort,
+            delivery: request.delivery,
+            tool_style: model.tool_calls,
         },
     };
     // A password in the address is one more.
-    if let Some(password) = password(&choice.base_url) {
-        choice.secrets.add(&password.into());
+    if let Some(password) = password(&model.base_url) {
+        model.secrets.add(&password.into());
     }
-    let secrets = Secrets::new(&choice.secrets);
+    let secrets = Secrets::new(&model.secrets);
     let failed = |error: std::io::Error| {
         Failure::new(&RECORDING_UNUSABLE, format!("cannot write the recording {}: {error}", path.display()))
     };
@@ -302,7 +230,7 @@ fn password(url: &str) -> Option<&str> {
 }
 
 /// Reads the recording of `--replay`, and holds the flags against it.
-pub fn load(cx: &Cx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, Failure> {
+pub fn load(cx: &AgentCx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, Failure> {
     let unusable =
         |why: String| Failure::new(&RECORDING_UNUSABLE, format!("cannot replay {}: {why}", path.display()));
     let mut bytes = Vec::new();
@@ -321,16 +249,16 @@ pub fn load(cx: &Cx<'_>, args: &LowArgs, path: &Path) -> Result<Recording, Failu
 }
 
 /// Checks that nothing is asked for that the recorded run was not.
-fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), Failure> {
-    let model = args.model.as_deref().map(|model| {
+fn agree(cx: &AgentCx<'_>, args: &LowArgs, start: &Start) -> Result<(), Failure> {
+    let model = args.model.name.as_deref().map(|model| {
         model.strip_prefix(start.provider.as_str()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(model)
     });
     let thinking = start.shape.effort.map_or("none", |effort| effort.as_str());
     let given = [
         ("--as", Some(cx.profile.name), start.profile.as_str()),
-        ("--provider", args.provider.as_deref(), &start.provider),
+        ("--provider", args.model.provider.as_deref(), &start.provider),
         ("--model", model, &start.model),
-        ("--thinking", args.thinking.map(|effort| effort.as_str()), thinking),
+        ("--thinking", args.model.thinking.map(|effort| effort.as_str()), thinking),
     ];
     for (flag, given, recorded) in given {
         if let Some(given) = given.filter(|given| *given != recorded) {
@@ -343,7 +271,7 @@ fn agree(cx: &Cx<'_>, args: &LowArgs, start: &Start) -> Result<(), Failure> {
             return Err(Failure::new(&VALIDATION_ERROR, message).hint(way));
         }
     }
-    match &args.system_prompt {
+    match &args.prompt.system {
         Some(_) => Err(Failure::new(
             &VALIDATION_ERROR,
             "`--system-prompt` and `--replay` exclude each other: a recording has its own",

@@ -1,29 +1,44 @@
-//! From the end of a turn to the exit code (DECISIONS 8 and 24), and to the envelope for those who asked for one.
+//! Maps the end of a turn to the exit code (DECISIONS 8 and 24) and to the envelope.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_contract::error::{
-    AUTH_REQUIRED, CANCELLED, ErrorKind, INTERNAL_ERROR, PARTIAL_FAILURE, PERMISSION_DENIED, RATE_LIMITED,
-    TERMINATED, TIMEOUT, UNAVAILABLE,
+    AUTH_REQUIRED, CANCELLED, CREDENTIALS_EXPIRED, ErrorKind, INTERNAL_ERROR, PARTIAL_FAILURE,
+    PERMISSION_DENIED, RATE_LIMITED, TERMINATED, TIMEOUT, UNAVAILABLE,
 };
 use zori_contract::exit::Exit;
 use zori_contract::external::External;
-use zori_contract::failure::{Failure, Network, RetryStrategy};
+use zori_contract::failure::{AuthMethod, Failure, Network, RetryStrategy};
 use zori_contract::reply::Reply;
 use zori_core::cost::Spent;
-use zori_core::event::TurnSummary;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::SessionId;
 use zori_core::message::{Block, Message};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
+use zori_core::tool::ToolCode;
+use zori_host::TurnEnd;
 
-use crate::error::{PAYMENT_REQUIRED, PROVIDER_FAILED};
+use crate::error::{ANSWER_UNFIT, CONTENT_BLOCKED, MODEL_REFUSED, PAYMENT_REQUIRED, PROVIDER_FAILED};
 
 /// How long to wait before another call where the provider does not say.
-const ANOTHER_CALL: Duration = Duration::from_secs(1);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Returns the code for a turn's end in the Claude protocol, which knows few of them (DECISIONS 24): 0 where its `result` is
+/// no error, else 1, and the signals. `by_signal`: whether it was a signal that cancelled it, and not the client.
+pub fn protocol_exit(outcome: &Outcome, by_signal: bool, is_error: bool) -> Exit {
+    match outcome {
+        Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Exit::Terminated,
+        Outcome::Cancelled(CancelCause::User) if by_signal => Exit::Interrupted,
+        Outcome::OutputClosed => Exit::General,
+        _ if is_error => Exit::General,
+        _ => Exit::Success,
+    }
+}
 
 /// Returns the code for a turn's end. `effects`: a tool that changes something has run.
 pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
@@ -48,7 +63,9 @@ pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
 fn of_failure(failure: &ProviderFailure) -> Exit {
     match (failure.status, failure.kind) {
         // Servers have different statuses for it, 500 among them.
-        (_, FailureKind::ContextLength) => Exit::General,
+        (_, FailureKind::ContextLength | FailureKind::Malformed) => Exit::General,
+        (_, FailureKind::Refused | FailureKind::Blocked) => Exit::PermissionDenied,
+        (_, FailureKind::Cut) => Exit::Partial,
         (Some(401), _) | (None, FailureKind::Auth) => Exit::AuthRequired,
         (Some(402), _) => Exit::PaymentRequired,
         (Some(403), _) => Exit::PermissionDenied,
@@ -60,7 +77,7 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
     }
 }
 
-/// What came of a run, for programs.
+/// The result of a run, for the envelope.
 pub struct Report {
     session: String,
     result: String,
@@ -69,25 +86,96 @@ pub struct Report {
     turns: u32,
     retries: u32,
     max_retries: u32,
-    way: Network,
-    steps: Vec<String>,
+    network: Network,
+    steps: Steps,
+    /// Whether the session is kept, so that it can be gone on with.
+    saved: bool,
+    /// What to do about a key that was refused.
+    auth: Option<AuthAdvice>,
     pid_file: Option<PathBuf>,
-    why: Why,
+    failure: TurnFailure,
+    /// The answer by a schema.
+    structured: Value,
+}
+
+/// The calls of a run, by what became of them.
+#[derive(Default)]
+struct Steps {
+    completed: Vec<String>,
+    /// Those that nobody allowed, with the reason.
+    denied: Vec<(String, String)>,
+    /// Those that were asked for and did not come to an end.
+    pending: Vec<String>,
+}
+
+impl Steps {
+    /// Adds the calls of some messages.
+    fn add(&mut self, added: &[Arc<Message>]) {
+        let blocks = || added.iter().flat_map(|message| &message.blocks);
+        for block in blocks() {
+            let Block::ToolCall(call) = block else { continue };
+            let result = blocks().find_map(|block| match block {
+                Block::ToolResult(result) if result.call == call.id => Some(result),
+                _ => None,
+            });
+            let error = result.filter(|result| !result.ok).map(|result| error_of(&result.envelope));
+            let name = call.name.clone();
+            match error.as_ref().map(|error| error.code.as_str()) {
+                _ if result.is_none() => self.pending.push(name),
+                Some(code) if code == ToolCode::Canceled.as_str() => self.pending.push(name),
+                Some(code) if code == ToolCode::PermissionDenied.as_str() => {
+                    self.denied.push((name, error.map(|error| error.message).unwrap_or_default()));
+                }
+                _ => self.completed.push(name),
+            }
+        }
+    }
+}
+
+/// What the envelope of a call that failed says.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CallError {
+    code: String,
+    message: String,
+}
+
+fn error_of(envelope: &RawValue) -> CallError {
+    #[derive(Deserialize)]
+    struct Failed {
+        error: CallError,
+    }
+    serde_json::from_str::<Failed>(envelope.get()).map(|failed| failed.error).unwrap_or_default()
+}
+
+/// What to do about a key that was refused.
+pub struct AuthAdvice {
+    /// Every way to another one.
+    pub methods: Vec<AuthMethod>,
+    /// The command that stores one, or logs in again.
+    pub command: String,
+    /// The variable that holds one.
+    pub variable: &'static str,
+    /// Whether the login that is stored is over, and since when.
+    pub expired: bool,
+    pub expired_at: Option<String>,
 }
 
 /// Why the last turn failed, if it did.
-enum Why {
-    /// It did not, or there is nothing more to say of it.
-    Nothing,
-    /// Because of what these words say.
-    Words(String),
+enum TurnFailure {
+    /// It did not fail, or the exit code says everything.
+    None,
+    Message(String),
     /// Because the provider failed, after so many retries.
     Provider(ProviderFailure, u32),
+    /// Because no answer fits the schema.
+    Unfit(String),
 }
 
 impl Report {
-    /// Begins with nothing. `max_retries`: how often one request may be sent again; `way`: how requests go out.
-    pub fn new(session: &SessionId, max_retries: u32, way: Network) -> Self {
+    /// Makes an empty report. `saved`: whether the session is kept; `max_retries`: how often one request may be sent again;
+    /// `network`: how requests go out.
+    pub fn new(session: &SessionId, saved: bool, max_retries: u32, network: Network) -> Self {
         let session = session.as_str().to_owned();
         Self {
             session,
@@ -97,40 +185,72 @@ impl Report {
             turns: 0,
             retries: 0,
             max_retries,
-            way,
-            steps: Vec::new(),
+            network,
+            steps: Steps::default(),
+            saved,
+            auth: None,
             pid_file: None,
-            why: Why::Nothing,
+            failure: TurnFailure::None,
+            structured: Value::Null,
         }
     }
 
-    /// Takes a turn down, with the messages it added.
-    pub fn turn(&mut self, summary: &TurnSummary, added: &[Arc<Message>]) {
-        for block in added.iter().flat_map(|message| &message.blocks) {
-            if let Block::ToolCall(call) = block {
-                self.steps.push(call.name.clone());
-            }
-        }
+    /// Says what to do about a key that was refused.
+    pub fn set_auth(&mut self, advice: AuthAdvice) {
+        self.auth = Some(advice);
+    }
+
+    /// Returns what a later call with the same key is told.
+    pub fn kept(&self) -> Value {
+        serde_json::to_value(self.data(Exit::Success)).unwrap_or(Value::Null)
+    }
+
+    /// Returns the call that shows all of a session that is kept.
+    fn whole(&self, program: &str) -> Option<String> {
+        self.saved.then(|| format!("{program} sessions export {} --output plain", self.session))
+    }
+
+    /// Sets the answer that fits the schema.
+    pub fn set_structured(&mut self, value: &RawValue) {
+        self.structured = serde_json::from_str(value.get()).unwrap_or_default();
+    }
+
+    /// Says that no answer fits the schema.
+    pub fn set_unfit(&mut self, why: String) {
+        self.failure = TurnFailure::Unfit(why);
+    }
+
+    /// Returns whether a tool that changes something has run.
+    pub fn changed_something(&self) -> bool {
+        self.effects
+    }
+
+    /// Adds a turn and its messages.
+    pub fn add_turn(&mut self, end: &TurnEnd, added: &[Arc<Message>]) {
+        let summary = &end.summary;
+        self.steps.add(added);
         self.result = summary.text.to_string();
         self.effects |= summary.effects;
         self.spent += Spent { usage: summary.usage, cost: summary.cost };
         self.turns += summary.requests;
         self.retries += summary.retries;
-        self.why = match &summary.outcome {
-            Outcome::Failed(failure) => Why::Provider(failure.clone(), summary.retries),
-            Outcome::NotSaved(why) => Why::Words(why.clone()),
-            Outcome::Limit(kind) => Why::Words(format!("a limit was reached: {kind:?}").to_lowercase()),
-            Outcome::Completed(_) | Outcome::Cancelled(_) | Outcome::OutputClosed => Why::Nothing,
+        self.failure = match &summary.outcome {
+            Outcome::Failed(failure) => TurnFailure::Provider(failure.clone(), summary.retries),
+            Outcome::NotSaved(why) => TurnFailure::Message(why.clone()),
+            Outcome::Limit(kind) => {
+                TurnFailure::Message(end.error.clone().unwrap_or_else(|| kind.as_str().to_owned()))
+            }
+            Outcome::Completed(_) | Outcome::Cancelled(_) | Outcome::OutputClosed => TurnFailure::None,
         };
     }
 
-    /// Takes down which file named the processes of the run while they lived.
-    pub fn pids(&mut self, file: Option<PathBuf>) {
+    /// Sets the file that listed the processes of the run.
+    pub fn set_pid_file(&mut self, file: Option<PathBuf>) {
         self.pid_file = file;
     }
 
-    /// Returns the answer to a run that ended so.
-    pub fn reply(self, exit: Exit) -> Result<Reply, Failure> {
+    /// Returns the envelope's content for a run that ended with this code. `program` is our own name.
+    pub fn reply(self, exit: Exit, program: &str) -> Result<Reply, Failure> {
         let mut meta = Vec::new();
         if self.retries > 0 {
             meta.push(("retries", json!(self.retries)));
@@ -139,41 +259,94 @@ impl Report {
             meta.push(("session_pid_file", json!(file.to_string_lossy())));
         }
         if exit == Exit::Success {
-            let reply = Reply::one(self.data());
+            let mut reply = Reply::one(self.data(exit));
+            reply.whole = self.whole(program);
             return Ok(meta.into_iter().fold(reply, |reply, (name, value)| reply.meta(name, value)));
         }
-        let kind = kind(exit);
-        let message = match &self.why {
-            Why::Nothing => kind.about.to_lowercase().trim_end_matches('.').to_owned(),
-            Why::Words(words) => words.clone(),
-            Why::Provider(failure, _) => failure.message.clone(),
+        let kind = match &self.failure {
+            TurnFailure::Provider(failure, _) if exit == Exit::PermissionDenied => refusal(failure.kind),
+            TurnFailure::Unfit(_) if exit == Exit::General => &ANSWER_UNFIT,
+            TurnFailure::Provider(failure, _) if exit == Exit::AuthRequired && self.is_expired(failure) => {
+                &CREDENTIALS_EXPIRED
+            }
+            _ => kind(exit),
         };
-        let data = serde_json::to_value(self.data()).unwrap_or(Value::Null);
+        let message = match &self.failure {
+            TurnFailure::None => kind.about.to_lowercase().trim_end_matches('.').to_owned(),
+            TurnFailure::Message(words) | TurnFailure::Unfit(words) => words.clone(),
+            TurnFailure::Provider(failure, _) => failure.message.clone(),
+        };
+        let data = serde_json::to_value(self.data(exit)).unwrap_or(Value::Null);
         let mut failure = Failure::new(kind, message).field("resume_token", &self.session).with_data(data);
-        if let Why::Provider(why, retries) = &self.why {
-            failure = self.reached(failure, why, *retries);
+        failure.facts.whole = self.whole(program);
+        failure = match exit {
+            Exit::Interrupted => failure.field("signal", "SIGINT"),
+            Exit::Terminated => failure.field("reason", "CANCELLED").field("signal", "SIGTERM"),
+            Exit::AuthRequired => self.with_auth_advice(failure),
+            _ => failure,
+        };
+        if let TurnFailure::Provider(why, retries) = &self.failure {
+            failure = self.with_retry_advice(failure, why, *retries);
         }
         Err(meta.into_iter().fold(failure, |failure, (name, value)| failure.meta(name, value)))
     }
 
+    /// Returns whether what was refused was good once: a login whose time is over, or a key of which the provider says so.
+    fn is_expired(&self, why: &ProviderFailure) -> bool {
+        let says = |text: &str| text.to_lowercase().contains("expired");
+        self.auth.as_ref().is_some_and(|auth| auth.expired)
+            || says(&why.message)
+            || why.details.as_deref().is_some_and(says)
+    }
+
+    /// Adds every way to another key.
+    fn with_auth_advice(&self, failure: Failure) -> Failure {
+        let Some(auth) = &self.auth else { return failure };
+        let expired = failure.kind == &CREDENTIALS_EXPIRED;
+        let failure = failure
+            .field("reason", if expired { "TOKEN_EXPIRED" } else { "INVALID_CREDENTIALS" })
+            .field("expired", expired)
+            .field("auth_methods", &auth.methods)
+            .field("reauth_command", &auth.command)
+            .field("reauth_env_var", auth.variable);
+        let failure = match expired {
+            true => failure
+                .field("expires_at", &auth.expired_at)
+                .field("expired_at", &auth.expired_at)
+                .field("refresh_command", &auth.command),
+            false => failure,
+        };
+        auth.methods.iter().fold(failure, |failure, method| failure.hint(method.hint.clone()))
+    }
+
     /// Adds how the provider could not be reached, and whether another call makes sense.
-    fn reached(&self, mut failure: Failure, why: &ProviderFailure, retries: u32) -> Failure {
+    fn with_retry_advice(&self, mut failure: Failure, why: &ProviderFailure, retries: u32) -> Failure {
         if why.status.is_none() && matches!(why.kind, FailureKind::Timeout | FailureKind::Transport) {
-            failure = failure.network(&self.way);
+            failure = failure.network(&self.network);
         }
         let transient = failure.kind.exit.retryable();
         if transient && retries > 0 {
             failure = failure.retries_exhausted(retries, self.max_retries);
         } else if transient {
-            let wait = why.retry_after.unwrap_or(ANOTHER_CALL);
+            let wait = why.retry_after.unwrap_or(DEFAULT_RETRY_AFTER);
             failure.facts.retry_after_ms = Some(wait.as_millis() as u64);
             failure.facts.retry_strategy = Some(RetryStrategy::ExponentialBackoff);
         }
         failure
     }
 
-    fn data(&self) -> External<Value> {
+    fn data(&self, exit: Exit) -> External<Value> {
         let usage = self.spent.usage;
+        let Steps { completed, denied, pending } = &self.steps;
+        let denied: Vec<_> =
+            denied.iter().map(|(step, reason)| json!({"step": step, "reason": reason})).collect();
+        let stopped = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout);
+        let failed = match &self.failure {
+            TurnFailure::Provider(..) => Some("model"),
+            _ if stopped => Some(pending.first().map_or("model", String::as_str)),
+            _ => None,
+        };
+        let partial = exit == Exit::Partial || stopped || (exit != Exit::Success && self.effects);
         External(json!({
             "session_id": self.session,
             "result": self.result,
@@ -182,8 +355,24 @@ impl Report {
                       "cache_read_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write},
             "cost_usd": self.spent.cost.map(|cost| cost.0 as f64 / 1_000_000.0),
             "num_turns": self.turns,
-            "completed_steps": self.steps,
+            "completed_steps": completed,
+            "partial": partial,
+            "failed_step": failed,
+            "pending_steps": pending,
+            "skipped_steps": [],
+            "denied_steps": denied,
+            "resume_from": self.saved.then_some(&self.session),
+            "structured_output": self.structured,
         }))
+    }
+}
+
+/// Returns why nobody wanted to answer.
+fn refusal(kind: FailureKind) -> &'static ErrorKind {
+    match kind {
+        FailureKind::Refused => &MODEL_REFUSED,
+        FailureKind::Blocked => &CONTENT_BLOCKED,
+        _ => &PERMISSION_DENIED,
     }
 }
 
@@ -228,6 +417,12 @@ mod tests {
         let got = [Timeout, Transport, Auth, Parse, ApiError, Internal].map(|kind| code(None, kind).0);
         assert_eq!(got, [12, 12, 8, 1, 1, 1]);
         assert_eq!(code(Some(500), FailureKind::ContextLength), (1, 3));
+        // DECISIONS 45, whatever status the provider had for it.
+        use FailureKind::{Blocked, Cut, Malformed, Refused};
+        for status in [None, Some(400)] {
+            let got = [Refused, Blocked, Malformed, Cut].map(|kind| code(status, kind));
+            assert_eq!(got, [(7, 3), (7, 3), (1, 3), (3, 3)]);
+        }
     }
 
     /// DECISIONS 24: a limit is always 3 and the end of the time always 10, whatever has happened.

@@ -10,81 +10,104 @@ use zori_store::{Record, RecordKind};
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// Returns the page.
-pub fn html(id: &str, records: &[Record]) -> String {
-    let mut page = format!(
+/// Returns the page up to the first record.
+pub fn head(id: &str, facts: &Facts) -> String {
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{title}</h1>\n{facts}</header>\n",
         title = escape(id),
-        facts = facts(records),
-    );
-    records.iter().for_each(|record| page.push_str(&article(record)));
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
+        facts = facts.list(),
+    )
 }
 
-/// Returns what is known of the whole: where, when, which model, how many tokens.
-fn facts(records: &[Record]) -> String {
-    let mut rows: Vec<(&str, String)> = Vec::new();
-    for record in records {
+/// What follows the last record.
+pub const TAIL: &str = "</main>\n</body>\n</html>\n";
+
+/// The session's facts: folder, time, model, tokens.
+#[derive(Default)]
+pub struct Facts {
+    rows: Vec<(&'static str, String)>,
+    begun: Option<String>,
+    last: String,
+    models: Vec<String>,
+    used: Usage,
+}
+
+impl Facts {
+    /// Takes the facts of one record, in the order of the file.
+    pub fn add(&mut self, record: &Record) {
         if let RecordKind::Meta(meta) = &record.kind {
-            rows.extend(meta.root.as_ref().map(|root| ("folder", root.display().to_string())));
-            rows.extend(meta.parent.clone().map(|parent| ("forked from", parent)));
+            self.rows.extend(meta.root.as_ref().map(|root| ("folder", root.display().to_string())));
+            self.rows.extend(meta.parent.clone().map(|parent| ("forked from", parent)));
+        }
+        self.begun.get_or_insert_with(|| record.ts.clone());
+        self.last.clone_from(&record.ts);
+        if let Some(end) = &record.reply_end {
+            let new = end.model.clone().filter(|model| !self.models.contains(model));
+            self.models.extend(new);
+            self.used += end.usage;
         }
     }
-    let stamp = |record: Option<&Record>| record.map(|record| record.ts.clone()).filter(|ts| !ts.is_empty());
-    rows.extend(stamp(records.first()).map(|ts| ("begun", ts)));
-    rows.extend(stamp(records.last()).map(|ts| ("last change", ts)));
-    let ends = records.iter().filter_map(|record| record.reply_end.as_ref());
-    let (mut models, mut used) = (Vec::new(), Usage::default());
-    for end in ends {
-        models.extend(end.model.clone().filter(|model| !models.contains(model)));
-        used += end.usage;
+
+    fn list(&self) -> String {
+        let mut rows = self.rows.clone();
+        let stamps = [("begun", self.begun.clone().unwrap_or_default()), ("last change", self.last.clone())];
+        rows.extend(stamps.into_iter().filter(|(_, ts)| !ts.is_empty()));
+        if !self.models.is_empty() {
+            rows.push(("model", self.models.join(", ")));
+            rows.push(("tokens", format!("{} read, {} written", self.used.input, self.used.output)));
+        }
+        let rows: String =
+            rows.iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(value))).collect();
+        format!("<dl>\n{rows}</dl>\n")
     }
-    if !models.is_empty() {
-        rows.push(("model", models.join(", ")));
-        rows.push(("tokens", format!("{} read, {} written", used.input, used.output)));
-    }
-    let rows: String =
-        rows.iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(value))).collect();
-    format!("<dl>\n{rows}</dl>\n")
 }
 
-fn article(record: &Record) -> String {
+/// Returns the part of the page for one record.
+pub fn article(record: &Record) -> String {
     match &record.kind {
         RecordKind::Meta(_) => String::new(),
         RecordKind::Message { role: Role::User, text, images, .. } => {
             let shown: String = images.iter().map(|image| format!("{image}\n")).collect();
-            said("user", "You", &record.ts, &(shown + text))
+            message("user", "You", &record.ts, &(shown + text))
         }
         RecordKind::Message { role: Role::Assistant, text, .. } => {
-            said("assistant", "Assistant", &record.ts, text)
+            message("assistant", "Assistant", &record.ts, text)
         }
         RecordKind::Reasoning(thinking) if thinking.text.is_empty() => String::new(),
-        RecordKind::Reasoning(thinking) => folded("reasoning", "Reasoning", "", &thinking.text),
+        RecordKind::Reasoning(thinking) => details_block("reasoning", "Reasoning", "", &thinking.text),
         RecordKind::ToolUse(call) => {
             let input = match &call.input {
                 ToolInput::Json(raw) => pretty(raw.get()),
                 ToolInput::Malformed(text) => text.clone(),
             };
-            folded("call", &call.name, &gist(telling(&input).as_deref().unwrap_or(&input)), &input)
+            details_block(
+                "call",
+                &call.name,
+                &summary(main_argument(&input).as_deref().unwrap_or(&input)),
+                &input,
+            )
         }
         RecordKind::ToolResult { output, ok, .. } => {
             let (class, title) = if *ok { ("result", "Result") } else { ("result failed", "Failed") };
-            let output = printed(output.get()).unwrap_or_else(|| pretty(output.get()));
-            folded(class, title, &gist(&output), &output)
+            let output = output_text(output.get()).unwrap_or_else(|| pretty(output.get()));
+            details_block(class, title, &summary(&output), &output)
         }
         RecordKind::Interrupted => note("Interrupted"),
         RecordKind::Approval { decision, by, reason, .. } => note(&format!("{decision} by {by}: {reason}")),
         RecordKind::Compacted { how, before, after, .. } => {
             note(&format!("Context {how}: about {before} to {after} tokens"))
         }
+        RecordKind::Changed { .. } => String::new(),
+        RecordKind::Rewound { to_turn, what, restored, .. } => {
+            note(&format!("Rewound to before turn {to_turn} ({what}): {restored} paths put back"))
+        }
         RecordKind::Notice { text, .. } => note(text),
     }
 }
 
-fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
+fn message(class: &str, who: &str, ts: &str, text: &str) -> String {
     let when = if ts.is_empty() { String::new() } else { format!(" <time>{}</time>", escape(ts)) };
     let mut out = format!("<article class=\"{class}\">\n<h2>{who}{when}</h2>\n");
     // Fenced code keeps its look; everything else is paragraphs as they were written.
@@ -93,7 +116,7 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
     for line in text.lines() {
         match (line.trim_start().starts_with("```"), &mut code) {
             (true, None) => {
-                flush(&mut out, &mut prose);
+                push_paragraphs(&mut out, &mut prose);
                 code = Some(String::new());
             }
             (true, Some(block)) => {
@@ -110,7 +133,7 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
             }
         }
     }
-    flush(&mut out, &mut prose);
+    push_paragraphs(&mut out, &mut prose);
     if let Some(block) = code {
         let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(&block));
     }
@@ -118,17 +141,18 @@ fn said(class: &str, who: &str, ts: &str, text: &str) -> String {
     out
 }
 
-fn flush(out: &mut String, prose: &mut String) {
+fn push_paragraphs(out: &mut String, prose: &mut String) {
     for paragraph in prose.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
         let _ = writeln!(out, "<p>{}</p>", inline(paragraph));
     }
     prose.clear();
 }
 
-fn folded(class: &str, title: &str, gist: &str, body: &str) -> String {
-    let gist = if gist.is_empty() { String::new() } else { format!(" <code>{}</code>", escape(gist)) };
+fn details_block(class: &str, title: &str, summary: &str, body: &str) -> String {
+    let summary =
+        if summary.is_empty() { String::new() } else { format!(" <code>{}</code>", escape(summary)) };
     format!(
-        "<details class=\"{class}\">\n<summary><b>{}</b>{gist}</summary>\n<pre><code>{}</code></pre>\n</details>\n",
+        "<details class=\"{class}\">\n<summary><b>{}</b>{summary}</summary>\n<pre><code>{}</code></pre>\n</details>\n",
         escape(title),
         escape(body)
     )
@@ -144,8 +168,8 @@ fn pretty(json: &str) -> String {
     value.and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| json.to_owned())
 }
 
-/// Returns what a call is about, if one of its arguments says it.
-fn telling(input: &str) -> Option<String> {
+/// Returns the argument that tells best what a call does.
+fn main_argument(input: &str) -> Option<String> {
     let input: serde_json::Value = serde_json::from_str(input).ok()?;
     ["command", "path", "file_path", "pattern", "url", "description"]
         .iter()
@@ -153,16 +177,16 @@ fn telling(input: &str) -> Option<String> {
 }
 
 /// Returns what a tool printed or read, as it was printed, if its result is such a text and nothing else that matters.
-fn printed(output: &str) -> Option<String> {
+fn output_text(output: &str) -> Option<String> {
     let output: serde_json::Value = serde_json::from_str(output).ok()?;
     let data = output.get("data")?;
     let text = |name: &str| data.get(name)?.as_str().filter(|text| !text.is_empty());
-    let said = match text("stdout").or(text("stderr")) {
+    let message = match text("stdout").or(text("stderr")) {
         Some(_) => [text("stdout"), text("stderr")].into_iter().flatten().collect::<Vec<_>>().join("\n"),
         None => text("content")?.to_owned(),
     };
     let code = data.get("exit_code").and_then(serde_json::Value::as_i64).filter(|code| *code != 0);
-    Some(code.map_or(said.clone(), |code| format!("exit code {code}\n{said}")))
+    Some(code.map_or(message.clone(), |code| format!("exit code {code}\n{message}")))
 }
 
 /// Returns prose with its code and its emphasis marked; both end where the paragraph does.
@@ -182,7 +206,7 @@ fn inline(text: &str) -> String {
 }
 
 /// Returns one line of a value, for a summary.
-fn gist(json: &str) -> String {
+fn summary(json: &str) -> String {
     let line = json.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(90) {
         Some((at, _)) => format!("{}...", &line[..at]),
@@ -214,7 +238,7 @@ mod tests {
     fn text_stays_text() {
         assert_eq!(escape("<a href='x'>&\"\u{1b}"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\\x1b");
         assert_eq!(
-            said("user", "You", "", "Look:\n```html\n<b>\n```\n\nand <i>"),
+            message("user", "You", "", "Look:\n```html\n<b>\n```\n\nand <i>"),
             "<article class=\"user\">\n<h2>You</h2>\n<p>Look:</p>\n<pre><code>&lt;b&gt;\n</code></pre>\n<p>and &lt;i&gt;</p>\n</article>\n"
         );
     }
@@ -234,16 +258,16 @@ mod tests {
     #[test]
     fn results_read_as_they_were_printed() {
         let failed = r#"{"ok":false,"data":{"exit_code":3,"stdout":"a\nb\n","stderr":"bad"}}"#;
-        assert_eq!(printed(failed).as_deref(), Some("exit code 3\na\nb\n\nbad"));
-        assert_eq!(printed(r#"{"ok":true,"data":{"content":"x"}}"#).as_deref(), Some("x"));
-        assert_eq!(printed(r#"{"ok":true,"data":{"paths":[]}}"#), None);
-        assert_eq!(telling(r#"{"command":"ls -l","timeout":3}"#).as_deref(), Some("ls -l"));
+        assert_eq!(output_text(failed).as_deref(), Some("exit code 3\na\nb\n\nbad"));
+        assert_eq!(output_text(r#"{"ok":true,"data":{"content":"x"}}"#).as_deref(), Some("x"));
+        assert_eq!(output_text(r#"{"ok":true,"data":{"paths":[]}}"#), None);
+        assert_eq!(main_argument(r#"{"command":"ls -l","timeout":3}"#).as_deref(), Some("ls -l"));
     }
 
     #[test]
     fn a_fence_that_is_never_closed() {
         assert!(
-            said("user", "You", "", "```\nrest").ends_with("<pre><code>rest\n</code></pre>\n</article>\n")
+            message("user", "You", "", "```\nrest").ends_with("<pre><code>rest\n</code></pre>\n</article>\n")
         );
     }
 }

@@ -7,169 +7,119 @@ use std::path::{Path, PathBuf};
 
 use zori_contract::failure::Failure;
 use zori_core::permission::{Layer, Verdict};
+use zori_host::Modes;
+use zori_host::sandbox::SandboxSettings;
 use zori_policy::mode::Protocol;
 use zori_policy::paths::pattern::{Anchors, PathPattern};
-use zori_policy::paths::{Ground, GroundParts};
+use zori_policy::paths::{Workspace, WorkspaceParts};
 use zori_policy::policy::{ShellPolicy, ShellSettings};
-use zori_policy::rules::{OwnedAnchors, Rules, Written};
-use zori_policy::{Asker, Choice, Chosen, Mode, Policy};
+use zori_policy::rules::{OwnedAnchors, Rules, UnparsedRule};
+use zori_policy::{Approver, Mode, ModeChoice, ModeSource, Policy};
 use zori_tools::hooks::Hook;
 
 use crate::args::LowArgs;
-use crate::base::Base;
 use crate::config::Config;
+use crate::data_dir::DataDir;
+use crate::environment::Environment;
 use crate::error::SETTING_INVALID;
 use crate::hooks;
-use crate::sandbox::{self, Wishes};
+use crate::host_failure::of_mode;
+use crate::sandbox::{self, SandboxSources};
 use crate::trust::project::Project;
 
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
 
 /// The flag that names one.
-const FLAG: &str = "--permission-mode";
+const MODE_FLAG: &str = "--permission-mode";
 
-/// What a policy is made of, as far as it comes from outside.
-pub struct Sources<'a> {
-    /// The command line.
+/// The inputs of a policy.
+pub struct PolicySources<'a> {
     pub args: &'a LowArgs,
-    /// The user's config.
     pub config: &'a Config,
     /// The administrator's file.
     pub managed: &'a Path,
-    /// The base directory.
-    pub base: Option<&'a Base>,
+    pub data_dir: Option<&'a DataDir>,
     /// The workspace root, canonical.
     pub root: &'a Path,
-    /// What the folder says itself.
+    /// The folder's own settings.
     pub project: &'a Project,
-    /// Whether the user said that it is not trusted.
+    /// Whether the user marked the folder as untrusted.
     pub untrusted: bool,
-    /// The user's home.
     pub home: Option<&'a Path>,
-    /// What the environment says about the mode: variable and value.
+    /// The environment variable that sets the mode: name and value.
     pub mode_variable: Option<(&'static str, String)>,
     /// The folders of `PATH`.
     pub programs: Vec<PathBuf>,
 }
 
-/// A policy, and what its author should know about it.
-pub struct Gathered {
-    /// The policy.
+/// A policy with everything that was resolved beside it.
+pub struct ResolvedPolicy {
     pub policy: Policy,
     /// What another mode would depend on.
     pub modes: Modes,
     /// What confines the commands it lets run.
-    pub sandbox: sandbox::Setting,
+    pub sandbox: SandboxSettings,
     /// The hooks of the user and the administrator.
     pub hooks: Vec<Hook>,
-    /// One line each.
     pub warnings: Vec<String>,
 }
 
-/// Where the mode comes from, and what has to be known to change it.
-#[derive(Clone, Debug)]
-pub struct Modes {
-    /// Who said so, for people.
-    pub source: String,
-    /// Whether the user's own allow rules count.
-    pub user_rules: bool,
-    /// The file in which the administrator forbids `yolo`.
-    pub forbidden: Option<PathBuf>,
-    /// What is said about the shell; what is not said depends on the mode.
-    pub shell: ShellSettings,
-}
-
-impl Modes {
-    /// Returns the mode a name means, and what it brings for the shell. `spelling`: what named it.
-    pub fn named(&self, spelling: &str, name: &str) -> Result<(Choice, ShellPolicy), Failure> {
-        self.named_in(spelling, name, Protocol::Own)
-    }
-
-    /// The same in the words of a protocol.
-    pub fn named_in(
-        &self,
-        spelling: &str,
-        name: &str,
-        protocol: Protocol,
-    ) -> Result<(Choice, ShellPolicy), Failure> {
-        let choice = Choice::named(name, protocol).ok_or_else(|| {
-            Failure::new(&SETTING_INVALID, format!("`{spelling}` cannot be `{name}`"))
-                .hint(format!("the modes are {}", Choice::names().join(", ")))
-        })?;
-        if let (Mode::Yolo, Some(file)) = (choice.mode, &self.forbidden) {
-            let message = format!("the administrator forbids the mode {}", choice.shown());
-            return Err(Failure::new(&SETTING_INVALID, message)
-                .hint(format!("{} says `security.forbid_yolo`", file.display()))
-                .hint("the mode acceptEdits asks least of the others"));
-        }
-        Ok((choice, self.shell(choice)?))
-    }
-
-    fn shell(&self, mode: Choice) -> Result<ShellPolicy, Failure> {
-        ShellPolicy::new(&self.shell, mode).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
-    }
-}
-
 /// Returns the first variable that names a mode.
-pub fn mode_variable() -> Option<(&'static str, String)> {
+pub fn mode_variable(env: &Environment) -> Option<(&'static str, String)> {
     let set =
-        |name: &&'static str| Some((*name, std::env::var(name).ok().filter(|value| !value.is_empty())?));
+        |name: &&'static str| Some((*name, env.text(name).filter(|value| !value.is_empty())?.to_owned()));
     MODE_VARIABLES.iter().find_map(set)
-}
-
-/// Returns the folders of `PATH`.
-pub fn programs() -> Vec<PathBuf> {
-    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
 /// Puts the policy together. A setting that cannot be used is an error; a rule that cannot is a warning, and leaves
 /// its tool asking (RULE-1).
-pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
-    let Sources { args, config, managed, base, root, project, home, .. } = &sources;
+pub fn gather(sources: PolicySources<'_>) -> Result<ResolvedPolicy, Failure> {
+    let PolicySources { args, config, managed, data_dir, root, project, home, .. } = &sources;
     let managed_config = Config::load(managed, "")?;
-    let user_file = base.map(Base::config).unwrap_or_default();
-    let (hooks, mut warnings) = hooks::of_user(*base, [(managed, &managed_config), (&user_file, config)])?;
-    warnings.extend(project.remarks());
+    let user_file = data_dir.map(DataDir::config).unwrap_or_default();
+    let (hooks, mut warnings) =
+        hooks::load_user_hooks(*data_dir, [(managed, &managed_config), (&user_file, config)])?;
+    warnings.extend(project.warnings());
 
     let (modes, mode, shell) = mode(&sources, &managed_config)?;
     // SEC-2 of that document: with its names the shell is off unless somebody says so.
-    if mode.chosen == Chosen::AsAgentZero && modes.shell.allow_shell == Some(true) {
+    if mode.source == ModeSource::AsAgentZero && modes.shell.allow_shell == Some(true) {
         let name = mode.shown();
         warnings.push(format!("`security.allow_shell` lets the model run shell commands in the mode {name}"));
     }
-    let sandbox = sandbox::setting(&Wishes {
-        flag: args.sandbox,
+    let sandbox = sandbox::resolve(&SandboxSources {
+        flag: args.permission.sandbox,
         config,
         managed: &managed_config,
         managed_path: managed,
         home: *home,
         mode: mode.mode,
     })?;
-    if !shell.off.is_empty() {
-        warnings.push(format!("built-in blacklist entries are off: {}", shell.off.join(", ")));
+    if !shell.blacklist_off.is_empty() {
+        warnings.push(format!("built-in blacklist entries are off: {}", shell.blacklist_off.join(", ")));
     }
 
     let layers = [
-        (Layer::Managed, Origin::File(managed, &managed_config)),
-        (Layer::Flags, Origin::Flags(args)),
-        (Layer::User, Origin::File(&user_file, config)),
-        (Layer::Project, Origin::File(&project.config_path, &project.config)),
+        (Layer::Managed, RuleSource::File(managed, &managed_config)),
+        (Layer::Flags, RuleSource::Flags(args)),
+        (Layer::User, RuleSource::File(&user_file, config)),
+        (Layer::Project, RuleSource::File(&project.config_path, &project.config)),
     ]
-    .map(|(layer, origin)| origin.rules(layer));
+    .map(|(layer, source)| source.rules(layer));
     let managed_only = managed_config.flag("security.managed_allow_only") == Some(true);
-    let counts = |rule: &Written| {
+    let counts = |rule: &UnparsedRule| {
         let allow = rule.verdict == Verdict::Allow;
         // A project's allow rules were remarked above, with its other keys.
         !(allow && (rule.layer == Layer::Project || managed_only && rule.layer != Layer::Managed))
     };
-    let written: Vec<Written> = layers.into_iter().flatten().filter(counts).collect();
-    let anchors = |rule: &Written| OwnedAnchors {
+    let written: Vec<UnparsedRule> = layers.into_iter().flatten().filter(counts).collect();
+    let anchors = |rule: &UnparsedRule| OwnedAnchors {
         home: home.map(Path::to_owned),
         workspace: root.to_path_buf(),
         rule_root: match rule.layer {
             Layer::Managed => managed.parent().unwrap_or(Path::new("/")).to_owned(),
-            Layer::User => base.map_or_else(|| root.to_path_buf(), |base| base.dir().to_owned()),
+            Layer::User => data_dir.map_or_else(|| root.to_path_buf(), |data_dir| data_dir.dir().to_owned()),
             Layer::Flags | Layer::Session | Layer::Project => root.to_path_buf(),
         },
     };
@@ -182,46 +132,30 @@ pub fn gather(sources: Sources<'_>) -> Result<Gathered, Failure> {
         sensitive.extend(sensitive_paths(file, config, root, *home)?);
     }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let ground = Ground::new(GroundParts {
+    let workspace = Workspace::new(WorkspaceParts {
         roots: vec![root.to_path_buf()],
         cwd: root.to_path_buf(),
         home: home.map(real),
-        base: base.map(|base| real(base.dir())),
-        repo: root.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_owned),
-        programs: sources.programs,
+        data_dir: data_dir.map(|data_dir| real(data_dir.dir())),
+        path_dirs: sources.programs,
         sensitive,
     });
     // Nobody is asked until a front end says that it can.
-    let policy = Policy { mode, rules, ground, shell, asker: Asker::Absent, agent: None };
-    Ok(Gathered { policy, modes, sandbox, hooks, warnings })
-}
-
-/// Returns what the demo may do: everything in its folder, by a script that is part of the program.
-pub fn of_demo(folder: &Path) -> Policy {
-    let ground = Ground::new(GroundParts {
-        roots: vec![folder.to_owned()],
-        cwd: folder.to_owned(),
-        home: None,
-        base: None,
-        repo: None,
-        programs: Vec::new(),
-        sensitive: Vec::new(),
-    });
-    let (mode, shell) = (Choice::implicit(Mode::Yolo), ShellPolicy::OPEN);
-    Policy { mode, rules: Rules::default(), ground, shell, asker: Asker::Absent, agent: None }
+    let policy = Policy { mode, rules, workspace, shell, approver: Approver::Absent, agent: None };
+    Ok(ResolvedPolicy { policy, modes, sandbox, hooks, warnings })
 }
 
 /// Flag, variable, config, implicit (MODE-1); the administrator may forbid `yolo`, chosen or not (MODE-2).
-fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, ShellPolicy), Failure> {
+fn mode(sources: &PolicySources<'_>, managed: &Config) -> Result<(Modes, ModeChoice, ShellPolicy), Failure> {
     let of = |config: &Config, file: &Path| {
         let name = config.text("security.mode")?.to_owned();
         Some(("security.mode", name, format!("`security.mode` in {}", file.display())))
     };
-    let said = |(spelling, name): (&'static str, String)| (spelling, name, format!("`{spelling}`"));
-    let flag = sources.args.permission_mode.clone().map(|mode| said((FLAG, mode)));
-    let user = sources.base.map(Base::config).unwrap_or_default();
+    let described = |(spelling, name): (&'static str, String)| (spelling, name, format!("`{spelling}`"));
+    let flag = sources.args.permission.mode.clone().map(|mode| described((MODE_FLAG, mode)));
+    let user = sources.data_dir.map(DataDir::config).unwrap_or_default();
     let asked = flag
-        .or_else(|| sources.mode_variable.clone().map(said))
+        .or_else(|| sources.mode_variable.clone().map(described))
         .or_else(|| of(sources.config, &user))
         .or_else(|| of(managed, sources.managed));
     let forbidden = (managed.flag("security.forbid_yolo") == Some(true)).then(|| sources.managed.to_owned());
@@ -230,23 +164,24 @@ fn mode(sources: &Sources<'_>, managed: &Config) -> Result<(Modes, Choice, Shell
     let modes =
         |source: String| Modes { source, user_rules, forbidden: forbidden.clone(), shell: shell.clone() };
     let implicit = |mode: Mode, source: &str| {
-        let (modes, choice) = (modes(source.to_owned()), Choice::implicit(mode));
-        let shell = modes.shell(choice)?;
+        let (modes, choice) = (modes(source.to_owned()), ModeChoice::implicit(mode));
+        let shell = modes.shell(choice).map_err(of_mode)?;
         Ok((modes, choice, shell))
     };
     match asked {
         Some((spelling, name, source)) => {
             let modes = modes(source);
             // A variable and a file are ours, whoever speaks.
-            let spoken = if spelling == FLAG { sources.args.protocol } else { None };
-            let (choice, shell) = modes.named_in(spelling, &name, spoken.unwrap_or(Protocol::Own))?;
+            let spoken = if spelling == MODE_FLAG { sources.args.protocol.spoken() } else { None };
+            let (choice, shell) =
+                modes.named_in(spelling, &name, spoken.unwrap_or(Protocol::Own)).map_err(of_mode)?;
             Ok((modes, choice, shell))
         }
         None if forbidden.is_some() => implicit(Mode::Default, "nobody chose one, and yolo is forbidden"),
         None if sources.untrusted => {
             implicit(Mode::Default, "nobody chose one, and this folder is not trusted")
         }
-        None if sources.args.protocol.is_some() => {
+        None if sources.args.protocol.spoken().is_some() => {
             implicit(Mode::Default, "nobody chose one, and a program is at the other end")
         }
         None => implicit(Mode::Yolo, "nobody chose one"),
@@ -273,14 +208,14 @@ fn shell_settings(config: &Config, managed: &Config) -> ShellSettings {
     }
 }
 
-/// Where a layer's rules stand.
-enum Origin<'a> {
+/// Where a layer's rules come from.
+enum RuleSource<'a> {
     File(&'a Path, &'a Config),
     Flags(&'a LowArgs),
 }
 
-impl Origin<'_> {
-    fn rules(&self, layer: Layer) -> Vec<Written> {
+impl RuleSource<'_> {
+    fn rules(&self, layer: Layer) -> Vec<UnparsedRule> {
         let mut written = Vec::new();
         for (verdict, key, flag) in [
             (Verdict::Allow, "permissions.allow", "--allow"),
@@ -291,16 +226,16 @@ impl Origin<'_> {
                 Self::File(path, config) => {
                     for (text, line) in config.list(key).unwrap_or_default() {
                         let source = format!("{}:{line}", path.display()).into();
-                        written.push(Written { verdict, text: text.to_owned(), layer, source });
+                        written.push(UnparsedRule { verdict, text: text.to_owned(), layer, source });
                     }
                 }
                 Self::Flags(args) => {
                     let given = match verdict {
-                        Verdict::Allow => &args.allow,
-                        Verdict::Ask => &args.ask,
-                        Verdict::Deny => &args.deny,
+                        Verdict::Allow => &args.permission.allow,
+                        Verdict::Ask => &args.permission.ask,
+                        Verdict::Deny => &args.permission.deny,
                     };
-                    written.extend(given.iter().map(|text| Written {
+                    written.extend(given.iter().map(|text| UnparsedRule {
                         verdict,
                         text: text.clone(),
                         layer,
@@ -313,7 +248,7 @@ impl Origin<'_> {
     }
 }
 
-/// What a file adds to the list of what may hold secrets (4.4). Nothing takes away from it, so a project may add too.
+/// What a file adds to the list of what may hold secrets. Nothing takes away from it, so a project may add too.
 fn sensitive_paths(
     file: &Path,
     config: &Config,
@@ -356,20 +291,20 @@ mod tests {
         fn gather(&self, args: &LowArgs, variable: Option<&str>) -> String {
             let dir = self.dir.path();
             let config = Config::load(&dir.join("user.toml"), "").unwrap();
-            let gathered = gather(Sources {
+            let gathered = gather(PolicySources {
                 args,
                 config: &config,
                 managed: &dir.join("managed.toml"),
-                base: None,
+                data_dir: None,
                 root: &dir.join("ws"),
-                project: &Project::look(&dir.join("ws")).unwrap(),
+                project: &Project::load(&dir.join("ws")).unwrap(),
                 untrusted: self.untrusted,
                 home: None,
                 mode_variable: variable.map(|value| ("ZORI_PERMISSION_MODE", value.to_owned())),
                 programs: Vec::new(),
             });
             let text = match gathered {
-                Ok(Gathered { policy, warnings, .. }) => {
+                Ok(ResolvedPolicy { policy, warnings, .. }) => {
                     let show = |rules: &[zori_policy::rules::Rule]| {
                         let one = |rule: &zori_policy::rules::Rule| {
                             format!("{}/{}", rule.shown.layer.as_str(), rule.shown.text)
@@ -381,7 +316,7 @@ mod tests {
                     format!(
                         "{} {:?} | {lists} | {}",
                         policy.mode.shown(),
-                        policy.mode.chosen,
+                        policy.mode.source,
                         warnings.join("; ")
                     )
                 }
@@ -392,19 +327,21 @@ mod tests {
     }
 
     fn args(mode: Option<&str>) -> LowArgs {
-        LowArgs { permission_mode: mode.map(str::to_owned), ..LowArgs::default() }
+        let mut args = LowArgs::default();
+        args.permission.mode = mode.map(str::to_owned);
+        args
     }
 
     #[test]
     fn the_mode_is_the_first_that_was_said() {
         let world = World::new("", "security.mode = \"plan\"", "security.mode = \"yolo\"");
-        let said = |flag, variable| {
+        let described = |flag, variable| {
             let text = world.gather(&args(flag), variable);
             text.split(" | ").next().unwrap().to_owned()
         };
-        assert_eq!(said(Some("deny"), Some("paranoid")), "deny ByName");
-        assert_eq!(said(None, Some("god_mode")), "god_mode AsAgentZero");
-        assert_eq!(said(None, None), "plan ByName");
+        assert_eq!(described(Some("deny"), Some("paranoid")), "deny ByName");
+        assert_eq!(described(None, Some("god_mode")), "god_mode AsAgentZero");
+        assert_eq!(described(None, None), "plan ByName");
         let nothing = World::new("", "", "");
         assert_eq!(nothing.gather(&args(None), None), "yolo Implicit |  |  |  | ");
         assert!(
@@ -419,9 +356,9 @@ mod tests {
     #[test]
     fn switching_the_shell_on_is_said() {
         let world = World::new("", "security.allow_shell = true", "");
-        let said = world.gather(&args(Some("balanced")), None);
+        let described = world.gather(&args(Some("balanced")), None);
         assert_eq!(
-            said,
+            described,
             "balanced AsAgentZero |  |  |  | `security.allow_shell` lets the model run shell commands in the mode balanced"
         );
         assert_eq!(world.gather(&args(Some("default")), None), "default ByName |  |  |  | ");
@@ -436,7 +373,9 @@ mod tests {
         };
         let project = format!("model = \"x\"\nprovider = \"openai\"\n{}", rules("p"));
         let world = World::new(&rules("m"), &rules("u"), &project);
-        let flags = LowArgs { allow: vec!["Bash(f)".into()], deny: vec!["Bsh".into()], ..LowArgs::default() };
+        let mut flags = args(None);
+        flags.permission.allow = vec!["Bash(f)".into()];
+        flags.permission.deny = vec!["Bsh".into()];
         insta::assert_snapshot!(world.gather(&flags, None).replace(" | ", "\n"), @r"
         yolo Implicit
         managed/Bash(m) flags/Bash(f) user/Bash(u)
@@ -470,7 +409,7 @@ mod tests {
         );
     }
 
-    /// 4.4: extensible by everybody, reducible by nobody.
+    /// Extensible by everybody, reducible by nobody.
     #[test]
     fn everybody_may_call_more_sensitive() {
         let list = |pattern: &str| format!("security.sensitive_paths = [\"{pattern}\"]");

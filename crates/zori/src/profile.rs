@@ -18,7 +18,9 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_contract::program::Program;
+use zori_core::tool::Leniency;
 use zori_policy::mode::Protocol;
+use zori_providers::catalog::ProviderFacts;
 use zori_tools::dialect::Dialect;
 
 use crate::program::App;
@@ -40,6 +42,8 @@ pub struct Profile {
     pub exits: Exits,
     /// What `sessions show` does without such a session.
     pub missing_session: MissingSession,
+    /// Whether `sessions resume` without a name takes the latest of all folders (DECISIONS 49).
+    pub resumes_any: bool,
     /// The names the model sees.
     pub dialect: &'static Dialect,
     /// The protocol in which `exec` answers when nobody asks for anything else.
@@ -48,8 +52,14 @@ pub struct Profile {
     pub tool_timeout: Duration,
     /// The administrator's settings.
     pub managed_config: &'static str,
+    /// What becomes of a model's call that is not exact (DECISIONS 71).
+    pub leniency: Leniency,
     /// `bash_max_output_bytes` when nobody sets it.
     pub bash_max_output: usize,
+    /// Whether the built-in system prompt is sent (DECISIONS 42).
+    pub built_in_prompt: bool,
+    /// The model of a provider when nobody names one, where it is not the catalogue's (DECISIONS 43).
+    pub default_models: &'static [(&'static str, &'static str)],
 }
 
 /// Where the base directory is when nobody names one.
@@ -86,6 +96,17 @@ impl Profile {
             (Exits::Fine, code) | (Exits::Folded, code @ (0 | 2 | 130 | 143)) => code,
             (Exits::Folded, _) => Exit::General.code(),
         }
+    }
+
+    /// Returns the model of a provider that is used when nobody names one.
+    pub fn default_model(&self, facts: &'static ProviderFacts) -> &'static str {
+        let own = self.default_models.iter().find(|(provider, _)| *provider == facts.name);
+        own.map_or(facts.default_model, |(_, model)| *model)
+    }
+
+    /// Returns whether its chat is a screen; the strings of a line chat are the contract of others (DECISIONS 56).
+    pub fn has_screen(&self) -> bool {
+        !self.chats_on_a_pipe()
     }
 
     /// Returns whether a chat can be held over a pipe.

@@ -1,17 +1,49 @@
 //! The program as a value, once for each name it goes by: the tables of `commands.rs` and `args/flags.rs` put together.
 
 use zori_contract::command::Example;
+use zori_contract::failure::Failure;
 use zori_contract::program::{Bare, Program};
+use zori_redact::Redactor;
 
-use crate::args::{flags, rewrite};
+use crate::args::{flags, implied, people};
+use crate::audit::CommandRecord;
 use crate::commands::{COMMANDS, GROUPS, example};
+use crate::data_dir::{DataDir, Locations};
+use crate::debug_log::DebugLog;
+use crate::environment::Environment;
 use crate::error;
+use crate::network::NetworkOptions;
 use crate::profile::Profile;
+use crate::secrets;
 
-/// What a command of zori runs on, beside what every command line has.
+/// What a command of zori runs on, beside what every command line has: decided once, when the program starts. Clones
+/// share what can change.
+#[derive(Clone)]
 pub struct App {
     /// The name the program was called by.
     pub profile: &'static Profile,
+    /// The variables and folders of this process.
+    pub env: Environment,
+    /// Where data and settings are.
+    pub locations: Locations,
+    /// Which way requests go.
+    pub network: NetworkOptions,
+    /// Log lines, where somebody asks for them.
+    pub log: DebugLog,
+    /// The audit record of this command.
+    pub record: CommandRecord,
+}
+
+impl App {
+    /// Finds the data directory.
+    pub fn data_dir(&self) -> Result<DataDir, Failure> {
+        self.locations.data_dir()
+    }
+
+    /// Returns what takes the keys of the environment, and whatever looks like a secret, out of text.
+    pub fn redactor(&self) -> Redactor {
+        secrets::redactor(&self.env)
+    }
 }
 
 /// What the names have in common, and what holds where a name says nothing else.
@@ -31,7 +63,9 @@ const BASE: Program<App> = Program {
     note: NOTE,
     examples: &[],
     unknown: Some("for a prompt: `zori -p TEXT`"),
-    rewrite: rewrite::words,
+    ahead: flags::WITH_CHAT,
+    implied: implied::command,
+    rewrite: people::rewrite,
 };
 
 /// The program under its own name.
@@ -45,6 +79,7 @@ pub static ZDX: Program<App> = Program {
     bare: Bare::Command { path: &["chat"], anywhere: true },
     plain: true,
     unknown: Some("for a prompt: `zdx -p TEXT`"),
+    rewrite: people::rewrite_flags,
     ..BASE
 };
 
@@ -64,6 +99,7 @@ pub static YUME: Program<App> = Program {
     bare: Bare::Refused("a GUI starts `yume-cli start`; `yume-cli start --help` says how"),
     note: "A GUI starts `yume-cli start`; the other commands are those of `zori`.\n`--help --all` shows every option.",
     unknown: Some("a GUI starts `yume-cli start`"),
+    rewrite: people::rewrite_gui,
     ..BASE
 };
 
@@ -74,8 +110,8 @@ const EXAMPLES: &[Example] = &[
     example("watch it work, without a key", "zori demo"),
     example("ask; the answer is on stdout", "zori -p \"What does this project do?\""),
     example("a pipe goes with the prompt", "git diff | zori -p \"Review this change\""),
-    example("chat; `:q` leaves", "zori chat"),
-    example("go on with the latest session", "zori sessions resume"),
+    example("chat about it; `:q` leaves", "zori \"fix the failing test\""),
+    example("go on with the latest session of this folder", "zori -c"),
     example("what is missing here", "zori doctor"),
 ];
 
@@ -93,6 +129,9 @@ const VARIABLES: &[(&str, &str)] = &[
         "how often a failed request is tried again, in the Claude protocol and under `start`",
     ),
     ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1: say in the Claude protocol when a turn runs"),
+    ("ACCESSIBLE", "1: the chat is the line chat, for screen readers"),
+    ("REDUCE_MOTION", "not empty: nothing moves by itself in the chat"),
+    ("VISUAL", "the editor for drafts; else `EDITOR`"),
     ("HOME", "the home directory"),
     ("XDG_CONFIG_HOME", "where base directories are"),
     ("PATH", "where programs are"),

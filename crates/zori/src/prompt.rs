@@ -1,11 +1,11 @@
-//! The prompt of a non-interactive run: from the command line, from standard input, or both (CLI-3, DECISIONS 22).
+//! Reads the prompt of a non-interactive run from the command line, from standard input, or both (CLI-3, DECISIONS 22).
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use zori_contract::error::IO_ERROR;
+use zori_contract::error::{EMPTY_STDIN, IO_ERROR};
 use zori_contract::failure::Failure;
 
 use crate::error::{PROMPT_INVALID, PROMPT_MISSING};
@@ -13,33 +13,36 @@ use crate::signals::Signals;
 use crate::ui::Ui;
 
 /// A prompt from standard input may have this many bytes.
-const MAX_STDIN: usize = 10 << 20;
-/// So long a piped stdin may take to say its first byte when there is a prompt already.
-const FIRST_BYTE: Duration = Duration::from_secs(3);
-/// After so long the user is told what is waited for.
-const TELL_AFTER: Duration = Duration::from_millis(500);
+pub const MAX_STDIN: usize = 10 << 20;
+/// How long a piped stdin may take to send its first byte if there is a prompt already.
+const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long to wait before telling the user what zori waits for.
+const NOTICE_AFTER: Duration = Duration::from_millis(500);
 
 /// Where a prompt comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// The text of `-p`; `-` stands for standard input.
     pub flag: Option<&'a str>,
+    /// The file of `--input-file`, in the place of standard input; `-` is standard input.
+    pub file: Option<&'a str>,
     /// A lone `-` argument was given: wait for standard input as long as it takes.
     pub dash: bool,
     /// Standard input is a terminal, from which no prompt is read unless asked for.
     pub stdin_terminal: bool,
 }
 
-/// Puts the prompt together.
+/// Joins the prompt's parts.
 pub fn gather(sources: Sources<'_>, signals: &Signals, ui: &mut Ui) -> Result<String, Failure> {
     let flag = sources.flag.filter(|text| *text != "-");
-    let asked = sources.dash || sources.flag == Some("-");
+    let asked = sources.dash || sources.flag == Some("-") || sources.file == Some("-");
     let piped = match (flag, asked) {
+        _ if let Some(file) = sources.file.filter(|file| *file != "-") => Some(from_file(file)?),
         (_, true) => Some(read_all(signals, ui)?),
         (None, false) if sources.stdin_terminal => None,
         (None, false) => Some(read_all(signals, ui)?),
         (Some(_), false) if sources.stdin_terminal => None,
-        (Some(_), false) => match wait(FIRST_BYTE, signals)? {
+        (Some(_), false) => match wait(FIRST_BYTE_TIMEOUT, signals)? {
             Ready::Yes => Some(read_all(signals, ui)?),
             Ready::Closed => None,
             Ready::No => {
@@ -55,20 +58,35 @@ pub fn gather(sources: Sources<'_>, signals: &Signals, ui: &mut Ui) -> Result<St
         flag => format!("{flag}\n\n{piped}"),
     };
     if prompt.is_empty() {
-        return Err(Failure::new(&PROMPT_MISSING, "there is no prompt")
-            .hint("give one with `-p TEXT`, or on standard input"));
+        let empty = flag.is_none() && sources.file.is_none() && (asked || !sources.stdin_terminal);
+        let kind = if empty { &EMPTY_STDIN } else { &PROMPT_MISSING };
+        return Err(
+            Failure::new(kind, "there is no prompt").hint("give one with `-p TEXT`, or on standard input")
+        );
     }
     Ok(prompt)
+}
+
+fn from_file(file: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::not_found("input file", file),
+        _ => Failure::new(&PROMPT_INVALID, format!("`--input-file`: cannot read {file}: {error}")),
+    })
 }
 
 enum Ready {
     Yes,
     No,
-    /// There is no standard input at all.
+    /// Standard input is closed.
     Closed,
 }
 
-/// Waits until standard input has something to say, its end included.
+/// Returns whether standard input has something, or is over: whoever waits for it does not wait for nothing.
+pub fn is_at_hand(signals: &Signals) -> Result<bool, Failure> {
+    Ok(!matches!(wait(Duration::ZERO, signals)?, Ready::No))
+}
+
+/// Waits until standard input has data or ends.
 fn wait(limit: Duration, signals: &Signals) -> Result<Ready, Failure> {
     let stdin = io::stdin();
     let until = Instant::now() + limit;
@@ -93,7 +111,7 @@ fn read_all(signals: &Signals, ui: &mut Ui) -> Result<String, Failure> {
     let mut chunk = vec![0; 64 * 1024];
     let mut told = false;
     loop {
-        match wait(TELL_AFTER, signals)? {
+        match wait(NOTICE_AFTER, signals)? {
             Ready::Closed => break,
             Ready::No => {
                 if !told {

@@ -1,17 +1,11 @@
 //! The sandbox setting: off, whatever the machine has, or required (DECISIONS 12, 33), from the flag, the user's config
-//! and the administrator's. What it does to a run is in [`confinement`]; how commands are confined is `zori-sandbox`'s.
-
-#[cfg(target_os = "linux")]
-pub mod confinement;
-#[cfg(not(target_os = "linux"))]
-#[path = "sandbox/nowhere.rs"]
-pub mod confinement;
+//! and the administrator's. What it does to a session is `zori-host`'s business.
 
 use std::path::{Path, PathBuf};
 
 use zori_contract::failure::Failure;
+use zori_host::sandbox::{Level, Network, SandboxSettings, SandboxUse};
 use zori_policy::Mode;
-use zori_sandbox::{Level, Network};
 
 use crate::config::Config;
 use crate::error::SETTING_INVALID;
@@ -34,32 +28,8 @@ pub enum Asked {
     Required(Level),
 }
 
-/// Whether commands are confined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Use {
-    /// They are not.
-    Off,
-    /// As well as the machine can.
-    Auto,
-    /// Completely, or they do not run.
-    Required,
-}
-
-/// How commands are confined.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// Whether.
-    pub used: Use,
-    /// What they may write.
-    pub level: Level,
-    /// Whether those that nobody was asked about may use the network.
-    pub network: Network,
-    /// Where they may write beside the workspace.
-    pub caches: Vec<PathBuf>,
-}
-
 /// Where a setting comes from. A project has no say (TRUST-4).
-pub struct Wishes<'a> {
+pub struct SandboxSources<'a> {
     /// `--sandbox`.
     pub flag: Option<Asked>,
     /// The user's config.
@@ -86,39 +56,40 @@ impl Asked {
     }
 }
 
-impl Setting {
-    /// Returns what a flag alone asks for.
-    pub fn of_flag(flag: Option<Asked>) -> Self {
-        let (used, level) = match flag {
-            Some(Asked::Required(level)) => (Use::Required, level),
-            Some(Asked::Off) | None => (Use::Off, Level::Workspace),
-        };
-        Self { used, level, network: Network::Off, caches: Vec::new() }
-    }
+/// Returns what a flag alone asks for.
+pub fn of_flag(flag: Option<Asked>) -> SandboxSettings {
+    let (used, level) = match flag {
+        Some(Asked::Required(level)) => (SandboxUse::Required, level),
+        Some(Asked::Off) | None => (SandboxUse::Off, Level::Workspace),
+    };
+    SandboxSettings { used, level, ..SandboxSettings::OFF }
 }
 
 /// Returns the setting that holds: flag over config, and never weaker than the administrator wants it.
-pub fn setting(wishes: &Wishes<'_>) -> Result<Setting, Failure> {
-    let Wishes { flag, config, managed, .. } = wishes;
+pub fn resolve(sources: &SandboxSources<'_>) -> Result<SandboxSettings, Failure> {
+    let SandboxSources { flag, config, managed, .. } = sources;
     let least = used(managed);
-    let by_mode = if wishes.mode == Mode::Yolo { Use::Off } else { Use::Auto };
+    let by_mode = if sources.mode == Mode::Yolo { SandboxUse::Off } else { SandboxUse::Auto };
     let asked = match flag {
-        Some(flag) => Setting::of_flag(Some(*flag)).used,
+        Some(flag) => of_flag(Some(*flag)).used,
         None => used(config).unwrap_or(by_mode),
     };
-    if let (Some(Asked::Off), Some(least @ (Use::Auto | Use::Required))) = (flag, least) {
+    if let (Some(Asked::Off), Some(least @ (SandboxUse::Auto | SandboxUse::Required))) = (flag, least) {
         let message = "the administrator wants commands in a sandbox, so that `--sandbox` cannot be `off`";
         let value = USES[least as usize];
         return Err(Failure::new(&SETTING_INVALID, message)
-            .hint(format!("{} says `sandbox = \"{value}\"`", wishes.managed_path.display())));
+            .hint(format!("{} says `sandbox = \"{value}\"`", sources.managed_path.display())));
     }
     let level = match flag {
         Some(Asked::Required(level)) => level.name(),
         Some(Asked::Off) | None => config.text("sandbox_level").unwrap_or(LEVELS[0]),
     };
     let strict = |key: &str, value: &str| managed.text(key) == Some(value);
-    Ok(Setting {
-        used: asked.max(least.unwrap_or(Use::Off)),
+    // `plan` confines more, see `zori-host`; nobody asked for none.
+    let by_mode_alone = flag.is_none() && used(config).is_none();
+    Ok(SandboxSettings {
+        used: asked.max(least.unwrap_or(SandboxUse::Off)),
+        stands_by: by_mode_alone,
         level: match level == "read-only" || strict("sandbox_level", "read-only") {
             true => Level::ReadOnly,
             false => Level::Workspace,
@@ -127,15 +98,15 @@ pub fn setting(wishes: &Wishes<'_>) -> Result<Setting, Failure> {
             Some("on") if !strict("sandbox_network", "off") => Network::On,
             _ => Network::Off,
         },
-        caches: caches(config, wishes.home)?,
+        caches: caches(config, sources.home)?,
     })
 }
 
-fn used(config: &Config) -> Option<Use> {
+fn used(config: &Config) -> Option<SandboxUse> {
     match config.text("sandbox")? {
-        "off" => Some(Use::Off),
-        "auto" => Some(Use::Auto),
-        _ => Some(Use::Required),
+        "off" => Some(SandboxUse::Off),
+        "auto" => Some(SandboxUse::Auto),
+        _ => Some(SandboxUse::Required),
     }
 }
 
@@ -169,7 +140,7 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
             Config::load(&dir.path().join(name), "").unwrap()
         };
-        let wishes = Wishes {
+        let sources = SandboxSources {
             flag: flag.map(|value| Asked::parse(value).unwrap()),
             config: &load("user", user),
             managed: &load("managed", managed),
@@ -177,8 +148,8 @@ mod tests {
             home: Some(Path::new("/home/u")),
             mode,
         };
-        match setting(&wishes) {
-            Ok(Setting { used, level, network, caches }) => {
+        match resolve(&sources) {
+            Ok(SandboxSettings { used, level, network, caches, .. }) => {
                 let caches: Vec<_> = caches.iter().map(|path| path.display().to_string()).collect();
                 format!("{used:?} {level:?} {network:?} {}", caches.join(" ")).trim().to_owned()
             }

@@ -1,16 +1,32 @@
-//! The secrets this process knows before it has settings: the providers' keys in its environment (SCR-4).
+//! The secrets this process knows before it has settings: the providers' keys in its environment, and keys that were
+//! typed on its command line (SCR-4).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use zori_contract::mask;
 use zori_core::secret::Secrets;
-use zori_providers::catalog::PROVIDERS;
+use zori_providers::catalog;
 use zori_redact::Redactor;
 
+use crate::environment::Environment;
+
 /// Returns a redactor for what is said before a provider is chosen.
-pub fn redactor() -> Redactor {
-    let known: Secrets = known().iter().map(String::as_str).collect();
-    Redactor::new(known)
+pub fn redactor(env: &Environment) -> Redactor {
+    Redactor::new(known(env))
 }
 
-/// Returns the keys themselves.
-pub fn known() -> Vec<String> {
-    PROVIDERS.iter().filter_map(|provider| std::env::var(provider.key_var).ok()).collect()
+/// Returns what takes the keys out of envelopes and of what is said beside them. It leaves what only looks like a secret to
+/// the contract, which shows that such a string was there.
+pub fn redactor_of_output(env: &Environment) -> mask::Redactor {
+    let known = known(env);
+    Arc::new(move |text| match known.redact(text) {
+        Cow::Owned(redacted) => Some(redacted),
+        Cow::Borrowed(_) => None,
+    })
+}
+
+fn known(env: &Environment) -> Secrets {
+    let keys = catalog::key_vars().filter_map(|name| env.text(name));
+    keys.chain(env.typed_keys().iter().map(String::as_str)).collect()
 }

@@ -1,295 +1,294 @@
 //! What a run means: flags over environment over config file over the profile's defaults (CFG-1), checked before
 //! anything happens.
 
+mod built_in_prompt;
 pub mod limits;
-pub mod patience;
 pub mod system_prompt;
+pub mod timeouts;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_auth::browser;
 use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
-use zori_contract::failure::{AuthMethod, Failure};
-use zori_core::ids::SessionId;
+use zori_contract::failure::Failure;
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
-use zori_core::secret::Secrets;
 use zori_core::transport;
-use zori_engine::compact::CompactAt;
-use zori_engine::context::Window;
-use zori_engine::engine::CallOrder;
-use zori_engine::limits::Limits;
-use zori_engine::retry::{Retry, Waits};
-use zori_policy::Policy;
-use zori_providers::catalog::{self, Api, PROVIDERS};
+use zori_host::settings::{
+    AgentSettings, LimitSettings, PermissionSettings, RequestSettings, SessionSettings, StorageSettings,
+    ToolSettings, WorkspaceSettings,
+};
+use zori_host::{Answers, Backoff, CallOrder, CompactAt, ModelGate, ModelSettings, Retry, check_budget};
+use zori_providers::catalog;
 use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
+use zori_serve::parse_session;
 use zori_store::Durability;
-use zori_tools::hooks::{Hook, Origin};
-use zori_tools::spelling::Platform;
+use zori_tools::hooks::Origin;
 
-use crate::agents::{self, Description};
+use crate::agents;
 use crate::args::LowArgs;
-use crate::asking::Answers;
-use crate::audit::Keeping;
-use crate::auth::browser;
-use crate::base::{self, Base};
+use crate::audit;
 use crate::child_env::ChildEnv;
-use crate::commands::Cx;
+use crate::commands::AgentCx;
 use crate::config::Config;
+use crate::data_dir::DataDir;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
-use crate::hooks::Written;
+use crate::hooks::HookConfig;
+use crate::host_failure::of_model;
 use crate::instructions::{self, Instructions};
-use crate::model_change;
-use crate::model_choice::{self, Choice, Key};
-use crate::network::{self, Tape};
-use crate::permissions::{self, Gathered, Modes, Sources, folders};
-use crate::profile::Profile;
-use crate::sandbox;
-use crate::settings::system_prompt::SystemParts;
+use crate::model_choice::{self, Key, KeyFound, ModelChoice};
+use crate::network::{self, RecordingMode};
+use crate::permissions::{self, PolicySources, ResolvedPolicy, folders};
+use crate::program::App;
+use crate::signals::Signals;
 use crate::trust::project::Project;
-use crate::trust::store::Decided;
+use crate::trust::store::TrustState;
 use crate::trust::{self, Asks};
+use crate::undo;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
+    /// What its sessions are made from.
+    pub session: SessionSettings,
+    /// What only this program needs.
+    pub run: RunSettings,
+}
+
+/// What a run needs beside its sessions' settings.
+pub struct RunSettings {
     /// The base directory; `None` where there is none to be had, and then nothing is saved.
-    pub base: Option<Base>,
-    /// The user's home directory.
-    pub home: Option<PathBuf>,
-    /// The working directory of the tools, canonical.
-    pub root: PathBuf,
-    /// Who answers.
-    pub choice: Choice,
-    /// The model a turn goes on with when the other one is not available.
-    pub fallback: Option<Arc<str>>,
-    /// The system prompt, guidelines included.
-    pub system: Option<Arc<str>>,
-    /// What of it is the user's own, and what the project adds.
-    pub system_parts: SystemParts,
-    /// The guidelines' files.
-    pub guidelines: Vec<PathBuf>,
-    /// Upper bound of a reply.
-    pub max_tokens: Option<u32>,
-    /// Sent only if set.
-    pub temperature: Option<f64>,
-    /// How much the model should think.
-    pub effort: Option<Effort>,
-    /// What the run may use.
-    pub limits: Limits,
-    /// How far sub-agents may go.
-    pub subagents: Subagents,
-    /// The sub-agents that somebody described; of two of one name the first counts.
-    pub agents: Vec<Description>,
-    /// How many tokens the model takes, where the user knows better than the catalogue.
-    pub context_window: Option<u64>,
-    /// When the conversation is compacted.
-    pub compact_at: CompactAt,
-    /// Streamed or not.
-    pub delivery: Delivery,
-    /// How failed requests are repeated.
-    pub retry: Retry,
+    pub base: Option<DataDir>,
+    /// The provider's key, or why there is none.
+    pub key: KeyFound,
     /// How long each phase of a request may take.
-    pub http_limits: transport::Limits,
-    /// Time limit of a tool call.
-    pub tool_timeout: Option<Duration>,
-    /// How a server that speaks Chat Completions is offered tools, if not as the catalogue says.
-    pub tool_calls: Option<ToolStyle>,
-    /// Cap of what the model sees of a command's output.
-    pub bash_max_output: usize,
+    pub http_limits: transport::Timeouts,
     /// Whether the traffic is recorded, or replayed.
-    pub tape: Tape,
+    pub recording_mode: RecordingMode,
     /// What the user of a replayed run said and showed.
     pub prompts: Vec<Prompt>,
-    /// What may run.
-    pub policy: Policy,
+    /// The guidelines' files.
+    pub guidelines: Vec<PathBuf>,
     /// Where a rule goes that holds in later sessions too; `None` where it would not count.
     pub rules_file: Option<PathBuf>,
-    /// Where the permission mode comes from.
-    pub modes: Modes,
-    /// What commands inherit of the environment.
-    pub child_env: ChildEnv,
-    /// What commands and hooks get on top.
-    pub child_vars: Vec<(String, String)>,
-    /// Who is told what happens, and may object.
-    pub hooks: Vec<Hook>,
-    /// Who answers questions about calls.
-    pub answers: Answers,
-    /// How long the client of a protocol may take for that.
+    /// How long the client of a protocol may take to answer for a call.
     pub approval_timeout: Option<Duration>,
-    /// What confines the commands that may.
-    pub sandbox: sandbox::Setting,
-    /// Which calls of a reply go together.
-    pub call_order: CallOrder,
-    /// Whose spelling of paths the tools get, where clients may have another.
-    pub spelling: Option<Platform>,
     /// Nothing is started in the background, and with `--json` standard input is a stream of commands.
     pub bare: bool,
-    /// The session that was named.
-    pub session: Option<SessionId>,
-    /// Whether the session is saved.
-    pub save: bool,
-    /// What a saved session outlives.
-    pub durability: Durability,
-    /// Whether a session that cannot be saved ends the run.
-    pub session_required: bool,
-    /// Whether there is an audit log.
-    pub audit: Keeping,
+    /// The chat is the line chat.
+    pub plain: bool,
 }
 
-/// How far sub-agents may go.
-#[derive(Clone, Copy, Debug)]
-pub struct Subagents {
-    /// How deep they may be nested; with 0 there are none.
-    pub depth: u32,
-    /// How many one prompt may start.
-    pub max: u32,
-}
-
-impl Subagents {
-    /// What holds when nobody says anything.
-    pub const DEFAULT: Self = Self { depth: 1, max: 16 };
+/// Returns whether something may be kept in the base directory. Where nothing can be, that is said once, for the session and the
+/// audit log together, and neither is tried (FS-3). What must be kept is tried all the same: its failure ends the run.
+fn can_be_written(cx: &mut AgentCx<'_>, args: &LowArgs, config: &Config, data_dir: &DataDir) -> bool {
+    if config.flag("session_required").unwrap_or(false) || config.text("audit") == Some("required") {
+        return true;
+    }
+    let Some(why) = data_dir.unwritable() else { return true };
+    cx.app.record.forget();
+    let lost: Vec<&str> = [
+        (!args.session.no_save).then_some("no session is saved"),
+        (config.text("audit") != Some("off")).then_some("no audit log is kept"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !lost.is_empty() {
+        let dir = data_dir.dir().display();
+        cx.ui.warn(&format!("the base directory {dir} cannot be written to: {why}; {}", lost.join(" and ")));
+    }
+    false
 }
 
 impl Settings {
     /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found. Whether the
     /// folder is trusted is settled before anything is started or contacted (TRUST-9).
-    pub fn resolve(cx: &mut Cx<'_>, args: &LowArgs, asks: &Asks<'_>) -> Result<Self, Failure> {
-        let session = args.session.as_deref().map(parse_session).transpose()?;
-        let base = match Base::find(cx.profile) {
-            Ok(base) => Some(base),
+    pub fn resolve(cx: &mut AgentCx<'_>, args: &LowArgs, asks: &Asks<'_>) -> Result<Self, Failure> {
+        let named = args.session.named.as_deref().map(parse_session).transpose()?;
+        let data_dir = match cx.app.data_dir() {
+            Ok(data_dir) => Some(data_dir),
             Err(error) if error.kind == &BASE_UNUSABLE => {
                 cx.ui.warn(&format!("{}; no session is saved", error.message));
                 None
             }
             Err(error) => return Err(error),
         };
-        let default_key_var = PROVIDERS[0].key_var;
-        let config = match &base {
-            Some(base) => Config::load(&base.config(), default_key_var)?,
+        let config = match &data_dir {
+            Some(data_dir) => data_dir.read_config()?,
             None => Config::default(),
         };
         for warning in &config.warnings {
             cx.ui.warn(warning);
         }
+        let writable = match &data_dir {
+            Some(data_dir) => can_be_written(cx, args, &config, data_dir),
+            None => false,
+        };
         let root = root(args)?;
-        let home = base::home();
-        let standing = trust::settle(cx, args, base.as_ref(), &root, asks)?;
-        let recording = args.replay.as_deref().map(|path| network::load(cx, args, path)).transpose()?;
+        let home = cx.app.env.home();
+        let project_trust = trust::resolve(cx, args, data_dir.as_ref(), &root, asks)?;
+        let recording =
+            args.recording.replay.as_deref().map(|path| network::load(cx, args, path)).transpose()?;
         let choice = match &recording {
             Some(recording) => replayed(&recording.start)?,
             None => {
-                let choice = model_choice::choose(args, &config, cx.ui)?;
-                match standing.text("model").filter(|_| args.model.is_none()) {
-                    Some(model) => Choice { model: model.into(), ..choice },
+                let choice = model_choice::choose(args, &config, &cx.app.env, cx.profile, cx.ui)?;
+                match project_trust.text("model").filter(|_| args.model.name.is_none()) {
+                    Some(model) => choice.with_model(model),
                     None => choice,
                 }
             }
         };
         // A family's name is its newest model's, as clients of the Claude protocol say it.
-        let choice = match choice.facts.newest_of(&choice.model) {
-            Some(newest) => Choice { model: newest.into(), ..choice },
+        let choice = match choice.model.facts.newest_of(&choice.model.name) {
+            Some(newest) => choice.with_model(newest),
             None => choice,
         };
         let effort = match &recording {
             Some(recording) => recording.start.shape.effort,
-            None => args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
+            None => args.model.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
         };
         if effort.is_some_and(|effort| effort != Effort::Off) {
-            choice.remark_effort(cx.ui);
+            choice.warn_if_effort_ignored(cx.ui);
         }
         let limits = limits::of_run(args, &config);
-        limits::priced(&limits, choice.prices(&choice.model), &choice.model)?;
+        let ModelChoice { model, key } = choice;
+        check_budget(&limits, model.prices(&model.name), &model.name).map_err(of_model)?;
         let guidelines = match &recording {
             Some(_) => Instructions::default(),
-            None => instructions::load(base.as_ref().map(Base::guidelines), home.as_deref(), &root),
+            None => instructions::load(data_dir.as_ref().map(DataDir::guidelines), home.as_deref(), &root),
         };
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system_parts = system_prompt::gather(args, &config, base.as_ref(), &standing, &guidelines)?;
+        let system_parts = system_prompt::gather(
+            &cx.app,
+            &root,
+            args,
+            &config,
+            data_dir.as_ref(),
+            &project_trust,
+            &guidelines,
+        )?;
         let system = system_parts.text();
-        let agents = agents::gather(args, base.as_ref(), &standing, cx.ui)?;
-        let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
-        let untrusted = standing.decided == Some(Decided::Untrusted);
-        let Gathered { mut policy, modes, sandbox, mut hooks, mut warnings } =
-            permissions(cx.profile, args, &config, place, &standing.project, untrusted)?;
-        warnings.extend(folders::add(&mut policy, &root, &args.claude.add_dirs));
-        let of_flag = |hook: &Written| hook.hook(Origin::User, Path::new("--settings"), None);
-        hooks.extend(args.claude.hooks.iter().map(of_flag));
-        hooks.extend(standing.hooks);
+        let agents = agents::gather(args, data_dir.as_ref(), &project_trust, cx.ui)?;
+        let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
+        let untrusted = project_trust.state == Some(TrustState::Untrusted);
+        let ResolvedPolicy { mut policy, modes, sandbox, mut hooks, mut warnings } =
+            permissions(&cx.app, args, &config, place, &project_trust.project, untrusted)?;
+        warnings.extend(folders::add(&mut policy, &root, &args.workspace.add_dirs));
+        let of_flag = |hook: &HookConfig| hook.hook(Origin::User, Path::new("--settings"), None);
+        hooks.extend(args.settings.hooks.iter().map(of_flag));
+        hooks.extend(project_trust.hooks);
         for warning in &warnings {
             cx.ui.warn(warning);
         }
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
-        let rules_file = if modes.user_rules { base.as_ref().map(Base::config) } else { None };
-        let settings = Self {
-            tape: args.record.clone().map_or(Tape::None, Tape::Record),
-            prompts: Vec::new(),
-            save: base.is_some() && !args.no_save,
-            base,
-            home,
-            root,
-            choice,
-            fallback: None,
-            system,
-            system_parts,
-            guidelines: guidelines.loaded,
-            max_tokens: config.count("max_tokens").map(|n| n as u32),
-            temperature: config.number("temperature"),
-            effort,
-            limits,
-            subagents: Subagents {
-                depth: count("subagent_depth", Subagents::DEFAULT.depth.into()) as u32,
-                max: count("subagent_max", Subagents::DEFAULT.max.into()) as u32,
+        let rules_file = if modes.user_rules { data_dir.as_ref().map(DataDir::config) } else { None };
+        let child_env = ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config, &cx.app.env)?;
+        let session = SessionSettings {
+            model: ModelSettings {
+                context_window: config.count("context_window"),
+                tool_calls: match config.text("tool_calls") {
+                    Some("prose") => Some(ToolStyle::Prose),
+                    Some(_) => Some(ToolStyle::Native),
+                    None => None,
+                },
+                ..model
             },
-            agents,
-            context_window: config.count("context_window"),
-            compact_at: match config.count("compact_at_percent") {
-                Some(0) => CompactAt { percent: None },
-                Some(percent) => CompactAt { percent: Some(percent) },
-                None => CompactAt::DEFAULT,
+            request: RequestSettings {
+                system,
+                system_parts,
+                max_tokens: config.count("max_tokens").map(|n| n as u32),
+                temperature: config.number("temperature"),
+                effort,
+                delivery: match config.flag("stream") {
+                    Some(false) => Delivery::Whole,
+                    _ => Delivery::Streamed,
+                },
+                retry: timeouts::retry(args, &config, &cx.app.env),
+                waits: timeouts::http_limits(args, &config),
             },
-            delivery: match config.flag("stream") {
-                Some(false) => Delivery::Whole,
-                _ => Delivery::Streamed,
+            storage: StorageSettings {
+                sessions: data_dir.as_ref().map(DataDir::sessions),
+                named,
+                save: writable && !args.session.no_save,
+                durability: match config.text("durability") {
+                    Some("full") => Durability::Full,
+                    _ => Durability::Process,
+                },
+                required: config.flag("session_required").unwrap_or(false),
             },
-            retry: patience::retry(args, &config),
-            http_limits: patience::http_limits(args, &config),
-            tool_timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
-            tool_calls: match config.text("tool_calls") {
-                Some("prose") => Some(ToolStyle::Prose),
-                Some(_) => Some(ToolStyle::Native),
-                None => None,
+            audit: audit::settings(&config, data_dir.as_ref().filter(|_| writable), &root),
+            undo: undo::settings(
+                &config,
+                data_dir.as_ref().filter(|_| writable),
+                &root,
+                args.session.no_checkpoints
+                    || matches!(
+                        cx.app.env.text("CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING"),
+                        Some("1" | "true")
+                    ),
+                args.bare || config.flag("cli.bare").unwrap_or(false),
+            ),
+            permission: PermissionSettings {
+                policy,
+                modes,
+                answers: match args.permission.yes || config.flag("cli.auto").unwrap_or(false) {
+                    true => Answers::Yes,
+                    false => Answers::Nobody,
+                },
             },
-            bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
-            child_env: ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config)?,
-            child_vars: args.claude.env.clone(),
-            rules_file,
-            policy,
-            modes,
-            hooks,
             sandbox,
-            answers: match args.yes || config.flag("cli.auto").unwrap_or(false) {
-                true => Answers::Yes,
-                false => Answers::Nobody,
+            limits: LimitSettings {
+                run: limits,
+                compact_at: match config.count("compact_at_percent") {
+                    Some(0) => CompactAt { percent: None },
+                    Some(percent) => CompactAt { percent: Some(percent) },
+                    None => CompactAt::DEFAULT,
+                },
             },
-            approval_timeout: patience::approval(&config),
-            call_order: CallOrder::Together,
-            spelling: None,
-            bare: args.bare || config.flag("cli.bare").unwrap_or(false),
-            session,
-            durability: match config.text("durability") {
-                Some("full") => Durability::Full,
-                _ => Durability::Process,
+            agents: AgentSettings {
+                depth: count("subagent_depth", AgentSettings::DEFAULT.depth.into()) as u32,
+                max: count("subagent_max", AgentSettings::DEFAULT.max.into()) as u32,
+                described: agents,
             },
-            session_required: config.flag("session_required").unwrap_or(false),
-            audit: Keeping::of(&config),
+            tools: ToolSettings {
+                timeout: (timeout > 0).then_some(Duration::from_secs(timeout)),
+                leniency: cx.profile.leniency,
+                shell: cx.app.env.shell(cx.profile),
+                bash_max_output: count("bash_max_output_bytes", cx.profile.bash_max_output as u64) as usize,
+                child_env: Arc::new(child_env),
+                child_vars: cx.child_env.iter().chain(&args.settings.env).cloned().collect(),
+                hooks,
+                order: CallOrder::Together,
+                spelling: None,
+                patch_models: cx
+                    .profile
+                    .built_in_prompt
+                    .then_some(catalog::edits_by_patch as fn(&str) -> bool),
+            },
+            workspace: WorkspaceSettings { root, home, temp: cx.app.env.temp_dir().to_owned() },
         };
-        let settings = settings.falling_back(args.claude.fallback.as_deref())?;
+        let run = RunSettings {
+            base: data_dir,
+            key,
+            http_limits: timeouts::http_limits(args, &config),
+            recording_mode: args.recording.record.clone().map_or(RecordingMode::None, RecordingMode::Record),
+            prompts: Vec::new(),
+            guidelines: guidelines.loaded,
+            rules_file,
+            approval_timeout: timeouts::approval(&config),
+            bare: args.bare || config.flag("cli.bare").unwrap_or(false),
+            plain: config.flag("ui.plain").unwrap_or(false),
+        };
+        let settings = Self { session, run };
+        let settings = settings.falling_back(args.model.fallback.as_deref())?;
         Ok(match recording {
             Some(recording) => settings.replaying(recording, args),
             None => settings,
@@ -297,169 +296,139 @@ impl Settings {
     }
 
     /// Takes the model that another one gives way to. It must be one that the session could change to.
-    fn falling_back(self, name: Option<&str>) -> Result<Self, Failure> {
+    fn falling_back(mut self, name: Option<&str>) -> Result<Self, Failure> {
         let Some(name) = name else { return Ok(self) };
-        let (model, _) = model_change::check(&self, &self.choice.model, name).map_err(|failure| Failure {
+        let current = &self.session.model.name;
+        let checked = ModelGate::new(&self.session).check(current, name).map_err(of_model);
+        let (model, _) = checked.map_err(|failure| Failure {
             message: format!("`--fallback-model {name}`: {}", failure.message),
             ..failure
         })?;
-        if *model == *self.choice.model {
+        if *model == **current {
             let message = format!("`--fallback-model` is the model itself, `{model}`");
             return Err(Failure::new(&SETTING_INVALID, message).hint("name another one, or leave it out"));
         }
-        Ok(Self { fallback: Some(model.into()), ..self })
+        self.session.model.fallback = Some(model.into());
+        Ok(self)
     }
 
     /// Takes what shapes requests from a recording. Nobody waits before a request is sent again.
-    fn replaying(self, recording: Recording, args: &LowArgs) -> Self {
+    fn replaying(mut self, recording: Recording, args: &LowArgs) -> Self {
         let Recording { start, prompts, traffic } = recording;
         let Shape { system, max_tokens, temperature, effort, delivery, tool_style } = start.shape;
-        let folders = Folders { recorded: start.root, present: self.root.display().to_string() };
-        let strictness = if args.replay_lenient { Strictness::Lenient } else { Strictness::Strict };
-        Self {
+        let present = self.session.workspace.root.display().to_string();
+        let folders = Folders { recorded: start.root, present };
+        let strictness = if args.recording.lenient { Strictness::Lenient } else { Strictness::Strict };
+        let RequestSettings { system_parts, retry, waits, .. } = self.session.request;
+        self.session.request = RequestSettings {
             system: system.map(Into::into),
+            system_parts,
             max_tokens,
             temperature,
             effort,
             delivery,
-            tool_calls: tool_style,
-            retry: Retry { waits: Waits::Skipped, ..self.retry },
-            tape: Tape::Replay(traffic, folders, strictness),
-            prompts,
-            ..self
-        }
-    }
-
-    /// Returns how tools are offered to a model over Chat Completions.
-    pub fn tool_style(&self, model: &str) -> ToolStyle {
-        self.tool_styles()(model)
-    }
-
-    /// Returns the same as a function that outlives the settings.
-    pub fn tool_styles(&self) -> impl Fn(&str) -> ToolStyle + Send + Sync + 'static {
-        let (facts, configured) = (self.choice.facts, self.tool_calls);
-        let usual = match facts.api {
-            Api::OpenAiChat(quirks) => quirks.tools,
-            Api::Anthropic | Api::OpenAiResponses | Api::Gemini => ToolStyle::Native,
+            retry: Retry { backoff: Backoff::Skip, ..retry },
+            waits,
         };
-        move |model| {
-            let without =
-                || facts.model(model).filter(|model| !model.abilities.tools).map(|_| ToolStyle::Prose);
-            configured.or_else(without).unwrap_or(usual)
-        }
+        self.session.model.tool_calls = tool_style;
+        self.run.recording_mode = RecordingMode::Replay(traffic, folders, strictness);
+        self.run.prompts = prompts;
+        self
     }
 
-    /// Returns what a model takes, as a function that outlives the settings.
-    pub fn windows(&self) -> impl Fn(&str) -> Option<Window> + Send + Sync + 'static {
-        let (facts, asked, known) = (self.choice.facts, self.max_tokens, self.context_window);
-        move |model| {
-            let tokens = known.or_else(|| facts.model(model).map(|model| model.context_window.into()))?;
-            Some(Window { tokens, reply: facts.max_tokens(model, asked).into() })
+    /// Resolves the settings of a run that nobody can be asked about and that cannot go on without a key.
+    pub fn with_key(cx: &mut AgentCx<'_>, args: &LowArgs, signals: &Signals) -> Result<Self, Failure> {
+        let settings = Self::resolve(cx, args, &Asks::Nobody);
+        // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
+        signals.check()?;
+        let settings = settings?;
+        match missing_key(&settings.session.model, &settings.run.key, cx.profile.name) {
+            Some(failure) => Err(failure),
+            None => Ok(settings),
         }
-    }
-
-    /// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
-    pub fn missing_key(&self, name: &str) -> Option<Failure> {
-        let why = self.choice.key.as_ref().err()?;
-        let login = format!("{name} auth login --provider {}", self.choice.facts.name);
-        let kept = match browser::open_to_all(self.choice.facts) {
-            true => format!("or log in, in a browser: `{login}`"),
-            false => format!("or store it: `{login} --with-token`"),
-        };
-        let facts = self.choice.facts;
-        let methods = [
-            AuthMethod {
-                r#type: "env",
-                name: facts.key_var.to_owned(),
-                hint: format!("set {}", facts.key_var),
-                description: format!("the key of {}", facts.display),
-            },
-            AuthMethod {
-                r#type: "command",
-                name: login.clone(),
-                hint: kept.clone(),
-                description: "a key or a login in the credential store".to_owned(),
-            },
-        ];
-        Some(
-            Failure::new(&AUTH_REQUIRED, why)
-                .field("reason", "UNAUTHENTICATED")
-                .field("auth_methods", methods)
-                .field("reauth_command", &login)
-                .field("reauth_env_var", facts.key_var)
-                .hint(self.choice.advice(name))
-                .hint(kept)
-                .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
-                .hint(format!("`{name} demo` shows what this program does without a key")),
-        )
     }
 }
 
+/// Returns the error for a missing key, which names the ways out (PROV-2, DECISIONS 3).
+pub fn missing_key(model: &ModelSettings, key: &KeyFound, name: &str) -> Option<Failure> {
+    let (facts, why) = (model.facts, key.as_ref().err()?);
+    let login = model_choice::reauth_command(facts, name);
+    let kept = match browser::open_to_all(facts) {
+        true => format!("or log in, in a browser: `{login}`"),
+        false => format!("or store it: `{login}`"),
+    };
+    Some(
+        Failure::new(&AUTH_REQUIRED, why)
+            .field("reason", "UNAUTHENTICATED")
+            .field("auth_methods", model_choice::auth_methods(facts, name))
+            .field("reauth_command", &login)
+            .field("reauth_env_var", facts.key_var)
+            .hint(model_choice::key_hint(facts, key, name))
+            .hint(kept)
+            .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
+            .hint(format!("`{name} demo` shows what this program does without a key")),
+    )
+}
+
 /// Returns who answered a recorded run. The key is needed by nobody, and too short to be taken for a secret.
-fn replayed(start: &Start) -> Result<Choice, Failure> {
-    let facts = catalog::provider(&start.provider).ok_or_else(|| model_choice::unknown(&start.provider))?;
-    Ok(Choice {
-        facts,
-        base_url: start.base_url.clone(),
-        model: start.model.as_str().into(),
+fn replayed(start: &Start) -> Result<ModelChoice, Failure> {
+    let facts =
+        catalog::provider(&start.provider).ok_or_else(|| model_choice::unknown_provider(&start.provider))?;
+    let base_url = start.base_url.clone();
+    Ok(ModelChoice {
+        model: ModelSettings { base_url, ..ModelSettings::new(facts, &start.model) },
         key: Ok(Some(Key::Variable("replay".into()))),
-        secrets: Secrets::default(),
     })
 }
 
 /// Returns the policy of this machine and folder, for commands that run nothing, and the home directory.
-pub fn policy(profile: &Profile, args: &LowArgs) -> Result<(Gathered, Option<PathBuf>), Failure> {
-    let base = Base::find(profile).ok();
-    let config = match &base {
-        Some(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
+pub fn policy(app: &App, args: &LowArgs) -> Result<(ResolvedPolicy, Option<PathBuf>), Failure> {
+    let data_dir = app.data_dir().ok();
+    let config = match &data_dir {
+        Some(data_dir) => data_dir.read_config()?,
         None => Config::default(),
     };
-    let (home, root) = (base::home(), root(args)?);
-    let (project, decided) = trust::look(base.as_ref(), &root)?;
-    let place = Place { base: base.as_ref(), root: &root, home: home.as_deref() };
-    let untrusted = decided == Some(Decided::Untrusted);
-    let gathered = permissions(profile, args, &config, place, &project, untrusted)?;
+    let (home, root) = (app.env.home(), root(args)?);
+    let (project, state) = trust::load_project(data_dir.as_ref(), &root)?;
+    let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
+    let untrusted = state == Some(TrustState::Untrusted);
+    let gathered = permissions(app, args, &config, place, &project, untrusted)?;
     Ok((gathered, home))
 }
 
 /// Where a run is.
-struct Place<'a> {
-    base: Option<&'a Base>,
+struct RunFolders<'a> {
+    data_dir: Option<&'a DataDir>,
     root: &'a Path,
     home: Option<&'a Path>,
 }
 
 fn permissions(
-    profile: &Profile,
+    app: &App,
     args: &LowArgs,
     config: &Config,
-    place: Place<'_>,
+    place: RunFolders<'_>,
     project: &Project,
     untrusted: bool,
-) -> Result<Gathered, Failure> {
-    let Place { base, root, home } = place;
-    permissions::gather(Sources {
+) -> Result<ResolvedPolicy, Failure> {
+    let RunFolders { data_dir, root, home } = place;
+    permissions::gather(PolicySources {
         args,
         config,
-        managed: Path::new(profile.managed_config),
-        base,
+        managed: Path::new(app.profile.managed_config),
+        data_dir,
         root,
         project,
         untrusted,
         home,
-        mode_variable: permissions::mode_variable(),
-        programs: permissions::programs(),
+        mode_variable: permissions::mode_variable(&app.env),
+        programs: app.env.search_path(),
     })
-}
-
-/// Checks a session's name.
-pub fn parse_session(text: &str) -> Result<SessionId, Failure> {
-    SessionId::parse(text).map_err(|error| Failure::new(&VALIDATION_ERROR, error.to_string()))
 }
 
 /// Returns the folder of `--root`, canonical.
 pub fn root(args: &LowArgs) -> Result<PathBuf, Failure> {
-    let given = args.root.as_deref().unwrap_or(".");
+    let given = args.workspace.root.as_deref().unwrap_or(".");
     let bad = |why: &str| Failure::new(&VALIDATION_ERROR, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;
     if path.is_dir() { Ok(path) } else { Err(bad("is not a directory")) }

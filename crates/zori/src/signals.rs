@@ -16,15 +16,18 @@ use zori_contract::cancel::{Cancel, Cause, Ends};
 use zori_contract::error::{CANCELLED, IO_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
+use zori_core::event::Event;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
+use zori_host::{Peer, PeerRequest};
 
-use crate::audit;
+use crate::audit::CommandRecord;
 
 /// How long a turn may take to end after SIGTERM or SIGHUP. It cannot hear them while nobody reads its output.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What has been signalled, and who wants to know.
+/// The signals that arrived, and the listener for the next one.
+#[derive(Clone)]
 pub struct Signals {
     shared: Arc<Shared>,
 }
@@ -39,21 +42,26 @@ struct Shared {
     /// The program is about to end by itself.
     leaving: AtomicBool,
     listener: Mutex<Listener>,
+    /// The audit record of the command.
+    record: CommandRecord,
 }
 
-/// Who is told of a signal.
+/// Receives the next signal.
 enum Listener {
-    /// Nobody waits; the flags are looked at later.
+    /// Nobody waits; the flags are checked later.
     Nobody,
     /// A turn runs.
     Turn(mpsc::Sender<Input>),
     /// A line is awaited: a signal ends the program, and must restore the terminal itself.
     Editor(fn()),
+    /// The screen hears of it and ends by itself; `restore` puts the terminal right where it does not.
+    Screen { heard: mpsc::UnboundedSender<i32>, restore: fn() },
 }
 
 impl Signals {
     /// Takes the signals over, for the rest of the program's life. The command's clock is one of them.
-    pub fn install(cancel: &Cancel) -> Result<Self, Failure> {
+    /// A signal that ends the program ends the record, too.
+    pub fn install(cancel: &Cancel, record: &CommandRecord) -> Result<Self, Failure> {
         let failed =
             |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot handle signals: {error}"));
         let shared = Arc::new(Shared {
@@ -62,6 +70,7 @@ impl Signals {
             expired: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             listener: Mutex::new(Listener::Nobody),
+            record: record.clone(),
         });
         // What our parent ignores, such as SIGHUP below `nohup`, stays ignored.
         let ignored = ignored_signals();
@@ -85,8 +94,8 @@ impl Signals {
             .stack_size(64 * 1024)
             .spawn(move || signals.forever().for_each(|signal| thread.on_signal(signal)))
             .map_err(failed)?;
-        let told = shared.clone();
-        cancel.on_cancel(move |_| told.time_is_over());
+        let on_cancel = shared.clone();
+        cancel.on_cancel(move |_| on_cancel.on_timeout());
         Ok(Self { shared })
     }
 
@@ -99,9 +108,9 @@ impl Signals {
     }
 
     /// Sends cancels to a turn until the guard is dropped. What came before the turn is sent at once.
-    pub fn listen(&self, inputs: mpsc::Sender<Input>) -> Listening<'_> {
+    pub fn listen(&self, inputs: mpsc::Sender<Input>) -> ListenGuard<'_> {
         // The listener first: a signal that comes after the flags were looked at must find it.
-        self.shared.set(Listener::Turn(inputs.clone()));
+        self.shared.set_listener(Listener::Turn(inputs.clone()));
         let ending = self.shared.ending.load(Ordering::Relaxed);
         if ending != 0 {
             // The channel is new and has room.
@@ -111,14 +120,39 @@ impl Signals {
         } else if self.shared.interrupted.load(Ordering::Relaxed) {
             let _ = inputs.try_send(Input::Cancel(CancelCause::User));
         }
-        Listening { signals: self }
+        ListenGuard { signals: self }
+    }
+
+    /// Runs a turn whose peer also receives signals.
+    pub fn during<P: Peer, T>(&self, peer: &mut P, turn: impl FnOnce(&mut SignalPeer<'_, P>) -> T) -> T {
+        let (sender, signals) = mpsc::channel(16);
+        let _listening = self.listen(sender);
+        turn(&mut SignalPeer { peer, signals })
     }
 
     /// Lets every signal end the program while a line is awaited; `restore` puts the terminal right. Ctrl-C in the
-    /// line editor is a key and no signal.
-    pub fn while_editing(&self, restore: fn()) -> Listening<'_> {
-        self.shared.set(Listener::Editor(restore));
-        Listening { signals: self }
+    /// line editor is a key, not a signal.
+    pub fn while_editing(&self, restore: fn()) -> ListenGuard<'_> {
+        self.shared.set_listener(Listener::Editor(restore));
+        // A Ctrl-C that came just before found nobody, and means the same: without this it would be lost.
+        if self.shared.interrupted.load(Ordering::Relaxed) {
+            restore();
+            die(SIGINT, &self.shared.record);
+        }
+        ListenGuard { signals: self }
+    }
+
+    /// Tells the screen of every signal until the guard is dropped.
+    pub fn to_screen(&self, heard: mpsc::UnboundedSender<i32>, restore: fn()) -> ScreenGuard {
+        self.shared.set_listener(Listener::Screen { heard: heard.clone(), restore });
+        if self.shared.interrupted.swap(false, Ordering::Relaxed) {
+            let _ = heard.send(SIGINT);
+        }
+        let ending = self.shared.ending.load(Ordering::Relaxed);
+        if ending != 0 {
+            let _ = heard.send(ending);
+        }
+        ScreenGuard { shared: self.shared.clone() }
     }
 
     /// The program is about to end and nothing is left to cancel: the next Ctrl-C ends it at once (INT-2).
@@ -138,7 +172,7 @@ impl Signals {
     /// Dies of SIGHUP if that is what came, so that the parent sees it; otherwise returns.
     pub fn die_of_hangup(&self) {
         if self.shared.ending.load(Ordering::Relaxed) == SIGHUP {
-            audit::end_at_once(128 + SIGHUP as u8);
+            self.shared.record.end_at_once(128 + SIGHUP as u8);
             // Restores the default action and raises the signal again.
             let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
         }
@@ -148,7 +182,7 @@ impl Signals {
 impl Shared {
     /// Cancels the turn that runs. Says whether the program ends by itself now; where it waits for a person or for
     /// standard input it would not.
-    fn time_is_over(&self) -> Ends {
+    fn on_timeout(&self) -> Ends {
         self.expired.store(true, Ordering::Relaxed);
         match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
             Listener::Turn(inputs) => {
@@ -156,7 +190,7 @@ impl Shared {
                 let _ = inputs.try_send(Input::Cancel(CancelCause::Deadline));
                 Ends::ByItself
             }
-            Listener::Editor(restore) => {
+            Listener::Editor(restore) | Listener::Screen { restore, .. } => {
                 restore();
                 Ends::Never
             }
@@ -166,21 +200,56 @@ impl Shared {
     }
 }
 
-/// Signals go to somebody while this lives.
-pub struct Listening<'a> {
+/// A peer, and the signals that come while it attends a turn.
+pub struct SignalPeer<'p, P> {
+    peer: &'p mut P,
+    signals: mpsc::Receiver<Input>,
+}
+
+impl<P: Peer> Peer for SignalPeer<'_, P> {
+    fn ask(&mut self, request: PeerRequest) {
+        self.peer.ask(request);
+    }
+
+    fn tell(&mut self, event: &Event) {
+        self.peer.tell(event);
+    }
+
+    async fn next(&mut self) -> Input {
+        tokio::select! {
+            biased;
+            Some(input) = self.signals.recv() => input,
+            input = self.peer.next() => input,
+        }
+    }
+}
+
+/// Keeps a listener registered until it is dropped.
+pub struct ListenGuard<'a> {
     signals: &'a Signals,
 }
 
-impl Drop for Listening<'_> {
+/// Keeps the screen listening until it is dropped.
+pub struct ScreenGuard {
+    shared: Arc<Shared>,
+}
+
+impl Drop for ScreenGuard {
     fn drop(&mut self) {
-        self.signals.shared.set(Listener::Nobody);
+        self.shared.set_listener(Listener::Nobody);
+    }
+}
+
+impl Drop for ListenGuard<'_> {
+    fn drop(&mut self) {
+        self.signals.shared.set_listener(Listener::Nobody);
         // The turn has dealt with it; the next Ctrl-C is a first one again.
         self.signals.shared.interrupted.store(false, Ordering::Relaxed);
     }
 }
 
 impl Shared {
-    fn set(&self, listener: Listener) {
+    fn set_listener(&self, listener: Listener) {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
     }
 
@@ -191,28 +260,42 @@ impl Shared {
         match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
             Listener::Nobody if signal == SIGINT => {}
             // Nothing is under way that could lose anything.
-            Listener::Nobody => die(signal),
+            Listener::Nobody => die(signal, &self.record),
             Listener::Turn(inputs) => {
                 // A full channel has a cancel in it already, or a turn that reads it soon.
                 let _ = inputs.try_send(Input::Cancel(cause(signal)));
                 if signal != SIGINT {
                     // It goes with a program that ends by itself; without it the turn has only its own word.
+                    let record = self.record.clone();
                     let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
                         std::thread::sleep(GRACE);
-                        die(signal);
+                        die(signal, &record);
                     });
                 }
             }
             Listener::Editor(restore) => {
                 restore();
-                die(signal);
+                die(signal, &self.record);
+            }
+            Listener::Screen { heard, restore } => {
+                // Another one must not end the program in the handler, with the terminal as the screen has it.
+                self.interrupted.store(false, Ordering::Relaxed);
+                let _ = heard.send(signal);
+                if signal != SIGINT {
+                    let (record, restore) = (self.record.clone(), *restore);
+                    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+                        std::thread::sleep(GRACE);
+                        restore();
+                        die(signal, &record);
+                    });
+                }
             }
         }
     }
 }
 
-fn die(signal: i32) {
-    audit::end_at_once(128 + signal as u8);
+fn die(signal: i32, record: &CommandRecord) {
+    record.end_at_once(128 + signal as u8);
     if signal == SIGHUP {
         let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
     }
@@ -220,9 +303,9 @@ fn die(signal: i32) {
     std::process::exit(i32::from(exit.code()));
 }
 
-/// Returns who waits for signals, for commands that have nothing to tidy up themselves. A second SIGINT ends the program at
+/// Returns the signal source for commands that have nothing to clean up. A second SIGINT ends the program at
 /// once; a second SIGTERM changes nothing. There is no thread here: the framework has one that waits for the end of the time.
-pub fn hear() -> Result<zori_contract::world::Signals, Failure> {
+pub fn for_utility_commands() -> Result<zori_contract::world::Signals, Failure> {
     let failed = |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot handle signals: {error}"));
     let ignored = ignored_signals();
     let (mut reads, writes) = UnixStream::pair().map_err(failed)?;

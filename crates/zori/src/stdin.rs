@@ -36,6 +36,9 @@ impl Line {
     }
 }
 
+/// The program behind `--json`.
+pub type Client = zori_serve::jsonl::Client<Lines>;
+
 /// The lines of standard input.
 pub struct Lines {
     workers: Workers,
@@ -47,12 +50,6 @@ impl Lines {
     /// Reads nothing yet.
     pub fn new(workers: Workers) -> Self {
         Self { workers, lines: None }
-    }
-
-    /// Lines that somebody else sends.
-    #[cfg(test)]
-    pub fn of(lines: mpsc::Receiver<Line>) -> Self {
-        Self { workers: Workers::untraced(false), lines: Some(lines) }
     }
 
     /// Returns whether a line was wanted yet.

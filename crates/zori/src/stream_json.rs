@@ -1,59 +1,60 @@
-//! The Claude protocol for SDKs (`stream-json.md`): `--output-format`, with or without lines on standard input.
+//! The Claude protocol for SDKs (`docs/contracts/claude-protocol.md`): `--output-format`, with or without lines on
+//! standard input.
 //!
-//! The lines are `zori_frontends::claude`; here is what reads, asks and answers. [`serve`] is one process of it: the
-//! client introduces itself (`start.rs`), each of its prompts is a turn (`conversation.rs`). `client.rs` is the other end, `channel.rs` what it is asked, `callbacks.rs` its hooks, `hook_events.rs` what it is told of all hooks, `mcp.rs` its tools, `structured.rs` answers by a schema.
+//! The lines are `zori_frontends::claude`; here is what opens the session and goes from turn to turn. [`serve`] is one process of it: the
+//! client introduces itself (`start.rs`), each of its prompts is a turn (`conversation.rs`). The other end is `zori_serve::claude`.
 
-mod callbacks;
-mod channel;
-pub mod client;
 mod conversation;
-mod hook_events;
-mod mcp;
 pub mod open;
-mod rewind;
-mod schema;
 mod start;
-mod structured;
-mod tap;
 
 use std::sync::{Arc, PoisonError};
 
-use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::error::{LOCK_HELD, VALIDATION_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
+use zori_core::input::Prompt;
 use zori_core::message::Message;
+use zori_core::time::Clock;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::LastTurn;
-use zori_frontends::claude::{Ending, Frames, ModelFacts, SDK_LINE, Tally, Writing, uuid};
-
+use zori_frontends::claude::{FrameMode, FrameWriter, ModelFacts, SDK_LINE, Tally, TurnResult, uuid};
+use zori_host::{
+    BlockingSession, Force, SavedSession, SessionSettings, SystemClock, SystemIds, UndoRequest, UndoScope,
+    Which,
+};
+use zori_serve::claude::callbacks::Where;
+use zori_serve::claude::channel::Channel;
+use zori_serve::claude::rewind_files::{self, Rewind};
+use zori_serve::claude::view::SharedView;
+use zori_serve::claude::{client, rewind};
 use zori_store::SessionDir;
 
-use self::callbacks::Where;
-use self::channel::Channel;
-use self::client::Client;
 use self::conversation::Conversation;
 use self::open::Refused;
 use self::start::Wires;
-use self::tap::SharedContext;
-use crate::args::LowArgs;
-use crate::clock::{SystemClock, SystemIds};
-use crate::commands::Cx;
-use crate::network::Network;
+use crate::args::{LowArgs, SessionArgs};
+use crate::attachment::{self, Viewer};
+use crate::claude_settings;
+use crate::commands::AgentCx;
+use crate::frontend;
 use crate::prompt::{self, Sources};
-use crate::sandbox::confinement::Confinement;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::stdin::Lines;
 use crate::terminal;
 use crate::trust::Asks;
 use crate::ui::Ui;
-use crate::wire_up::{self, Open, Run, Session};
+use crate::wire_up;
 use crate::workers::Workers;
+
+/// The program on standard input.
+type Client = client::Client<Lines>;
 
 /// Serves a client until it has no more prompts, or answers one prompt of the command line. The protocol knows few exit
 /// codes (DECISIONS 24), so that what cannot be begun is told here.
-pub fn serve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+pub fn serve(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let exit = talk(cx, args).unwrap_or_else(|failure| cx.ui.report(&failure));
     Ok(match exit {
         Exit::Success | Exit::Usage | Exit::Interrupted | Exit::Terminated => exit,
@@ -61,44 +62,56 @@ pub fn serve(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
-    let claude = &args.claude;
-    let output = claude.output.as_deref().unwrap_or("text");
-    if claude.stream_input && output != "stream-json" {
+fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    let output = args.protocol.output.as_deref().unwrap_or("text");
+    if args.protocol.stream_input && output != "stream-json" {
         let message =
             format!("`--input-format stream-json` needs `--output-format stream-json`, not `{output}`");
         return Err(Failure::new(&VALIDATION_ERROR, message));
     }
-    for flag in &claude.without_effect {
+    let own = [("--image", !args.prompt.images.is_empty()), ("--input-file", args.prompt.file.is_some())];
+    if let Some((flag, _)) = own.iter().find(|(_, given)| *given && args.protocol.stream_input) {
+        let message = format!("`{flag}` and `--input-format stream-json` exclude each other");
+        return Err(
+            Failure::new(&VALIDATION_ERROR, message).hint("prompts of the protocol bring all they need")
+        );
+    }
+    for flag in &args.protocol.without_effect {
         cx.ui.warn(&format!("`--{flag}` has no effect here"));
     }
-    let signals = Signals::install(&cx.cancel)?;
-    let args = start::understood(args, cx.ui)?;
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let args = claude_settings::understood(args)?;
     let settings = Settings::resolve(cx, &args, &Asks::Nobody);
     signals.check()?;
     let mut start = start::begin(settings?, &args, cx.ui)?;
-    let prompt = match claude.stream_input {
+    let prompt = match args.protocol.stream_input {
         true => None,
         false => {
-            let sources =
-                Sources { flag: args.prompt.as_deref(), dash: args.dash, stdin_terminal: cx.terminal.stdin };
-            Some(prompt::gather(sources, &signals, cx.ui)?)
+            let sources = Sources {
+                flag: args.prompt.text.as_deref(),
+                file: args.prompt.file.as_deref(),
+                dash: args.prompt.dash,
+                stdin_terminal: cx.terminal.stdin,
+            };
+            let viewer = Viewer { facts: start.settings.model.facts, model: &start.settings.model.name };
+            let images = attachment::load_all(&args.prompt.images, viewer)?;
+            Some(Prompt { text: prompt::gather(sources, &signals, cx.ui)?, images, uuid: None })
         }
     };
-    let writing = if output == "stream-json" { Writing::All } else { Writing::Nothing };
-    let frames = Frames::new(Box::new(terminal::stdout()?), SDK_LINE, writing);
-    let channel = Channel::new(frames.clone(), start.settings.approval_timeout);
-    let context = SharedContext::default();
-    let lines = Lines::new(Workers::new(start.settings.bare, cx.ui));
+    let writing = if output == "stream-json" { FrameMode::All } else { FrameMode::LastOnly };
+    let frames = FrameWriter::new(Box::new(terminal::stdout()?), SDK_LINE, writing);
+    let channel = Channel::new(frames.clone(), start.run.approval_timeout);
+    let view = SharedView::default();
+    let lines = Lines::new(Workers::new(start.run.bare, &cx.app, cx.ui));
     let modes = start::gate(&start.settings, &args);
-    let facts = start::facts(&start.settings, modes.clone(), context.clone());
-    let ui = if cx.terminal.quiet { Ui::silent() } else { Ui::standard() };
-    let mut client = Client::new(lines, frames.clone(), channel.clone(), facts, ui);
+    let facts = start::facts(&start.settings, modes.clone(), view.clone());
+    let mut client = Client::new(lines, frames.clone(), channel.clone(), facts, frontend::people(cx));
     if prompt.is_some() {
         client = client.silent();
     }
+    client.rewind = rewind_before(&args.session, &start.settings);
     let first = match prompt {
-        Some(text) => Some(User { prompt: text.into(), left_out: Vec::new(), uuid: None, message: None }),
+        Some(prompt) => Some(User { prompt, left_out: Vec::new(), uuid: None, message: None }),
         None => start::introduced(&mut start, &mut client, &channel, &signals)?,
     };
     let Some(first) = first else {
@@ -107,82 +120,100 @@ fn talk(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         return Ok(signals.ending().unwrap_or(Exit::Success));
     };
     client.prompt_tool = start.prompt_tool(&args)?;
-    let confinement = Confinement::start(&start.settings)?;
-    client.confined = confinement.is_some();
-    let opened = match open::choose(claude, &start.settings) {
-        Ok(opened) => opened,
+    // A sandbox that is required and cannot be had is told before a session that cannot be found.
+    let mut host = wire_up::host(start.settings)?;
+    client.confined = host.confinement().is_some();
+    let which = match open::choose(&args.session, &host.settings) {
+        Ok(which) => which,
         Err(refused) => return Ok(refuse(refused, &frames, output, cx.ui)),
     };
-    let earlier = match rewound(claude.resume_at.as_deref(), &opened, &start.settings) {
+    let earlier = match rewound(args.session.resume_at.as_deref(), &which, &host.settings) {
         Ok(earlier) => earlier,
         Err(refused) => return Ok(refuse(refused, &frames, output, cx.ui)),
     };
-    let saved = wire_up::open(&start.settings, opened, cx.ui)?;
-    let network = Network::open(cx, &start.settings)?;
-    let provider = wire_up::provider(&start.settings, &network);
+    let opened = match wire_up::open(&host, which, cx.ui) {
+        // Whoever waits for a `result` gets one.
+        Err(failure) if failure.kind == &LOCK_HELD => {
+            let why = format!("{}; `--fork-session` goes on in a copy", failure.message);
+            return Ok(refuse(Refused::NotFound(why), &frames, output, cx.ui));
+        }
+        opened => opened?,
+    };
+    let upstream = wire_up::upstream(cx, &host, &start.run)?;
     let place = Where {
-        session: saved.id.clone(),
-        transcript: start::transcript(&start.settings, &saved),
-        root: start.settings.root.clone(),
-        home: start.settings.home.clone(),
+        session: opened.id.clone(),
+        transcript: start::transcript(&host.settings, &opened),
+        root: host.settings.workspace.root.clone(),
+        home: host.settings.workspace.home.clone(),
     };
-    let session_id = saved.id.clone();
-    let wires = Wires { frames: frames.clone(), channel, modes, context };
-    let (outlet, last) = start::outlet(cx, &args, &mut start, wires, &mut client, place)?;
-    let run = Run {
-        settings: &start.settings,
-        network: &network,
-        provider,
-        confinement: confinement.clone(),
-        spent_before: Spent::NOTHING,
-    };
-    let mut session = Session::start(cx, run, saved, outlet)?;
+    let id = opened.id.as_str().to_owned();
+    let wires = Wires { frames: frames.clone(), channel, modes, view };
+    let (parts, last) = start::frontend_parts(
+        cx,
+        &args,
+        &mut start.introduction,
+        &mut host.settings,
+        &start.run.key,
+        wires,
+        place,
+    )?;
+    let mut session = wire_up::start(cx, &host, opened, &upstream, parts, Spent::NOTHING)?;
     if let Some(earlier) = earlier {
-        session.engine.rewind(earlier);
+        session.rewind(earlier);
     }
+    client.rewind = session.file_rewinder().map(rewind_files::running);
     let mut conversation = Conversation {
-        session,
+        session: BlockingSession::new(session, wire_up::runtime()?),
         client,
         signals,
-        network,
         frames,
         last,
-        structured: start.structured,
-        replay: claude.replay_prompts,
-        id: session_id.as_str().to_owned(),
-        signalled: false,
+        structured: start.introduction.structured,
+        replay: args.protocol.replay_prompts,
+        id,
         exit: Exit::Success,
     };
     conversation.hold(first, cx.ui);
-    let Conversation { session, signals, network, frames, last, exit, .. } = conversation;
+    let Conversation { session, signals, frames, last, exit, .. } = conversation;
     signals.leave();
     let said = last_word(&frames, &last, output, cx.ui);
-    let closed = session.finish(cx.ui);
-    if let Some(confinement) = confinement {
-        confinement.end(cx.ui);
-    }
-    network.close(cx.ui);
+    let closed = wire_up::close(session, &host, &upstream, cx.ui);
     signals.die_of_hangup();
     Ok([exit, said, closed].into_iter().find(|exit| *exit != Exit::Success).unwrap_or(Exit::Success))
+}
+
+/// Returns what puts files of the session back that is gone on with, until it is opened.
+fn rewind_before(wanted: &SessionArgs, settings: &SessionSettings) -> Option<Rewind> {
+    let sessions = SessionDir::new(settings.storage.sessions.clone()?);
+    let id = open::parent(wanted, settings, Some(&sessions)).ok()??;
+    let (undo, workspace) = (settings.undo.clone(), settings.permission.policy.workspace.clone());
+    // A copy is made with the first prompt; until then there are only the files of the other.
+    (!wanted.fork).then(|| -> Rewind {
+        Box::new(move |prompt, dry_run| {
+            let saved = SavedSession::new(undo.clone(), sessions.clone(), id.clone(), workspace.clone())?;
+            let goal = saved.prompt(prompt)?;
+            let (what, force) = (UndoScope::Files, Force::Keep);
+            saved.undo(UndoRequest { goal, what, force, dry_run, by: "client" }, SystemClock::new().now())
+        })
+    })
 }
 
 /// Returns the conversation up to the message that `--resume-session-at` names.
 fn rewound(
     at: Option<&str>,
-    opened: &Open,
-    settings: &Settings,
+    which: &Which,
+    settings: &SessionSettings,
 ) -> Result<Option<Vec<Arc<Message>>>, Refused> {
-    let (Some(at), Some(base)) = (at, &settings.base) else { return Ok(None) };
-    let Open::Existing(id) = opened else {
+    let (Some(at), Some(sessions)) = (at, settings.storage.sessions.clone()) else { return Ok(None) };
+    let Which::Existing(id) = which else {
         let why = "`--resume-session-at` needs `--resume` or `--continue`".to_owned();
         return Err(Refused::NotFound(why));
     };
-    let sessions = SessionDir::new(base.sessions());
-    rewind::history(&sessions, id, at).map(Some).map_err(Refused::NotFound)
+    rewind::history(&SessionDir::new(sessions), id, at).map(Some).map_err(Refused::NotFound)
 }
 
 /// Says that there is no session to go on with.
-fn refuse(refused: Refused, frames: &Frames, output: &str, ui: &mut Ui) -> Exit {
+fn refuse(refused: Refused, frames: &FrameWriter, output: &str, ui: &mut Ui) -> Exit {
     let why = match refused {
         Refused::Taken(why) => {
             ui.say(&format!("Error: {why}"));
@@ -191,25 +222,26 @@ fn refuse(refused: Refused, frames: &Frames, output: &str, ui: &mut Ui) -> Exit 
         Refused::NotFound(why) => why,
     };
     ui.say(&format!("Error: {why}"));
-    let ending = Ending::refused(why);
+    let ending = TurnResult::refused(why);
     let tally = Tally::new(Arc::new(SystemClock::new()), Arc::new(|_| ModelFacts::default()));
-    let (session, uuid) = (uuid(&SystemIds), uuid(&SystemIds));
+    let ids = SystemIds::default();
+    let (session, uuid) = (uuid(&ids), uuid(&ids));
     let line = tally.result(&ending, None, &session, &uuid, None);
     let _ = match output {
         "stream-json" => frames.write(&line),
-        "json" => frames.last_word(&serde_json::to_string(&line).expect("a result is made of JSON")),
+        "json" => frames.write_last(&serde_json::to_string(&line).expect("a result is made of JSON")),
         _ => Ok(()),
     };
     Exit::General
 }
 
 /// Prints what `text` and `json` want: the last turn's result.
-fn last_word(frames: &Frames, last: &LastTurn, output: &str, ui: &mut Ui) -> Exit {
+fn last_word(frames: &FrameWriter, last: &LastTurn, output: &str, ui: &mut Ui) -> Exit {
     let last = last.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(over) = &*last else { return Exit::Success };
     let written = match (output, &over.ending.result) {
-        ("json", _) => frames.last_word(over.line.get()),
-        ("text", Some(text)) => frames.last_word(text),
+        ("json", _) => frames.write_last(over.line.get()),
+        ("text", Some(text)) => frames.write_last(text),
         ("text", None) => {
             over.ending.errors.iter().for_each(|why| ui.say(&format!("Error: {why}")));
             Ok(())

@@ -1,4 +1,4 @@
-//! What kind of place an agent command runs in, as far as its parts want to know.
+//! The standard streams of an agent command, and what they allow.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,24 +7,24 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
-use zori_contract::mode::Talk;
+use zori_contract::mode::Verbosity;
 
 use crate::commands::Context;
 
-/// Returns stdout, without the standard library's line buffer between us and the reader.
+/// Returns stdout without the standard library's line buffer.
 pub fn stdout() -> Result<File, Failure> {
-    own(std::io::stdout().as_fd())
+    duplicate(std::io::stdout().as_fd())
 }
 
-/// Returns stderr, likewise.
+/// Returns stderr as a file.
 pub fn stderr() -> Result<File, Failure> {
-    own(std::io::stderr().as_fd())
+    duplicate(std::io::stderr().as_fd())
 }
 
-/// How often somebody looks for a reader that may have left while nothing is written.
-const LOOK: Duration = Duration::from_millis(200);
+/// How often [`reader_gone`] checks while nothing is written.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Waits until nobody reads stdout any more; for ever where it is no pipe.
+/// Waits until stdout's reader closes the pipe; forever if stdout is not a pipe.
 pub async fn reader_gone() {
     loop {
         let stdout = std::io::stdout();
@@ -33,11 +33,11 @@ pub async fn reader_gone() {
         if found.is_ok() && looked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
             return;
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-fn own(fd: BorrowedFd<'_>) -> Result<File, Failure> {
+fn duplicate(fd: BorrowedFd<'_>) -> Result<File, Failure> {
     fd.try_clone_to_owned()
         .map(File::from)
         .map_err(|error| Failure::new(&IO_ERROR, format!("cannot use the standard streams: {error}")))
@@ -63,7 +63,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes over what the framework has found.
+    /// Takes what the framework detected.
     pub fn of(cx: &Context<'_>, non_interactive: bool) -> Self {
         Self {
             stdin: cx.inputs.stdin_terminal,
@@ -71,7 +71,7 @@ impl Terminal {
             stderr: cx.inputs.stderr_terminal,
             attended: cx.inputs.attended(cx.program.prefix) && !non_interactive,
             colour: cx.mode.colour_err,
-            quiet: cx.mode.talk == Talk::Silent,
+            quiet: cx.mode.verbosity == Verbosity::Silent,
             collected: cx.mode.format.structured(),
         }
     }

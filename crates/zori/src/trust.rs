@@ -1,29 +1,28 @@
-//! Whether a folder's own settings count (`security.md` chapter 6): what it says, what the user said about it, and what
-//! of it becomes active in a run.
+//! Decides whether a run uses a folder's own settings (`docs/contracts/trust.md`).
 //!
-//! [`settle`] is the one way: before anything is contacted or started it looks at the folder (`trust/project.rs`) and at
-//! the decisions (`trust/store.rs`), asks where somebody can be asked (`trust/dialog.rs`), and returns values.
+//! [`resolve`] is the only entry point. Before anything is contacted or started it reads the folder (`trust/project.rs`) and
+//! the decisions (`trust/store.rs`), asks the user if it can (`trust/dialog.rs`), and returns values.
 
 mod dialog;
-pub mod plain;
+pub mod plain_dir;
 pub mod project;
 pub mod store;
 
 use std::path::Path;
 
 use zori_contract::failure::Failure;
+use zori_host::AgentDescription;
 use zori_tools::hooks::Hook;
 
-use crate::agents::Description;
 use crate::args::LowArgs;
 use crate::audit;
-use crate::base::Base;
-use crate::commands::Cx;
+use crate::commands::AgentCx;
+use crate::data_dir::DataDir;
 use crate::error::{CONFIG_INVALID, SETTING_INVALID};
 use crate::signals::Signals;
 pub use crate::trust::dialog::{Answer, lines};
 use crate::trust::project::{Project, ProjectHook};
-use crate::trust::store::{Decided, Entry, Store};
+use crate::trust::store::{Entry, TrustState, TrustStore};
 use crate::ui::Ui;
 
 /// Whether somebody can be asked about a folder.
@@ -34,133 +33,135 @@ pub enum Asks<'a> {
     Nobody,
 }
 
-/// What of a folder holds in this run.
-pub struct Standing {
-    /// What was decided; `None` is undecided.
-    pub decided: Option<Decided>,
-    /// The folder's config. Its rules that ask or deny hold in any case.
+/// Which of a folder's settings this run uses.
+pub struct ProjectTrust {
+    /// The user's decision; `None` if there is none yet.
+    pub state: Option<TrustState>,
+    /// The folder's config. Its rules that ask or deny apply even if the folder is not trusted.
     pub project: Project,
     /// The hooks that run.
     pub hooks: Vec<Hook>,
 }
 
-impl Standing {
-    /// Returns a setting of the folder that counts.
+impl ProjectTrust {
+    /// Returns a setting of the folder, if the folder is trusted.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.project.text(key).filter(|_| self.is_trusted())
     }
 
-    /// Returns the sub-agents of the folder that count, and what is to be said of the others.
-    pub fn agents(&self) -> (&[Description], &[String]) {
+    /// Returns the folder's sub-agents and the warnings about its agent files, if the folder is trusted.
+    pub fn agents(&self) -> (&[AgentDescription], &[String]) {
         match self.is_trusted() {
-            true => (&self.project.agents, &self.project.no_agents),
+            true => (&self.project.agents, &self.project.agent_warnings),
             false => (&[], &[]),
         }
     }
 
     fn is_trusted(&self) -> bool {
-        self.decided == Some(Decided::Trusted)
+        self.state == Some(TrustState::Trusted)
     }
 }
 
-/// Decides what of a folder counts. `root` is canonical; the user's own config has been read.
-pub fn settle(
-    cx: &mut Cx<'_>,
+/// Decides which of a folder's settings this run uses. `root` is canonical; the user's own config has been read.
+pub fn resolve(
+    cx: &mut AgentCx<'_>,
     args: &LowArgs,
-    base: Option<&Base>,
+    data_dir: Option<&DataDir>,
     root: &Path,
     asks: &Asks<'_>,
-) -> Result<Standing, Failure> {
-    let mut project = Project::look(root)?;
-    if !args.claude.sources.project {
-        (project.agents, project.no_agents) = (Vec::new(), Vec::new());
+) -> Result<ProjectTrust, Failure> {
+    let mut project = Project::load(root)?;
+    if !args.settings.sources.project {
+        (project.agents, project.agent_warnings) = (Vec::new(), Vec::new());
     }
-    let store = Store::load(base);
-    if let Some(trouble) = &store.trouble {
-        cx.ui.warn(trouble);
+    let store = TrustStore::load(data_dir);
+    if let Some(error) = &store.load_error {
+        cx.ui.warn(error);
     }
-    let held = store.holds(root).cloned();
-    if args.trust_workspace {
-        return for_this_run(cx, base, project, held.map(|entry| entry.state));
+    let held = store.effective_entry(root).cloned();
+    if args.workspace.trust {
+        return trust_for_this_run(cx, data_dir, project, held.map(|entry| entry.state));
     }
-    let mut decided = held.as_ref().map(|entry| entry.state);
+    let mut state = held.as_ref().map(|entry| entry.state);
     let mut run: Vec<String> = Vec::new();
-    if decided != Some(Decided::Untrusted) && project.foreign.is_none() {
-        let entry = held.filter(|entry| entry.state == Decided::Trusted);
+    if state != Some(TrustState::Untrusted) && project.insecure.is_none() {
+        let entry = held.filter(|entry| entry.state == TrustState::Trusted);
         let new = new_hooks(&project, entry.as_ref());
-        let open = entry.is_none() && project.offers() || !new.is_empty();
-        let asked = match (asks, base) {
-            (Asks::Person(signals), Some(base)) if open => {
+        let open = entry.is_none() && project.needs_trust() || !new.is_empty();
+        let asked = match (asks, data_dir) {
+            (Asks::Person(signals), Some(data_dir)) if open => {
                 match dialog::ask(cx.ui, signals, &project, entry.as_ref().map(|_| &new[..])) {
-                    Some(answer) => Some(record(base, &project, answer, cx.ui)?),
+                    Some(answer) => Some(record(data_dir, &project, answer, cx.ui)?),
                     None => None,
                 }
             }
             _ => None,
         };
         match (asked, entry) {
-            (Some(answered), _) => (decided, run) = (Some(answered.state), answered.run),
+            (Some(answered), _) => (state, run) = (Some(answered.state), answered.run),
             (None, Some(entry)) => {
                 run = entry.run;
-                remark_new(cx, new.len());
+                warn_new_hooks(cx, new.len());
             }
-            (None, None) if open => remark_undecided(cx, &project),
+            (None, None) if open => warn_undecided(cx, &project),
             (None, None) => {}
         }
     }
-    remark_foreign(cx, &project);
-    let foreign = project.foreign.is_some();
-    let decided = decided.filter(|state| *state == Decided::Untrusted || !foreign);
-    let trusted = decided == Some(Decided::Trusted);
+    warn_insecure(cx, &project);
+    let insecure = project.insecure.is_some();
+    let state = state.filter(|state| *state == TrustState::Untrusted || !insecure);
+    let trusted = state == Some(TrustState::Trusted);
     let counts = |hook: &&ProjectHook| trusted && run.contains(&hook.digest);
-    finish(decided, project.hooks.iter().filter(counts).map(|hook| project.hook(hook)).collect(), project)
+    finish(state, project.hooks.iter().filter(counts).map(|hook| project.hook(hook)).collect(), project)
 }
 
 /// `--trust-workspace`: everything counts, for this run, and is listed (TRUST-7).
-fn for_this_run(
-    cx: &mut Cx<'_>,
-    base: Option<&Base>,
+fn trust_for_this_run(
+    cx: &mut AgentCx<'_>,
+    data_dir: Option<&DataDir>,
     project: Project,
-    before: Option<Decided>,
-) -> Result<Standing, Failure> {
-    remark_foreign(cx, &project);
-    if project.foreign.is_some() {
-        let decided = before.filter(|state| *state == Decided::Untrusted);
-        return finish(decided, Vec::new(), project);
+    before: Option<TrustState>,
+) -> Result<ProjectTrust, Failure> {
+    warn_insecure(cx, &project);
+    if project.insecure.is_some() {
+        let state = before.filter(|state| *state == TrustState::Untrusted);
+        return finish(state, Vec::new(), project);
     }
-    if project.offers() {
+    if project.needs_trust() {
         cx.ui.say("Trusted for this run (`--trust-workspace`):");
         for line in lines(&project.items()) {
             cx.ui.say(&line);
         }
-        if let Some(base) = base {
+        if let Some(data_dir) = data_dir {
             let digests: Vec<_> = project.hooks.iter().map(|hook| hook.digest.clone()).collect();
-            audit::trust(base, project.root(), "trusted", &digests, "flag", cx.ui);
+            audit::trust(data_dir, project.root(), "trusted", &digests, "flag", cx.ui);
         }
     }
     let hooks = project.hooks.iter().map(|hook| project.hook(hook)).collect();
-    finish(Some(Decided::Trusted), hooks, project)
+    finish(Some(TrustState::Trusted), hooks, project)
 }
 
-fn finish(decided: Option<Decided>, hooks: Vec<Hook>, project: Project) -> Result<Standing, Failure> {
-    let standing = Standing { decided, project, hooks };
-    if !standing.is_trusted() {
-        return Ok(standing);
+fn finish(state: Option<TrustState>, hooks: Vec<Hook>, project: Project) -> Result<ProjectTrust, Failure> {
+    let project_trust = ProjectTrust { state, project, hooks };
+    if !project_trust.is_trusted() {
+        return Ok(project_trust);
     }
-    if let Some(trouble) = &standing.project.trouble {
+    if let Some(error) = &project_trust.project.hooks_error {
         // Somebody relies on hooks that cannot be understood.
-        return Err(Failure::new(&CONFIG_INVALID, format!("cannot use {trouble}"))
+        return Err(Failure::new(&CONFIG_INVALID, format!("cannot use {error}"))
             .hint("this folder is trusted, and its hooks may guard something; mend or remove the file"));
     }
-    Ok(standing)
+    Ok(project_trust)
 }
 
-/// Writes an answer down.
-pub fn record(base: &Base, project: &Project, answer: Answer, ui: &mut Ui) -> Result<Entry, Failure> {
+/// Stores an answer, and adds it to the audit log.
+pub fn record(data_dir: &DataDir, project: &Project, answer: Answer, ui: &mut Ui) -> Result<Entry, Failure> {
     let root = project.root();
     let state = match answer {
-        Answer::Trust | Answer::TrustBelow | Answer::TrustNew | Answer::WithoutPrograms => Decided::Trusted,
-        Answer::Never => Decided::Untrusted,
+        Answer::Trust | Answer::TrustBelow | Answer::TrustNew | Answer::WithoutPrograms => {
+            TrustState::Trusted
+        }
+        Answer::Never => TrustState::Untrusted,
     };
     let Some(new) = Entry::new(root, state) else {
         let message = format!("{} cannot be remembered: its name is not text", root.display());
@@ -168,7 +169,7 @@ pub fn record(base: &Base, project: &Project, answer: Answer, ui: &mut Ui) -> Re
     };
     let digests: Vec<_> = project.hooks.iter().map(|hook| hook.digest.clone()).collect();
     let mut written = new.clone();
-    store::change(base, root, |old| {
+    store::update(data_dir, root, |old| {
         let old = old.filter(|old| old.state == state).unwrap_or(new);
         let below = old.below || answer == Answer::TrustBelow;
         let (run, skip) = match answer {
@@ -185,17 +186,17 @@ pub fn record(base: &Base, project: &Project, answer: Answer, ui: &mut Ui) -> Re
         written = Entry { below, run, skip, ..old };
         Some(written.clone())
     })?;
-    audit::trust(base, root, state.as_str(), &written.run, "user", ui);
+    audit::trust(data_dir, root, state.as_str(), &written.run, "user", ui);
     Ok(written)
 }
 
-/// Returns the hooks nobody has said anything about: new ones, and those that were changed (TRUST-3).
+/// Returns the hooks that the user has not decided about: new ones, and those that changed since (TRUST-3).
 pub fn new_hooks<'a>(project: &'a Project, entry: Option<&Entry>) -> Vec<&'a ProjectHook> {
     let seen = |digest: &String| entry.is_some_and(|e| e.run.contains(digest) || e.skip.contains(digest));
     project.hooks.iter().filter(|hook| !seen(&hook.digest)).collect()
 }
 
-fn remark_undecided(cx: &mut Cx<'_>, project: &Project) {
+fn warn_undecided(cx: &mut AgentCx<'_>, project: &Project) {
     let (name, root) = (cx.profile.name, project.root().display().to_string());
     let mut what = Vec::new();
     match project.hooks.len() {
@@ -211,7 +212,7 @@ fn remark_undecided(cx: &mut Cx<'_>, project: &Project) {
         1 => what.push("1 sub-agent".to_owned()),
         n => what.push(format!("{n} sub-agents")),
     }
-    what.extend(project.trouble.as_ref().map(|trouble| format!("hooks that cannot be read ({trouble})")));
+    what.extend(project.hooks_error.as_ref().map(|error| format!("hooks that cannot be read ({error})")));
     cx.ui.warn(&format!(
         "{root} is not trusted, so its own settings are not used: {}; `{name} trust show` lists them, `{name} trust \
          allow` trusts the folder, `--trust-workspace` does for one run",
@@ -219,7 +220,7 @@ fn remark_undecided(cx: &mut Cx<'_>, project: &Project) {
     ));
 }
 
-fn remark_new(cx: &mut Cx<'_>, new: usize) {
+fn warn_new_hooks(cx: &mut AgentCx<'_>, new: usize) {
     if new > 0 {
         let (what, name) = (if new == 1 { "1 hook" } else { "some hooks" }, cx.profile.name);
         cx.ui.warn(&format!(
@@ -229,15 +230,18 @@ fn remark_new(cx: &mut Cx<'_>, new: usize) {
     }
 }
 
-fn remark_foreign(cx: &mut Cx<'_>, project: &Project) {
-    if let Some(why) = project.foreign.as_ref().filter(|_| project.offers()) {
+fn warn_insecure(cx: &mut AgentCx<'_>, project: &Project) {
+    if let Some(why) = project.insecure.as_ref().filter(|_| project.needs_trust()) {
         cx.ui
             .warn(&format!("{why}, so this folder cannot be trusted; only its rules that ask or deny count"));
     }
 }
 
-/// Returns the folder's config where only its rules are of interest, and the decision, for commands that run nothing.
-pub fn look(base: Option<&Base>, root: &Path) -> Result<(Project, Option<Decided>), Failure> {
-    let project = Project::look(root)?;
-    Ok((project, Store::load(base).holds(root).map(|entry| entry.state)))
+/// Returns the folder's config and the user's decision about it, for commands that run nothing.
+pub fn load_project(
+    data_dir: Option<&DataDir>,
+    root: &Path,
+) -> Result<(Project, Option<TrustState>), Failure> {
+    let project = Project::load(root)?;
+    Ok((project, TrustStore::load(data_dir).effective_entry(root).map(|entry| entry.state)))
 }

@@ -1,5 +1,5 @@
-//! What an agent command says to people beside the answer. The answer itself is the renderer's, and what utility
-//! commands print is `zori_contract`'s business.
+//! Messages of an agent command to people. The renderer prints the answer, and `zori_contract` prints what utility commands
+//! return.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, Write};
@@ -9,16 +9,22 @@ use zori_contract::error::CANCELLED;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::text;
+use zori_host::Notice;
 use zori_redact::Redactor;
 
+use crate::environment::Environment;
 use crate::secrets;
 
-/// What was said to a [`Ui::collecting`].
+/// The messages of a [`Ui::collecting`].
 #[derive(Clone, Default)]
 pub struct Collected(Rc<RefCell<Vec<u8>>>);
 
 impl Collected {
-    /// Returns the lines.
+    /// Returns the messages so far, and forgets them.
+    pub fn take(&self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut *self.0.borrow_mut())).into_owned()
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.borrow()).into_owned()
     }
@@ -35,34 +41,71 @@ impl Write for Collected {
     }
 }
 
-/// Standard error, for talk.
+/// Writes messages to standard error.
 pub struct Ui {
     err: Box<dyn Write>,
-    /// Made when there is something to say.
+    /// Removes keys from every message.
+    env: Environment,
+    /// Opened with the first message.
     redactor: OnceCell<Redactor>,
+    /// The warnings so far, without keys, also those that `--quiet` swallows.
+    warned: Vec<String>,
 }
 
 impl Ui {
-    /// Writes to the process's own streams.
-    pub fn standard() -> Self {
-        Self { err: Box::new(io::stderr()), redactor: OnceCell::new() }
+    /// Writes to standard error, without the keys of this environment.
+    pub fn standard(env: &Environment) -> Self {
+        Self { err: Box::new(io::stderr()), env: env.clone(), redactor: OnceCell::new(), warned: Vec::new() }
     }
 
-    /// Says nothing: `--quiet`.
+    /// Writes to standard error what this redactor leaves, for a session that knows more secrets than the environment.
+    pub fn redacted(redactor: &Redactor) -> Self {
+        let redactor = OnceCell::from(redactor.clone());
+        Self { err: Box::new(io::stderr()), env: Environment::default(), redactor, warned: Vec::new() }
+    }
+
+    /// Writes fixed messages to standard error, which cannot hold a secret.
+    pub fn fixed_words() -> Self {
+        Self {
+            err: Box::new(io::stderr()),
+            env: Environment::default(),
+            redactor: OnceCell::new(),
+            warned: Vec::new(),
+        }
+    }
+
+    /// Drops every message: `--quiet`.
     pub fn silent() -> Self {
-        Self { err: Box::new(io::sink()), redactor: OnceCell::new() }
+        Self {
+            err: Box::new(io::sink()),
+            env: Environment::default(),
+            redactor: OnceCell::new(),
+            warned: Vec::new(),
+        }
     }
 
-    /// Keeps what is said, for somebody who wants it as a text.
-    pub fn collecting() -> (Self, Collected) {
+    /// Writes redacted messages to standard error, or none with `--quiet`.
+    pub fn new(quiet: bool, redactor: &Redactor) -> Self {
+        if quiet { Self::silent() } else { Self::redacted(redactor) }
+    }
+
+    /// Collects messages in memory.
+    pub fn collecting(env: &Environment) -> (Self, Collected) {
         let collected = Collected::default();
-        (Self { err: Box::new(collected.clone()), redactor: OnceCell::new() }, collected)
+        (
+            Self {
+                err: Box::new(collected.clone()),
+                env: env.clone(),
+                redactor: OnceCell::new(),
+                warned: Vec::new(),
+            },
+            collected,
+        )
     }
 
-    /// Prints a line of talk.
     pub fn say(&mut self, line: &str) {
         // Nothing can be done when standard error is gone.
-        let redactor = self.redactor.get_or_init(secrets::redactor);
+        let redactor = self.redactor.get_or_init(|| secrets::redactor(&self.env));
         let line = format!("{}\n", text::neutral(&redactor.redact(line)));
         let _ = self.err.write_all(line.as_bytes());
     }
@@ -72,9 +115,26 @@ impl Ui {
         let _ = self.err.write_all(bytes.as_bytes()).and_then(|()| self.err.flush());
     }
 
-    /// Prints a warning.
+    /// Returns the warnings so far.
+    pub fn warned(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warned)
+    }
+
     pub fn warn(&mut self, message: &str) {
+        let redactor = self.redactor.get_or_init(|| secrets::redactor(&self.env));
+        self.warned.push(text::neutral(&redactor.redact(message)).into_owned());
         self.say(&format!("Warning: {message}"));
+    }
+
+    /// Prints a session's notices.
+    pub fn notices(&mut self, notices: &[Notice]) {
+        for notice in notices {
+            match notice {
+                Notice::Warning(text) => self.warn(text),
+                Notice::Hint(text) => self.say(&format!("Hint: {text}")),
+                Notice::Error { code, text } => self.say(&format!("Error [{code}]: {text}")),
+            }
+        }
     }
 
     /// Prints an error with its hints, and returns the exit code it leads to.

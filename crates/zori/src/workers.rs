@@ -1,12 +1,13 @@
 //! What goes on in the background: every long-lived thread beside the turn starts in [`Workers::spawn`], which refuses
-//! what `--bare` forbids (FR-001) and notes in the file of `ZORI_TRACE`, and in the journal, what runs. A worker's entry stands beside its code.
+//! what `--bare` forbids (FR-001) and notes in the file of `ZORI_TRACE`, and in the log, what runs. A worker's entry stands beside its code.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::journal::{self, Level};
+use crate::debug_log::{DebugLog, Level};
+use crate::program::App;
 use crate::ui::Ui;
 
 /// Something that goes on in the background.
@@ -31,28 +32,28 @@ pub enum Need {
 #[derive(Clone)]
 pub struct Workers {
     bare: bool,
+    log: DebugLog,
     trace: Option<Arc<Trace>>,
 }
 
 impl Workers {
     /// Returns the way to start workers, traced where `ZORI_TRACE` names a file.
-    pub fn new(bare: bool, ui: &mut Ui) -> Self {
-        let Some(path) = std::env::var_os("ZORI_TRACE").filter(|path| !path.is_empty()) else {
-            return Self::untraced(bare);
-        };
+    pub fn new(bare: bool, app: &App, ui: &mut Ui) -> Self {
+        let untraced = Self { log: app.log, ..Self::untraced(bare) };
+        let Some(path) = app.env.path("ZORI_TRACE") else { return untraced };
         match File::options().create(true).append(true).open(&path) {
-            Ok(file) => Self { bare, trace: Some(Arc::new(Trace { file, start: Instant::now() })) },
+            Ok(file) => Self { trace: Some(Arc::new(Trace { file, start: Instant::now() })), ..untraced },
             Err(error) => {
                 let path = path.to_string_lossy();
                 ui.warn(&format!("cannot write the trace {path} (`ZORI_TRACE`): {error}"));
-                Self::untraced(bare)
+                untraced
             }
         }
     }
 
-    /// Returns the same without a trace.
+    /// Returns the same without a trace and a log.
     pub fn untraced(bare: bool) -> Self {
-        Self { bare, trace: None }
+        Self { bare, log: DebugLog::default(), trace: None }
     }
 
     /// Starts a worker on a thread of its own. Returns whether it may run.
@@ -60,7 +61,7 @@ impl Workers {
         if self.bare && worker.need == Need::UnlessBare {
             return Ok(false);
         }
-        let span = Span { name: worker.name, trace: self.trace.clone() };
+        let span = Span { name: worker.name, log: self.log, trace: self.trace.clone() };
         std::thread::Builder::new().name(worker.name.to_owned()).spawn(move || {
             let _open = span.open();
             work();
@@ -87,6 +88,7 @@ impl Trace {
 /// The time in which a worker runs. It is closed when it is dropped, by a panic, too.
 struct Span {
     name: &'static str,
+    log: DebugLog,
     trace: Option<Arc<Trace>>,
 }
 
@@ -100,7 +102,7 @@ impl Span {
         if let Some(trace) = &self.trace {
             trace.note(self.name, event);
         }
-        journal::note(Level::Info, || format!("worker.{} {event}", self.name));
+        self.log.write(Level::Info, || format!("worker.{} {event}", self.name));
     }
 }
 
@@ -122,7 +124,7 @@ mod tests {
         for (bare, wanted) in [(true, "stdin"), (false, "dream stdin")] {
             let file = tempfile::NamedTempFile::new().unwrap();
             let trace = Trace { file: file.reopen().unwrap(), start: Instant::now() };
-            let workers = Workers { bare, trace: Some(Arc::new(trace)) };
+            let workers = Workers { trace: Some(Arc::new(trace)), ..Workers::untraced(bare) };
             let mut ran = Vec::new();
             for (name, need) in [("dream", Need::UnlessBare), ("stdin", Need::Always)] {
                 let (sender, over) = mpsc::channel();

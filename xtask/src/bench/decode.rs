@@ -36,7 +36,7 @@ struct Cost {
 }
 
 /// What decoding one answer took.
-struct Taken {
+struct Measured {
     time: Duration,
     allocations: u64,
 }
@@ -85,14 +85,14 @@ pub fn decode(bench: &Bench) -> Result<Vec<Figure>> {
 pub fn in_child(args: &[String]) -> Result<ExitCode> {
     let [name, deltas] = args else { bail!("usage: {CHILD} PROVIDER DELTAS") };
     let deltas: usize = deltas.parse().context("DELTAS is a number")?;
-    let taken = take(Vendor::by_name(name)?, deltas)?;
+    let measured = decode_once(Vendor::by_name(name)?, deltas)?;
     let each = |total: f64| total / deltas as f64;
-    println!("{} {}", each(taken.time.as_secs_f64() * 1e6), each(taken.allocations as f64));
+    println!("{} {}", each(measured.time.as_secs_f64() * 1e6), each(measured.allocations as f64));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Decodes one answer.
-fn take(vendor: &Vendor, deltas: usize) -> Result<Taken> {
+fn decode_once(vendor: &Vendor, deltas: usize) -> Result<Measured> {
     let provider = vendor.provider(deltas)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let (tools, messages) = (Arc::default(), [Arc::new(Message::user("hi"))]);
@@ -106,7 +106,7 @@ fn take(vendor: &Vendor, deltas: usize) -> Result<Taken> {
         effort: None,
         delivery: Delivery::Streamed,
     };
-    let (taken, seen) = runtime
+    let (measured, seen) = runtime
         .block_on(async {
             let mut stream = provider.stream(&request).await?;
             let (began, before) = (Instant::now(), allocations());
@@ -114,12 +114,12 @@ fn take(vendor: &Vendor, deltas: usize) -> Result<Taken> {
             while let Some(chunk) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
                 seen += usize::from(matches!(chunk?, Chunk::Text(text) if text == "word "));
             }
-            let taken = Taken { time: began.elapsed(), allocations: allocations() - before };
-            Ok::<_, zori_core::failure::ProviderFailure>((taken, seen))
+            let measured = Measured { time: began.elapsed(), allocations: allocations() - before };
+            Ok::<_, zori_core::failure::ProviderFailure>((measured, seen))
         })
         .map_err(|failure| anyhow::anyhow!("{failure}"))?;
     ensure!(seen == deltas, "{seen} of {deltas} deltas arrived");
-    Ok(taken)
+    Ok(measured)
 }
 
 fn child(own: &Path, vendor: &Vendor, deltas: usize) -> Command {
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_delta_allocates_its_text() {
         for vendor in VENDORS {
-            let count = |deltas| take(vendor, deltas).unwrap().allocations;
+            let count = |deltas| decode_once(vendor, deltas).unwrap().allocations;
             assert_eq!(count(3_000) - count(1_000), 2_000, "{}", vendor.name);
         }
     }

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use zori_core::event::{Event, EventKind, ToolFinished};
+use zori_core::event::{Event, EventKind, MessageEvent, ToolEvent, ToolFinished, TurnEvent};
 use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::render::Renderer;
 use zori_core::time::Timestamp;
 use zori_core::tool::{ToolKind, ToolOutput};
-use zori_frontends::jsonl::{Events, JsonlRenderer, Questions};
+use zori_frontends::jsonl::{EventWriter, JsonlRenderer, Questions};
 use zori_redact::Redactor;
 
 use super::area::Bench;
@@ -28,12 +28,16 @@ pub fn events(_: &Bench) -> Result<Vec<Figure>> {
         }
         lines
     });
-    let lines = Events::new(Box::new(writer));
+    let lines = EventWriter::new(Box::new(writer));
     let mut renderer = JsonlRenderer::new(lines, Redactor::default(), Questions::Settled);
-    renderer.on_event(&event(EventKind::TurnStarted { prompt: "p".into(), images: Vec::new() }))?;
-    let word = event(EventKind::AssistantDelta { text: "word ".to_owned() });
+    renderer.on_event(&event(TurnEvent::TurnStarted {
+        prompt: "p".into(),
+        images: Vec::new(),
+        uuid: None,
+    }))?;
+    let word = event(MessageEvent::AssistantDelta { text: "word ".to_owned() });
     let output = ToolOutput::success(&format!(r#"{{"stdout":"{}","stderr":""}}"#, "a line\\n".repeat(512)));
-    let result = event(EventKind::ToolFinished(ToolFinished {
+    let result = event(ToolEvent::ToolFinished(ToolFinished {
         call: CallId::new("1"),
         name: "bash".into(),
         kind: Some(ToolKind::Bash),
@@ -58,7 +62,7 @@ pub fn events(_: &Bench) -> Result<Vec<Figure>> {
     }])
 }
 
-fn event(kind: EventKind) -> Event {
+fn event(kind: impl Into<EventKind>) -> Event {
     let session = SessionId::parse("s").expect("a letter is a name");
-    Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind }
+    Event { seq: 0, at: Timestamp(0), session, agent: AgentId::MAIN, parent: None, kind: kind.into() }
 }

@@ -12,7 +12,7 @@ use futures_core::Stream;
 use zori_core::BoxFuture;
 use zori_core::provider::Provider;
 use zori_core::time::{Clock, Timestamp};
-use zori_core::transport::{HttpRequest, HttpResponse, Limits, Transport, TransportFailure};
+use zori_core::transport::{HttpRequest, HttpResponse, Timeouts, Transport, TransportFailure};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{self, Api};
 use zori_providers::endpoint::Endpoint;
@@ -54,7 +54,7 @@ pub const VENDORS: &[Vendor] = &[
         ),
     },
     Vendor {
-        name: "openai",
+        name: "openai-chat",
         start: "",
         delta: concat!(
             "data: {\"id\":\"chatcmpl-example\",\"object\":\"chat.completion.chunk\",\"created\":1794776918,",
@@ -120,7 +120,7 @@ impl Vendor {
             end: self.end,
         });
         let (base_url, key) = ("http://api.test".to_owned(), Some(Credential::Key("sk-test-key".into())));
-        let (limits, clock) = (Limits::DEFAULT, Arc::new(Stopped));
+        let (limits, clock) = (Timeouts::DEFAULT, Arc::new(FixedClock));
         let endpoint = Endpoint { base_url, key, transport, limits, clock };
         Ok(match facts.api {
             Api::Anthropic => Box::new(Anthropic::new(endpoint)),
@@ -177,9 +177,9 @@ impl Stream for Body {
     }
 }
 
-struct Stopped;
+struct FixedClock;
 
-impl Clock for Stopped {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp(0)
     }

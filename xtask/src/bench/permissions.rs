@@ -14,9 +14,10 @@ use super::area::{Bench, RUNS};
 use super::figure::{Bar, Figure, median, ms};
 use super::run::in_ms;
 
-const PROFILES: &str = include_str!("../../../fixtures/shell/profiles.json");
-const ROWS: [&str; 2] = [
+const PROFILES: &str = include_str!("../../../fixtures/shell/profiles-2.json");
+const ROWS: [&str; 3] = [
     include_str!("../../../fixtures/shell/bypass.tsv"),
+    include_str!("../../../fixtures/shell/bypass-2.tsv"),
     include_str!("../../../fixtures/shell/everyday.tsv"),
 ];
 
@@ -86,8 +87,8 @@ pub fn permissions(_: &Bench) -> Result<Vec<Figure>> {
 /// Decides once; returns the milliseconds and the verdict.
 fn timed(policy: &Policy, command: &str) -> (f64, Verdict) {
     let began = Instant::now();
-    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.ground.cwd.clone() };
-    let call = Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.ground);
+    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.workspace.cwd.clone() };
+    let call = Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.workspace);
     let verdict = decide(policy, &call).verdict;
     (in_ms(began.elapsed()), verdict)
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-use crate::test::cargo_path;
+use crate::test::cargo_command;
 use crate::workspace::Workspace;
 
 /// Paths of the built programs.
@@ -26,7 +26,7 @@ pub struct Programs {
 impl Programs {
     /// Builds them all.
     pub fn build(workspace: &Workspace) -> Result<Self> {
-        let mut cargo = Command::new(cargo_path());
+        let mut cargo = cargo_command();
         cargo.args(["build", "--release", "--quiet", "--package", "zori"]).current_dir(&workspace.root);
         run(&mut cargo)?;
         // This program was built into the same folder as zori is.

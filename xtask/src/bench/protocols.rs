@@ -135,7 +135,7 @@ impl Front {
         let mut client = Client::start(self, bench)?;
         client.read_until("word")?;
         if reading == Reading::Late {
-            let taken = bench.server().taken();
+            let taken = bench.server().bytes_sent();
             ensure!(bench.server().exchanges(0).is_empty(), "{:?} takes {taken} bytes unread", self.args);
         }
         client.end(self)?;

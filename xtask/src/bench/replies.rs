@@ -38,6 +38,43 @@ pub fn paced(text: &str, pause: Duration) -> Reply {
     vec![Step::Send(head), Step::Pause(pause), Step::Send(middle), Step::Pause(pause), Step::Send(end)]
 }
 
+/// A reply that says this text piece by piece, with a pause before each.
+pub fn streamed<'a>(pieces: impl IntoIterator<Item = &'a str>, pause: Duration) -> Reply {
+    let mut head = HEAD.to_vec();
+    opening(&mut head, &json!({"type": "text", "text": ""}));
+    let mut steps = vec![Step::Send(head)];
+    for piece in pieces {
+        let mut bytes = Vec::new();
+        delta(&mut bytes, &json!({"type": "text_delta", "text": piece}));
+        steps.extend([Step::Pause(pause), Step::Send(bytes)]);
+    }
+    let mut end = Vec::new();
+    closing(&mut end, "end_turn");
+    steps.push(Step::Send(end));
+    steps
+}
+
+/// A reply of many blocks of text, each of which is a cell of its own in a chat.
+pub fn blocks(count: usize) -> Reply {
+    let mut bytes = HEAD.to_vec();
+    let message = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "replay", "content": [],
+        "stop_reason": null, "usage": {"input_tokens": 1, "output_tokens": 1},
+    });
+    event(&mut bytes, &json!({"type": "message_start", "message": message}));
+    for index in 0..count {
+        let block = json!({"type": "text", "text": ""});
+        event(&mut bytes, &json!({"type": "content_block_start", "index": index, "content_block": block}));
+        let text = json!({"type": "text_delta", "text": format!("cell {index}\n")});
+        event(&mut bytes, &json!({"type": "content_block_delta", "index": index, "delta": text}));
+        if index + 1 < count {
+            event(&mut bytes, &json!({"type": "content_block_stop", "index": index}));
+        }
+    }
+    closing(&mut bytes, "end_turn");
+    vec![Step::Send(bytes)]
+}
+
 /// A reply that calls a tool.
 pub fn call(number: usize, name: &str, input: &Value) -> Reply {
     let mut bytes = HEAD.to_vec();

@@ -11,11 +11,13 @@ use tempfile::TempDir;
 use zori_core::cancel::Cancel;
 use zori_core::confine::{Confine, Consent};
 use zori_core::ids::CallId;
-use zori_core::permission::Judged;
+use zori_core::permission::PathSnapshot;
 use zori_core::tool::{Tool, ToolCx};
-use zori_policy::paths::places::{StandIn, Writer};
-use zori_policy::paths::{Ground, GroundParts};
-use zori_sandbox::{Backend, Level, Limits, Machine, Need, Network, PathKind, Protected, Sandbox, Spec};
+use zori_policy::paths::places::{StubKind, Writer};
+use zori_policy::paths::{Workspace, WorkspaceParts};
+use zori_sandbox::{
+    Backend, Level, Limits, Machine, Network, PathKind, ProtectedPath, Requirement, Sandbox, Spec,
+};
 use zori_tools::bash::Bash;
 use zori_tools::env::ToolEnv;
 use zori_tools::process::Processes;
@@ -31,19 +33,21 @@ pub fn sandbox(_: &Bench) -> Result<Vec<Figure>> {
 }
 
 fn measure(runs: usize) -> Result<Vec<Figure>> {
-    let place = Place::new()?;
-    let machine = Machine::look(&place.ground.roots);
+    let folders = TestFolders::new()?;
+    let machine = Machine::detect(&folders.workspace.roots);
     let Backend::Bubblewrap(program) = machine.backend.clone() else {
         anyhow::bail!("there is nothing to compare: {}", machine.explain().join("; "));
     };
-    let landlock = Machine::offering(Err("it is left out".to_owned()), machine.landlock);
+    let landlock = Machine::from_findings(Err("it is left out".to_owned()), machine.landlock);
     ensure!(landlock.backend != Backend::None, "{}", landlock.explain().join("; "));
-    let bubblewrap = Machine::offering(Ok(program), machine.landlock);
-    let confined = |machine| Arc::new(Sandbox::on(machine, place.spec(), Need::Auto)) as Arc<dyn Confine>;
+    let bubblewrap = Machine::from_findings(Ok(program), machine.landlock);
+    let confined = |machine| {
+        Arc::new(Sandbox::with_machine(machine, folders.spec(), Requirement::Auto)) as Arc<dyn Confine>
+    };
     let kinds = [None, Some(confined(bubblewrap)), Some(confined(landlock))];
     let tools = kinds.map(|confine| {
-        let processes = Arc::new(Processes::new(place.temp.clone()));
-        Bash::new(Arc::new(ToolEnv { confine, ..environment(&place.root) }), processes)
+        let processes = Arc::new(Processes::new(folders.temp.clone()));
+        Bash::new(Arc::new(ToolEnv { confine, ..environment(&folders.root) }), processes)
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let args = RawValue::from_string(r#"{"command":"true"}"#.to_owned())?;
@@ -60,7 +64,7 @@ fn measure(runs: usize) -> Result<Vec<Figure>> {
                     consent: Consent::Rule,
                     live: None,
                     agents: None,
-                    judged: Judged::default(),
+                    snapshot: PathSnapshot::default(),
                 },
                 &args,
             ));
@@ -82,15 +86,15 @@ fn measure(runs: usize) -> Result<Vec<Figure>> {
 }
 
 /// A workspace, and a home directory with secrets in it.
-struct Place {
+struct TestFolders {
     root: PathBuf,
     temp: PathBuf,
-    ground: Ground,
+    workspace: Workspace,
     /// Removes all of it.
     _folder: TempDir,
 }
 
-impl Place {
+impl TestFolders {
     fn new() -> Result<Self> {
         let folder = TempDir::new()?;
         let top = folder.path().canonicalize()?;
@@ -100,29 +104,33 @@ impl Place {
         {
             std::fs::create_dir_all(path)?;
         }
-        let ground = Ground::new(GroundParts {
+        let workspace = Workspace::new(WorkspaceParts {
             roots: vec![root.clone()],
             cwd: root.clone(),
             home: Some(home.clone()),
-            base: Some(home.join(".config/zori")),
-            repo: Some(root.clone()),
-            programs: Vec::new(),
+            data_dir: Some(home.join(".config/zori")),
+            path_dirs: Vec::new(),
             sensitive: Vec::new(),
         });
-        Ok(Self { root, temp, ground, _folder: folder })
+        Ok(Self { root, temp, workspace, _folder: folder })
     }
 
     fn spec(&self) -> Spec {
-        let protected = self.ground.protected_places(Writer::Any).into_iter().map(|place| Protected {
-            kind: if place.stand_in == StandIn::File { PathKind::File } else { PathKind::Dir },
+        let protected = self.workspace.protected_places(Writer::Any).into_iter().map(|place| ProtectedPath {
+            stub: match place.stub {
+                StubKind::File => Some(PathKind::File),
+                StubKind::Folder => Some(PathKind::Dir),
+                StubKind::Unseen => None,
+            },
             path: place.path,
         });
         Spec {
             level: Level::Workspace,
-            roots: self.ground.roots.clone(),
+            roots: self.workspace.roots.clone(),
             caches: Vec::new(),
             temp: self.temp.clone(),
-            hidden: self.ground.sensitive_places(&names),
+            hidden: self.workspace.sensitive_places(&names),
+            visible: self.workspace.readable_places(),
             protected: protected.collect(),
             network: Network::Off,
             limits: Limits { processes: None, file_size: None, memory: None },
@@ -142,6 +150,9 @@ mod tests {
     /// Milliseconds of a debug build say nothing; that something is measured does.
     #[test]
     fn both_kinds_are_measured() {
+        if !zori_testkit::needs::bubblewrap() {
+            return;
+        }
         let figures = measure(1).unwrap();
         let names: Vec<_> = figures.iter().map(|figure| figure.name).collect();
         assert_eq!(

@@ -17,7 +17,7 @@ use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
-use zori_core::permission::{Judged, PathFacts};
+use zori_core::permission::{PathFacts, PathSnapshot};
 use zori_core::tool::{Tool, ToolCx};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_tools::env::ToolEnv;
@@ -47,14 +47,14 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
     let run = |tool: &dyn Tool, args: &str, expected: usize| -> Result<f64> {
         let args = RawValue::from_string(args.to_owned())?;
         let facts = [(root.clone(), PathFacts::by_text(root.clone()))];
-        let judged = Judged::new(facts.into());
+        let snapshot = PathSnapshot::new(facts.into());
         let cx = ToolCx {
             call: CallId::new("bench"),
             cancel: Cancel::new(),
             consent: Consent::Rule,
             live: None,
             agents: None,
-            judged,
+            snapshot,
         };
         let started = Instant::now();
         let output = runtime.block_on(tool.run(cx, &args));
@@ -182,6 +182,9 @@ pub fn environment(root: &Path) -> ToolEnv {
         root: root.to_path_buf(),
         home: None,
         timeout: None,
+        leniency: zori_core::tool::Leniency::Forgiving,
+        shell: zori_tools::env::ShellProgram::Sh,
+        job_after: None,
         bash_max_output: 0,
         temp_parent: root.to_path_buf(),
         child_env_removed: Box::new(Vec::new),

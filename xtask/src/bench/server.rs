@@ -32,7 +32,7 @@ pub struct Server {
 const PIECE: usize = 1024 * 1024;
 
 /// How long nothing is taken until it is said that nobody takes it.
-const STANDSTILL: Duration = Duration::from_millis(500);
+const STALL_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
 struct State {
@@ -68,10 +68,10 @@ impl Server {
 
     /// Returns how many bytes of the replies were taken since [`Server::begin`], once no more are: nobody takes them, or
     /// there are none left.
-    pub fn taken(&self) -> usize {
+    pub fn bytes_sent(&self) -> usize {
         let sent = || self.state.lock().unwrap_or_else(PoisonError::into_inner).sent;
         let (mut seen, mut since) = (sent(), Instant::now());
-        while since.elapsed() < STANDSTILL {
+        while since.elapsed() < STALL_TIMEOUT {
             std::thread::sleep(Duration::from_millis(10));
             if seen != sent() {
                 (seen, since) = (sent(), Instant::now());

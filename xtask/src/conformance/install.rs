@@ -63,11 +63,12 @@ fn python(workspace: &Workspace, folder: &Path) -> Result<Installed> {
         Ok(())
     })?;
     let versions = fs::read_to_string(&lists[1])?;
-    let versions: Vec<_> = ["claude-agent-sdk", "agent-client-protocol"]
-        .iter()
-        .filter_map(|name| versions.lines().find(|line| line.starts_with(&format!("{name}=="))))
-        .map(|line| line.trim_end_matches([' ', '\\']))
-        .collect();
+    let versions: Vec<_> =
+        ["claude-agent-sdk", "agent-client-protocol", "anthropic", "openai", "google-genai"]
+            .iter()
+            .filter_map(|name| versions.lines().find(|line| line.starts_with(&format!("{name}=="))))
+            .map(|line| line.trim_end_matches([' ', '\\']))
+            .collect();
     Ok(Installed { program, args: vec![ours.join("drive.py")], versions: versions.join(", ") })
 }
 

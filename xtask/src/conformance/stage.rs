@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use zori_testkit::anthropic::{self, Message};
 use zori_testkit::gate::Gate;
 use zori_testkit::history;
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 use zori_testkit::server::{ModelServer, Request};
 
 /// The server. It ends when dropped.
@@ -121,7 +121,7 @@ fn reply(spec: &Value, gate: &Gate) -> Reply {
     }
     let reply = message.reply();
     if let Some(events) = spec["cut"].as_u64() {
-        return reply.cut_after_events(usize::try_from(events).unwrap_or(usize::MAX), Cut::Fin);
+        return reply.cut_after_events(usize::try_from(events).unwrap_or(usize::MAX), Disconnect::Fin);
     }
     if spec["hold"] == true {
         // The end of the last block, of the message, and of the stream are what is held back.

@@ -89,9 +89,16 @@ fn section(command: &Command<App>) -> String {
         }
     }
     let own = ZORI.own_flags(command);
-    if !own.is_empty() {
-        text.push('\n');
-        text.push_str(&flags(&own));
+    let mut headings: Vec<&str> = Vec::new();
+    for flag in &own {
+        if !headings.contains(&flag.group) {
+            headings.push(flag.group);
+        }
+    }
+    for heading in headings {
+        let below: Vec<Flag> = own.iter().filter(|flag| flag.group == heading).copied().collect();
+        let title = if heading.is_empty() { String::new() } else { format!("\n{heading}:\n") };
+        text.push_str(&format!("{title}\n{}", flags(&below)));
     }
     let exits: Vec<_> = command.exit_map().iter().map(|exit| exit.code().to_string()).collect();
     text.push_str(&format!("\nExit codes: {}\n", exits.join(", ")));
@@ -130,5 +137,6 @@ fn value(kind: Kind) -> String {
         }
         Kind::List => "list of texts".to_owned(),
         Kind::Hooks => "a table of hooks, by event".to_owned(),
+        Kind::Keymap => "a table of keys, by action".to_owned(),
     }
 }

@@ -1,10 +1,9 @@
 //! The page of tools: what the model is shown, and the names other clients know the tools by.
 
 use serde_json::Value;
-use zori_core::tool::ToolKind;
 use zori_tools::def::ToolDef;
 use zori_tools::dialect::{self, Entry};
-use zori_tools::toolset::DEFS;
+use zori_tools::toolset::{DEFS, def};
 
 use super::cell;
 
@@ -26,10 +25,6 @@ pub fn page() -> String {
 /// Returns the names of the tools shown by default.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
     dialect::ZORI.tools.iter().map(|entry| entry.name)
-}
-
-fn def(kind: ToolKind) -> &'static ToolDef {
-    DEFS.iter().find(|def| def.kind == kind).expect("every tool of a dialect has a definition")
 }
 
 fn tool(entry: &Entry, def: &ToolDef) -> String {

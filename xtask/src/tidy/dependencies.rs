@@ -27,17 +27,18 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori-engine",
         ours: &["zori-core", "zori-policy"],
-        others: &["futures-core", "serde_json", "tokio"],
+        // `rustix` for the random numbers of `SystemIds`.
+        others: &["futures-core", "rustix", "serde_json", "tokio"],
     },
     // Decides from values alone; `regex` for the user's own patterns, because it is linear in what a model sends.
     Rule {
         name: "zori-policy",
-        ours: &["zori-core", "zori-shell"],
+        ours: &["zori-core", "zori-shell", "zori-spelling"],
         others: &["regex", "serde", "serde_json", "thiserror"],
     },
     Rule {
         name: "zori-providers",
-        ours: &["zori-core"],
+        ours: &["zori-core", "zori-spelling"],
         others: &[
             "base64",
             "bytes",
@@ -62,6 +63,8 @@ const RULES: &[Rule] = &[
             "grep-regex",
             "grep-searcher",
             "html2text",
+            // Letters composed and decomposed are the same in an edit; it is linked already, for host names.
+            "icu_normalizer",
             "ignore",
             "libc",
             "rustix",
@@ -82,6 +85,23 @@ const RULES: &[Rule] = &[
         ours: &["zori-core", "zori-redact"],
         others: &["blake3", "rustix", "serde", "serde_json", "sha2", "thiserror"],
     },
+    // `lz4_flex` packs contents, `libc` takes a lease on a file before it is unlinked, `ignore` is the matcher alone.
+    Rule {
+        name: "zori-undo",
+        ours: &["zori-core"],
+        others: &[
+            "base64",
+            "blake3",
+            "ignore",
+            "libc",
+            "lz4_flex",
+            "rustix",
+            "serde",
+            "serde_json",
+            "similar",
+            "thiserror",
+        ],
+    },
     // `similar` for the patches that clients of the Claude protocol draw.
     Rule {
         name: "zori-frontends",
@@ -95,11 +115,33 @@ const RULES: &[Rule] = &[
         others: &["agent-client-protocol", "serde", "serde_json", "tokio"],
     },
     Rule { name: "zori-mcp", ours: &["zori-core"], others: &["rmcp", "serde", "serde_json", "tokio"] },
+    // Owns the credential stores. It knows the providers' catalogue and their token endpoints, and no front end.
+    Rule {
+        name: "zori-auth",
+        ours: &["zori-core", "zori-providers"],
+        others: &["keyring", "rustix", "serde", "serde_json", "sha2", "thiserror", "tokio"],
+    },
+    // The chat on a terminal, as values. `pulldown-cmark` reads answers, `similar` compares lines, `nucleo-matcher` ranks names.
+    Rule {
+        name: "zori-tui",
+        ours: &["zori-core"],
+        others: &[
+            "nucleo-matcher",
+            "pulldown-cmark",
+            "serde_json",
+            "similar",
+            "thiserror",
+            "unicode-segmentation",
+            "unicode-width",
+        ],
+    },
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex", "serde_json"] },
+    // Which known name was meant: one measure for all who ask, so it depends on nothing.
+    Rule { name: "zori-spelling", ours: &[], others: &[] },
     // What any command line needs, and nothing of agents. The signals of the example are for its tests.
     Rule {
         name: "zori-contract",
-        ours: &[],
+        ours: &["zori-spelling"],
         others: &[
             "base64",
             "clap",
@@ -113,22 +155,61 @@ const RULES: &[Rule] = &[
             "signal-hook",
         ],
     },
-    // `regex` finds words in sessions without caring for capitals, at the speed of the disk; the validator is for tests.
+    // Where a session lives: the only user of the engine outside tests. It brings the parts together and owns none of them.
     Rule {
-        name: "zori",
+        name: "zori-host",
         ours: &[
-            "zori-acp",
-            "zori-contract",
             "zori-core",
             "zori-engine",
             "zori-frontends",
-            "zori-mcp",
             "zori-policy",
             "zori-providers",
             "zori-redact",
             "zori-sandbox",
             "zori-store",
             "zori-tools",
+            "zori-undo",
+        ],
+        others: &["futures-core", "serde_json", "thiserror", "tokio"],
+    },
+    // The input halves of the machine protocols; exit codes and failures are the contract's.
+    Rule {
+        name: "zori-serve",
+        ours: &[
+            "zori-acp",
+            "zori-contract",
+            "zori-core",
+            "zori-frontends",
+            "zori-host",
+            "zori-mcp",
+            "zori-policy",
+            "zori-redact",
+            "zori-store",
+            "zori-tools",
+        ],
+        // The validator is for tests: our own check of schemas is held against it.
+        others: &["futures-core", "jsonschema", "serde", "serde_json", "tokio"],
+    },
+    // `regex` finds words in sessions without caring for capitals, at the speed of the disk; the validator is for tests.
+    Rule {
+        name: "zori",
+        ours: &[
+            "zori-acp",
+            "zori-auth",
+            "zori-contract",
+            "zori-core",
+            "zori-frontends",
+            "zori-host",
+            "zori-mcp",
+            "zori-policy",
+            "zori-providers",
+            "zori-redact",
+            "zori-sandbox",
+            "zori-serve",
+            "zori-spelling",
+            "zori-store",
+            "zori-tools",
+            "zori-tui",
         ],
         // Its tests also drive it with the client of the editors' protocol, which wants `futures`; both are built anyway.
         others: &[
@@ -136,7 +217,6 @@ const RULES: &[Rule] = &[
             "futures",
             "futures-core",
             "jsonschema",
-            "keyring",
             "reedline",
             "regex",
             "rustix",
@@ -152,8 +232,19 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori-testkit",
         ours: &["zori-core"],
-        // `rustls` is a server whose certificate nobody knows.
-        others: &["jsonschema", "rustix", "rustls", "serde_json", "sha2", "tempfile"],
+        // `rustls` is a server whose certificate nobody knows; `toml` reads tables of cases; `avt` and `vt100` are terminals that reflow and that do not.
+        others: &[
+            "avt",
+            "jsonschema",
+            "rustix",
+            "rustls",
+            "serde",
+            "serde_json",
+            "sha2",
+            "tempfile",
+            "toml",
+            "vt100",
+        ],
     },
     // Built by cargo-fuzz alone, in a workspace of its own; libFuzzer is what it is for.
     Rule {
@@ -176,10 +267,16 @@ const RULES: &[Rule] = &[
             "zori-sandbox",
             "zori-testkit",
             "zori-tools",
+            "zori-undo",
         ],
         others: &[
             "anyhow",
+            "base64",
             "bytes",
+            // Packages are compressed archives.
+            "flate2",
+            // Letters of the pictures of screens.
+            "fontdue",
             "futures-core",
             "globset",
             "grep-matcher",
@@ -187,7 +284,10 @@ const RULES: &[Rule] = &[
             "grep-searcher",
             "ignore",
             "serde_json",
+            "sha2",
+            "tar",
             "tempfile",
+            "thiserror",
             "tokio",
             "toml",
         ],
@@ -195,8 +295,17 @@ const RULES: &[Rule] = &[
 ];
 
 /// What tests of every crate may use on top.
-const FOR_TESTS: &[&str] =
-    &["futures-core", "insta", "rustix", "serde_json", "tempfile", "tokio", "vt100", "zori-testkit"];
+const FOR_TESTS: &[&str] = &[
+    "futures-core",
+    "insta",
+    "proptest",
+    "rustix",
+    "serde_json",
+    "tempfile",
+    "tokio",
+    "vt100",
+    "zori-testkit",
+];
 
 /// Looks at every manifest.
 pub fn find(workspace: &Workspace) -> Vec<Finding> {

@@ -19,12 +19,13 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Fixtures are what they are: recorded streams may end anyhow. Licences and lock files are not ours to format.
+/// Fixtures are what they are: recorded streams may end anyhow, and so do snapshots of them. Licences and lock files are not ours to format.
 fn is_data(file: &TextFile) -> bool {
     (file.path.starts_with("fixtures/") && file.name() != "README.md")
         || file.name().starts_with("LICENSE")
         || file.name() == "Cargo.lock"
         || file.path.ends_with(".svg")
+        || file.path.ends_with(".snap")
 }
 
 fn text_offences(file: &TextFile, machine: &[String]) -> Vec<Finding> {

@@ -1,5 +1,6 @@
 //! Libraries do not touch the outside on their own: they do not print, and they read neither the environment nor
-//! a clock nor a random source. The binary does, once, and hands values down. Exceptions are listed with a reason.
+//! a clock nor a random source. The binary reads the environment in one file and hands a value down. No crate keeps state
+//! that belongs to the process: a `static` that can change has no owner. Exceptions are listed with a reason.
 
 use super::Finding;
 use super::scan;
@@ -27,6 +28,22 @@ const BANS: &[(&str, &str)] = &[
     ("RandomState::new", "a library makes no random numbers: take an `IdSource`"),
 ];
 
+/// What the binary must not contain outside of the one file that reads the environment.
+const BINARY_BANS: &[(&str, &str)] = &[
+    ("std::env", "the binary reads the environment in environment.rs alone: take an `Environment`"),
+    ("Environment::read", "the binary reads the environment once: take an `Environment`"),
+];
+
+/// The one file of the binary that reads the environment.
+const ENVIRONMENT: &str = "crates/zori/src/environment.rs";
+
+/// Types whose value can change though it is shared.
+const MUTABLE: &[&str] =
+    &["Atomic", "Cell<", "LazyCell<", "LazyLock<", "Mutex<", "OnceCell<", "OnceLock<", "RefCell<", "RwLock<"];
+
+/// How an offence by a `static` is called in a finding and in the list of exceptions.
+const STATIC: &str = "static";
+
 /// What nobody's code may contain, that of the binary neither: the working directory is everybody's, so it never changes.
 const NEVER: &[(&str, &str)] = &[
     ("set_current_dir", "the working directory never changes: take a path"),
@@ -43,9 +60,89 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
+        path: "crates/zori-engine/src/system.rs",
+        ban: "SystemTime::now",
+        why: "`SystemClock` and `SystemIds` are for embedders, who choose them",
+    },
+    Exception {
+        path: "crates/zori-engine/src/system.rs",
+        ban: "Instant::now",
+        why: "`SystemClock` and `SystemIds` are for embedders, who choose them",
+    },
+    Exception {
+        path: "crates/zori-engine/src/system.rs",
+        ban: "getrandom",
+        why: "`SystemClock` and `SystemIds` are for embedders, who choose them",
+    },
+    Exception {
+        path: "crates/zori/src/lib.rs",
+        ban: "Environment::read",
+        why: "`main` reads it and hands it on",
+    },
+    Exception {
+        path: "crates/zori/src/chat/editor.rs",
+        ban: STATIC,
+        why: "the terminal as it was is restored by a plain function that hears signals, and a process has one terminal",
+    },
+    Exception {
+        path: "crates/zori/src/screen/tty.rs",
+        ban: STATIC,
+        why: "the terminal as it was is restored by a plain function that hears signals, and what a panic said waits until it is",
+    },
+    Exception {
+        path: "crates/zori/src/commands/doctor.rs",
+        ban: "std::env",
+        why: "the names of system and processor are constants of the compiler",
+    },
+    Exception {
+        path: "crates/zori-contract/src/atomic.rs",
+        ban: STATIC,
+        why: "names of temporary files differ within one process",
+    },
+    Exception {
+        path: "crates/zori-redact/src/patterns.rs",
+        ban: STATIC,
+        why: "patterns that are compiled when they are first needed, and never change",
+    },
+    Exception {
+        path: "crates/zori-tools/src/atomic.rs",
+        ban: STATIC,
+        why: "names of temporary files differ within one process",
+    },
+    Exception {
+        path: "crates/zori-store/src/lock.rs",
+        ban: "thread::sleep",
+        why: "what a dead holder had forked lets go of its lock in a moment, and says so to nobody",
+    },
+    Exception {
+        path: "crates/zori-tools/src/process/strays.rs",
+        ban: STATIC,
+        why: "the children of a process are the process's, and every session in it has to know them",
+    },
+    Exception {
+        path: "crates/zori-tools/src/walk.rs",
+        ban: STATIC,
+        why: "how many processors there are does not change, and to ask costs system calls",
+    },
+    Exception {
         path: "crates/zori-providers/src/http/body.rs",
         ban: "Instant::now",
         why: "a timer of tokio is set by tokio's own clock, which tests can stop",
+    },
+    Exception {
+        path: "crates/zori-serve/src/gui.rs",
+        ban: "Instant::now",
+        why: "a timer of tokio is set by tokio's own clock, which tests can stop",
+    },
+    Exception {
+        path: "crates/zori-serve/src/jsonl.rs",
+        ban: "Instant::now",
+        why: "a timer of tokio is set by tokio's own clock, which tests can stop",
+    },
+    Exception {
+        path: "crates/zori-tools/src/bash.rs",
+        ban: "Instant::now",
+        why: "how long a command ran is told to the model, by tokio's own clock, which tests can stop",
     },
     Exception {
         path: "crates/zori-store/src/audit/chain.rs",
@@ -53,12 +150,12 @@ const EXCEPTIONS: &[Exception] = &[
         why: "no system call waits for a file lock with a time limit, and who holds it may have been stopped",
     },
     Exception {
-        path: "crates/zori-tools/src/process/guard.rs",
+        path: "crates/zori-tools/src/process/watchdog.rs",
         ban: "chdir(",
         why: "the guard is a process of its own, and keeps no folder from being unmounted",
     },
     Exception {
-        path: "crates/zori-tools/src/process/keeper.rs",
+        path: "crates/zori-tools/src/process/reaper.rs",
         ban: "thread::sleep",
         why: "no system call waits for the end of a process group, so a thread of its own looks again and again",
     },
@@ -77,6 +174,11 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
         let mut found = offences(&file.text, NEVER);
         if is_library(file) {
             found.extend(offences(&file.text, BANS));
+        } else if file.path.starts_with("crates/zori/src/") && file.path != ENVIRONMENT {
+            found.extend(offences(&file.text, BINARY_BANS));
+        }
+        if !file.path.starts_with("crates/zori-testkit/") {
+            found.extend(changing_statics(&file.text));
         }
         for (line, ban, instead) in found {
             match EXCEPTIONS.iter().position(|e| e.path == file.path && e.ban == ban) {
@@ -135,6 +237,24 @@ fn offences(source: &str, bans: &[(&'static str, &'static str)]) -> Vec<(usize, 
     found
 }
 
+/// Returns the lines that declare a `static` whose value can change.
+fn changing_statics(source: &str) -> Vec<(usize, &'static str, &'static str)> {
+    const INSTEAD: &str = "state of the process has no owner: make it a field of a value that is handed on";
+    let code = scan::without_tests(&scan::code_only(source));
+    let changes = |line: &str| {
+        let Some((_, declared)) = line.split_once("static ").filter(|_| contains_word(line, "static "))
+        else {
+            return line.contains("thread_local!");
+        };
+        let declared = declared.split_once('=').map_or(declared, |(before, _)| before);
+        let Some((name, kind)) = declared.split_once(':') else { return false };
+        let is_name = name.trim().chars().all(|c| c == '_' || c.is_alphanumeric());
+        name.starts_with("mut ") || (is_name && MUTABLE.iter().any(|mutable| kind.contains(mutable)))
+    };
+    let lines = code.lines().enumerate().filter(|(_, line)| changes(line));
+    lines.map(|(n, _)| (n + 1, STATIC, INSTEAD)).collect()
+}
+
 /// Whether the line contains the text at the beginning of a word or path.
 fn contains_word(line: &str, text: &str) -> bool {
     line.match_indices(text).any(|(at, _)| !line[..at].ends_with(|c: char| c == '_' || c.is_alphanumeric()))
@@ -171,6 +291,25 @@ mod tests {
             found("command.current_dir(p); // chdir(p)\n#[cfg(test)]\nmod tests { fn b() { chdir(p) } }\n"),
             []
         );
+    }
+
+    #[test]
+    fn a_static_that_changes_is_found() {
+        let lines = |source| changing_statics(source).into_iter().map(|(line, ..)| line).collect::<Vec<_>>();
+        let source = "static A: OnceLock<u8> = OnceLock::new();\n    pub static B: Mutex<Vec<u8>> = Mutex::new(Vec::new());\n\
+            static mut C: u8 = 0;\nthread_local! { }\nstatic D: [OnceLock<u8>; 3] = [];\n";
+        assert_eq!(lines(source), [1, 2, 3, 4, 5]);
+        let fine = "static A: &[&str] = &[];\nfn f(a: &'static str, b: Mutex<u8>) {}\nstatic P: Program = Program { x: Cell::new() };\n\
+            #[cfg(test)]\nmod tests { static A: AtomicU8 = AtomicU8::new(0); }\n";
+        assert_eq!(lines(fine), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn the_binary_asks_for_no_variable() {
+        let found = |source| offences(source, BINARY_BANS).len();
+        assert_eq!(found("std::env::var(a); use std::env; env!(\"A\"); crate::environment::Environment"), 1);
+        assert_eq!(found("let env = Environment::read();"), 1);
+        assert_eq!(found("env!(\"CARGO\"); cx.app.env.text(a)"), 0);
     }
 
     #[test]

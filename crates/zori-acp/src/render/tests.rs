@@ -14,8 +14,8 @@ use crate::sample::{call, client, event, greeted, redactor};
 
 /// The updates a run of events comes to.
 fn shown(events: Vec<EventKind>) -> Vec<Value> {
-    let (peer, paper) = client();
-    let mut renderer = AcpRenderer::new(peer, "s", redactor());
+    let (client, paper) = client();
+    let mut renderer = AcpRenderer::new(client, "s", redactor());
     let facts = SessionFacts {
         provider: "p".into(),
         model: "m".into(),
@@ -26,7 +26,7 @@ fn shown(events: Vec<EventKind>) -> Vec<Value> {
         resumed_replies: 0,
         saved: true,
     };
-    renderer.on_event(&event(EventKind::SessionStarted(facts))).unwrap();
+    renderer.on_event(&event(SessionEvent::SessionStarted(facts))).unwrap();
     for kind in events {
         renderer.on_event(&event(kind)).unwrap();
     }
@@ -34,25 +34,30 @@ fn shown(events: Vec<EventKind>) -> Vec<Value> {
 }
 
 fn requested(name: &str, input: &str, kind: Option<ToolKind>, effects: Vec<Effect>) -> EventKind {
-    EventKind::ToolRequested(ToolRequested { call: call("c1", name, input), kind, effects, of: 1 })
+    EventKind::Tool(ToolEvent::ToolRequested(ToolRequested {
+        call: call("c1", name, input),
+        kind,
+        effects,
+        of: 1,
+    }))
 }
 
 fn finished(kind: ToolKind, output: ToolOutput) -> EventKind {
-    EventKind::ToolFinished(ToolFinished {
+    EventKind::Tool(ToolEvent::ToolFinished(ToolFinished {
         call: CallId::new("c1"),
         name: "t".into(),
         kind: Some(kind),
         output,
         duration: Some(Duration::ZERO),
-    })
+    }))
 }
 
 #[test]
 fn words_and_thoughts() {
     assert_eq!(
         shown(vec![
-            EventKind::ThinkingDelta { text: "hm".to_owned() },
-            EventKind::AssistantDelta { text: "Hello\n\u{1F600}".to_owned() },
+            EventKind::Message(MessageEvent::ThinkingDelta { text: "hm".to_owned() }),
+            EventKind::Message(MessageEvent::AssistantDelta { text: "Hello\n\u{1F600}".to_owned() }),
         ]),
         [
             json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "hm"}}),
@@ -67,7 +72,7 @@ fn a_call_from_its_request_to_its_result() {
         FileChange { path: "/w/a.rs".into(), before: Some("1\n".into()), after: Some("2\n".into()) };
     let mut output = ToolOutput::success(r#"{"path":"a.rs"}"#);
     output.changes = vec![changed];
-    let decision = Decision::new(Verdict::Allow, Class::W, "because");
+    let decision = Decision::new(Verdict::Allow, Class::Write, "because");
     assert_eq!(
         shown(vec![
             requested(
@@ -76,7 +81,11 @@ fn a_call_from_its_request_to_its_result() {
                 Some(ToolKind::Edit),
                 vec![Effect::Write("/w/a.rs".into())]
             ),
-            EventKind::ToolStarted { call: CallId::new("c1"), name: "edit".into(), decision },
+            EventKind::Tool(ToolEvent::ToolStarted {
+                call: CallId::new("c1"),
+                name: "edit".into(),
+                decision
+            }),
             finished(ToolKind::Edit, output),
         ]),
         [
@@ -152,10 +161,14 @@ fn plans_modes_and_remarks() {
         |content: &str, status: &str| json!({"content": content, "priority": "medium", "status": status});
     assert_eq!(
         shown(vec![
-            EventKind::TodosChanged { todos: todos.into() },
-            EventKind::ModeChanged { from: "default", to: "plan" },
-            EventKind::Notice { level: NoticeLevel::Warning, code: "w", text: "careful".to_owned() },
-            EventKind::Retrying { attempt: 1, max: 3, delay: Duration::ZERO, failure },
+            EventKind::State(StateEvent::TodosChanged { todos: todos.into() }),
+            EventKind::State(StateEvent::ModeChanged { from: "default", to: "plan" }),
+            EventKind::Notice(zori_core::event::Notice {
+                level: NoticeLevel::Warning,
+                code: "w",
+                text: "careful".to_owned()
+            }),
+            EventKind::Message(MessageEvent::Retrying { attempt: 1, max: 3, delay: Duration::ZERO, failure }),
         ]),
         [
             json!({"sessionUpdate": "plan", "entries":
@@ -170,10 +183,12 @@ fn plans_modes_and_remarks() {
 /// Output of a command that runs is shown whole each time, because an update replaces the one before.
 #[test]
 fn output_while_a_command_runs() {
-    let more = |text: &str| EventKind::ToolOutputDelta {
-        call: CallId::new("c1"),
-        stream: OutputStream::Stdout,
-        text: text.to_owned(),
+    let more = |text: &str| {
+        EventKind::Tool(ToolEvent::ToolOutputDelta {
+            call: CallId::new("c1"),
+            stream: OutputStream::Stdout,
+            text: text.to_owned(),
+        })
     };
     let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
     let told = shown(vec![
@@ -194,7 +209,7 @@ fn output_while_a_command_runs() {
 #[test]
 fn compactions() {
     let compacted = |how| {
-        EventKind::ContextCompacted(Compaction {
+        EventKind::State(StateEvent::ContextCompacted(Compaction {
             how,
             cause: CompactCause::Asked,
             before: 900,
@@ -202,7 +217,7 @@ fn compactions() {
             window: Some(1000),
             view: Vec::new().into(),
             summary: None,
-        })
+        }))
     };
     let usage = json!({"sessionUpdate": "usage_update", "used": 100, "size": 1000});
     let notice = |severity: &str, words: &str| json!({"sessionUpdate": "notice", "severity": severity, "title": words});
@@ -221,8 +236,8 @@ fn compactions() {
             usage.clone(),
         ]
     );
-    let (peer, paper) = greeted(r#"{"session":{"compaction":{}}}"#);
-    let mut renderer = AcpRenderer::new(peer, "s", redactor());
+    let (client, paper) = greeted(r#"{"session":{"compaction":{}}}"#);
+    let mut renderer = AcpRenderer::new(client, "s", redactor());
     for how in [Compacted::Masked { results: 1 }, Compacted::Undone] {
         renderer.on_event(&event(compacted(how))).unwrap();
     }
@@ -241,10 +256,12 @@ fn compactions() {
 /// A sub-agent's words are its own; its calls are shown below the call that started it.
 #[test]
 fn sub_agents() {
-    let (peer, paper) = client();
-    let mut renderer = AcpRenderer::new(peer, "s", redactor());
-    for kind in [EventKind::AssistantDelta { text: "x".to_owned() }, requested("ls", "{}", None, Vec::new())]
-    {
+    let (client, paper) = client();
+    let mut renderer = AcpRenderer::new(client, "s", redactor());
+    for kind in [
+        EventKind::Message(MessageEvent::AssistantDelta { text: "x".to_owned() }),
+        requested("ls", "{}", None, Vec::new()),
+    ] {
         let event = Event { agent: AgentId(1), parent: Some(CallId::new("outer")), ..event(kind) };
         renderer.on_event(&event).unwrap();
     }
@@ -260,7 +277,7 @@ fn sub_agents() {
 /// A saved conversation is told as it happened, but for what providers alone understand.
 #[test]
 fn history() {
-    let (peer, paper) = client();
+    let (client, paper) = client();
     let envelope =
         serde_json::value::RawValue::from_string(r#"{"ok":true,"data":{"content":"x"}}"#.to_owned());
     let result = ToolResult {
@@ -286,7 +303,7 @@ fn history() {
         Message { role: Role::User, blocks: vec![Block::ToolResult(result)] },
     ];
     let known = |_: &zori_core::message::ToolCall| (Some(ToolKind::Read), vec![Effect::Read("/w/a".into())]);
-    peer.replay("s", &messages, Path::new("/w"), &known, &redactor()).unwrap();
+    client.replay("s", &messages, Path::new("/w"), &known, &redactor()).unwrap();
     let text = |text: &str| json!({"type": "text", "text": text});
     assert_eq!(
         paper.updates(),

@@ -18,17 +18,29 @@ use zori_contract::flag::{Flag, Positional};
 use zori_contract::gate::Preview;
 use zori_contract::input;
 use zori_contract::kind::{Kind, Pattern};
-use zori_contract::mode::{Class, Talk};
+use zori_contract::mode::{Class, Verbosity};
 use zori_contract::program::{Bare, Program};
 use zori_contract::reply::{Effect, Reply};
-use zori_contract::run::Cx;
+use zori_contract::run::CommandCx;
 use zori_contract::walk::{self, Walk};
 
 use crate::store::{Note, Store};
 
-type Context<'a> = Cx<'a, Store>;
+type Context<'a> = CommandCx<'a, Store>;
 
-const ID: Kind = Kind::Id(Pattern::ALPHANUMERIC);
+const NOTE_ID: Kind = Kind::Id(Pattern::ALPHANUMERIC);
+
+const CONTAINS: Flag = Flag::valued("contains", "TEXT", Kind::Text, "Only notes with this in their title");
+const ID: Positional = Positional::required("ID", NOTE_ID, "The note");
+const NEW_ID: Positional = Positional::required("ID", NOTE_ID, "What the note is called");
+const TITLE: Flag = Flag::valued("title", "TEXT", Kind::Text, "The first line").max_length(200);
+const IDS: Positional = Positional::required("ID", NOTE_ID, "The notes").many();
+const FOR: Flag = Flag::valued("for", "DURATION", Kind::Duration, "How long").required();
+const DEAF: Flag = Flag::switch("deaf", "Listen to nobody, as code does that hangs");
+const TEMP: Flag = Flag::switch("temp", "Make a temporary folder meanwhile, and say where it is");
+const PANIC: Flag = Flag::switch("panic", "Break off in the middle, as code does that has a defect");
+const PROGRAM_NAME: Flag = Flag::valued("program", "NAME", Kind::Path, "The program").required();
+const DIR: Positional = Positional::required("DIR", Kind::Path, "The folder");
 
 /// Something this program alone can report.
 static NOTE_EMPTY: ErrorKind =
@@ -47,7 +59,7 @@ pub static PROGRAM: Program<Store> = Program {
     prefix: "NOTES",
     commands: &[
         Command {
-            flags: const { &[Flag::valued("contains", "TEXT", Kind::Text, "Only notes with this in their title")] },
+            flags: const { &[CONTAINS] },
             examples: &[
                 example("the first twenty notes", "notes list"),
                 example("all of them, for a spreadsheet", "notes list --limit 0 --output tsv"),
@@ -60,7 +72,7 @@ pub static PROGRAM: Program<Store> = Program {
             ..Command::new(&["list"], "List notes by their id", list)
         },
         Command {
-            args: const { &[Positional::required("ID", ID, "The note")] },
+            args: const { &[ID] },
             examples: &[
                 example("one note", "notes show groceries"),
                 example("the first one there is", "notes list --limit 1 --output id | notes show -"),
@@ -70,15 +82,15 @@ pub static PROGRAM: Program<Store> = Program {
             ..Command::new(&["show"], "Print a note", show)
         },
         Command {
-            args: const { &[Positional::required("ID", ID, "What the note is called")] },
-            flags: const { &[Flag::valued("title", "TEXT", Kind::Text, "The first line").max_length(200)] },
+            args: const { &[NEW_ID] },
+            flags: const { &[TITLE] },
             examples: &[
                 example("a note of one line", "notes add groceries --title \"Milk and bread\""),
                 example("a longer one", "notes add diary --input-file today.md"),
             ],
             danger: Danger::Mutating,
             preview: Some(|_, args| {
-                let items = vec![args.text("ID").unwrap_or_default().to_owned()];
+                let items = vec![args.text(&ID).unwrap_or_default().to_owned()];
                 Ok(Preview { verb: "create", items, reversible: true })
             }),
             idempotent: true,
@@ -89,7 +101,7 @@ pub static PROGRAM: Program<Store> = Program {
             ..Command::new(&["add"], "Write a new note", add)
         },
         Command {
-            args: const { &[Positional::required("ID", ID, "The notes").many()] },
+            args: const { &[IDS] },
             examples: &[
                 example("what would go", "notes rm groceries diary --dry-run"),
                 example("let it go", "notes rm groceries --confirm-destructive"),
@@ -125,15 +137,8 @@ pub static PROGRAM: Program<Store> = Program {
             ..Command::new(&["export"], "Print all notes as one document", export)
         },
         Command {
-            flags: const {
-                &[
-                    Flag::valued("for", "DURATION", Kind::Duration, "How long").required(),
-                    Flag::switch("deaf", "Listen to nobody, as code does that hangs"),
-                    Flag::switch("temp", "Make a temporary folder meanwhile, and say where it is"),
-                    Flag::switch("panic", "Break off in the middle, as code does that has a defect"),
-                ]
-            },
-            rules: &[Rule::Excludes { flag: "deaf", other: "temp" }],
+            flags: const { &[FOR, DEAF, TEMP, PANIC] },
+            rules: &[Rule::Excludes { flag: &DEAF, other: &TEMP }],
             examples: &[
                 example("a second", "notes wait --for 1s"),
                 example("not that long", "notes wait --for 1h --timeout 500ms"),
@@ -142,8 +147,8 @@ pub static PROGRAM: Program<Store> = Program {
             ..Command::new(&["wait"], "Wait, to try out signals and time limits", wait)
         },
         Command {
-            args: const { &[Positional::required("ID", ID, "The note")] },
-            flags: const { &[Flag::valued("program", "NAME", Kind::Path, "The program").required()] },
+            args: const { &[ID] },
+            flags: const { &[PROGRAM_NAME] },
             examples: &[
                 example("on the desktop", "notes tell groceries --program notify-send"),
                 example("see how it is called", "notes tell groceries --program echo --debug"),
@@ -154,7 +159,7 @@ pub static PROGRAM: Program<Store> = Program {
             ..Command::new(&["tell"], "Run a program with the text of a note as its argument", tell)
         },
         Command {
-            args: const { &[Positional::required("DIR", Kind::Path, "The folder")] },
+            args: const { &[DIR] },
             examples: &[
                 example("what is there", "notes scan drafts"),
                 example("only what really lies there", "notes scan drafts --no-follow-symlinks"),
@@ -170,8 +175,8 @@ pub static PROGRAM: Program<Store> = Program {
             class: Class::Interactive,
             timeout_ms: None,
             examples: &[example("talk", "notes chat"), example("talk quietly", "notes chat --quiet")],
-            ..Command::new(&["chat"], "Talk about notes at a terminal", |cx, _| {
-                cx.say(Talk::Normal, "There is nobody here yet.");
+            ..Command::new(&["chat"], "Verbosity about notes at a terminal", |cx, _| {
+                cx.say(Verbosity::Normal, "There is nobody here yet.");
                 Ok(Reply::streamed())
             })
         },
@@ -206,6 +211,8 @@ pub static PROGRAM: Program<Store> = Program {
     examples: &[],
     note: "",
     unknown: None,
+    ahead: &[],
+    implied: |_, _| None,
     rewrite: |_| {},
 };
 
@@ -214,13 +221,13 @@ fn row(note: &Note) -> Value {
 }
 
 fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let wanted = args.text("contains").unwrap_or_default();
+    let wanted = args.text(&CONTAINS).unwrap_or_default();
     let notes = cx.app.all().map_err(unreadable)?;
     Ok(Reply::rows(notes.iter().filter(|note| note.title.contains(wanted)).map(row)))
 }
 
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let id = args.text("ID").unwrap_or_default();
+    let id = args.text(&ID).unwrap_or_default();
     let note = cx.app.find(id).map_err(unreadable)?;
     let note =
         note.ok_or_else(|| Failure::not_found("note", id).hint("`notes list` shows the notes there are"))?;
@@ -230,8 +237,8 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let id = args.text("ID").unwrap_or_default();
-    let mut text = args.text("title").map(|title| format!("{title}\n").into_bytes()).unwrap_or_default();
+    let id = args.text(&ID).unwrap_or_default();
+    let mut text = args.text(&TITLE).map(|title| format!("{title}\n").into_bytes()).unwrap_or_default();
     text.extend(cx.input(args)?.unwrap_or_default());
     if text.is_empty() {
         return Err(Failure::new(&NOTE_EMPTY, format!("the note `{id}` has neither a title nor a text")));
@@ -242,13 +249,13 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         return Err(Failure::already_exists("note", id, row(&note)));
     }
     let path = cx.app.write(id, &text).map_err(unwritable)?;
-    cx.say(Talk::Normal, &format!("Wrote {path}"));
+    cx.say(Verbosity::Normal, &format!("Wrote {path}"));
     Ok(Reply::changed(Effect::Created, json!({"id": id, "path": path})).text(id))
 }
 
 fn rm_preview(cx: &Context<'_>, args: &Args) -> Result<Preview, Failure> {
     let mut items = Vec::new();
-    for id in args.all("ID") {
+    for id in args.all(&ID) {
         items.extend(cx.app.find(id).map_err(unreadable)?.map(|note| note.id));
     }
     Ok(Preview { verb: "delete", items, reversible: false })
@@ -256,7 +263,7 @@ fn rm_preview(cx: &Context<'_>, args: &Args) -> Result<Preview, Failure> {
 
 fn rm(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (mut results, mut failed, mut removed) = (Vec::new(), 0, 0);
-    for id in args.all("ID") {
+    for id in args.all(&ID) {
         cx.cancel.check()?;
         match cx.app.remove(id) {
             Ok(there) => {
@@ -300,16 +307,16 @@ fn export(cx: &mut Context<'_>, _args: &Args) -> Result<Reply, Failure> {
 }
 
 fn wait(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let time = args.duration("for").unwrap_or_default();
-    assert!(!args.has("panic"), "as asked");
+    let time = args.duration(&FOR).unwrap_or_default();
+    assert!(!args.has(&PANIC), "as asked");
     cx.steps.done("began");
-    if args.has("temp") {
+    if args.has(&TEMP) {
         let at = cx.temp()?.path().clone();
-        cx.say(Talk::Errors, &format!("temporary: {at}"));
+        cx.say(Verbosity::Errors, &format!("temporary: {at}"));
     } else {
-        cx.say(Talk::Errors, "waiting");
+        cx.say(Verbosity::Errors, "waiting");
     }
-    if args.has("deaf") {
+    if args.has(&DEAF) {
         let (_keep, never) = std::sync::mpsc::channel::<()>();
         let _ = never.recv_timeout(time);
     } else {
@@ -319,9 +326,9 @@ fn wait(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn tell(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let id = args.text("ID").unwrap_or_default();
+    let id = args.text(&ID).unwrap_or_default();
     let note = cx.app.find(id).map_err(unreadable)?.ok_or_else(|| Failure::not_found("note", id))?;
-    let program = args.text("program").unwrap_or_default().to_owned();
+    let program = args.text(&PROGRAM_NAME).unwrap_or_default().to_owned();
     let ended = cx.child(program, [OsString::from_vec(note.text)], Purpose::Foreign)?;
     let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
     let told = External(json!({"code": ended.status.code(), "printed": printed}));
@@ -329,7 +336,7 @@ fn tell(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn scan(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let folder = cx.place.cwd.join(args.text("DIR").unwrap_or_default());
+    let folder = cx.place.cwd.join(args.text(&DIR).unwrap_or_default());
     let found = Walk::asked(args).below(&folder, &cx.cancel)?;
     let files = found.into_iter().filter(|found| found.kind == walk::Kind::File);
     Ok(Reply::rows(files.map(|file| json!({"path": file.path, "bytes": file.bytes}))))

@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use zori_contract::cancel::{Cancel, Cause};
 use zori_contract::failure::Failure;
+use zori_contract::mask::{REDACTED, Redactor};
 use zori_contract::mode::{Inputs, Vars};
 use zori_contract::path::AbsPath;
 use zori_contract::world::{Begin, Clock, Started, World};
@@ -43,9 +44,15 @@ fn start(begin: &Begin<'_, Store>) -> Result<Started<Store>, Failure> {
         _ => begin.cwd.join(".notes"),
     };
     let mut started = Started::plain(Store::new(folder.join("notes")));
-    started.secrets.extend(vars.get("NOTES_TOKEN").map(str::to_owned));
     started.state = Some(folder);
     Ok(started)
+}
+
+/// Returns what hides the token of this environment.
+fn redactor(vars: &Vars) -> Option<Redactor> {
+    // A short word is no secret, and hiding it would garble every text.
+    let token = vars.get("NOTES_TOKEN").filter(|token| token.len() >= 8)?.to_owned();
+    Some(Arc::new(move |text: &str| text.contains(&token).then(|| text.replace(&token, REDACTED))))
 }
 
 /// Reads everything outside that the run may know.
@@ -53,6 +60,8 @@ fn world() -> io::Result<World> {
     let cwd = AbsPath::new(&std::env::current_dir()?).ok_or(io::ErrorKind::InvalidInput)?;
     let temp = AbsPath::new(&std::env::temp_dir()).unwrap_or_else(|| cwd.join("tmp"));
     let vars = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    let vars = Vars(vars.collect());
+    let redactor = redactor(&vars);
     let cancel = Cancel::default();
     hear_signals(cancel.clone())?;
     let mut random = [0; 10];
@@ -67,7 +76,7 @@ fn world() -> io::Result<World> {
             stdout_terminal: io::stdout().is_terminal(),
             stderr_terminal: io::stderr().is_terminal(),
             native_screen: cfg!(target_os = "macos"),
-            vars: Vars(vars.collect()),
+            vars,
         },
         cwd,
         stdin: Box::new(io::stdin()),
@@ -77,8 +86,9 @@ fn world() -> io::Result<World> {
         random,
         temp,
         output: Box::new(|_| None),
+        redactor,
         cancel,
-        end: |code| std::process::exit(i32::from(code)),
+        end: Arc::new(|code| std::process::exit(i32::from(code))),
     })
 }
 

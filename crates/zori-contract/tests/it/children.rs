@@ -1,4 +1,4 @@
-//! Children of a command: their arguments, what is written down of them, their end.
+//! Children of a command: their arguments, their end.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use zori_contract::path::AbsPath;
 use zori_testkit::env::TestEnv;
 use zori_testkit::wait;
 
-use crate::notes::{envelope_of, exact_envelope, world};
+use crate::notes::{envelope_of, world};
 use crate::store::Store;
 
 /// What shells, and those who split or join command lines, have gone wrong with.
@@ -74,26 +74,6 @@ fn the_words_of_a_call_can_be_seen() {
     assert_eq!(by_variable(&env), "");
     env.set_var("NOTES_DEBUG", "1");
     assert_eq!(by_variable(&env), shown);
-}
-
-/// F-030: a file names the child while it lives, and says so afterwards.
-#[test]
-fn a_pid_file_names_those_who_live() {
-    let env = world();
-    with_note(&env, b"x");
-    let script = "tries=0; while [ ! -s \"$TMPDIR\"/notes-*/pids ] && [ $tries -lt 500 ]; do tries=$((tries+1)); sleep 0.02; done\n\
-                  echo $$ $(cat \"$TMPDIR\"/notes-*/pids); ls \"$TMPDIR\"/notes-*/pids\n";
-    let program = program(&env, script);
-    let answer = exact_envelope(&env.run(&["tell", "n", "--program", &program]).success());
-    let printed = answer["data"]["printed"].as_str().unwrap();
-    let lines: Vec<_> = printed.lines().collect();
-    let (own, written) = lines[0].split_once(' ').unwrap();
-    assert_eq!(own, written);
-    assert_eq!(answer["meta"]["session_pid_file"], lines[1]);
-    assert_eq!(fs::read_dir(env.tmp()).unwrap().count(), 0, "it goes with the run");
-    // Who starts nobody has none.
-    let plain = exact_envelope(&env.run(&["list"]).success());
-    assert_eq!(plain["meta"].get("session_pid_file"), None);
 }
 
 /// F-030, F-031: the end of the run is the end of the child, and of what that has started.

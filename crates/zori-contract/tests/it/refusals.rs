@@ -44,7 +44,7 @@ fn every_problem_in_one_pass() {
     assert_eq!(
         codes(&refused(&env, &call)),
         [
-            "extra UNEXPECTED_ARGUMENT",
+            "ARGUMENT UNEXPECTED_ARGUMENT",
             "--bogus UNKNOWN_ARGUMENT",
             "--quiet UNEXPECTED_VALUE",
             "--timeout MISSING_VALUE",

@@ -1,4 +1,4 @@
-//! Older tool outputs replaced by a word about them. Pure.
+//! Replaces older tool outputs by placeholders. Pure.
 
 use std::sync::Arc;
 
@@ -7,38 +7,38 @@ use zori_core::message::{Block, Message, ToolResult};
 
 /// Shorter outputs are not worth replacing.
 const WORTH_BYTES: usize = 512;
-/// So many of the newest outputs are kept in any case.
+/// How many of the newest outputs are always kept.
 const NEWEST: usize = 8;
 
-/// Which outputs stay besides the newest and those that failed.
+/// Which outputs are kept besides the newest and the failed ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// All since the user last said something.
+    /// All since the last prompt.
     Turn,
     /// No others.
     Newest,
 }
 
-/// A view with some outputs replaced. Messages without any are the same `Arc`s as before.
+/// A view with some outputs replaced. Unchanged messages are the same `Arc`s as before.
 pub(crate) struct Masked {
     pub(crate) view: Vec<Arc<Message>>,
     pub(crate) results: usize,
 }
 
-/// Replaces the outputs that need not stay.
+/// Replaces the outputs that `keep` does not cover.
 pub(crate) fn mask(messages: &[Arc<Message>], keep: Keep) -> Masked {
     let outputs: usize = messages.iter().map(|message| outputs(message)).sum();
     let mut older = outputs.saturating_sub(NEWEST);
     let end = match keep {
         Keep::Newest => messages.len(),
-        Keep::Turn => messages.iter().rposition(|message| is_said(message)).unwrap_or(0),
+        Keep::Turn => messages.iter().rposition(|message| has_text(message)).unwrap_or(0),
     };
     let mut results = 0;
     let view = messages
         .iter()
         .enumerate()
         .map(|(i, message)| {
-            // The user's words may stand behind the outputs they follow, which belong to the turn before.
+            // A prompt may follow outputs of the turn before in the same message.
             let mut maskable = if i <= end { older.min(self::outputs(message)) } else { 0 };
             older -= maskable.min(older);
             let mut blocks = None;
@@ -67,12 +67,13 @@ fn outputs(message: &Message) -> usize {
     message.blocks.iter().filter(|block| matches!(block, Block::ToolResult(_))).count()
 }
 
-fn is_said(message: &Message) -> bool {
+fn has_text(message: &Message) -> bool {
     message.role == zori_core::message::Role::User
         && message.blocks.iter().any(|block| matches!(block, Block::Text(_)))
 }
 
-/// Says what was there. The words depend on nothing but the output, so that they are the same bytes every time.
+/// Returns a result that describes the output it replaces. It depends on that output alone, so that its bytes never
+/// change.
 fn placeholder(result: &ToolResult) -> ToolResult {
     let note = format!(
         "The output of `{}` ({} bytes) was left out here to save context. If you need it, call the tool again with \

@@ -1,7 +1,7 @@
-//! What a model is asked when it is to summarise a conversation, and what its answer becomes. Pure.
+//! The request for a summary of a conversation, and the note made from the reply. Pure.
 //!
-//! The conversation goes out as text in one message and without tools: that is accepted by every provider, whoever's
-//! signatures it holds, and tool outputs can be shortened on the way.
+//! The conversation is sent as text in one message and without tools: every provider accepts that, no matter whose
+//! signatures the conversation holds, and tool outputs can be shortened on the way.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use zori_core::message::{Block, Message, Role};
 use zori_core::text::{prefix, suffix};
 
-use super::cut::NOTE_HEAD;
+use super::older::NOTE_HEAD;
 
-/// The system prompt of the request.
+/// The system prompt for the summary.
 pub(crate) const SYSTEM: &str = "You write the note with which a coding agent goes on with its work after the older \
 part of the conversation is gone. Only what is in the note is known then. You do not go on with the work yourself.";
 
@@ -34,12 +34,12 @@ What to do next.
 
 Keep names, paths, commands, numbers and error messages exactly. Write nothing but the note.";
 
-/// So much of a text is shown.
+/// The longest part of a text block that is included.
 const TEXT_BYTES: usize = 8 * 1024;
-/// So much of a call's arguments, and of a tool's output.
+/// The longest part of a call's arguments or a tool's output that is included.
 const TOOL_BYTES: usize = 1024;
 
-/// Returns what the model is asked, in about `max` bytes.
+/// Returns the prompt for the summary, in about `max` bytes.
 pub(crate) fn question(messages: &[Arc<Message>], focus: Option<&str>, max: u64) -> String {
     let transcript = shortened(&transcript(messages), usize::try_from(max).unwrap_or(usize::MAX));
     let focus = focus.map_or_else(String::new, |focus| format!("\n\nGive most room to this: {focus}"));
@@ -51,7 +51,7 @@ pub(crate) fn note(summary: &str) -> String {
     format!("{NOTE_HEAD}What it came to:]\n\n{}", summary.trim())
 }
 
-/// Returns the note where there is no summary.
+/// Returns the note for messages that were left out without a summary.
 pub(crate) fn note_without_summary(messages: usize) -> String {
     format!(
         "{NOTE_HEAD}No summary of its {messages} messages could be made; look again at what you need to know.]"
@@ -91,7 +91,7 @@ fn section(out: &mut String, who: &str, text: &str) {
 }
 
 /// Keeps the first quarter and the end of a text that is too long.
-fn shortened(text: &str, max: usize) -> String {
+pub(super) fn shortened(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

@@ -8,9 +8,11 @@ use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
 
 use super::mask::{Keep, mask};
-use super::{cut, summary};
+use super::{older, summary};
 use crate::context;
 use crate::history::History;
+use crate::parts::{SavedSession, SavedViews};
+use zori_core::compaction::ReplacedView;
 
 /// A small generator of numbers that only depend on the seed (xorshift).
 struct Dice(u64);
@@ -42,7 +44,7 @@ fn conversation(dice: &mut Dice) -> History {
         for _ in 0..dice.below(9) {
             let mut blocks = Vec::new();
             if dice.below(3) == 0 {
-                let replay = Opaque { provider: "p".into(), raw: raw(&format!("{:?}", dice.text())) };
+                let replay = Opaque::new("p", raw(&format!("{:?}", dice.text())));
                 blocks.push(Block::Thinking(Thinking { text: dice.text(), replay: Some(replay) }));
             }
             if dice.below(2) == 0 {
@@ -157,14 +159,14 @@ fn cuts_of_any_conversation() {
         let history = conversation(&mut dice);
         let messages = history.messages();
         let budget = dice.below(20_000) as u64;
-        let Some(at) = cut::split(messages, budget) else { continue };
+        let Some(at) = older::split(messages, budget) else { continue };
         cuts += 1;
-        let view = cut::replace(messages, at, summary::note("s"));
+        let view = older::replace_with_note(messages, at, summary::note("s"));
         assert_eq!(problem(&view), None, "seed {seed}");
         assert!(context::size(&view) < context::size(messages), "seed {seed}");
         assert_eq!(bytes(&view[1..]), bytes(&messages[at..]), "seed {seed}: the end stays as it is");
         let (before, mut after) = (words(messages), words(&view));
-        after.retain(|text| !text.starts_with(cut::NOTE_HEAD));
+        after.retain(|text| !text.starts_with(older::NOTE_HEAD));
         assert_eq!(after.first(), before.first(), "seed {seed}: the first prompt stays");
         assert_eq!(after.last(), before.last(), "seed {seed}: the last prompt stays");
         // Of what is kept beyond the budget, nothing could have been left out without tearing a call from its result
@@ -173,9 +175,9 @@ fn cuts_of_any_conversation() {
         let replies = messages[at..].iter().filter(|message| message.role == Role::Assistant).count();
         assert!(kept <= budget || replies == 1, "seed {seed}: {kept} of {budget}");
         // A second note takes the place of the first.
-        if let Some(at) = cut::split(&view, 0) {
-            let twice = cut::replace(&view, at, summary::note("t"));
-            let notes = words(&twice).iter().filter(|text| text.starts_with(cut::NOTE_HEAD)).count();
+        if let Some(at) = older::split(&view, 0) {
+            let twice = older::replace_with_note(&view, at, summary::note("t"));
+            let notes = words(&twice).iter().filter(|text| text.starts_with(older::NOTE_HEAD)).count();
             assert_eq!((problem(&twice), notes), (None, 1), "seed {seed}");
         }
     }
@@ -190,16 +192,16 @@ fn any_compaction_can_be_taken_back() {
         let mut former = vec![bytes(history.messages())];
         for _ in 0..=dice.below(3) {
             let messages = history.messages();
-            let view = match cut::split(messages, 1_000) {
-                Some(at) if dice.below(2) == 0 => cut::replace(messages, at, summary::note("s")),
+            let view = match older::split(messages, 1_000) {
+                Some(at) if dice.below(2) == 0 => older::replace_with_note(messages, at, summary::note("s")),
                 _ => mask(messages, Keep::Newest).view,
             };
-            history.replace(view);
+            history.replace(view, None);
             former.push(bytes(history.messages()));
         }
         while let Some(expected) = former.pop() {
             assert_eq!(bytes(history.messages()), expected, "seed {seed}");
-            assert_eq!(history.undo(), !former.is_empty(), "seed {seed}");
+            assert_eq!(history.undo(None), !former.is_empty(), "seed {seed}");
         }
     }
 }
@@ -214,7 +216,7 @@ fn what_was_said_since_is_kept() {
         for n in 0..10 {
             if dice.below(3) == 0 {
                 let view = mask(compacted.messages(), Keep::Newest).view;
-                compacted.replace(view);
+                compacted.replace(view, None);
                 views += 1;
             }
             let role = if dice.below(2) == 0 { Role::User } else { Role::Assistant };
@@ -222,12 +224,49 @@ fn what_was_said_since_is_kept() {
             let (mark, taken_back) = (compacted.mark(), dice.below(4) == 0);
             compacted.push(message.clone());
             if taken_back {
-                compacted.back_to(mark);
+                compacted.roll_back(mark);
             } else {
                 plain.push(message);
             }
         }
-        (0..views).for_each(|_| assert!(compacted.undo()));
+        (0..views).for_each(|_| assert!(compacted.undo(None)));
         assert_eq!(bytes(compacted.messages()), bytes(plain.messages()), "seed {seed}");
     }
+}
+
+/// However many compactions there were, what is held for taking them back is bounded; what is not held any more comes from the
+/// session's file.
+#[test]
+fn the_views_before_are_bounded_in_memory() {
+    let file: Arc<std::sync::Mutex<Vec<Vec<Arc<Message>>>>> = Arc::default();
+    let views = file.clone();
+    let load = move || {
+        let mut all = views.lock().unwrap().clone();
+        let history = all.pop()?;
+        let replaced = all.into_iter().map(|view| ReplacedView { view, since: Vec::new() }).collect();
+        Some(SavedViews { history, replaced })
+    };
+    let saved = SavedSession { file: "/s.jsonl".into(), load: Box::new(load) };
+    let view = |n: usize| vec![Arc::new(Message::user(format!("{n}{}", "x".repeat(1 << 20))))];
+    let mut history = History::new(view(0), Vec::new());
+    for n in 1..=20 {
+        history.replace(view(n), Some(&saved));
+    }
+    assert_eq!(history.held(), 3, "a view has a little more than one MiB");
+    *file.lock().unwrap() = (0..=20).map(view).collect();
+    for n in (0..20).rev() {
+        assert!(history.undo(Some(&saved)));
+        assert_eq!(bytes(history.messages()), bytes(&view(n)));
+        assert!(history.held() <= 3);
+        file.lock().unwrap().pop();
+    }
+    assert!(!history.undo(Some(&saved)));
+
+    let mut unsaved = History::new(vec![Arc::new(Message::user("x".repeat(9 << 20)))], Vec::new());
+    for n in 1..=3 {
+        unsaved.replace(view(n), None);
+    }
+    assert_eq!(unsaved.held(), 2);
+    assert!(unsaved.undo(None) && unsaved.undo(None));
+    assert!(!unsaved.undo(None), "what was too much is gone");
 }

@@ -1,58 +1,57 @@
-//! Whether a call may run: hooks, the decision, the question where there is one, and what its answer changes.
+//! Decides whether a call may run: hooks, policy, the question to the user, and what the answer changes.
 //!
-//! An approval holds for exactly what was shown (DEC-4). An answer that brings another input makes another call of it:
-//! that one is resolved and judged again, so that no rule is gone around.
+//! An approval holds for exactly what was shown (DEC-4). An answer that replaces the input makes it another call, which
+//! is resolved and judged again, so that no rule is bypassed.
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use zori_core::confine::Consent;
-use zori_core::event::{DecidedBy, EventKind};
-use zori_core::hook::Moment;
+use zori_core::confine::{Consent, Holding};
+use zori_core::event::{DecidedBy, ToolEvent};
+use zori_core::hook::HookInput;
 use zori_core::input::{Approval, PermissionUpdate, Terms};
 use zori_core::message::ToolCall;
 use zori_core::outcome::CancelCause;
-use zori_core::permission::{Decision, Judged, Verdict};
+use zori_core::permission::{APPROVAL_UNAVAILABLE, Class, Decision, Judged, PathSnapshot, Verdict};
 use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::tool::{ResolvedCall, ToolCode};
-use zori_policy::always::always;
-use zori_policy::call::{Binding, HookAnswer};
+use zori_policy::call::{ApprovalBinding, HookAnswer};
 use zori_policy::decide::Explanation;
-use zori_policy::{Call, explain};
+use zori_policy::grants::{count_past, grants};
+use zori_policy::{Call, Mode, explain};
 
 use super::{Dispatch, Job};
 
-const CHANGED: &str = "changed_since_approval: a file of this call is not what it was when it was approved; \
-     nothing was executed";
+const CHANGED_SINCE_APPROVAL: &str = "changed_since_approval: a file of this call is not what it was when it was approved; nothing was executed";
 
 /// What an approval holds for (DEC-4).
 pub(super) struct Approved {
-    judged: Call,
-    binding: Binding,
+    policy_call: Call,
+    binding: ApprovalBinding,
     preview: Preview,
 }
 
-/// What became of a question.
+/// The answer to a question.
 enum Answered {
-    /// The call may run, on these terms.
+    /// The call may run on these terms.
     Yes(Decision, Terms),
-    /// It may not; the model reads this.
+    /// The call may not run; the model reads this.
     No(String),
-    /// It may not, and the turn ends.
+    /// The call may not run, and the turn ends.
     Interrupt(String),
 }
 
-/// A decision to run a call, or what the model is told in place of its result.
+/// A decision to run a call, or the text that the model reads as its result.
 type Decided = Result<Decision, String>;
 
 impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Decides about each call in order, asking where the policy says so, before any of them starts.
     pub(super) async fn approve(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
         for job in jobs.iter_mut().filter(|job| job.ready.is_some()) {
-            let (hook, input) = self.before(job).await?;
+            let (hook, input) = self.fire_pre_hooks(job).await?;
             if let Some(input) = input
-                && let Err(why) = self.change(job, input)
+                && let Err(why) = self.replace_input(job, input)
             {
                 self.deny(job, why);
                 continue;
@@ -67,21 +66,24 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         }
         for job in jobs.iter_mut() {
             let (Some(ready), Some(approved)) = (&job.ready, job.approved.take()) else { continue };
-            match self.still(ready, approved).await? {
-                Some(judged) => (job.judged, job.consent) = (judged, Consent::Person),
-                None => self.deny(job, CHANGED.to_owned()),
+            match self.recheck(ready, approved).await? {
+                Some(snapshot) => (job.snapshot, job.consent) = (snapshot, Consent::Person),
+                None => self.deny(job, CHANGED_SINCE_APPROVAL.to_owned()),
             }
         }
         Ok(())
     }
 
-    async fn before(&mut self, job: &Job<'_>) -> Result<(Option<HookAnswer>, Option<String>), CancelCause> {
+    async fn fire_pre_hooks(
+        &mut self,
+        job: &Job<'_>,
+    ) -> Result<(Option<HookAnswer>, Option<String>), CancelCause> {
         let Some(ready) = &job.ready else { return Ok((None, None)) };
-        self.tell(Moment::PreToolUse(job.moment(ready))).await
+        self.fire_hooks(HookInput::PreToolUse(job.hook_call(ready))).await
     }
 
-    /// Gives a call another input, whole. An error says why it cannot have it.
-    fn change(&mut self, job: &mut Job<'_>, input: String) -> Result<(), String> {
+    /// Replaces the input of a call. An error says why the new input is refused.
+    fn replace_input(&mut self, job: &mut Job<'_>, input: String) -> Result<(), String> {
         let raw =
             RawValue::from_string(input).map_err(|error| format!("the changed input is no JSON: {error}"))?;
         let ready = self.toolbox.resolve(&job.call.name, &raw);
@@ -90,9 +92,9 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             return Ok(());
         }
         let (call, effects) = (job.call.id.clone(), ready.effects.clone());
-        self.emitter.emit(EventKind::ToolChanged { call, input: raw.into(), effects });
+        self.emitter.emit(ToolEvent::ToolChanged { call, input: raw.into(), effects });
         job.kind = ready.tool.kind();
-        job.ready = Some(ready);
+        job.ready = Some(Arc::new(ready));
         Ok(())
     }
 
@@ -102,31 +104,63 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         ready: &ResolvedCall,
         hook: Option<HookAnswer>,
     ) -> (Call, Explanation) {
-        let mut judged = Call::new(&job.call.name, job.kind, &ready.effects, &self.policy.ground);
-        judged.hook = hook;
-        // Looked at after the hooks have run: they may change what is there.
-        judged.gather(|path| self.toolbox.look(path));
-        let explanation = explain(self.policy, &judged);
-        (judged, explanation)
+        let mut policy_call = Call::new(&job.call.name, job.kind, &ready.effects, &self.policy.workspace);
+        policy_call.hook = hook;
+        // The disk is read after the hooks have run, since they may change files.
+        policy_call.gather(|path| self.toolbox.path_facts(path));
+        // In `yolo` nothing is asked about for what it may read, so nobody has to walk through folders.
+        if self.policy.mode.mode != Mode::Yolo {
+            policy_call.gather_trees(&self.policy.workspace, |folder| self.toolbox.folder_names(folder));
+            policy_call.gather_repository(&self.policy.workspace, &|path| self.toolbox.small_file(path));
+        }
+        let explanation = explain(self.policy, &policy_call);
+        (policy_call, explanation)
+    }
+
+    /// Returns what the mode wants of the sandbox.
+    pub(super) fn holding(&self) -> Holding {
+        match self.policy.mode.mode {
+            Mode::Yolo => Holding::Loose,
+            Mode::Plan => Holding::ReadOnly,
+            _ => Holding::Usual,
+        }
     }
 
     async fn decide(&mut self, job: &mut Job<'_>, hook: Option<HookAnswer>) -> Result<Decided, CancelCause> {
         let ready = job.ready.as_ref().expect("only what was resolved is decided about");
-        self.heed();
-        let (judged, Explanation { decision, steps }) = self.judge(job, ready, hook.clone());
+        self.apply_pending_modes();
+        let (policy_call, Explanation { decision, steps }) = self.judge(job, ready, hook.clone());
         match decision.verdict {
             Verdict::Allow => {
-                job.judged = judged.facts.into_judged();
+                let asks = self.policy.mode.mode != Mode::Yolo;
+                let judged = Judged {
+                    read_only: asks && decision.class == Class::ShellRead,
+                    private_addresses: !asks,
+                    holding: self.holding(),
+                };
+                job.snapshot = policy_call.facts.into_snapshot().judged(judged);
+                if self.by_user {
+                    job.consent = Consent::Person;
+                }
+                Ok(Ok(decision))
+            }
+            Verdict::Ask if self.by_user => {
+                job.snapshot = policy_call.facts.into_snapshot();
+                job.consent = Consent::Person;
+                let decision = Decision { verdict: Verdict::Allow, ..decision };
+                self.resolved(job.call, decision.clone(), DecidedBy::User);
                 Ok(Ok(decision))
             }
             Verdict::Deny => Ok(Err(self.denied(job.call, decision))),
             Verdict::Ask => {
-                let binding = judged.binding(ready.args.get(), &self.policy.ground.cwd);
+                let binding = policy_call.binding(ready.args.get(), &self.policy.workspace.cwd);
                 let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
+                let mut offered = grants(self.policy, &policy_call, &decision);
+                count_past(self.policy, &mut offered, &self.registry.asked_before(&policy_call));
                 let question = Arc::new(Question {
                     tool: job.call.name.clone(),
                     preview: preview.clone(),
-                    always: always(&judged, &decision),
+                    grants: offered,
                     explanation: Explanation { decision: decision.clone(), steps }.lines(),
                 });
                 let (decision, terms) = match self.ask(job.call, decision, question).await? {
@@ -137,10 +171,10 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                         return Ok(Err(refusal));
                     }
                 };
-                job.approved = Some(Approved { judged, binding, preview });
-                self.update(terms.updates);
+                job.approved = Some(Approved { policy_call, binding, preview });
+                self.grant(terms.updates);
                 match terms.input {
-                    Some(input) => self.decide_changed(job, input, hook, decision).await,
+                    Some(input) => self.decide_replaced(job, input, hook, decision).await,
                     None => {
                         self.resolved(job.call, decision.clone(), DecidedBy::User);
                         Ok(Ok(decision))
@@ -150,89 +184,92 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         }
     }
 
-    /// Judges what an answer made of the call. Whoever changed it has approved it, so that nobody is asked again; what is
-    /// denied stays denied.
-    async fn decide_changed(
+    /// Judges a call whose input an answer replaced. The new input counts as approved, so there is no second question; a
+    /// denial still holds.
+    async fn decide_replaced(
         &mut self,
         job: &mut Job<'_>,
         input: String,
         hook: Option<HookAnswer>,
         approved: Decision,
     ) -> Result<Decided, CancelCause> {
-        if let Err(why) = self.change(job, input) {
+        if let Err(why) = self.replace_input(job, input) {
             let decision = Decision { verdict: Verdict::Deny, reason: why, ..approved };
             return Ok(Err(self.denied(job.call, decision)));
         }
         let ready = job.ready.as_ref().expect("it was ready and is");
-        let (judged, Explanation { decision, .. }) = self.judge(job, ready, hook);
+        let (policy_call, Explanation { decision, .. }) = self.judge(job, ready, hook);
         if decision.verdict == Verdict::Deny {
             return Ok(Err(self.denied(job.call, decision)));
         }
-        let binding = judged.binding(ready.args.get(), &self.policy.ground.cwd);
+        let binding = policy_call.binding(ready.args.get(), &self.policy.workspace.cwd);
         let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
-        job.approved = Some(Approved { judged, binding, preview });
+        job.approved = Some(Approved { policy_call, binding, preview });
         let decision = Decision { verdict: Verdict::Allow, ..decision };
         self.resolved(job.call, decision.clone(), DecidedBy::User);
         Ok(Ok(decision))
     }
 
-    /// Returns where the call's paths lead, if it still is what somebody approved. The questions about other calls took
-    /// their time, so this is looked at after the last of them.
-    async fn still(
+    /// Returns the call's paths if they and the preview are still what the user approved. Questions about other calls take
+    /// time, so this runs after the last of them.
+    async fn recheck(
         &mut self,
         ready: &ResolvedCall,
         approved: Approved,
-    ) -> Result<Option<Judged>, CancelCause> {
-        let Approved { mut judged, binding, preview } = approved;
-        judged.gather(|path| self.toolbox.look(path));
-        if judged.binding(ready.args.get(), &self.policy.ground.cwd) != binding {
+    ) -> Result<Option<PathSnapshot>, CancelCause> {
+        let Approved { mut policy_call, binding, preview } = approved;
+        policy_call.gather(|path| self.toolbox.path_facts(path));
+        if policy_call.binding(ready.args.get(), &self.policy.workspace.cwd) != binding {
             return Ok(None);
         }
         let same = self.control.until(ready.tool.preview(&ready.args)).await? == preview;
-        Ok(same.then(|| judged.facts.into_judged()))
+        let judged = Judged { holding: self.holding(), ..Judged::default() };
+        Ok(same.then(|| policy_call.facts.into_snapshot().judged(judged)))
     }
 
     fn deny(&mut self, job: &mut Job<'_>, reason: String) {
         job.ready = None;
         job.approved = None;
-        self.settle(job, self.toolbox.refuse(ToolCode::PermissionDenied, reason));
+        self.finish(job, self.toolbox.refuse(ToolCode::PermissionDenied, reason));
     }
 
-    /// Says that the policy denies a call, and returns what the model is told: why, and what would be allowed (DEC-3).
+    /// Emits the denial of a call, and returns what the model reads: why, and what would be allowed (DEC-3).
     fn denied(&mut self, call: &ToolCall, decision: Decision) -> String {
-        let said = match &decision.instead {
+        let message = match &decision.instead {
             Some(instead) => format!("{}. {instead}", decision.reason),
             None => decision.reason.clone(),
         };
         self.resolved(call, decision, DecidedBy::Policy);
-        said
+        message
     }
 
-    /// Asks and waits. A yes is not told yet: its terms may change what it is about.
+    /// Asks the user and waits. The caller emits an approval, since its terms may replace the input.
     async fn ask(
         &mut self,
         call: &ToolCall,
         decision: Decision,
         question: Arc<Question>,
     ) -> Result<Answered, CancelCause> {
-        let floor = self.crew.floor(self.emitter.agent(), &call.id);
-        let _floor = self.control.until(floor).await?;
-        self.emitter.emit(EventKind::ApprovalRequested {
+        let permit = self.registry.prompt_permit(self.emitter.agent(), &call.id);
+        let _permit = self.control.until(permit).await?;
+        self.emitter.emit(ToolEvent::ApprovalRequested {
             call: call.id.clone(),
             decision: decision.clone(),
             question: question.clone(),
         });
         self.emitter.idle();
-        let answer = self.control.answer(&call.id).await.inspect_err(|_| {
+        let answer = self.control.approval(&call.id).await.inspect_err(|_| {
             let denied = Decision { verdict: Verdict::Deny, ..decision.clone() };
             self.resolved(call, denied, DecidedBy::Cancelled);
         })?;
         let yes = |terms| Ok(Answered::Yes(Decision { verdict: Verdict::Allow, ..decision.clone() }, terms));
         let (by, reason, interrupt) = match answer {
             Some(Approval::Allow) => return yes(Terms::default()),
-            Some(Approval::Always) => {
-                let rule = |rule| PermissionUpdate::AddRule { verdict: Verdict::Allow, rule };
-                let updates = question.always.clone().map(rule).into_iter().collect();
+            Some(Approval::Grant(index)) => {
+                let rule =
+                    |rule: &String| PermissionUpdate::AddRule { verdict: Verdict::Allow, rule: rule.clone() };
+                let granted = question.grants.get(index).map_or(&[][..], |grant| &grant.rules);
+                let updates = granted.iter().map(rule).collect();
                 return yes(Terms { updates, ..Terms::default() });
             }
             Some(Approval::AllowWith(terms)) => return yes(terms),
@@ -242,16 +279,17 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             }
             Some(Approval::Refuse { message, interrupt }) => (DecidedBy::User, message, interrupt),
             None => {
-                let gone = "approval_unavailable: nobody is left to answer";
-                (DecidedBy::Policy, gone.to_owned(), false)
+                let reason = format!("{APPROVAL_UNAVAILABLE}: nobody is left to answer");
+                (DecidedBy::Policy, reason, false)
             }
         };
-        let decision = Decision { verdict: Verdict::Deny, reason: reason.clone(), ..decision };
+        let nobody_to_ask = by == DecidedBy::Policy;
+        let decision = Decision { verdict: Verdict::Deny, reason: reason.clone(), nobody_to_ask, ..decision };
         self.resolved(call, decision, by);
         Ok(if interrupt { Answered::Interrupt(reason) } else { Answered::No(reason) })
     }
 
     fn resolved(&mut self, call: &ToolCall, decision: Decision, by: DecidedBy) {
-        self.emitter.emit(EventKind::ApprovalResolved { call: call.id.clone(), decision, by });
+        self.emitter.emit(ToolEvent::ApprovalResolved { call: call.id.clone(), decision, by });
     }
 }

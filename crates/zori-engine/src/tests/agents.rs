@@ -6,10 +6,10 @@ use zori_core::failure::FailureKind;
 use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
-use zori_policy::Asker;
+use zori_policy::Approver;
 
 use super::stage::{Setup, Stage, calls, failure, play, says};
-use crate::kinds::{Kind, Told};
+use crate::agent_kinds::{AgentKind, SystemPrompt};
 use crate::limits::Limits;
 
 const TASK: (&str, &str) = ("task", r#"{"prompt":"look"}"#);
@@ -110,7 +110,7 @@ fn two_side_by_side() {
 fn a_call_that_is_denied() {
     play(async {
         let write = calls(&[("act", r#"{"write":"/ws/a"}"#)]);
-        let setup = Setup { default_mode: Some(Asker::Absent), ..Setup::default() };
+        let setup = Setup { default_mode: Some(Approver::Absent), ..Setup::default() };
         let mut stage = Stage::with(setup, vec![calls(&[TASK]), write, says("could not"), says("ok")]);
         insta::assert_snapshot!(played(&mut stage).await, @r#"
         requested c0 of 1
@@ -142,9 +142,9 @@ fn a_question() {
         let write = calls(&[("act", r#"{"write":"/ws/a"}"#)]);
         let scripts = vec![calls(&[TASK]), write, says("done"), says("ok")];
         let setup = Setup {
-            default_mode: Some(Asker::Present),
+            default_mode: Some(Approver::Present),
             act_at: Some(11),
-            say: Some(yes("c0_2", Approval::Always)),
+            say: Some(yes("c0_2", Approval::Grant(0))),
             ..Setup::default()
         };
         let mut stage = Stage::with(setup, scripts);
@@ -156,7 +156,7 @@ fn a_question() {
         [1 of c0] input 0 {"write":"/ws/a"}
         [1 of c0] message model c0_2=act{"write":"/ws/a"} (Some(ToolUse))
         [1 of c0] requested c0_2 of 1
-        [1 of c0] asked about c0_2: W or Edit(//ws/a), Input("{\"write\":\"/ws/a\"}")
+        [1 of c0] asked about c0_2: W or Edit(//ws/a) or Edit(//ws/**), Input("{\"write\":\"/ws/a\"}")
         [1 of c0] c0_2 is Allow by User: sub-agent 1 "do it": mode default asks about W: Creates or edits inside a workspace root
         [1 of c0] started c0_2
         [1 of c0] finished c0_2 {"ok":true,"data":{}}
@@ -320,10 +320,10 @@ fn another_kind_and_another_model() {
 #[test]
 fn a_kind_with_tools_and_a_model_of_its_own() {
     play(async {
-        let reader = Kind {
+        let reader = AgentKind {
             name: "reader".into(),
-            about: "reads".into(),
-            told: Told::Only("Read.".into()),
+            description: "reads".into(),
+            system: SystemPrompt::Replace("Read.".into()),
             tools: Some(vec!["look".into()]),
             model: Some("m2".into()),
             effort: None,

@@ -4,14 +4,14 @@ use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input, PermissionUpdate, Terms};
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::Verdict;
-use zori_policy::Asker;
+use zori_policy::Approver;
 
 use super::stage::{Setup, Stage, calls, play, says};
 
 const WRITES: &[(&str, &str)] = &[("act", r#"{"write":"/ws/a"}"#), ("act", r#"{"write":"/ws/b"}"#)];
 
-fn asking(asker: Asker) -> Stage {
-    let setup = Setup { default_mode: Some(asker), ..Setup::default() };
+fn asking(approver: Approver) -> Stage {
+    let setup = Setup { default_mode: Some(approver), ..Setup::default() };
     Stage::with(setup, vec![calls(WRITES), says("ok")])
 }
 
@@ -28,7 +28,7 @@ fn from_requests(stage: &Stage) -> String {
 #[test]
 fn one_allowed_one_rejected() {
     play(async {
-        let mut stage = asking(Asker::Present);
+        let mut stage = asking(Approver::Present);
         // Answers may come in any order; one for a call that was never made is ignored (IO-7).
         stage.say.send(answer("c9", Approval::Allow)).await.unwrap();
         stage.say.send(answer("c1", Approval::Reject { reason: Some("not b".into()) })).await.unwrap();
@@ -37,9 +37,9 @@ fn one_allowed_one_rejected() {
         insta::assert_snapshot!(from_requests(&stage), @r#"
         requested c0 of 2
         requested c1 of 2
-        asked about c0: W or Edit(//ws/a), Input("{\"write\":\"/ws/a\"}")
+        asked about c0: W or Edit(//ws/a) or Edit(//ws/**), Input("{\"write\":\"/ws/a\"}")
         c0 is Allow by User: mode default asks about W: Creates or edits inside a workspace root
-        asked about c1: W or Edit(//ws/b), Input("{\"write\":\"/ws/b\"}")
+        asked about c1: W or Edit(//ws/b) or Edit(//ws/**), Input("{\"write\":\"/ws/b\"}")
         c1 is Deny by User: The user rejected this call: not b
         finished c1 {"ok":false,"error":{"code":"permission_denied","message":"The user rejected this call: not b"}}
         started c0
@@ -57,7 +57,7 @@ fn one_allowed_one_rejected() {
 fn who_let_it_run() {
     play(async {
         let asked_and_not = [("act", r#"{"write":"/ws/a","do":"who"}"#), ("act", r#"{"do":"who"}"#)];
-        let setup = Setup { default_mode: Some(Asker::Present), ..Setup::default() };
+        let setup = Setup { default_mode: Some(Approver::Present), ..Setup::default() };
         let mut stage = Stage::with(setup, vec![calls(&asked_and_not), says("ok")]);
         stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
         stage.turn("go").await;
@@ -73,22 +73,39 @@ fn who_let_it_run() {
 #[test]
 fn nobody_there() {
     play(async {
-        let mut stage = asking(Asker::Absent);
+        let mut stage = asking(Approver::Absent);
         stage.turn("go").await;
         let events = from_requests(&stage);
         assert_eq!(events.matches("approval_unavailable").count(), 4);
         assert!(!events.contains("asked about") && !events.contains("started"));
+        assert_eq!(stage.unasked(), 2);
+    });
+}
+
+/// A client that says no in the words of a denial without anybody to ask has been asked.
+#[test]
+fn a_refusal_in_the_same_words() {
+    play(async {
+        let mut stage = asking(Approver::Present);
+        for call in ["c0", "c1"] {
+            let message = "approval_unavailable: not today".to_owned();
+            stage.say.send(answer(call, Approval::Refuse { message, interrupt: false })).await.unwrap();
+        }
+        stage.turn("go").await;
+        assert!(from_requests(&stage).contains("c0 is Deny by User: approval_unavailable: not today"));
+        assert_eq!(stage.unasked(), 0);
     });
 }
 
 #[test]
 fn nobody_left() {
     play(async {
-        let mut stage = asking(Asker::Present);
+        let mut stage = asking(Approver::Present);
         stage.inputs.close();
         stage.turn("go").await;
         let events = from_requests(&stage);
         assert_eq!(events.matches("c0 is Deny by Policy: approval_unavailable").count(), 1);
+        assert_eq!(stage.unasked(), 2);
         assert!(!events.contains("started"));
     });
 }
@@ -96,7 +113,7 @@ fn nobody_left() {
 #[test]
 fn cancelled_while_asking() {
     play(async {
-        let mut stage = asking(Asker::Present);
+        let mut stage = asking(Approver::Present);
         stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
         let say = stage.say.clone();
         let turn = stage.engine.turn("go".into(), &mut stage.inputs);
@@ -119,7 +136,7 @@ fn three_identical_denials_in_a_row_end_the_turn() {
     play(async {
         let write = &[("act", r#"{"write":"/ws/a"}"#)];
         let other = &[("act", r#"{"write":"/ws/b"}"#)];
-        let setup = Setup { default_mode: Some(Asker::Absent), ..Setup::default() };
+        let setup = Setup { default_mode: Some(Approver::Absent), ..Setup::default() };
         let script = [write, write, other, write, write, write];
         let mut stage = Stage::with(setup, script.iter().map(|one| calls(*one)).collect());
         let summary = stage.turn("go").await;
@@ -137,7 +154,7 @@ fn three_identical_denials_in_a_row_end_the_turn() {
 #[test]
 fn a_path_that_leads_elsewhere_after_the_approval_is_denied() {
     play(async {
-        let setup = Setup { default_mode: Some(Asker::Present), shifting: true, ..Setup::default() };
+        let setup = Setup { default_mode: Some(Approver::Present), shifting: true, ..Setup::default() };
         let mut stage = Stage::with(setup, vec![calls(&WRITES[..1]), says("ok")]);
         stage.say.send(answer("c0", Approval::Allow)).await.unwrap();
         stage.turn("go").await;
@@ -154,7 +171,7 @@ fn a_path_that_leads_elsewhere_after_the_approval_is_denied() {
 /// Plays one answer to the question about the first of these calls.
 fn answered(writes: &[(&str, &str)], input: Option<&str>, updates: Vec<PermissionUpdate>) -> String {
     play(async {
-        let setup = Setup { default_mode: Some(Asker::Present), ..Setup::default() };
+        let setup = Setup { default_mode: Some(Approver::Present), ..Setup::default() };
         let mut stage = Stage::with(setup, vec![calls(writes), says("ok")]);
         let terms = Terms { input: input.map(str::to_owned), updates };
         stage.say.send(answer("c0", Approval::AllowWith(terms))).await.unwrap();
@@ -228,7 +245,7 @@ fn a_refusal_that_ends_the_turn() {
 #[test]
 fn a_mode_for_the_rest_of_the_turn() {
     play(async {
-        let mut stage = asking(Asker::Present);
+        let mut stage = asking(Approver::Present);
         stage.say.send(Input::SetMode("acceptEdits".into())).await.unwrap();
         let summary = stage.turn("go").await;
         assert!(matches!(summary.outcome, Outcome::Completed(_)));

@@ -35,7 +35,7 @@ fn a_stalled_stream() {
 fn a_cut_answer_that_is_kept() {
     play(async {
         let stalled = Ok(vec![text("Hel"), Step::Hang]);
-        let setup = Setup { keep_cut: true, ..cancel_at(2) };
+        let setup = Setup { keep_partial_reply: true, ..cancel_at(2) };
         let mut stage = Stage::with(setup, vec![stalled, says("ok")]);
         stage.turn("hi").await;
         stage.turn("again").await;

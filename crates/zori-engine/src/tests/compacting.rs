@@ -187,19 +187,25 @@ fn a_refusal_is_answered_by_one_compaction_and_one_retry() {
 }
 
 #[test]
-fn a_conversation_that_is_refused_again() {
+fn a_conversation_that_is_refused_again_and_again() {
     play(async {
         let mut scripts: Vec<_> = (0..5).map(|_| big(8_000)).collect();
-        scripts.extend([too_long(), quiet(says(NOTE)), too_long()]);
+        scripts.extend([too_long(), quiet(says(NOTE)), too_long(), too_long()]);
         let mut stage = Stage::new(scripts);
         stage.turn("go").await;
-        insta::assert_snapshot!(told(&stage), @r#"
-        turn "go"
-        compacted Summarised { messages: 9 }, Refused: 10150 -> 2069 of ?
-        error context_length: the conversation is too long for the model, and cannot be made shorter; start a new session or use a model with a larger context window (told to fail)
-        turn over: Failed(context_length: the conversation is too long for the model, and cannot be made shorter; start a new session or use a model with a larger context window (told to fail)), 5 requests, 0 out
-        "#);
-        assert_eq!(stage.requests().len(), 8);
+        let error = "context_length: the conversation is too long for the model, and cannot be made shorter; start a new \
+                     session or use a model with a larger context window (told to fail)";
+        assert_eq!(
+            steps(&stage),
+            [
+                r#"turn "go""#.to_owned(),
+                "compacted Summarised { messages: 9 }, Refused".into(),
+                "compacted Cut { results: 1 }, Refused".into(),
+                format!("error {error}"),
+                format!("turn over: Failed({error}), 5 requests, 0 out"),
+            ]
+        );
+        assert_eq!(stage.requests().len(), 9);
     });
 }
 
@@ -317,5 +323,87 @@ fn what_the_provider_counted() {
         let tokens = stage.engine.context_tokens();
         assert!((9_000..9_100).contains(&tokens), "{tokens}");
         assert_eq!(stage.engine.context_window(), Some(10_000));
+    });
+}
+
+/// What happened, without the figures of compactions.
+fn steps(stage: &Stage) -> Vec<String> {
+    let figures = |line: &str| match line.strip_prefix("compacted").and_then(|rest| rest.rsplit_once(": ")) {
+        Some((what, _)) => format!("compacted{what}"),
+        None => line.to_owned(),
+    };
+    told(stage).lines().map(figures).collect()
+}
+
+/// One result that is longer than the whole window, and the newest at that: it is cut, and the turn goes on.
+#[test]
+fn a_result_longer_than_the_window() {
+    play(async {
+        let mut stage = Stage::with(window(10_000), vec![big(400_000), quiet(says("done"))]);
+        stage.turn("go").await;
+        let expected = [
+            r#"turn "go""#,
+            "compacted Cut { results: 1 }, NearlyFull",
+            "turn over: Completed(EndTurn), 2 requests, 0 out",
+        ];
+        assert_eq!(steps(&stage), expected);
+        assert!(stage.engine.context_tokens() < 8_000, "{}", stage.engine.context_tokens());
+    });
+}
+
+/// Right after a summary there may be room for little: what does not fit is cut without another one.
+#[test]
+fn a_result_longer_than_what_is_left() {
+    play(async {
+        let mut scripts: Vec<_> = (0..5).map(|_| big(8_000)).collect();
+        scripts.extend([quiet(says(NOTE)), big(60_000), quiet(says("done"))]);
+        let mut stage = Stage::with(window(12_500), scripts);
+        stage.turn("go").await;
+        let expected = [
+            r#"turn "go""#,
+            "compacted Summarised { messages: 9 }, NearlyFull",
+            "compacted Cut { results: 1 }, NearlyFull",
+            "turn over: Completed(EndTurn), 7 requests, 0 out",
+        ];
+        assert_eq!(steps(&stage), expected);
+        assert!(stage.engine.context_tokens() < 10_000, "{}", stage.engine.context_tokens());
+    });
+}
+
+/// Whoever asks for it gets it shorter, also where no summary can be made.
+#[test]
+fn by_hand_with_one_long_result() {
+    play(async {
+        let refused = Err(failure(FailureKind::HttpStatus, Some(400)));
+        let mut stage = Stage::with(window(1_000_000), vec![big(300_000), quiet(says("done")), refused]);
+        stage.turn("go").await;
+        let before = stage.engine.context_tokens();
+        stage.engine.compact(None, &mut stage.inputs).await;
+        let expected = [
+            r#"turn "go""#,
+            "turn over: Completed(EndTurn), 2 requests, 0 out",
+            "notice summary_failed",
+            "compacted Cut { results: 1 }, Asked",
+        ];
+        assert_eq!(steps(&stage), expected);
+        assert!(stage.engine.context_tokens() <= before / 2, "{}", stage.engine.context_tokens());
+    });
+}
+
+/// The call itself may be what is too long: then the round goes, and the task stays.
+#[test]
+fn a_call_longer_than_the_window() {
+    play(async {
+        let input = format!(r#"{{"do":"big","bytes":10,"why":"{}"}}"#, "w".repeat(100_000));
+        let scripts = vec![quiet(calls(&[("act", &input)])), quiet(says(NOTE)), quiet(says("done"))];
+        let mut stage = Stage::with(window(10_000), scripts);
+        stage.turn("the task").await;
+        let expected = [
+            r#"turn "the task""#,
+            "compacted Summarised { messages: 3 }, NearlyFull",
+            "turn over: Completed(EndTurn), 2 requests, 0 out",
+        ];
+        assert_eq!(steps(&stage), expected);
+        assert!(stage.requests()[2].starts_with("user \"the task\""), "{}", stage.requests()[2]);
     });
 }

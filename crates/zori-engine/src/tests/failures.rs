@@ -1,6 +1,8 @@
 //! A provider that fails, an outlet that closes.
 
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::input::Input;
+use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::provider::{Chunk, StopReason};
 use zori_core::render::Stop;
 
@@ -200,4 +202,66 @@ fn a_closed_outlet_ends_the_turn_wherever_it_is() {
             assert_eq!(count("started") > 0, at > 6, "{at}: {events:#?}");
         });
     }
+}
+
+/// The reasoning of another model, or with a signature that does not fit, must not end a session.
+#[test]
+fn reasoning_that_is_refused_is_dropped_and_the_session_lives_on() {
+    play(async {
+        let raw = serde_json::value::RawValue::from_string("\"s\"".to_owned()).unwrap();
+        let thought = [
+            Step::Say(Chunk::Thinking("hm".into())),
+            Step::Say(Chunk::ThinkingReplay(zori_core::message::Opaque::new("stage", raw))),
+        ];
+        let first = Ok([thought.to_vec(), vec![text("Yes.")], done(StopReason::EndTurn)].concat());
+        let refused = || Err(failure(FailureKind::Reasoning, Some(400)));
+        let mut stage = Stage::new(vec![first, refused(), says("ok"), refused()]);
+        stage.turn("hi").await;
+        stage.turn("go on").await;
+        assert_eq!(
+            stage.requests()[1..],
+            [
+                r#"user "hi" | model thinking "hm" "Yes." | user "go on""#,
+                r#"user "hi" | model "Yes." | user "go on""#
+            ]
+        );
+        assert!(stage.events().contains(&"notice reasoning_dropped".to_owned()));
+        // Once nothing is left to drop, the failure is what it is.
+        stage.turn("again").await;
+        assert_eq!(
+            stage.events().last().unwrap(),
+            "turn over: Failed(reasoning: told to fail), 0 requests, 0 out"
+        );
+    });
+}
+
+/// DECISIONS 46: once more with the limit that the provider names.
+#[test]
+fn a_reply_limit_that_the_provider_names_is_taken() {
+    play(async {
+        let refused = || {
+            Err(ProviderFailure { reply_limit: Some(8192), ..failure(FailureKind::HttpStatus, Some(400)) })
+        };
+        let mut stage = Stage::new(vec![refused(), says("ok"), refused(), refused()]);
+        stage.turn("hi").await;
+        assert!(stage.events().contains(&"notice reply_limit".to_owned()));
+        stage.turn("again").await;
+        assert_eq!(stage.requests().len(), 4, "once more, not for ever");
+    });
+}
+
+/// Whoever waits for long hears of it, once for each wait, with how long it may take.
+#[test]
+fn a_wait_that_takes_long_is_told() {
+    play(async {
+        let mut stage = Stage::new(vec![Ok(vec![Step::Hang])]);
+        let Stage { engine, inputs, say, .. } = &mut stage;
+        let (turn, ()) = tokio::join!(engine.turn("go".into(), inputs), async {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            say.send(Input::Cancel(CancelCause::User)).await.unwrap();
+        });
+        assert_eq!(turn.0.outcome, Outcome::Cancelled(CancelCause::User));
+        let told = stage.events().into_iter().filter(|line| line.contains("waiting")).collect::<Vec<_>>();
+        assert_eq!(told, ["notice waiting"]);
+    });
 }

@@ -3,43 +3,43 @@
 use std::sync::{Arc, Mutex};
 
 use zori_core::BoxFuture;
-use zori_core::hook::{Heard, HookEvent, HookVerdict, Hooks, Moment};
+use zori_core::hook::{HookEvent, HookInput, HookResponse, HookVerdict, Hooks};
 use zori_core::outcome::{LimitKind, Outcome};
 use zori_core::permission::Verdict;
 use zori_core::provider::StopReason;
-use zori_policy::Asker;
+use zori_policy::Approver;
 
 use super::stage::{Script, Setup, Stage, calls, play, says};
 
 /// Hooks that say what they are told to, by event, and write down what they hear.
 #[derive(Default)]
 struct ScriptedHooks {
-    says: Vec<(HookEvent, Heard)>,
+    says: Vec<(HookEvent, HookResponse)>,
     hears: Mutex<Vec<String>>,
 }
 
 impl Hooks for ScriptedHooks {
-    fn listens(&self, moment: &Moment<'_>) -> bool {
+    fn wants(&self, moment: &HookInput<'_>) -> bool {
         self.says.iter().any(|(event, _)| *event == moment.event())
     }
 
-    fn tell<'a>(&'a self, moment: Moment<'a>, mode: &'a str) -> BoxFuture<'a, Heard> {
+    fn fire<'a>(&'a self, moment: HookInput<'a>, mode: &'a str) -> BoxFuture<'a, HookResponse> {
         self.hears.lock().unwrap().push(match moment {
-            Moment::PreToolUse(call) => format!("{mode}: before {} {}", call.id, call.args.get()),
-            Moment::PostToolUse { call, result } => format!("after {}: {}", call.id, result.get()),
+            HookInput::PreToolUse(call) => format!("{mode}: before {} {}", call.id, call.args.get()),
+            HookInput::PostToolUse { call, result } => format!("after {}: {}", call.id, result.get()),
             other => format!("{other:?}"),
         });
         let said = self.says.iter().find(|(event, _)| *event == moment.event());
-        let heard = said.map(|(_, heard)| heard.clone()).unwrap_or_default();
-        Box::pin(async move { heard })
+        let response = said.map(|(_, response)| response.clone()).unwrap_or_default();
+        Box::pin(async move { response })
     }
 }
 
 const WRITE: &[(&str, &str)] = &[("act", r#"{"write":"/ws/a"}"#)];
 
 fn stage(
-    mode: Option<Asker>,
-    says: Vec<(HookEvent, Heard)>,
+    mode: Option<Approver>,
+    says: Vec<(HookEvent, HookResponse)>,
     scripts: Vec<Script>,
 ) -> (Stage, Arc<ScriptedHooks>) {
     let hooks = Arc::new(ScriptedHooks { says, ..ScriptedHooks::default() });
@@ -47,13 +47,13 @@ fn stage(
     (Stage::with(setup, scripts), hooks)
 }
 
-fn judges(verdict: Verdict) -> Heard {
+fn judges(verdict: Verdict) -> HookResponse {
     let verdict = Some(HookVerdict { verdict, reason: "so".into() });
-    Heard { verdict, ..Heard::default() }
+    HookResponse { verdict, ..HookResponse::default() }
 }
 
-fn tells(context: &str) -> Heard {
-    Heard { context: vec![context.into()], ..Heard::default() }
+fn tells(context: &str) -> HookResponse {
+    HookResponse { context: vec![context.into()], ..HookResponse::default() }
 }
 
 /// Steps 6 and 10: a hook denies and asks in every mode; its allow counts where nothing stricter was said.
@@ -77,10 +77,10 @@ fn what_a_verdict_does_in_each_mode() {
         "c0 is Deny by Policy: approval_unavailable: a hook asks: so, and nobody can be asked in this run"
     );
     assert_eq!(outcome(None, Allow), "started c0");
-    assert_eq!(outcome(Some(Asker::Absent), Allow), "started c0");
-    assert_eq!(outcome(Some(Asker::Absent), Deny), "c0 is Deny by Policy: a hook denies: so");
+    assert_eq!(outcome(Some(Approver::Absent), Allow), "started c0");
+    assert_eq!(outcome(Some(Approver::Absent), Deny), "c0 is Deny by Policy: a hook denies: so");
     assert_eq!(
-        outcome(Some(Asker::Present), Ask),
+        outcome(Some(Approver::Present), Ask),
         "c0 is Deny by Policy: approval_unavailable: nobody is left to answer"
     );
 }
@@ -89,19 +89,19 @@ fn what_a_verdict_does_in_each_mode() {
 #[test]
 fn a_turn_with_hooks_at_every_moment() {
     play(async {
-        let event = |event, heard| (event, heard);
+        let event = |event, response| (event, response);
         let says_all = vec![
             event(HookEvent::SessionStart, tells("It is Monday.")),
             event(HookEvent::UserPromptSubmit, tells("Be kind.")),
             event(HookEvent::PreToolUse, tells("Careful.")),
             event(HookEvent::PostToolUse, judges(Verdict::Deny)),
-            event(HookEvent::Stop, Heard::default()),
-            event(HookEvent::SessionEnd, Heard::default()),
+            event(HookEvent::Stop, HookResponse::default()),
+            event(HookEvent::SessionEnd, HookResponse::default()),
         ];
         let (mut stage, hooks) = stage(None, says_all, vec![calls(WRITE), says("ok"), says("again")]);
         stage.turn("go").await;
         stage.turn("more").await;
-        stage.engine.leave().await;
+        stage.engine.fire_session_end().await;
         insta::assert_snapshot!(hooks.hears.lock().unwrap().join("\n"), @r#"
         SessionStart { resumed: false, model: "m" }
         UserPromptSubmit { prompt: "go" }
@@ -168,7 +168,7 @@ fn a_stop_that_is_blocked_goes_on_and_is_bounded() {
 fn a_hook_that_wants_no_more() {
     for (event, ran) in [(HookEvent::PreToolUse, false), (HookEvent::PostToolUse, true)] {
         play(async {
-            let halt = Heard { halt: Some("enough".into()), ..Heard::default() };
+            let halt = HookResponse { halt: Some("enough".into()), ..HookResponse::default() };
             let (mut stage, _) = stage(None, vec![(event, halt)], vec![calls(WRITE)]);
             let summary = stage.turn("go").await;
             assert_eq!((summary.outcome, summary.effects), (Outcome::Limit(LimitKind::Hook), ran));
@@ -198,7 +198,7 @@ fn a_compaction_that_is_blocked() {
 fn a_sub_agents_end() {
     play(async {
         let says_nothing = [HookEvent::UserPromptSubmit, HookEvent::SubagentStop, HookEvent::Stop]
-            .map(|event| (event, Heard::default()));
+            .map(|event| (event, HookResponse::default()));
         let task = calls(&[("task", r#"{"prompt":"look"}"#)]);
         let scripts = vec![task, says("found"), says("ok")];
         let (mut stage, hooks) = stage(None, says_nothing.into(), scripts);
@@ -218,9 +218,10 @@ fn a_sub_agents_end() {
 #[test]
 fn a_hook_changes_the_input() {
     play(async {
-        let heard = Heard { input: Some(r#"{"write":"/ws/other"}"#.into()), ..judges(Verdict::Allow) };
-        let says_so = vec![(HookEvent::PreToolUse, heard)];
-        let (mut stage, _) = stage(Some(Asker::Absent), says_so, vec![calls(WRITE), says("ok")]);
+        let response =
+            HookResponse { input: Some(r#"{"write":"/ws/other"}"#.into()), ..judges(Verdict::Allow) };
+        let says_so = vec![(HookEvent::PreToolUse, response)];
+        let (mut stage, _) = stage(Some(Approver::Absent), says_so, vec![calls(WRITE), says("ok")]);
         stage.turn("go").await;
         let events = stage.events();
         let changed = r#"changed c0 to {"write":"/ws/other"}, [Write("/ws/other")]"#;

@@ -10,7 +10,8 @@ use super::stage::{Setup, Stage, Step, calls, done, failure, play, says, text};
 use crate::limits::Limits;
 
 /// Ten tokens in and two out, as the stage's replies have it, cost 20 micro-dollars.
-const PRICES: Prices = Prices { input: 1_000_000, output: 5_000_000, cache_read: 0, cache_write: 0 };
+const PRICES: Prices =
+    Prices { input: 1_000_000, output: 5_000_000, cache_read: 0, cache_write: 0, long: None };
 
 fn limited(limits: Limits) -> Setup {
     Setup { limits: Some(limits), prices: Some(PRICES), ..Setup::default() }

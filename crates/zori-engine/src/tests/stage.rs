@@ -14,33 +14,36 @@ use tokio::sync::{Notify, mpsc};
 use zori_core::BoxFuture;
 use zori_core::agent::Task;
 use zori_core::cost::{Prices, Spent};
-use zori_core::event::{Event, EventKind, NoticeLevel, SessionFacts, TurnSummary};
+use zori_core::event::{
+    Event, EventKind, MessageEvent, Notice, NoticeLevel, SessionEvent, SessionFacts, StateEvent, ToolEvent,
+    TurnEvent, TurnSummary,
+};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::hook::Hooks;
 use zori_core::ids::{AgentId, IdSource, SessionId};
 use zori_core::input::Input;
 use zori_core::message::{Block, Message, Role};
 use zori_core::permission::PathFacts;
-use zori_core::provider::{Chunk, ChunkStream, Delivery, Provider, Request, StopReason};
+use zori_core::provider::{Chunk, ChunkStream, Provider, Request, StopReason};
 use zori_core::render::{Sink, Stop};
 use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::{
-    BadCall, Effect, OutputStream, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec,
-    Toolbox,
+    BadCall, Effect, Leniency, OutputStream, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput,
+    ToolSpec, Toolbox,
 };
 use zori_core::usage::Usage;
 use zori_policy::mode::Protocol;
-use zori_policy::paths::{Ground, GroundParts};
+use zori_policy::paths::{Workspace, WorkspaceParts};
 use zori_policy::policy::ShellPolicy;
 use zori_policy::rules::Rules;
-use zori_policy::{Asker, Choice, Mode, Policy};
+use zori_policy::{Approver, Mode, ModeChoice, Policy};
 
-use crate::compact::CompactAt;
-use crate::context::Window;
-use crate::engine::{CallOrder, CutAnswer, Engine, Parts, Settings};
-use crate::kinds::{Kind, Kinds};
+use crate::agent_kinds::{AgentKind, AgentKinds};
+use crate::context::ContextWindow;
+use crate::engine::Engine;
 use crate::limits::Limits;
-use crate::retry::Retry;
+use crate::parts::{ModelInfo, Parts, SessionState};
+use crate::settings::{CallOrder, PartialReply, Settings};
 use crate::subagent::AgentLimits;
 
 /// One step of a scripted answer.
@@ -143,6 +146,7 @@ impl Stream for Play {
 }
 
 /// A tool whose arguments say what it does: `{"do":"..","path":".."}`.
+#[derive(Default)]
 struct Actor {
     gate: Arc<Notify>,
 }
@@ -220,7 +224,8 @@ impl Tool for Tasker {
     }
 }
 
-struct Box1 {
+#[derive(Default)]
+pub(crate) struct StageTools {
     specs: Arc<[ToolSpec]>,
     actor: Arc<Actor>,
     /// Whether a path is somewhere else each time it is looked at.
@@ -228,7 +233,7 @@ struct Box1 {
     looks: AtomicU64,
 }
 
-impl Toolbox for Box1 {
+impl Toolbox for StageTools {
     fn specs(&self) -> &Arc<[ToolSpec]> {
         &self.specs
     }
@@ -246,12 +251,39 @@ impl Toolbox for Box1 {
         Ok(ResolvedCall { tool: self.actor.clone(), args: args.to_owned(), effects })
     }
 
-    fn look(&self, path: &Path) -> PathFacts {
+    fn path_facts(&self, path: &Path) -> PathFacts {
         let n = self.looks.fetch_add(1, Ordering::Relaxed);
         match self.shifting {
             true => PathFacts::by_text(path.join(n.to_string())),
             false => PathFacts::by_text(path.to_owned()),
         }
+    }
+}
+
+/// Returns a provider that plays these answers.
+pub(crate) fn model(scripts: Vec<Script>) -> Arc<dyn Provider> {
+    Arc::new(Model { scripts: Mutex::new(scripts.into()), ..Model::default() })
+}
+
+/// Returns the policy of a workspace: it asks if there is somebody to answer or not, or allows everything.
+pub(crate) fn policy(asks: Option<Approver>) -> Policy {
+    Policy {
+        mode: ModeChoice::implicit(match asks {
+            Some(_) => Mode::Default,
+            None => Mode::Yolo,
+        }),
+        rules: Rules::default(),
+        workspace: Workspace::new(WorkspaceParts {
+            roots: vec!["/ws".into()],
+            cwd: "/ws".into(),
+            home: None,
+            data_dir: None,
+            path_dirs: Vec::new(),
+            sensitive: Vec::new(),
+        }),
+        shell: ShellPolicy::OPEN,
+        approver: asks.unwrap_or(Approver::Absent),
+        agent: None,
     }
 }
 
@@ -280,6 +312,8 @@ impl IdSource for Still {
 pub(crate) struct Recorder {
     lines: Arc<Mutex<Vec<String>>>,
     count: AtomicU64,
+    /// How many calls were denied because nobody could be asked.
+    unasked: Arc<AtomicU64>,
     act: Option<(u64, Act)>,
 }
 
@@ -291,8 +325,14 @@ pub(crate) enum Act {
 
 impl Sink for Recorder {
     fn emit(&mut self, event: &Event) -> Result<(), Stop> {
+        if let EventKind::Tool(ToolEvent::ApprovalResolved { decision, .. }) = &event.kind {
+            self.unasked.fetch_add(decision.nobody_to_ask.into(), Ordering::Relaxed);
+        }
         // Requests and blocks are in the lists by what comes of them.
-        if matches!(event.kind, EventKind::RequestStarted | EventKind::BlockFinished) {
+        if matches!(
+            event.kind,
+            EventKind::Message(MessageEvent::RequestStarted | MessageEvent::BlockFinished)
+        ) {
             return Ok(());
         }
         let whose = match (event.agent, &event.parent) {
@@ -318,18 +358,19 @@ pub(crate) struct Stage {
     pub(crate) say: mpsc::Sender<Input>,
     model: Arc<Model>,
     lines: Arc<Mutex<Vec<String>>>,
+    unasked: Arc<AtomicU64>,
 }
 
 /// How a stage differs from the plain one.
 #[derive(Default)]
 pub(crate) struct Setup {
-    pub(crate) default_mode: Option<Asker>,
+    pub(crate) default_mode: Option<Approver>,
     /// Whether paths lead elsewhere each time they are looked at.
     pub(crate) shifting: bool,
     pub(crate) live: bool,
     pub(crate) order: CallOrder,
     /// Whether an answer that is cut stays in the conversation.
-    pub(crate) keep_cut: bool,
+    pub(crate) keep_partial_reply: bool,
     pub(crate) act_at: Option<u64>,
     pub(crate) say: Option<Input>,
     pub(crate) stop: Option<Stop>,
@@ -345,7 +386,7 @@ pub(crate) struct Setup {
     /// The model a turn goes on with when `m` is not available.
     pub(crate) fallback: Option<&'static str>,
     /// Kinds of sub-agents beside the general one.
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<AgentKind>,
 }
 
 impl Stage {
@@ -361,71 +402,46 @@ impl Stage {
             (Some(input), _) => (at, Act::Say(say.clone(), input)),
             (None, stop) => (at, Act::Stop(stop.unwrap())),
         });
-        let actor = Arc::new(Actor { gate: Arc::new(Notify::new()) });
         let parts = Parts {
             provider: model.clone(),
-            toolbox: Arc::new(Box1 {
-                specs: Arc::new([]),
-                actor,
-                shifting: setup.shifting,
-                looks: AtomicU64::new(0),
-            }),
-            policy: Policy {
-                mode: Choice::implicit(match setup.default_mode {
-                    Some(_) => Mode::Default,
-                    None => Mode::Yolo,
-                }),
-                rules: Rules::default(),
-                ground: Ground::new(GroundParts {
-                    roots: vec!["/ws".into()],
-                    cwd: "/ws".into(),
-                    home: None,
-                    base: None,
-                    repo: None,
-                    programs: Vec::new(),
-                    sensitive: Vec::new(),
-                }),
-                shell: ShellPolicy::OPEN,
-                asker: setup.default_mode.unwrap_or(Asker::Absent),
-                agent: None,
-            },
-            modes: Arc::new(|name| match Choice::named(name, Protocol::Claude) {
+            toolbox: Arc::new(StageTools { shifting: setup.shifting, ..StageTools::default() }),
+            policy: policy(setup.default_mode),
+            modes: Arc::new(|name| match ModeChoice::named(name, Protocol::Claude) {
                 Some(mode) if mode.mode != Mode::Yolo => Ok((mode, ShellPolicy::OPEN)),
                 _ => Err(format!("the mode cannot be `{name}`")),
             }),
             hooks: setup.hooks,
+            checkpoints: None,
             clock: Arc::new(Still),
             ids: Arc::new(Still),
-            pricing: Arc::new(move |model| match setup.prices {
-                None if setup.limits.is_none() => {
-                    Some(Prices { input: 0, output: 0, cache_read: 0, cache_write: 0 })
-                }
-                prices => prices.filter(|_| model == "m"),
-            }),
-            eyes: Arc::new(|_, _| zori_core::image::Sight::Clear),
-            windows: Arc::new(move |_| setup.window.map(|tokens| Window { tokens, reply: 0 })),
+            models: ModelInfo {
+                prices: Arc::new(move |model| match setup.prices {
+                    None if setup.limits.is_none() => {
+                        Some(Prices { input: 0, output: 0, cache_read: 0, cache_write: 0, long: None })
+                    }
+                    prices => prices.filter(|_| model == "m"),
+                }),
+                image_support: Arc::new(|_, _| zori_core::image::ImageSupport::Supported),
+                windows: Arc::new(move |_| setup.window.map(|tokens| ContextWindow { tokens, reply: 0 })),
+                ..ModelInfo::default()
+            },
             agents: {
                 let (depth, max) = setup.agents.unwrap_or((1, 3));
-                AgentLimits { depth, max, reply: Arc::new(|_| None), kinds: Kinds::new(setup.kinds) }
+                AgentLimits { depth, max, kinds: AgentKinds::new(setup.kinds) }
             },
-            spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
-            session: SessionId::parse("s").unwrap(),
-            history: Vec::new(),
-            replaced: Vec::new(),
+            session: SessionState {
+                spent_before: setup.spent_before.unwrap_or(Spent::NOTHING),
+                ..SessionState::new(SessionId::parse("s").unwrap())
+            },
             settings: Settings {
-                model: "m".into(),
                 fallback: setup.fallback.map(Into::into),
-                system: None,
-                max_tokens: None,
-                temperature: None,
-                effort: None,
-                delivery: Delivery::Streamed,
-                retry: Retry::DEFAULT,
                 limits: setup.limits.unwrap_or(Limits::NONE),
-                compact_at: CompactAt::DEFAULT,
                 live_output: setup.live,
                 order: setup.order,
-                cut: if setup.keep_cut { CutAnswer::Kept } else { CutAnswer::Forgotten },
+                partial_reply: if setup.keep_partial_reply { PartialReply::Keep } else { PartialReply::Drop },
+                // What is forgiven is played to the executable (`fixtures/forgiveness`).
+                leniency: Leniency::Exact,
+                ..Settings::new("m")
             },
         };
         let facts = SessionFacts {
@@ -438,9 +454,16 @@ impl Stage {
             resumed_replies: 0,
             saved: false,
         };
-        let recorder = Recorder { lines: lines.clone(), count: AtomicU64::new(0), act };
+        let unasked = Arc::new(AtomicU64::new(0));
+        let recorder =
+            Recorder { lines: lines.clone(), count: AtomicU64::new(0), unasked: unasked.clone(), act };
         let engine = Engine::start(parts, recorder, facts);
-        Self { engine, inputs, say, model, lines }
+        Self { engine, inputs, say, model, lines, unasked }
+    }
+
+    /// Returns how many calls were denied because nobody could be asked.
+    pub(crate) fn unasked(&self) -> u64 {
+        self.unasked.load(Ordering::Relaxed)
     }
 
     pub(crate) async fn turn(&mut self, prompt: &str) -> TurnSummary {
@@ -497,58 +520,75 @@ fn show_message(message: &Message) -> String {
 
 fn show_event(kind: &EventKind) -> String {
     match kind {
-        EventKind::SessionStarted(_) => "session".into(),
-        EventKind::ModelChanged { model } => format!("model {model}"),
-        EventKind::ModeChanged { from, to } => format!("mode {from} to {to}"),
-        EventKind::AgentStarted(facts) => format!("agent {:?} on {}", facts.description, facts.model),
-        EventKind::SessionEnded { turns, .. } => format!("ended after {turns}"),
-        EventKind::TurnStarted { prompt, .. } => format!("turn {prompt:?}"),
-        EventKind::Steered { text } => format!("steered {text:?}"),
-        EventKind::HookContext { event, text } => format!("{} says {text:?}", event.as_str()),
-        EventKind::TurnFinished(s) => {
+        EventKind::Session(SessionEvent::SessionStarted(_)) => "session".into(),
+        EventKind::State(StateEvent::ModelChanged { model }) => format!("model {model}"),
+        EventKind::State(StateEvent::ModeChanged { from, to }) => format!("mode {from} to {to}"),
+        EventKind::Session(SessionEvent::AgentStarted(facts)) => {
+            format!("agent {:?} on {}", facts.description, facts.model)
+        }
+        EventKind::Session(SessionEvent::SessionEnded { turns, .. }) => format!("ended after {turns}"),
+        EventKind::Turn(TurnEvent::TurnStarted { prompt, .. }) => format!("turn {prompt:?}"),
+        EventKind::Turn(TurnEvent::Steered { text }) => format!("steered {text:?}"),
+        EventKind::Turn(TurnEvent::HookContext { event, text }) => {
+            format!("{} says {text:?}", event.as_str())
+        }
+        EventKind::Turn(TurnEvent::TurnFinished(s)) => {
             let outcome = match &s.outcome {
                 zori_core::outcome::Outcome::Failed(f) => format!("Failed({f})"),
                 other => format!("{other:?}"),
             };
             format!("turn over: {outcome}, {} requests, {} out", s.requests, s.usage.output)
         }
-        EventKind::RequestStarted => "request".into(),
-        EventKind::BlockFinished => "block".into(),
-        EventKind::MessageStarted { model } => format!("message by {model}"),
-        EventKind::AssistantDelta { text } => format!("delta {text:?}"),
-        EventKind::ThinkingDelta { text } => format!("thinking {text:?}"),
-        EventKind::ThinkingSigned { replay } => format!("signed {}", replay.raw.get()),
-        EventKind::ToolInputDelta { index, json, .. } => format!("input {index} {json}"),
-        EventKind::MessageFinished(reply) => {
+        EventKind::Message(MessageEvent::RequestStarted) => "request".into(),
+        EventKind::Message(MessageEvent::BlockFinished) => "block".into(),
+        EventKind::Message(MessageEvent::MessageStarted { model }) => format!("message by {model}"),
+        EventKind::Message(MessageEvent::AssistantDelta { text }) => format!("delta {text:?}"),
+        EventKind::Message(MessageEvent::ThinkingDelta { text }) => format!("thinking {text:?}"),
+        EventKind::Message(MessageEvent::ThinkingSigned { replay }) => format!("signed {}", replay.raw.get()),
+        EventKind::Message(MessageEvent::ToolInputDelta { index, json, .. }) => {
+            format!("input {index} {json}")
+        }
+        EventKind::Message(MessageEvent::MessageFinished(reply)) => {
             format!("message {} ({:?})", show_message(&reply.message), reply.stop)
         }
-        EventKind::AssistantFinal { text } => format!("final {text:?}"),
-        EventKind::ToolRequested(r) => format!("requested {} of {}", r.call.id, r.of),
-        EventKind::ToolChanged { call, input, effects } => {
+        EventKind::Message(MessageEvent::AssistantFinal { text }) => format!("final {text:?}"),
+        EventKind::Tool(ToolEvent::ToolRequested(r)) => format!("requested {} of {}", r.call.id, r.of),
+        EventKind::Tool(ToolEvent::ToolChanged { call, input, effects }) => {
             format!("changed {call} to {}, {effects:?}", input.get())
         }
-        EventKind::ApprovalRequested { call, decision, question } => {
-            let always = question.always.as_deref().map_or_else(String::new, |rule| format!(" or {rule}"));
-            format!("asked about {call}: {}{always}, {:?}", decision.class.as_str(), question.preview)
+        EventKind::Tool(ToolEvent::ApprovalRequested { call, decision, question }) => {
+            let grants: String =
+                question.grants.iter().map(|grant| format!(" or {}", grant.shown())).collect();
+            format!("asked about {call}: {}{grants}, {:?}", decision.class.as_str(), question.preview)
         }
-        EventKind::ApprovalResolved { call, decision, by } => {
+        EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by }) => {
             format!("{call} is {:?} by {by:?}: {}", decision.verdict, decision.reason)
         }
-        EventKind::ToolStarted { call, .. } => format!("started {call}"),
-        EventKind::ToolOutputDelta { call, stream, text } => format!("{call} {stream:?} {text:?}"),
-        EventKind::ToolFinished(f) if f.output.envelope.get().len() > 400 => {
+        EventKind::Tool(ToolEvent::ToolStarted { call, .. }) => format!("started {call}"),
+        EventKind::Tool(ToolEvent::ToolOutputDelta { call, stream, text }) => {
+            format!("{call} {stream:?} {text:?}")
+        }
+        EventKind::Tool(ToolEvent::ToolFinished(f)) if f.output.envelope.get().len() > 400 => {
             format!("finished {}: {} bytes", f.call, f.output.envelope.get().len())
         }
-        EventKind::ToolFinished(f) => format!("finished {} {}", f.call, f.output.envelope.get()),
-        EventKind::ContextCompacted(it) => {
+        EventKind::Tool(ToolEvent::ToolFinished(f)) => {
+            format!("finished {} {}", f.call, f.output.envelope.get())
+        }
+        EventKind::State(StateEvent::ContextCompacted(it)) => {
             let of = it.window.map_or_else(|| "?".into(), |tokens| tokens.to_string());
             format!("compacted {:?}, {:?}: {} -> {} of {of}", it.how, it.cause, it.before, it.after)
         }
-        EventKind::TodosChanged { todos } => format!("{} todos", todos.len()),
-        EventKind::Retrying { attempt, max, delay, .. } => format!("retry {attempt}/{max} in {delay:?}"),
-        EventKind::Notice { level: NoticeLevel::Error, code, text } => format!("error {code}: {text}"),
-        EventKind::Notice { code, .. } => format!("notice {code}"),
-        EventKind::Error { failure } => format!("error {failure}"),
-        EventKind::Interrupted => "interrupted".into(),
+        EventKind::State(StateEvent::TodosChanged { todos }) => format!("{} todos", todos.len()),
+        EventKind::State(StateEvent::FilesChanged(files)) => format!("changed {}", files.paths.join(", ")),
+        EventKind::State(StateEvent::FilesRewound(files)) => format!("{} paths went back", files.restored),
+        EventKind::Message(MessageEvent::Retrying { attempt, max, delay, .. }) => {
+            format!("retry {attempt}/{max} in {delay:?}")
+        }
+        EventKind::Notice(Notice { level: NoticeLevel::Error, code, text }) => {
+            format!("error {code}: {text}")
+        }
+        EventKind::Notice(Notice { code, .. }) => format!("notice {code}"),
+        EventKind::Turn(TurnEvent::Error { failure }) => format!("error {failure}"),
+        EventKind::Turn(TurnEvent::Interrupted) => "interrupted".into(),
     }
 }

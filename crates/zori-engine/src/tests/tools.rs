@@ -3,7 +3,7 @@
 use zori_core::provider::{Chunk, StopReason};
 
 use super::stage::{Setup, Stage, Step, call, calls, done, play, says};
-use crate::engine::CallOrder;
+use crate::settings::CallOrder;
 
 fn tool_events(stage: &Stage) -> String {
     let wanted = ["requested", "started", "finished", "c0 ", "c1 "];
@@ -118,9 +118,36 @@ fn a_call_cut_off_by_the_token_limit_is_never_executed() {
         cut.extend(done(StopReason::MaxTokens));
         let mut stage = Stage::new(vec![Ok(cut), says("ok")]);
         stage.turn("go").await;
-        assert!(!stage.events().iter().any(|e| e.starts_with("started")));
+        insta::assert_snapshot!(stage.events().join("\n"), @r#"
+        turn "go"
+        message model c0=act{} (Some(MaxTokens))
+        notice max_tokens
+        requested c0 of 1
+        finished c0 {"ok":false,"error":{"code":"invalid_input","message":"Your reply was cut off at the token limit (`max_tokens`) before this call was complete. Nothing of it was executed. Send the call again in smaller pieces, for instance a large file in several edits."}}
+        delta "ok"
+        message model "ok" (Some(EndTurn))
+        final "ok"
+        turn over: Completed(EndTurn), 2 requests, 4 out
+        "#);
         assert!(stage.requests()[1].ends_with("c0:failed"));
     });
+}
+
+/// A provider may close the last call of a reply that it cut off, and what came of it may look complete.
+#[test]
+fn no_call_of_a_reply_that_was_cut_off_is_executed() {
+    for stop in [StopReason::MaxTokens, StopReason::ContextWindow] {
+        play(async {
+            let cut = || Ok([call(0, "act", "{}"), call(1, "act", ""), done(stop.clone())].concat());
+            let mut stage = Stage::new(vec![cut(), calls(&[("act", "{}")]), cut(), cut(), cut()]);
+            stage.turn("go").await;
+            let started: Vec<_> =
+                stage.events().into_iter().filter(|event| event.starts_with("started")).collect();
+            assert_eq!(started.len(), 1, "{started:?}");
+            let last = stage.events().pop().unwrap();
+            assert!(last.starts_with("turn over: Failed(cut: the reply was cut off at the "), "{last}");
+        });
+    }
 }
 
 #[test]

@@ -85,22 +85,32 @@ fn a_pause_is_asked_to_go_on() {
 
 #[test]
 fn odd_ends_are_said() {
-    let cases = [
-        (StopReason::MaxTokens, "notice max_tokens"),
-        (StopReason::Refusal, "notice refusal"),
-        (StopReason::ContentFilter, "notice content_filter"),
-        (StopReason::ContextWindow, "notice context_window_exceeded"),
-        (StopReason::Other("odd".into()), "notice unknown_stop"),
-    ];
-    for (stop, notice) in cases {
-        play(async {
-            let mut stage = Stage::new(vec![Ok([vec![text("x")], done(stop.clone())].concat())]);
-            stage.turn("hi").await;
-            let events = stage.events();
-            assert_eq!(events[3], notice);
-            assert_eq!(events[5], format!("turn over: Completed({stop:?}), 1 requests, 2 out"));
-        });
-    }
+    play(async {
+        let stop = StopReason::Other("odd".into());
+        let mut stage = Stage::new(vec![Ok([vec![text("x")], done(stop)].concat())]);
+        stage.turn("hi").await;
+        insta::assert_snapshot!(stage.events().join("\n"), @r#"
+        turn "hi"
+        delta "x"
+        message model "x" (Some(Other("odd")))
+        notice unknown_stop
+        final "x"
+        turn over: Completed(Other("odd")), 1 requests, 2 out
+        "#);
+    });
+}
+
+#[test]
+fn pauses_without_end_end_the_turn() {
+    play(async {
+        let paused = || Ok([vec![text("one")], done(StopReason::Pause)].concat());
+        let mut stage = Stage::new((0..10).map(|_| paused()).collect());
+        stage.turn("count").await;
+        assert_eq!(
+            stage.events().last().unwrap(),
+            "turn over: Failed(cut: the provider paused the reply 10 times in a row), 10 requests, 20 out"
+        );
+    });
 }
 
 #[test]

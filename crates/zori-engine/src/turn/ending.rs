@@ -1,61 +1,70 @@
-//! How a turn ends, in the events that belong to it.
+//! Emits the last events of a turn.
 
-use zori_core::event::{EventKind, NoticeLevel};
-use zori_core::failure::ProviderFailure;
-use zori_core::image::{Image, Sight};
+use zori_core::event::{MessageEvent, Notice, NoticeLevel, TurnEvent};
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::image::{Image, ImageSupport};
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::provider::StopReason;
 use zori_core::render::{Sink, Stop};
 
-use super::{Cut, Turn};
-use crate::limits::Reached;
+use super::{Turn, TurnAbort};
+use crate::limits::LimitReached;
 
 impl<S: Sink + 'static> Turn<'_, '_, S> {
-    /// Says how the turn ended, in the events that belong to it.
-    pub(super) fn close(&mut self, ended: Result<StopReason, Cut>, unsighted: Option<String>) -> Outcome {
+    /// Emits the events for the end of the turn, and returns its outcome.
+    pub(super) fn emit_end(
+        &mut self,
+        ended: Result<StopReason, TurnAbort>,
+        image_hint: Option<String>,
+    ) -> Outcome {
         match ended {
             Ok(stop) => {
-                if let Some((code, text)) = remark(&stop, self.text.is_empty()) {
-                    self.emit(EventKind::Notice { level: NoticeLevel::Warning, code, text });
+                if let Some((code, text)) = stop_notice(&stop, self.text.is_empty()) {
+                    self.emit(Notice { level: NoticeLevel::Warning, code, text });
                 }
                 if !self.text.is_empty() {
-                    self.emit(EventKind::AssistantFinal { text: self.text.clone() });
+                    self.emit(MessageEvent::AssistantFinal { text: self.text.clone() });
                 }
                 Outcome::Completed(stop)
             }
-            Err(Cut::Cancelled(cause @ CancelCause::Deadline)) => {
+            Err(TurnAbort::Cancelled(cause @ CancelCause::Deadline)) => {
                 let text = "The time for this command is over (`--timeout`)".into();
-                self.emit(EventKind::Notice { level: NoticeLevel::Error, code: "timeout", text });
+                self.emit(Notice { level: NoticeLevel::Error, code: "timeout", text });
                 Outcome::Cancelled(cause)
             }
-            Err(Cut::Limit(Reached { kind, text })) => {
-                self.emit(EventKind::Notice { level: NoticeLevel::Error, code: kind.as_str(), text });
+            Err(TurnAbort::Limit(LimitReached { kind, text })) => {
+                self.emit(Notice { level: NoticeLevel::Error, code: kind.as_str(), text });
                 Outcome::Limit(kind)
             }
-            Err(Cut::Cancelled(cause)) => {
-                self.emit(EventKind::Interrupted);
+            Err(TurnAbort::Cancelled(cause)) => {
+                self.emit(TurnEvent::Interrupted);
                 Outcome::Cancelled(cause)
             }
-            Err(Cut::Failed(failure)) => {
-                self.emit(EventKind::Error { failure: failure.clone() });
-                if let Some(text) = unsighted {
-                    self.emit(EventKind::Notice { level: NoticeLevel::Warning, code: "images_sent", text });
+            Err(TurnAbort::Failed(failure)) => {
+                if failure.kind == FailureKind::Cut && !self.text.is_empty() {
+                    // What was said holds, as far as it goes.
+                    self.emit(MessageEvent::AssistantFinal { text: self.text.clone() });
+                }
+                self.emit(TurnEvent::Error { failure: failure.clone() });
+                if let Some(text) = image_hint {
+                    self.emit(Notice { level: NoticeLevel::Warning, code: "images_sent", text });
                 }
                 Outcome::Failed(failure)
             }
-            Err(Cut::Stopped(Stop::OutputClosed)) => Outcome::OutputClosed,
-            Err(Cut::Stopped(Stop::NotSaved(why))) => Outcome::NotSaved(why),
+            Err(TurnAbort::Stopped(Stop::OutputClosed)) => Outcome::OutputClosed,
+            Err(TurnAbort::Stopped(Stop::NotSaved(why))) => Outcome::NotSaved(why),
         }
     }
 
-    /// Returns what may be behind a refused request: images, sent to a model of which nobody knows whether it sees.
-    pub(super) fn unsighted(&self, cut: &Cut) -> Option<String> {
-        let Cut::Failed(ProviderFailure { status: Some(400..=422 | 500..=501), .. }) = cut else {
+    /// Returns a hint for a refused request with images, if it is unknown whether the model supports them.
+    pub(super) fn image_hint(&self, abort: &TurnAbort) -> Option<String> {
+        let TurnAbort::Failed(ProviderFailure { status: Some(400..=422 | 500..=501), .. }) = abort else {
             return None;
         };
         let engine = &*self.engine;
         let model = &engine.shared.settings.model;
-        let unknown = |image: &Image| (engine.shared.eyes)(model, image) == Sight::Unknown;
+        let unknown =
+            |image: &Image| (engine.shared.models.image_support)(model, image) == ImageSupport::Unknown;
         let mut images = engine.history.messages().iter().flat_map(|message| message.images());
         images.any(unknown).then(|| {
             let provider = engine.shared.provider.name();
@@ -67,26 +76,14 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
     }
 }
 
-/// What a person should know about the way a reply ended (NET-10, L-7).
-fn remark(stop: &StopReason, empty: bool) -> Option<(&'static str, String)> {
+/// Returns the notice for a reply that did not end normally (NET-10, L-7).
+fn stop_notice(stop: &StopReason, empty: bool) -> Option<(&'static str, String)> {
     let (code, text) = match stop {
-        StopReason::MaxTokens => {
-            ("max_tokens", "The reply was cut off at the token limit (`max_tokens`)".into())
-        }
-        StopReason::Refusal => ("refusal", "The model refused to answer".into()),
-        StopReason::ContentFilter => ("content_filter", "The provider withheld the answer".into()),
-        StopReason::ContextWindow => {
-            ("context_window_exceeded", "The conversation no longer fits the model's context window".into())
-        }
         StopReason::Other(name) => {
             ("unknown_stop", format!("The model stopped for an unknown reason: {name}"))
         }
-        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Pause if empty => {
-            ("empty_reply", "The model returned an empty reply".into())
-        }
-        StopReason::EndTurn | StopReason::ToolUse | StopReason::StopSequence | StopReason::Pause => {
-            return None;
-        }
+        _ if empty => ("empty_reply", "The model returned an empty reply".into()),
+        _ => return None,
     };
     Some((code, text))
 }

@@ -1,4 +1,5 @@
-//! The control protocol (chapter 7): what clients ask for and how they are answered; what we ask them, and their answers.
+//! The control protocol (`docs/contracts/claude-protocol.md`): what clients ask for and how they are answered; what we
+//! ask them, and their answers.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +9,38 @@ use serde_json::value::RawValue;
 use zori_core::input::{Approval, PermissionUpdate, Terms};
 use zori_core::permission::Verdict;
 
-/// What a client wants (7.1).
+/// What a client wants.
 #[derive(Debug)]
 pub enum Request {
-    /// The first word.
     Initialize(Box<Initialize>),
-    /// The turn shall end.
     Interrupt,
-    /// Another permission mode.
     SetPermissionMode {
-        /// Its name.
         mode: String,
     },
     /// Another model; `None` is the one the run began with.
     SetModel {
-        /// Its id.
         model: Option<String>,
     },
     /// How much the model thinks; `None` is as much as it likes.
     SetMaxThinkingTokens {
-        /// The bound.
         tokens: Option<u64>,
     },
     /// How the MCP servers fare.
     McpStatus,
     /// How full the conversation is.
     GetContextUsage,
-    /// What is not built.
+    /// Files go back to before a prompt.
+    RewindFiles {
+        /// The name of the prompt.
+        prompt: String,
+        /// Nothing is changed.
+        dry_run: bool,
+    },
     Unsupported {
-        /// What it is called.
         subtype: String,
     },
     /// A request with fields that do not fit.
     Bad {
-        /// What is wrong.
         why: String,
     },
 }
@@ -50,17 +49,15 @@ pub enum Request {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Initialize {
-    /// Who wants to be told what, by event.
+    /// The hooks of the client, by event.
     pub hooks: Option<BTreeMap<String, Option<Vec<HookGroup>>>>,
     /// Servers that live in the client.
     pub sdk_mcp_servers: Option<Vec<String>>,
     /// In place of the configured system prompt; its parts are joined.
     pub system_prompt: Option<SystemPrompt>,
-    /// Behind it.
     pub append_system_prompt: Option<String>,
     /// What the answer has to look like.
     pub json_schema: Option<Value>,
-    /// Sub-agents of the client's.
     pub agents: Option<Value>,
 }
 
@@ -68,14 +65,11 @@ pub struct Initialize {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum SystemPrompt {
-    /// One.
     Text(String),
-    /// Several.
     Parts(Vec<String>),
 }
 
 impl SystemPrompt {
-    /// Returns the whole.
     pub fn text(self) -> String {
         match self {
             Self::Text(text) => text,
@@ -86,14 +80,12 @@ impl SystemPrompt {
     }
 }
 
-/// Hooks for one event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookGroup {
     /// A regular expression on the tool's name; none matches all.
     #[serde(default)]
     pub matcher: Option<String>,
-    /// What is called.
     #[serde(default)]
     pub hook_callback_ids: Vec<String>,
     /// How many seconds each may take.
@@ -127,6 +119,12 @@ impl Request {
             }
             "mcp_status" => Self::McpStatus,
             "get_context_usage" => Self::GetContextUsage,
+            "rewind_files" => match text("user_message_id") {
+                Some(prompt) => {
+                    Self::RewindFiles { prompt, dry_run: body["dry_run"].as_bool().unwrap_or(false) }
+                }
+                None => Self::Bad { why: "rewind_files: `user_message_id` is missing".to_owned() },
+            },
             _ => Self::Unsupported { subtype },
         }
     }
@@ -135,7 +133,6 @@ impl Request {
 /// An answer of the client's.
 #[derive(Debug)]
 pub struct Response {
-    /// The question.
     pub id: String,
     /// What it says, or why it cannot.
     pub body: Result<Option<Box<RawValue>>, String>,
@@ -165,13 +162,13 @@ impl Response {
 
 /// The answer to a `control_request`.
 #[derive(Serialize)]
-pub struct Answer<'a, T> {
+pub struct ControlResponse<'a, T> {
     r#type: &'static str,
-    response: AnswerBody<'a, T>,
+    response: ResponseBody<'a, T>,
 }
 
 #[derive(Serialize)]
-struct AnswerBody<'a, T> {
+struct ResponseBody<'a, T> {
     subtype: &'static str,
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -180,41 +177,38 @@ struct AnswerBody<'a, T> {
     error: Option<&'a str>,
 }
 
-/// Says that it was done.
-pub fn success<T: Serialize>(request_id: &str, response: Option<T>) -> Answer<'_, T> {
-    let response = AnswerBody { subtype: "success", request_id, response, error: None };
-    Answer { r#type: "control_response", response }
+/// A response that reports success.
+pub fn success_response<T: Serialize>(request_id: &str, response: Option<T>) -> ControlResponse<'_, T> {
+    let response = ResponseBody { subtype: "success", request_id, response, error: None };
+    ControlResponse { r#type: "control_response", response }
 }
 
-/// Says why it was not.
-pub fn refusal<'a>(request_id: &'a str, error: &'a str) -> Answer<'a, Value> {
-    let response = AnswerBody { subtype: "error", request_id, response: None, error: Some(error) };
-    Answer { r#type: "control_response", response }
+/// A response that reports an error.
+pub fn error_response<'a>(request_id: &'a str, error: &'a str) -> ControlResponse<'a, Value> {
+    let response = ResponseBody { subtype: "error", request_id, response: None, error: Some(error) };
+    ControlResponse { r#type: "control_response", response }
 }
 
-/// A question of ours.
 #[derive(Serialize)]
-pub struct Question<'a, T> {
+pub struct ControlRequest<'a, T> {
     r#type: &'static str,
     request_id: &'a str,
     request: T,
 }
 
-/// Asks a client.
-pub fn question<T: Serialize>(request_id: &str, request: T) -> Question<'_, T> {
-    Question { r#type: "control_request", request_id, request }
+pub fn control_request<T: Serialize>(request_id: &str, request: T) -> ControlRequest<'_, T> {
+    ControlRequest { r#type: "control_request", request_id, request }
 }
 
-/// Takes a question back.
 #[derive(Serialize)]
-pub struct Withdrawal<'a> {
+pub struct CancelRequest<'a> {
     r#type: &'static str,
     request_id: &'a str,
 }
 
-/// Takes a question back that nobody waits for any more.
-pub fn withdrawal(request_id: &str) -> Withdrawal<'_> {
-    Withdrawal { r#type: "control_cancel_request", request_id }
+/// Cancels a request that nobody waits for any more.
+pub fn cancel_request(request_id: &str) -> CancelRequest<'_> {
+    CancelRequest { r#type: "control_cancel_request", request_id }
 }
 
 /// `can_use_tool`: may this call run?
@@ -222,19 +216,14 @@ pub fn withdrawal(request_id: &str) -> Withdrawal<'_> {
 pub struct CanUseTool<'a> {
     /// `can_use_tool`.
     pub subtype: &'static str,
-    /// The tool.
     pub tool_name: &'a str,
-    /// The same for eyes.
     pub display_name: &'a str,
-    /// Exactly what would run.
     pub input: &'a RawValue,
-    /// What it is about.
     pub description: &'a str,
     /// What could be allowed for good.
     pub permission_suggestions: Vec<Value>,
     /// Why it is asked about.
     pub decision_reason: &'a str,
-    /// The call.
     pub tool_use_id: &'a str,
     /// The sub-agent that wants it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -334,16 +323,15 @@ fn updates(list: &[Value]) -> (Vec<PermissionUpdate>, Vec<String>) {
 }
 
 /// Returns the update that would let a call like this run without a question.
-pub fn suggestion(rule: &str) -> Value {
-    let (tool, content) = match rule.split_once('(') {
-        Some((tool, rest)) => (tool, rest.strip_suffix(')')),
-        None => (rule, None),
+pub fn suggestion(rules: &[String]) -> Value {
+    let rule = |rule: &String| match rule.split_once('(') {
+        Some((tool, rest)) => {
+            serde_json::json!({"toolName": tool, "ruleContent": rest.strip_suffix(')').unwrap_or(rest)})
+        }
+        None => serde_json::json!({"toolName": rule}),
     };
-    let rule = match content {
-        Some(content) => serde_json::json!({"toolName": tool, "ruleContent": content}),
-        None => serde_json::json!({"toolName": tool}),
-    };
-    serde_json::json!({"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session"})
+    let rules: Vec<Value> = rules.iter().map(rule).collect();
+    serde_json::json!({"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"})
 }
 
 #[cfg(test)]
@@ -385,10 +373,10 @@ mod tests {
     #[test]
     fn rules_as_suggestions() {
         assert_eq!(
-            suggestion("Bash(ls -l)").to_string(),
+            suggestion(&["Bash(ls -l)".to_owned()]).to_string(),
             r#"{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls -l"}],"behavior":"allow","destination":"session"}"#
         );
-        assert!(suggestion("mcp__a__b").to_string().contains(r#"[{"toolName":"mcp__a__b"}]"#));
+        assert!(suggestion(&["mcp__a__b".to_owned()]).to_string().contains(r#"[{"toolName":"mcp__a__b"}]"#));
     }
 
     #[test]
@@ -399,7 +387,11 @@ mod tests {
             read(r#"{"subtype":"set_permission_mode"}"#),
             "Bad { why: \"set_permission_mode: `mode` is missing\" }"
         );
-        assert_eq!(read(r#"{"subtype":"rewind_files"}"#), "Unsupported { subtype: \"rewind_files\" }");
+        assert_eq!(
+            read(r#"{"subtype":"rewind_files","user_message_id":"u"}"#),
+            "RewindFiles { prompt: \"u\", dry_run: false }"
+        );
+        assert_eq!(read(r#"{"subtype":"stop_task"}"#), "Unsupported { subtype: \"stop_task\" }");
         let initialize = read(
             r#"{"subtype":"initialize","hooks":{"PreToolUse":[{"matcher":null,"hookCallbackIds":["h"],"timeout":5}],"Stop":null},"systemPrompt":["a","","b"],"new":1}"#,
         );

@@ -1,5 +1,5 @@
-//! The Yume dialect (`stream-json.md` chapter 5): flat lines for a GUI. What it shares with the SDK dialect is in the files
-//! beside this one; the lines of its own are `flat/wire.rs`, the order of calls is `flat/calls.rs`.
+//! The Yume dialect (`docs/contracts/claude-protocol.md`): flat lines for a GUI. What it shares with the SDK dialect is
+//! in the files beside this one; the lines of its own are `flat/wire.rs`, the order of calls is `flat/calls.rs`.
 //!
 //! `docs/protocols/gui.md` is for the reader.
 
@@ -11,8 +11,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use zori_core::compaction::{CompactCause, Compaction};
-use zori_core::event::{DecidedBy, Event, EventKind, SessionFacts, ToolFinished, ToolRequested, TurnSummary};
+use zori_core::compaction::{CompactCause, Compacted, Compaction};
+use zori_core::event::{
+    DecidedBy, Event, EventKind, MessageEvent, SessionEvent, SessionFacts, StateEvent, ToolEvent,
+    ToolFinished, ToolRequested, TurnEvent, TurnSummary,
+};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{AgentId, IdSource, SessionId};
 use zori_core::message::{ToolCall, ToolInput};
@@ -23,8 +26,8 @@ use zori_redact::Redactor;
 
 use self::calls::{Answer, Calls, Step};
 use self::wire::{Line, System, SystemKind, pieces};
-use super::wire::Init;
-use super::{Ending, Frames, LEVEL, Tally, error_kind, uuid};
+use super::wire::{Init, ResultLine};
+use super::{FrameWriter, PROTOCOL_VERSION, Tally, TurnResult, error_kind, uuid};
 use crate::jsonl::call::input as without_secrets;
 
 /// The code of what is wrong with a key.
@@ -32,49 +35,45 @@ pub const AUTH: &str = "AUTH";
 
 /// What a renderer is made from.
 pub struct FlatParts {
-    /// Where lines go.
-    pub frames: Frames,
+    pub frames: FrameWriter,
     /// What it finds is in no line; the assistant's own words are.
     pub redactor: Redactor,
     /// Where names of lines come from.
     pub ids: Arc<dyn IdSource>,
-    /// What counts.
     pub tally: Tally,
-    /// How the client calls things.
-    pub words: Words,
-    /// What `init` says beside what the session says itself.
-    pub greeting: Greeting,
+    /// Translates names for the client.
+    pub names: ClientNames,
+    /// Facts for `init` that no event has.
+    pub init: InitFacts,
 }
 
-/// How the client calls things. The names of tools and modes are tables of others.
-pub struct Words {
-    /// Says a call, given as the tool's name and its input as JSON.
-    pub call: fn(&str, &str) -> CallWords,
-    /// Says a permission mode, given by our own name.
+/// Translates names for the client: those of tools and of permission modes.
+pub struct ClientNames {
+    /// Translates a call, given as the tool's name and its input as JSON.
+    pub call: fn(&str, &str) -> ClientCall,
+    /// Translates a permission mode, given by our own name.
     pub mode: fn(&str) -> &'static str,
 }
 
-/// A call as the client says it.
-pub struct CallWords {
-    /// The tool's name.
+/// A call under the client's names.
+pub struct ClientCall {
     pub name: String,
     /// The input, as JSON; `None` where it has no other words.
     pub input: Option<String>,
 }
 
-/// What `init` says beside what the session says itself.
-pub struct Greeting {
+/// Facts for `init` that no event has.
+pub struct InitFacts {
     /// The permission mode, in the client's word.
     pub permission_mode: String,
     /// The variable the key comes from, or `none`.
     pub api_key_source: String,
-    /// Our version.
     pub version: &'static str,
-    /// The session this one goes on from under another name.
+    /// The session that this one continues under another id.
     pub previous: Option<SessionId>,
 }
 
-impl Greeting {
+impl InitFacts {
     /// For a run that has no session to greet with.
     pub fn none() -> Self {
         Self { permission_mode: String::new(), api_key_source: String::new(), version: "", previous: None }
@@ -85,35 +84,46 @@ impl Greeting {
 pub struct FlatRenderer {
     parts: FlatParts,
     calls: Calls,
-    /// Whether the client was told that the model thinks.
+    /// Whether a line has said that the model thinks.
     thinking: bool,
-    /// Whether the client was told what this turn has used.
+    /// Whether the usage of this turn was written.
     counted: bool,
+    /// Whether a model has answered in this turn.
+    answered: bool,
+    /// The message whose pieces are told.
+    message: Option<String>,
 }
 
 impl FlatRenderer {
-    /// Returns a renderer.
     pub fn new(parts: FlatParts) -> Self {
-        Self { parts, calls: Calls::default(), thinking: false, counted: false }
+        Self {
+            parts,
+            calls: Calls::default(),
+            thinking: false,
+            counted: false,
+            answered: false,
+            message: None,
+        }
     }
 
-    /// Tells a turn that never began, because there is no session for it.
+    /// Writes the result of a turn that never began, because there is no session for it.
     pub fn refuse(parts: &FlatParts, session: &str, code: &str, why: &str) -> io::Result<()> {
         let why = parts.redactor.redact(why).into_owned();
         let id = uuid(&*parts.ids);
         let kind = SystemKind::Error { message: &why, code };
         parts.frames.write(&System { r#type: "system", kind, session_id: session, uuid: &id })?;
-        let (mut ending, id) = (Ending::refused(why.clone()), uuid(&*parts.ids));
+        let (mut ending, id) = (TurnResult::refused(why.clone()), uuid(&*parts.ids));
         if code == AUTH {
             // As if a provider had refused, which it would have.
-            ending = Ending {
+            ending = TurnResult {
                 subtype: "success",
                 result: Some(why.clone()),
                 terminal_reason: "api_error",
                 ..ending
             };
         }
-        parts.frames.write(&parts.tally.result(&ending, None, session, &id, None))?;
+        let line = parts.tally.result(&ending, None, session, &id, None);
+        parts.frames.write(&ResultLine { usage: None, ..line })?;
         parts.frames.write(&Line::MessageStop)
     }
 
@@ -127,7 +137,7 @@ impl FlatRenderer {
     }
 
     fn init(&self, session: &SessionId, facts: &SessionFacts) -> io::Result<()> {
-        let greeting = &self.parts.greeting;
+        let greeting = &self.parts.init;
         self.write(&Init {
             r#type: "system",
             subtype: "init",
@@ -139,7 +149,7 @@ impl FlatRenderer {
             permission_mode: &greeting.permission_mode,
             slash_commands: &[],
             api_key_source: &greeting.api_key_source,
-            claude_code_version: LEVEL,
+            claude_code_version: PROTOCOL_VERSION,
             output_style: "default",
             agents: &facts.agents,
             skills: &[],
@@ -158,7 +168,8 @@ impl FlatRenderer {
 
     fn text(&mut self, text: &str) -> io::Result<()> {
         self.end_thought()?;
-        pieces(text).try_for_each(|content| self.write(&Line::Text { content }))
+        let id = self.message.get_or_insert_with(|| uuid(&*self.parts.ids)).clone();
+        pieces(text).try_for_each(|content| self.write(&Line::Text { content, id: &id }))
     }
 
     fn thought(&mut self, text: &str) -> io::Result<()> {
@@ -179,33 +190,37 @@ impl FlatRenderer {
         self.write(&Line::Usage(usage.into()))
     }
 
-    /// Ends what was being told, before the turn does. Every turn has its usage, also one without an answer.
+    /// Ends the open block before the turn ends. Every turn has its usage, also one without an answer.
     fn settle(&mut self) -> io::Result<()> {
         self.end_thought()?;
         if self.counted { Ok(()) } else { self.usage(Usage::NOTHING) }
     }
 
-    /// Says a call in the client's words, and without secrets.
+    /// Translates a call for the client, and removes secrets.
     fn told(&self, name: &str, input: &str) -> (String, String) {
-        let CallWords { name, input: other } = (self.parts.words.call)(name, input);
+        let ClientCall { name, input: other } = (self.parts.names.call)(name, input);
         let input = ToolInput::parse(other.unwrap_or_else(|| input.to_owned()));
         let input = without_secrets(&input, &self.parts.redactor);
         (self.parts.redactor.redact(&name).into_owned(), input.get().to_owned())
     }
 
-    /// Returns an event about a call in the client's words, so that whatever is told of the call is told alike.
+    /// Translates an event about a call for the client, so that all its lines name the call alike.
     fn in_their_words(&self, event: &Event) -> Option<Event> {
         let kind = match &event.kind {
-            EventKind::ToolRequested(request) => {
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => {
                 let (name, input) = self.told(&request.call.name, request.call.input.json());
                 let call = ToolCall { name, input: ToolInput::parse(input), ..request.call.clone() };
-                EventKind::ToolRequested(ToolRequested { call, ..request.clone() })
+                EventKind::Tool(ToolEvent::ToolRequested(ToolRequested { call, ..request.clone() }))
             }
-            EventKind::ToolChanged { call, input, effects } => {
+            EventKind::Tool(ToolEvent::ToolChanged { call, input, effects }) => {
                 let name = self.parts.tally.call(call).map_or("", |(name, _)| name);
                 let (_, input) = self.told(name, input.get());
                 let input = RawValue::from_string(input).ok()?.into();
-                EventKind::ToolChanged { call: call.clone(), input, effects: effects.clone() }
+                EventKind::Tool(ToolEvent::ToolChanged {
+                    call: call.clone(),
+                    input,
+                    effects: effects.clone(),
+                })
             }
             _ => return None,
         };
@@ -269,13 +284,16 @@ impl FlatRenderer {
             ending.result.iter_mut().for_each(clean);
         }
         let id = uuid(&*self.parts.ids);
-        self.write(&self.parts.tally.result(&ending, Some(summary), session.as_str(), &id, None))?;
+        let mut line = self.parts.tally.result(&ending, Some(summary), session.as_str(), &id, None);
+        // Zeros would be taken for a conversation that is empty.
+        line.usage = line.usage.filter(|_| self.answered);
+        self.write(&line)?;
         self.write(&Line::MessageStop)
     }
 }
 
 /// Tells the client what is wrong with something it said. The message has no secrets in it.
-pub fn error(frames: &Frames, message: &str, code: &str) -> io::Result<()> {
+pub fn error(frames: &FrameWriter, message: &str, code: &str) -> io::Result<()> {
     frames.write(&Line::Error { message, code })
 }
 
@@ -295,27 +313,28 @@ impl Renderer for FlatRenderer {
         let event = told.as_ref().unwrap_or(event);
         self.parts.tally.on_event(event);
         match &event.kind {
-            EventKind::ToolRequested(request) => self.requested(event, request),
-            EventKind::ToolFinished(done) => self.finished(event, done),
-            EventKind::ToolChanged { call, input, .. } => {
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => self.requested(event, request),
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => self.finished(event, done),
+            EventKind::Tool(ToolEvent::ToolChanged { call, input, .. }) => {
                 // A call that was told stays as it was told.
                 self.calls.changed(event.agent, call, input.get().to_owned());
                 Ok(())
             }
             // Beside its calls a sub-agent speaks to the agent that started it, which reports in its own result.
             _ if event.agent != AgentId::MAIN => Ok(()),
-            EventKind::SessionStarted(facts) => self.init(&event.session, facts),
-            EventKind::TurnStarted { .. } => {
-                self.counted = false;
+            EventKind::Session(SessionEvent::SessionStarted(facts)) => self.init(&event.session, facts),
+            EventKind::Turn(TurnEvent::TurnStarted { .. }) => {
+                (self.counted, self.answered, self.message) = (false, false, None);
                 Ok(())
             }
-            EventKind::AssistantDelta { text } => self.text(text),
-            EventKind::ThinkingDelta { text } => self.thought(text),
-            EventKind::MessageFinished(reply) => {
+            EventKind::Message(MessageEvent::AssistantDelta { text }) => self.text(text),
+            EventKind::Message(MessageEvent::ThinkingDelta { text }) => self.thought(text),
+            EventKind::Message(MessageEvent::MessageFinished(reply)) => {
                 self.end_thought()?;
+                (self.answered, self.message) = (true, None);
                 self.usage(reply.usage)
             }
-            EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
+            EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by: DecidedBy::Policy })
                 if decision.verdict == Verdict::Deny =>
             {
                 let name = self.parts.tally.call(call).map_or("", |(name, _)| name);
@@ -327,11 +346,11 @@ impl Renderer for FlatRenderer {
                 };
                 self.system(&event.session, kind)
             }
-            EventKind::ModeChanged { to, .. } => {
-                let permission_mode = (self.parts.words.mode)(to);
+            EventKind::State(StateEvent::ModeChanged { to, .. }) => {
+                let permission_mode = (self.parts.names.mode)(to);
                 self.system(&event.session, SystemKind::Status { status: None, permission_mode })
             }
-            EventKind::Retrying { attempt, max, delay, failure } => {
+            EventKind::Message(MessageEvent::Retrying { attempt, max, delay, failure }) => {
                 let kind = SystemKind::ApiRetry {
                     attempt: *attempt,
                     max_retries: *max,
@@ -341,37 +360,31 @@ impl Renderer for FlatRenderer {
                 };
                 self.system(&event.session, kind)
             }
-            EventKind::ContextCompacted(compaction) => self.system(
+            // A conversation that came with the call was not made shorter.
+            EventKind::State(StateEvent::ContextCompacted(Compaction {
+                how: Compacted::Rewound { .. },
+                ..
+            })) => Ok(()),
+            EventKind::State(StateEvent::ContextCompacted(compaction)) => self.system(
                 &event.session,
                 SystemKind::CompactBoundary { compact_metadata: metadata(compaction) },
             ),
-            EventKind::Error { failure } => {
+            EventKind::Turn(TurnEvent::Error { failure }) => {
                 self.settle()?;
                 self.failed(&event.session, failure)
             }
-            EventKind::Interrupted => {
+            EventKind::Turn(TurnEvent::Interrupted) => {
                 self.settle()?;
                 self.write(&Line::Interrupt)
             }
-            EventKind::TurnFinished(summary) => self.turn_over(&event.session, summary),
+            EventKind::Turn(TurnEvent::TurnFinished(summary)) => self.turn_over(&event.session, summary),
             // The dialect has no line for these; what people should know of them is a remark on stderr.
-            EventKind::ModelChanged { .. }
-            | EventKind::AgentStarted(_)
-            | EventKind::SessionEnded { .. }
-            | EventKind::Steered { .. }
-            | EventKind::HookContext { .. }
-            | EventKind::MessageStarted { .. }
-            | EventKind::RequestStarted
-            | EventKind::ThinkingSigned { .. }
-            | EventKind::BlockFinished
-            | EventKind::ToolInputDelta { .. }
-            | EventKind::AssistantFinal { .. }
-            | EventKind::ApprovalRequested { .. }
-            | EventKind::ApprovalResolved { .. }
-            | EventKind::ToolStarted { .. }
-            | EventKind::ToolOutputDelta { .. }
-            | EventKind::TodosChanged { .. }
-            | EventKind::Notice { .. } => Ok(()),
+            EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Message(_)
+            | EventKind::Tool(_)
+            | EventKind::State(_)
+            | EventKind::Notice(_) => Ok(()),
         }
     }
 }

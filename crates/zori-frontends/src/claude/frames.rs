@@ -1,4 +1,4 @@
-//! The one way to stdout: one writer, one lock, one write for each line, and no line that is too long for its reader.
+//! Writes lines to stdout: one writer, one lock, one write per line, and no line that is too long for its reader.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -14,31 +14,51 @@ pub const YUME_LINE: usize = 100_000;
 
 /// Where lines go. Clones share it, so that lines never mix.
 #[derive(Clone)]
-pub struct Frames(Arc<Mutex<Out>>);
+pub struct FrameWriter(Arc<Mutex<Out>>);
 
 struct Out {
     stream: Box<dyn Write + Send>,
     line: Vec<u8>,
     most: usize,
-    writing: Writing,
+    writing: FrameMode,
     closed: bool,
 }
 
-/// What becomes of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
-    /// They are written.
+pub enum FrameMode {
+    /// Every line is written.
     All,
-    /// They are not: only the last word of a run is wanted, by [`Frames::last_word`].
-    Nothing,
+    /// Only the last line of a run, by [`FrameWriter::write_last`].
+    LastOnly,
+}
+
+/// Keeps lines in memory, for a run that prints them itself. Clones share them.
+#[derive(Clone, Default)]
+pub struct FrameBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl FrameBuffer {
+    /// Returns the lines so far.
+    pub fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Write for FrameBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A line that has to be exact and is too long for its reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// What it has.
     pub bytes: usize,
-    /// What it may have.
     pub most: usize,
 }
 
@@ -49,16 +69,16 @@ impl fmt::Display for TooLong {
     }
 }
 
-impl Frames {
+impl FrameWriter {
     /// Writes to the stream, which must not collect bytes itself.
-    pub fn new(stream: Box<dyn Write + Send>, most: usize, writing: Writing) -> Self {
+    pub fn new(stream: Box<dyn Write + Send>, most: usize, writing: FrameMode) -> Self {
         Self(Arc::new(Mutex::new(Out { stream, line: Vec::new(), most, writing, closed: false })))
     }
 
     /// Writes a line. Strings of one that is too long are cut, the longest first, and say so.
     pub fn write(&self, line: &impl Serialize) -> io::Result<()> {
         let mut out = self.lock();
-        if out.writing == Writing::Nothing {
+        if out.writing == FrameMode::LastOnly {
             return Ok(());
         }
         encode(line, &mut out.line);
@@ -80,7 +100,7 @@ impl Frames {
     }
 
     /// Writes what is wanted in place of all lines.
-    pub fn last_word(&self, text: &str) -> io::Result<()> {
+    pub fn write_last(&self, text: &str) -> io::Result<()> {
         let mut out = self.lock();
         out.line.clear();
         out.line.extend_from_slice(text.as_bytes());
@@ -174,7 +194,7 @@ mod tests {
 
     fn written(most: usize, line: &Value) -> String {
         let paper = Paper::default();
-        Frames::new(Box::new(paper.clone()), most, Writing::All).write(line).unwrap();
+        FrameWriter::new(Box::new(paper.clone()), most, FrameMode::All).write(line).unwrap();
         paper.text()
     }
 
@@ -192,7 +212,7 @@ mod tests {
     #[test]
     fn what_has_to_be_exact_is_written_whole_or_not_at_all() {
         let paper = Paper::default();
-        let frames = Frames::new(Box::new(paper.clone()), 20, Writing::All);
+        let frames = FrameWriter::new(Box::new(paper.clone()), 20, FrameMode::All);
         assert_eq!(
             frames.write_exact(&json!({"a": "0123456789012345"})).unwrap_err(),
             TooLong { bytes: 25, most: 20 }
@@ -204,9 +224,9 @@ mod tests {
     #[test]
     fn only_the_last_word() {
         let paper = Paper::default();
-        let frames = Frames::new(Box::new(paper.clone()), SDK_LINE, Writing::Nothing);
+        let frames = FrameWriter::new(Box::new(paper.clone()), SDK_LINE, FrameMode::LastOnly);
         frames.write(&json!({"a": 1})).unwrap();
-        frames.last_word("done").unwrap();
+        frames.write_last("done").unwrap();
         assert_eq!(paper.text(), "done\n");
     }
 }

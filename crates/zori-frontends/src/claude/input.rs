@@ -1,4 +1,4 @@
-//! What clients send (chapter 6): one reader for both dialects, because no line is ambiguous. Pure: text in, a value out.
+//! What clients send: one reader for both dialects, because no line is ambiguous. Pure: text in, a value out.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,43 +11,33 @@ use super::control::{Request, Response};
 /// One line of a client.
 #[derive(Debug)]
 pub enum Line {
-    /// A prompt.
     User(User),
     /// It wants something, and an answer.
     Request {
         /// What the answer refers to.
         id: String,
-        /// What it wants.
         request: Request,
     },
     /// It answers a question of ours.
     Response(Response),
-    /// It withdraws a request.
     CancelRequest {
-        /// Which.
         id: String,
     },
     /// It wants the turn to end (Yume).
     Interrupt,
     /// It wants another permission mode (Yume).
     SetPermissionMode {
-        /// The mode's name.
         mode: String,
     },
     /// It answers a question about a call (Yume).
     ToolApproval {
-        /// The call.
         id: String,
-        /// Whether it may run.
         approved: bool,
-        /// Why not.
         message: Option<String>,
     },
-    /// Nothing.
     KeepAlive,
     /// Something that is not known here.
     Other {
-        /// Its type.
         kind: String,
     },
 }
@@ -55,7 +45,6 @@ pub enum Line {
 /// A prompt as it was sent.
 #[derive(Debug)]
 pub struct User {
-    /// What is said.
     pub prompt: Prompt,
     /// What could not be taken of it, a sentence each.
     pub left_out: Vec<String>,

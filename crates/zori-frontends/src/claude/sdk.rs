@@ -1,16 +1,16 @@
-//! The SDK dialect: a turn told in whole messages, as `claude -p --output-format stream-json` tells it (chapter 4).
+//! The SDK dialect: a turn as whole messages, as `claude -p --output-format stream-json` writes it.
 //!
 //! [`SdkRenderer`] is the one place that turns events into lines of this dialect. The messages are `sdk/message.rs`, the
-//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs` and `sdk/under_way.rs`, results of tools
+//! pieces of them that `--include-partial-messages` asks for `sdk/partial.rs` and `sdk/partial_message.rs`, results of tools
 //! `sdk/tool_result.rs`, and for eyes `sdk/structured.rs`.
 
 mod message;
 mod partial;
+mod partial_message;
 mod structured;
 mod tasks;
 mod tool_result;
-mod turn_over;
-mod under_way;
+mod turn_end;
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::compaction::{CompactCause, Compacted, Compaction};
-use zori_core::event::{DecidedBy, Event, EventKind, Reply, SessionFacts, ToolFinished, TurnSummary};
+use zori_core::event::{
+    DecidedBy, Event, EventKind, MessageEvent, Notice, NoticeLevel, Reply, SessionEvent, SessionFacts,
+    StateEvent, ToolEvent, ToolFinished, TurnEvent, TurnSummary,
+};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId, IdSource};
 use zori_core::permission::{Decision, Verdict};
@@ -29,13 +32,16 @@ use zori_core::tool::Todo;
 use zori_core::usage::Usage;
 use zori_redact::Redactor;
 
-pub use self::message::is_told;
-use self::message::{Assistant, Scope, Told};
+pub use self::message::is_sent;
+use self::message::{Assistant, BlockCounter, Scope};
 use self::partial::{Partial, Piece};
 use self::structured::Known;
 use self::tasks::Tasks;
 use super::wire::{CallUsage, Init, McpServer};
-use super::{Aborted, Ending, Frames, LEVEL, Tally, error_kind, uuid};
+use super::{AbortPhase, FrameWriter, PROTOCOL_VERSION, Tally, TurnResult, error_kind, uuid};
+
+/// The notices that a client is told: it may show them, and nothing else tells it.
+const TOLD: &[&str] = &["fallback_model", "session_not_saved", "waiting"];
 
 /// A line: its type, then what it says, then where it belongs.
 #[derive(Serialize)]
@@ -49,7 +55,7 @@ struct Line<'a> {
     uuid: String,
 }
 
-/// What the client is told of a run beside its events, and what it asked to be told.
+/// What the client gets besides the events of a run, and which of these it asked for.
 pub struct SdkFacts {
     /// MCP servers and how they fare.
     pub mcp_servers: Vec<McpServer>,
@@ -57,7 +63,6 @@ pub struct SdkFacts {
     pub mode: String,
     /// Where the key comes from.
     pub api_key_source: String,
-    /// Our own version.
     pub version: &'static str,
     /// How many turns a prompt may take.
     pub max_turns: Option<u32>,
@@ -67,37 +72,36 @@ pub struct SdkFacts {
     pub state: bool,
 }
 
-/// What a turn came to, for whoever runs it.
+/// The result of a turn.
 #[derive(Clone, Debug)]
-pub struct Over {
-    /// How it ended.
-    pub ending: Ending,
+pub struct FinishedTurn {
+    pub ending: TurnResult,
     /// The `result` line as it is written.
     pub line: Box<RawValue>,
 }
 
-/// The last turn, shared with whoever runs it.
-pub type LastTurn = Arc<Mutex<Option<Over>>>;
+/// The last turn, shared with the caller.
+pub type LastTurn = Arc<Mutex<Option<FinishedTurn>>>;
 
-/// Says whether the text of a finished turn is what was asked for, and gives it as a value where a schema asked for one.
+/// Checks the text of a finished turn, and returns it as a value if the client asked for one by a schema.
 /// `None`: the turn is not over, it is tried again.
-pub type Judge = Arc<dyn Fn(&TurnSummary) -> Judgement + Send + Sync>;
+pub type TurnChecker = Arc<dyn Fn(&TurnSummary) -> TurnCheck + Send + Sync>;
 
-/// What is said about a finished turn.
-pub enum Judgement {
-    /// It is over as it is.
-    Over,
-    /// It is over, and this is its value.
+/// The result of checking a finished turn.
+pub enum TurnCheck {
+    /// The turn is done.
+    Done,
+    /// The turn is done, and this is its value.
     Value(Box<RawValue>),
-    /// It is over, and was no success.
-    Failed(Ending),
-    /// It is not over: another prompt follows, which the client does not see.
-    Again,
+    /// The turn is done, and failed.
+    Failed(TurnResult),
+    /// The turn continues: another prompt follows, which the client does not see.
+    Retry,
 }
 
 /// Writes a run as lines of the SDK dialect.
 pub struct SdkRenderer {
-    frames: Frames,
+    frames: FrameWriter,
     redactor: Redactor,
     ids: Arc<dyn IdSource>,
     tally: Tally,
@@ -105,16 +109,16 @@ pub struct SdkRenderer {
     session: Option<SessionFacts>,
     /// The message under way, of the main agent.
     partial: Partial,
-    /// Calls that were told in a message that was cut: they never run, and get their result when the turn ends.
+    /// Calls in a message that was cut off: they never run, and get their result when the turn ends.
     orphans: Vec<CallId>,
-    /// Whether a turn is told in several of the engine's.
+    /// Whether the client sees several turns of the engine as one.
     again: bool,
-    judge: Option<Judge>,
+    judge: Option<TurnChecker>,
     last: LastTurn,
     tasks: Tasks,
     /// The task list of the main agent.
     todos: Arc<[Todo]>,
-    told: Told,
+    told: BlockCounter,
     /// What the turns have used that were tried again.
     carried: (Usage, Duration),
 }
@@ -122,12 +126,12 @@ pub struct SdkRenderer {
 impl SdkRenderer {
     /// Returns a renderer. What the redactor finds is in no tool's result; what the client has to send back is exact.
     pub fn new(
-        frames: Frames,
+        frames: FrameWriter,
         redactor: Redactor,
         ids: Arc<dyn IdSource>,
         tally: Tally,
         facts: SdkFacts,
-        judge: Option<Judge>,
+        judge: Option<TurnChecker>,
     ) -> Self {
         Self {
             frames,
@@ -143,12 +147,12 @@ impl SdkRenderer {
             last: LastTurn::default(),
             tasks: Tasks::default(),
             todos: Arc::default(),
-            told: Told::default(),
+            told: BlockCounter::default(),
             carried: (Usage::NOTHING, Duration::ZERO),
         }
     }
 
-    /// Returns where the last turn is told to whoever runs it.
+    /// Returns the slot that holds the last turn.
     pub fn last_turn(&self) -> LastTurn {
         self.last.clone()
     }
@@ -185,7 +189,7 @@ impl SdkRenderer {
             permission_mode: &self.facts.mode,
             slash_commands: &[],
             api_key_source: &self.facts.api_key_source,
-            claude_code_version: LEVEL,
+            claude_code_version: PROTOCOL_VERSION,
             output_style: "default",
             agents: &session.agents,
             skills: &[],
@@ -214,7 +218,7 @@ impl SdkRenderer {
         event.agent == AgentId::MAIN
     }
 
-    /// Tells a whole message: one line for each block that was not told in pieces.
+    /// Writes a whole message: one line for each block that was not written in pieces.
     fn reply(&mut self, event: &Event, reply: &Reply) -> io::Result<()> {
         let main = self.main(event);
         let mut partial = if main { std::mem::take(&mut self.partial) } else { Partial::default() };
@@ -266,8 +270,8 @@ impl SdkRenderer {
 
     fn note(&self, event: &Event) -> io::Result<()> {
         let text = match self.tally.aborted() {
-            Aborted::Streaming => "[Request interrupted by user]",
-            Aborted::Tools => "[Request interrupted by user for tool use]",
+            AbortPhase::Streaming => "[Request interrupted by user]",
+            AbortPhase::Tools => "[Request interrupted by user for tool use]",
         };
         self.user_text(event, text)
     }
@@ -357,97 +361,103 @@ impl Renderer for SdkRenderer {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
         let main = self.main(event);
         // A turn that is tried again goes on counting.
-        let goes_on = main && self.again && matches!(event.kind, EventKind::TurnStarted { .. });
+        let goes_on =
+            main && self.again && matches!(event.kind, EventKind::Turn(TurnEvent::TurnStarted { .. }));
         if goes_on {
             self.again = false;
             return Ok(());
         }
         self.tally.on_event(event);
         match &event.kind {
-            EventKind::SessionStarted(facts) if main => {
+            EventKind::Session(SessionEvent::SessionStarted(facts)) if main => {
                 self.told.replies.set(facts.resumed_replies);
                 self.session = Some(facts.clone());
                 Ok(())
             }
-            EventKind::TurnStarted { .. } if main => self.init(event),
-            EventKind::TurnStarted { prompt, .. } => self.user_text(event, prompt),
-            EventKind::RequestStarted if main && self.facts.partial => {
+            EventKind::Turn(TurnEvent::TurnStarted { .. }) if main => self.init(event),
+            EventKind::Turn(TurnEvent::TurnStarted { prompt, .. }) => self.user_text(event, prompt),
+            EventKind::Message(MessageEvent::RequestStarted) if main && self.facts.partial => {
                 self.system(event, "status", json!({"status": "requesting"}))
             }
-            EventKind::MessageStarted { model } if main && self.facts.partial => {
+            EventKind::Message(MessageEvent::MessageStarted { model }) if main && self.facts.partial => {
                 let mut partial = Partial::new(format!("msg_{}", self.uuid().replace('-', "")));
                 let begun = partial.begin(&self.scope(event), model);
                 self.partial = partial;
                 begun
             }
-            EventKind::AssistantDelta { text } if main && self.facts.partial => {
+            EventKind::Message(MessageEvent::AssistantDelta { text }) if main && self.facts.partial => {
                 self.piece(event, &Piece::Text(text))
             }
-            EventKind::ThinkingDelta { text } if main && self.facts.partial => {
+            EventKind::Message(MessageEvent::ThinkingDelta { text }) if main && self.facts.partial => {
                 self.piece(event, &Piece::Thinking(text))
             }
-            EventKind::ThinkingSigned { replay } if main && self.facts.partial => {
+            EventKind::Message(MessageEvent::ThinkingSigned { replay }) if main && self.facts.partial => {
                 self.piece(event, &Piece::Signed(replay))
             }
-            EventKind::ToolInputDelta { call, name, json, .. } if main && self.facts.partial => {
+            EventKind::Message(MessageEvent::ToolInputDelta { call, name, json, .. })
+                if main && self.facts.partial =>
+            {
                 self.piece(event, &Piece::Input { call, name, json })
             }
-            EventKind::BlockFinished if main && self.facts.partial => {
+            EventKind::Message(MessageEvent::BlockFinished) if main && self.facts.partial => {
                 self.with_partial(event, |partial, scope, model| partial.block_over(scope, model))
             }
-            EventKind::MessageFinished(reply) => {
+            EventKind::Message(MessageEvent::MessageFinished(reply)) => {
                 let written = self.reply(event, reply);
                 if main {
                     self.told.over(&reply.message.blocks);
                 }
                 written
             }
-            EventKind::ApprovalRequested { .. } if self.facts.state => self.state(event, "requires_action"),
-            EventKind::ApprovalResolved { by: DecidedBy::User, .. } if self.facts.state => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { .. }) if self.facts.state => {
+                self.state(event, "requires_action")
+            }
+            EventKind::Tool(ToolEvent::ApprovalResolved { by: DecidedBy::User, .. }) if self.facts.state => {
                 self.state(event, "running")
             }
-            EventKind::ApprovalResolved { call, decision, by: DecidedBy::Policy }
+            EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by: DecidedBy::Policy })
                 if decision.verdict == Verdict::Deny =>
             {
                 self.denied(event, call, decision)
             }
-            EventKind::ToolFinished(done) => self.tool_finished(event, done),
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => self.tool_finished(event, done),
             // Sub-agents follow the agent that started them.
-            EventKind::ModeChanged { to, .. } if main => {
+            EventKind::State(StateEvent::ModeChanged { to, .. }) if main => {
                 self.facts.mode = mode_word(to).to_owned();
                 let fields = json!({"status": null, "permissionMode": self.facts.mode});
                 self.system(event, "status", fields)
             }
-            EventKind::ContextCompacted(compaction) => self.compacted(event, compaction),
-            EventKind::Retrying { attempt, max, delay, failure } => {
+            EventKind::State(StateEvent::ContextCompacted(compaction)) => self.compacted(event, compaction),
+            EventKind::Message(MessageEvent::Retrying { attempt, max, delay, failure }) => {
                 if main {
                     self.cut_off(event)?;
                 }
                 let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 self.retrying(event, (*attempt, *max), delay, failure)
             }
-            EventKind::Error { failure } if main => {
+            EventKind::Turn(TurnEvent::Error { failure }) if main => {
                 self.cut_off(event)?;
                 let text = failure_text(failure);
                 self.failure(event, &self.redactor.redact(&text), error_kind(failure))
             }
-            EventKind::Notice { code: "fallback_model", text, .. } if main => {
+            EventKind::Notice(Notice { level, code, text }) if main && TOLD.contains(code) => {
                 let content = self.redactor.redact(text);
-                self.system(event, "informational", json!({"content": content, "level": "warning"}))
+                let level = if *level == NoticeLevel::Info { "info" } else { "warning" };
+                self.system(event, "informational", json!({"content": content, "level": level}))
             }
-            EventKind::Interrupted if main => {
+            EventKind::Turn(TurnEvent::Interrupted) if main => {
                 self.cut_off(event)?;
                 self.note(event)
             }
-            EventKind::TurnFinished(summary) if main => {
+            EventKind::Turn(TurnEvent::TurnFinished(summary)) if main => {
                 self.cut_off(event)?;
                 self.turn_over(event, summary)
             }
-            EventKind::AgentStarted(facts) => {
+            EventKind::Session(SessionEvent::AgentStarted(facts)) => {
                 let fields = self.tasks.started(event, facts);
                 self.system(event, "task_started", fields)
             }
-            EventKind::TurnFinished(summary) => match self.tasks.over(event, summary) {
+            EventKind::Turn(TurnEvent::TurnFinished(summary)) => match self.tasks.over(event, summary) {
                 Some(fields) => self.system(event, "task_notification", fields),
                 None => Ok(()),
             },

@@ -1,4 +1,4 @@
-//! What a run comes to, counted from its events: times, tokens, money and denials for `result`. Both dialects use it.
+//! Counts a run from its events: times, tokens, costs and denials for `result`. Both dialects use it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use zori_core::cost::{MicroUsd, Prices};
-use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, TurnSummary};
+use zori_core::event::{
+    DecidedBy, Event, EventKind, MessageEvent, Notice, NoticeLevel, SessionEvent, StateEvent, ToolEvent,
+    TurnEvent, TurnSummary,
+};
 use zori_core::failure::ProviderFailure;
 use zori_core::ids::{AgentId, CallId};
 use zori_core::permission::Verdict;
 use zori_core::time::Clock;
 
-use super::ending::{Aborted, Ending, Told, stop_reason};
 use super::object;
+use super::turn_result::{AbortPhase, ResultContext, TurnResult, stop_reason};
 use super::wire::{Denial, ModelUsage, ResultLine};
 
 /// What is known of a model.
@@ -30,11 +33,10 @@ pub struct ModelFacts {
 /// Returns what is known of a model.
 pub type Models = Arc<dyn Fn(&str) -> ModelFacts + Send + Sync>;
 
-/// Counts. Give it every event before it is shown.
+/// Counts a run. It must see every event before the event is written.
 pub struct Tally {
     clock: Arc<dyn Clock>,
     models: Models,
-    /// The model in use.
     model: Arc<str>,
     model_usage: BTreeMap<String, ModelUsage>,
     cost: MicroUsd,
@@ -45,7 +47,6 @@ pub struct Tally {
 
 /// A call of a turn.
 pub struct Call {
-    /// The tool.
     pub name: String,
     /// The input that would run.
     pub input: Box<RawValue>,
@@ -53,7 +54,7 @@ pub struct Call {
     pub changed: bool,
 }
 
-/// What one turn came to so far.
+/// The counts of the current turn.
 struct Turn {
     began: Duration,
     /// Since when a model is waited for.
@@ -63,7 +64,7 @@ struct Turn {
     notes: u64,
     why: Option<String>,
     stop: Option<&'static str>,
-    aborted: Aborted,
+    aborted: AbortPhase,
     /// The calls of this turn.
     calls: HashMap<CallId, Call>,
     denials: Vec<Denial>,
@@ -79,7 +80,7 @@ impl Turn {
             notes: 0,
             why: None,
             stop: None,
-            aborted: Aborted::Streaming,
+            aborted: AbortPhase::Streaming,
             calls: HashMap::new(),
             denials: Vec::new(),
         }
@@ -87,7 +88,6 @@ impl Turn {
 }
 
 impl Tally {
-    /// Starts counting.
     pub fn new(clock: Arc<dyn Clock>, models: Models) -> Self {
         let turn = Turn::new(clock.elapsed());
         Self {
@@ -102,19 +102,22 @@ impl Tally {
         }
     }
 
-    /// Takes an event.
     pub fn on_event(&mut self, event: &Event) {
         let main = event.agent == AgentId::MAIN;
         match &event.kind {
-            EventKind::SessionStarted(facts) if main => self.model = facts.model.clone(),
-            EventKind::ModelChanged { model } if main => self.model = model.clone(),
-            EventKind::TurnStarted { .. } if main => self.turn = Turn::new(self.clock.elapsed()),
-            EventKind::AssistantDelta { .. } | EventKind::ThinkingDelta { .. }
+            EventKind::Session(SessionEvent::SessionStarted(facts)) if main => {
+                self.model = facts.model.clone()
+            }
+            EventKind::State(StateEvent::ModelChanged { model }) if main => self.model = model.clone(),
+            EventKind::Turn(TurnEvent::TurnStarted { .. }) if main => {
+                self.turn = Turn::new(self.clock.elapsed())
+            }
+            EventKind::Message(MessageEvent::AssistantDelta { .. } | MessageEvent::ThinkingDelta { .. })
                 if main && self.turn.first.is_none() =>
             {
                 self.turn.first = Some(self.clock.elapsed());
             }
-            EventKind::MessageFinished(reply) => {
+            EventKind::Message(MessageEvent::MessageFinished(reply)) => {
                 let name = if main { self.model.clone() } else { reply.model.clone() };
                 let facts = (self.models)(&name);
                 let used = self.model_usage.entry(name.to_string()).or_default();
@@ -136,20 +139,20 @@ impl Tally {
                     self.turn.stop = reply.stop.as_ref().map(stop_reason).or(self.turn.stop);
                 }
             }
-            EventKind::ToolRequested(request) => {
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => {
                 if main {
-                    self.turn.aborted = Aborted::Tools;
+                    self.turn.aborted = AbortPhase::Tools;
                 }
                 let input = object(request.call.input.json());
                 let call = Call { name: request.call.name.clone(), input, changed: false };
                 self.turn.calls.insert(request.call.id.clone(), call);
             }
-            EventKind::ToolChanged { call, input, .. } => {
+            EventKind::Tool(ToolEvent::ToolChanged { call, input, .. }) => {
                 if let Some(held) = self.turn.calls.get_mut(call) {
                     (held.input, held.changed) = (object(input.get()), true);
                 }
             }
-            EventKind::ApprovalResolved { call, decision, by } => {
+            EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by }) => {
                 if decision.verdict == Verdict::Deny
                     && *by != DecidedBy::Cancelled
                     && let Some(Call { name, input, .. }) = self.turn.calls.get(call)
@@ -161,23 +164,23 @@ impl Tally {
                     });
                 }
             }
-            EventKind::ToolFinished(_) if main => {
+            EventKind::Tool(ToolEvent::ToolFinished(_)) if main => {
                 self.turn.results += 1;
                 self.turn.waiting = Some(self.clock.elapsed());
             }
-            EventKind::MessageStarted { .. } if main => {
-                self.turn.aborted = Aborted::Streaming;
+            EventKind::Message(MessageEvent::MessageStarted { .. }) if main => {
+                self.turn.aborted = AbortPhase::Streaming;
                 self.turn.first = self.turn.first.or_else(|| Some(self.clock.elapsed()));
             }
-            EventKind::Notice { level: NoticeLevel::Error, text, .. } if main => {
+            EventKind::Notice(Notice { level: NoticeLevel::Error, text, .. }) if main => {
                 self.turn.why = Some(text.clone());
             }
-            EventKind::Interrupted if main => self.turn.notes += 1,
+            EventKind::Turn(TurnEvent::Interrupted) if main => self.turn.notes += 1,
             _ => {}
         }
     }
 
-    /// Counts the result of a call that was told and never made.
+    /// Counts the result of a call that was written and never ran.
     pub fn unanswered(&mut self) {
         self.turn.results += 1;
     }
@@ -193,7 +196,7 @@ impl Tally {
     }
 
     /// Returns what was going on when the turn was cut.
-    pub fn aborted(&self) -> Aborted {
+    pub fn aborted(&self) -> AbortPhase {
         self.turn.aborted
     }
 
@@ -203,16 +206,20 @@ impl Tally {
     }
 
     /// Returns how a turn ended. `failure`: how the dialect tells a provider failure.
-    pub fn ending(&self, summary: &TurnSummary, failure: fn(&ProviderFailure) -> String) -> Ending {
-        let told =
-            Told { why: self.turn.why.as_deref(), stop: self.turn.stop, aborted: self.turn.aborted, failure };
-        Ending::of(summary, &told)
+    pub fn ending(&self, summary: &TurnSummary, failure: fn(&ProviderFailure) -> String) -> TurnResult {
+        let context = ResultContext {
+            why: self.turn.why.as_deref(),
+            stop: self.turn.stop,
+            aborted: self.turn.aborted,
+            failure,
+        };
+        TurnResult::of(summary, &context)
     }
 
     /// Returns the last line of a turn. `summary`: `None` for one that never began.
     pub fn result<'a>(
         &'a self,
-        ending: &'a Ending,
+        ending: &'a TurnResult,
         summary: Option<&TurnSummary>,
         session_id: &'a str,
         uuid: &'a str,
@@ -228,7 +235,7 @@ impl Tally {
             num_turns: summary.map_or(0, |_| 1 + self.turn.results + self.turn.notes),
             session_id,
             total_cost_usd: self.cost.0 as f64 / 1e6,
-            usage: summary.map(|summary| summary.usage).unwrap_or_default().into(),
+            usage: Some(summary.map(|summary| summary.usage).unwrap_or_default().into()),
             model_usage: &self.model_usage,
             permission_denials: &self.turn.denials,
             structured_output,

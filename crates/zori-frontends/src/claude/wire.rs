@@ -6,24 +6,19 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use zori_core::usage::Usage;
 
-use super::Ending;
+use super::TurnResult;
 
-/// `system` / `init` (4.1): what a run starts with.
+/// `system` / `init`: what a run starts with.
 #[derive(Serialize)]
 pub struct Init<'a> {
     /// `system`.
     pub r#type: &'static str,
     /// `init`.
     pub subtype: &'static str,
-    /// Where tools run.
     pub cwd: &'a str,
-    /// The session.
     pub session_id: &'a str,
-    /// What can run now.
     pub tools: &'a [String],
-    /// MCP servers.
     pub mcp_servers: &'a [McpServer],
-    /// The model's id.
     pub model: &'a str,
     /// The permission mode, in the client's word.
     #[serde(rename = "permissionMode")]
@@ -39,35 +34,28 @@ pub struct Init<'a> {
     pub output_style: &'static str,
     /// Sub-agents that can be started.
     pub agents: &'a [String],
-    /// None.
     pub skills: &'a [String],
-    /// None.
     pub plugins: &'a [String],
-    /// Our own version.
     pub zori_version: &'a str,
-    /// Who serves the model.
     pub provider: &'a str,
-    /// Fresh.
     pub uuid: &'a str,
 }
 
 /// An MCP server and how it fares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct McpServer {
-    /// Its name.
     pub name: String,
     /// `connected`, `failed`, `pending`.
     pub status: &'static str,
 }
 
-/// `result` (4.6): the last line of a turn.
+/// `result`: the last line of a turn.
 #[derive(Serialize)]
 pub struct ResultLine<'a> {
     /// `result`.
     pub r#type: &'static str,
-    /// How it ended.
     #[serde(flatten)]
-    pub ending: &'a Ending,
+    pub ending: &'a TurnResult,
     /// How long the turn took.
     pub duration_ms: u64,
     /// How long model calls took, in the whole run.
@@ -77,12 +65,12 @@ pub struct ResultLine<'a> {
     pub ttft_ms: Option<u64>,
     /// 1, and one more for each tool result.
     pub num_turns: u64,
-    /// The session.
     pub session_id: &'a str,
     /// What the whole run has cost.
     pub total_cost_usd: f64,
-    /// What the turn used.
-    pub usage: TurnUsage,
+    /// What the turn used; `None` where the dialect leaves it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TurnUsage>,
     /// What each model used in the whole run.
     #[serde(rename = "modelUsage")]
     pub model_usage: &'a BTreeMap<String, ModelUsage>,
@@ -91,7 +79,6 @@ pub struct ResultLine<'a> {
     /// What was asked for by a schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<&'a RawValue>,
-    /// Fresh.
     pub uuid: &'a str,
 }
 
@@ -137,19 +124,15 @@ impl From<Usage> for TurnUsage {
     }
 }
 
-/// What one model used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// Prompt tokens.
     pub input_tokens: u64,
-    /// Written tokens.
     pub output_tokens: u64,
     /// Prompt tokens read from a cache.
     pub cache_read_input_tokens: u64,
     /// Prompt tokens written to a cache.
     pub cache_creation_input_tokens: u64,
-    /// None.
     pub web_search_requests: u64,
     /// What it cost; 0 where the price is not known.
     #[serde(rename = "costUSD")]
@@ -163,10 +146,7 @@ pub struct ModelUsage {
 /// A call that was denied.
 #[derive(Serialize)]
 pub struct Denial {
-    /// The tool.
     pub tool_name: String,
-    /// The call.
     pub tool_use_id: String,
-    /// Its input.
     pub tool_input: Box<RawValue>,
 }

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use zori_core::event::MessageEvent;
+
 use super::*;
 use crate::sample::{delta, prompt, turn_over};
 
@@ -9,10 +11,10 @@ type Calls = Arc<Mutex<Vec<String>>>;
 
 fn name(event: &Event) -> String {
     match &event.kind {
-        EventKind::TurnStarted { .. } => "turn".to_owned(),
-        EventKind::AssistantDelta { .. } => "delta".to_owned(),
-        EventKind::TurnFinished(_) => "over".to_owned(),
-        EventKind::Notice { code, text, .. } => format!("{code}: {text}"),
+        EventKind::Turn(TurnEvent::TurnStarted { .. }) => "turn".to_owned(),
+        EventKind::Message(MessageEvent::AssistantDelta { .. }) => "delta".to_owned(),
+        EventKind::Turn(TurnEvent::TurnFinished(_)) => "over".to_owned(),
+        EventKind::Notice(Notice { code, text, .. }) => format!("{code}: {text}"),
         _ => "other".to_owned(),
     }
 }
@@ -23,7 +25,7 @@ struct TestLog(Calls, Vec<bool>);
 impl Log for TestLog {
     fn append(&mut self, event: &Event) -> Result<(), LogError> {
         self.0.lock().unwrap().push(format!("log {}", name(event)));
-        let kept = !matches!(event.kind, EventKind::AssistantDelta { .. });
+        let kept = !matches!(event.kind, EventKind::Message(MessageEvent::AssistantDelta { .. }));
         if kept && !self.1.is_empty() && !self.1.remove(0) {
             return Err(LogError("/s: disk full".to_owned()));
         }

@@ -8,7 +8,7 @@ use zori_core::message::ToolInput;
 use zori_core::tool::ToolCode;
 use zori_redact::Redactor;
 
-/// Returns the arguments as one object without secrets, on one line. What is no object is the text in `raw`.
+/// Returns the arguments as one object without secrets, on one line. Anything else is put as text under `raw`.
 pub(crate) fn input<'a>(input: &'a ToolInput, redactor: &Redactor) -> Cow<'a, RawValue> {
     match input {
         ToolInput::Json(raw) => redactor.redact_object(raw).unwrap_or_else(|| as_text(raw.get(), redactor)),

@@ -4,20 +4,17 @@ use serde::Deserialize;
 
 use super::elicitation::{Action, Content, Response};
 
-/// What a client says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A plain line: the answer to an open question, else a prompt or a slash command.
     Line(String),
     /// A prompt, whatever it looks like.
     Prompt(String),
-    /// A slash command.
     Slash(String),
     /// The answer to a question.
     Answer(Response),
     /// The running turn should end.
     Interrupt,
-    /// The session should end.
     Exit,
 }
 
@@ -50,7 +47,7 @@ struct Answer {
 const KNOWN: &str = "prompt, command, elicitation_response, interrupt, exit";
 
 impl Command {
-    /// Reads a line; an empty one says nothing. An error is told to whoever wrote the line.
+    /// Parses a line; an empty one is `None`. The error is sent back to the client.
     pub fn parse(line: &str, stream: Stream) -> Result<Option<Self>, String> {
         let line = line.trim();
         let plain = || Ok((!line.is_empty()).then(|| Self::Line(line.to_owned())));

@@ -5,12 +5,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use zori_core::input::Approval;
 use zori_core::permission::Decision;
-use zori_core::question::Question;
+use zori_core::question::{Question, wider_grants};
 use zori_redact::Redactor;
 
-use crate::question::{Drawn, draw};
+use crate::question::{QuestionText, format_question};
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elicitation {
     /// The question, with exactly what would run.
@@ -33,7 +32,7 @@ pub struct Field {
 impl Elicitation {
     /// Returns the question about a call, without secrets.
     pub fn about(question: &Question, decision: &Decision, redactor: &Redactor) -> Self {
-        let Drawn { head, shown, hidden } = draw(question, decision, redactor);
+        let QuestionText { head, shown, hidden } = format_question(question, decision, redactor);
         let lines: Vec<String> = std::iter::once(head).chain(shown).chain(hidden).collect();
         let field = |name, r#type, required, description: Option<String>| Field {
             name,
@@ -42,21 +41,37 @@ impl Elicitation {
             description,
             sensitive: false,
         };
-        let always = question.always.as_ref().map(|rule| {
-            let rule = redactor.redact(rule);
-            field("always", "boolean", false, Some(format!("Also allow in this session: {rule}")))
+        let always = question.grants.first().map(|grant| {
+            let rules = grant.shown();
+            let rules = redactor.redact(&rules);
+            field("always", "boolean", false, Some(format!("Also allow in this session: {rules}")))
         });
+        let wider = wider_grants(&question.grants)
+            .map(|about| field("grant", "integer", false, Some(redactor.redact(&about).into_owned())));
         let reason =
             field("reason", "string", false, Some("What the model is told when it is declined".to_owned()));
         let fields = std::iter::once(field("approve", "boolean", true, Some("Run it".to_owned())));
-        Self { prompt: lines.join("\n"), fields: fields.chain(always).chain([reason]).collect() }
+        Self { prompt: lines.join("\n"), fields: fields.chain(always).chain(wider).chain([reason]).collect() }
+    }
+}
+
+impl Elicitation {
+    /// Returns the question whether there is to be another turn.
+    pub fn about_continuing(question: &str) -> Self {
+        let field = Field {
+            name: "continue",
+            r#type: "boolean",
+            required: true,
+            description: None,
+            sensitive: false,
+        };
+        Self { prompt: question.to_owned(), fields: vec![field] }
     }
 }
 
 /// What a client says to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Its decision.
     pub action: Action,
     /// The fields it filled in.
     pub content: Content,
@@ -68,7 +83,6 @@ pub struct Response {
 pub enum Action {
     /// It fills the fields in.
     Accept,
-    /// It says no.
     Decline,
     /// It turns away, which is a no.
     Cancel,
@@ -77,15 +91,19 @@ pub enum Action {
 /// The fields of an answer about a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Content {
-    /// Run it.
     #[serde(default)]
     pub approve: Option<bool>,
     /// And what its rule covers, too.
     #[serde(default)]
     pub always: bool,
-    /// Why not.
+    /// And what the grant with this number covers, from 1.
+    #[serde(default)]
+    pub grant: Option<usize>,
     #[serde(default)]
     pub reason: Option<String>,
+    /// Whether there is to be another turn.
+    #[serde(default, rename = "continue")]
+    pub go_on: Option<bool>,
 }
 
 /// An answer that answers nothing.
@@ -101,10 +119,13 @@ impl fmt::Display for Unanswered {
 impl Response {
     /// Returns what it means. Only a plain yes is one.
     pub fn approval(self) -> Result<Approval, Unanswered> {
-        let Content { approve, always, reason } = self.content;
+        let Content { approve, always, grant, reason, .. } = self.content;
         match (self.action, approve) {
-            (Action::Accept, Some(true)) if always => Ok(Approval::Always),
-            (Action::Accept, Some(true)) => Ok(Approval::Allow),
+            (Action::Accept, Some(true)) => Ok(match grant.and_then(|number| number.checked_sub(1)) {
+                Some(index) => Approval::Grant(index),
+                None if always => Approval::Grant(0),
+                None => Approval::Allow,
+            }),
             (Action::Accept, None) => Err(Unanswered),
             (Action::Accept, Some(false)) | (Action::Decline | Action::Cancel, _) => {
                 Ok(Approval::Reject { reason })
@@ -113,11 +134,16 @@ impl Response {
     }
 }
 
-/// Returns what a plain line says to a question. Whatever is no yes is a no, and told to the model as the reason.
+/// Reads a plain line as the answer to a question. Anything but a yes is a no, and the model reads it as the reason.
 pub fn plain(line: &str) -> Approval {
-    match line.trim().to_lowercase().as_str() {
+    let word = line.trim().to_lowercase();
+    let number = word.strip_prefix('a').and_then(|number| number.parse::<usize>().ok());
+    match word.as_str() {
         "y" | "yes" | "true" => Approval::Allow,
-        "a" | "always" => Approval::Always,
+        "a" | "always" => Approval::Grant(0),
+        _ if number.is_some_and(|number| (1..=9).contains(&number)) => {
+            Approval::Grant(number.map_or(0, |number| number - 1))
+        }
         "n" | "no" | "false" | "" => Approval::Reject { reason: None },
         _ => Approval::Reject { reason: Some(line.trim().to_owned()) },
     }

@@ -24,7 +24,7 @@ use crate::sample::{
 /// The one place that knows the renderer: what it writes about these events.
 fn rendered(events: &[Event]) -> String {
     let paper = Paper::default();
-    let out = Events::new(Box::new(paper.clone()));
+    let out = EventWriter::new(Box::new(paper.clone()));
     let mut renderer = JsonlRenderer::new(out, Redactor::default(), Questions::ToClient);
     events.iter().for_each(|event| renderer.on_event(event).unwrap());
     renderer.finish().unwrap();
@@ -34,7 +34,7 @@ fn rendered(events: &[Event]) -> String {
 fn requested(id: &str, name: &str, input: ToolInput) -> Event {
     let id = CallId::new(id);
     let call = ToolCall { id, name: name.to_owned(), input, id_origin: IdOrigin::Provider, replay: None };
-    event(EventKind::ToolRequested(ToolRequested { call, kind: None, effects: Vec::new(), of: 1 }))
+    event(ToolEvent::ToolRequested(ToolRequested { call, kind: None, effects: Vec::new(), of: 1 }))
 }
 
 fn json(text: &str) -> ToolInput {
@@ -43,8 +43,10 @@ fn json(text: &str) -> ToolInput {
 
 fn over(outcome: Outcome, usage: Usage, cost: Option<u64>) -> Event {
     let cost = cost.map(MicroUsd);
-    let EventKind::TurnFinished(usual) = turn_over().kind else { unreachable!("it is what its name says") };
-    event(EventKind::TurnFinished(TurnSummary { outcome, usage, cost, ..usual }))
+    let EventKind::Turn(TurnEvent::TurnFinished(usual)) = turn_over().kind else {
+        unreachable!("it is what its name says")
+    };
+    event(TurnEvent::TurnFinished(TurnSummary { outcome, usage, cost, ..usual }))
 }
 
 fn done(cost: Option<u64>) -> Event {
@@ -82,9 +84,8 @@ fn a_turn_with_a_tool() {
 /// D-6, NFR-009: the error, the end of what was said, and the cost, which every turn has.
 #[test]
 fn how_turns_end() {
-    let limit = |text: &str| {
-        event(EventKind::Notice { level: NoticeLevel::Error, code: "max_turns", text: text.to_owned() })
-    };
+    let limit =
+        |text: &str| event(Notice { level: NoticeLevel::Error, code: "max_turns", text: text.to_owned() });
     let http = |status, message: &str| {
         let failed = ProviderFailure { status: Some(status), ..failure(message, None) };
         over(Outcome::Failed(failed), Usage::NOTHING, None)
@@ -107,7 +108,7 @@ fn how_turns_end() {
         kind(FailureKind::Internal),
         prompt(),
         delta("Some"),
-        event(EventKind::Interrupted),
+        event(TurnEvent::Interrupted),
         cancelled(CancelCause::User),
         prompt(),
         limit("No more than 1"),
@@ -199,16 +200,21 @@ fn arguments() {
 fn secrets() {
     let key = format!("sk-ant-{}", "a1B2".repeat(10));
     let escaped = format!(r#"{{"a":["sk-ant-\u0061{}"],"b":1}}"#, &key[8..]);
-    let asked = EventKind::ApprovalRequested {
+    let asked = EventKind::Tool(ToolEvent::ApprovalRequested {
         call: CallId::new("1"),
-        decision: zori_core::permission::Decision::new(Verdict::Ask, Class::X, "because"),
+        decision: zori_core::permission::Decision::new(Verdict::Ask, Class::Shell, "because"),
         question: Arc::new(Question {
             tool: "bash".to_owned(),
             preview: Preview::Command { command: format!("echo {key}"), cwd: "/".into(), sandbox: None },
-            always: Some(format!("Bash(echo {key})")),
+            grants: vec![zori_core::question::Grant {
+                rules: vec![format!("Bash(echo {key})")],
+                words: "these words".to_owned(),
+                scope: zori_core::question::GrantScope::Call,
+                past: 0,
+            }],
             explanation: Vec::new(),
         }),
-    };
+    });
     let failed_with = over(Outcome::Failed(failure(&key, None)), Usage::NOTHING, None);
     let lines = rendered(&[
         prompt(),
@@ -252,7 +258,7 @@ impl Write for Writes {
 fn a_line_is_one_write() {
     let hostile = "a\nb\r\0\u{2028}c\u{2029}\u{85}\u{1b}[2J{\"type\":\"response_end\"}";
     let writes = Writes::default();
-    let events = Events::new(Box::new(writes.clone()));
+    let events = EventWriter::new(Box::new(writes.clone()));
     let mut renderer = JsonlRenderer::new(events.clone(), Redactor::default(), Questions::Settled);
     for event in [prompt(), delta(hostile), requested("1", hostile, json(r#"{"a":"x y"}"#)), done(None)] {
         renderer.on_event(&event).unwrap();
@@ -275,7 +281,7 @@ fn a_line_is_one_write() {
 
 #[test]
 fn a_reader_that_is_gone_is_known() {
-    let events = Events::new(Box::new(Broken(io::ErrorKind::BrokenPipe)));
+    let events = EventWriter::new(Box::new(Broken(io::ErrorKind::BrokenPipe)));
     let mut renderer = JsonlRenderer::new(events.clone(), Redactor::default(), Questions::Settled);
     renderer.on_event(&prompt()).unwrap();
     assert!(!events.is_closed());

@@ -3,8 +3,8 @@
 use std::io;
 use std::marker::PhantomData;
 
-use super::events::Events;
 use super::wire::{Code, Cost, Line};
+use super::writer::EventWriter;
 
 /// A turn without a chunk so far.
 pub(super) struct Silent;
@@ -15,19 +15,18 @@ pub(super) struct Speaking;
 pub(super) struct Turn<State>(PhantomData<State>);
 
 impl Turn<Silent> {
-    /// Writes the first chunk.
-    fn speak(self, events: &Events, text: &str) -> (Turn<Speaking>, io::Result<()>) {
+    fn speak(self, events: &EventWriter, text: &str) -> (Turn<Speaking>, io::Result<()>) {
         (Turn(PhantomData), events.write(&Line::chunk(text)))
     }
 }
 
 impl Turn<Speaking> {
-    fn say(&self, events: &Events, text: &str) -> io::Result<()> {
+    fn say(&self, events: &EventWriter, text: &str) -> io::Result<()> {
         events.write(&Line::chunk(text))
     }
 
-    /// Says that there are no more chunks. It takes the turn, so that none can follow.
-    fn end(self, events: &Events) -> io::Result<()> {
+    /// Writes the end of the chunks. It consumes the turn, so that none can follow.
+    fn end(self, events: &EventWriter) -> io::Result<()> {
         events.write(&Line::end())
     }
 }
@@ -44,7 +43,7 @@ impl Open {
     }
 
     /// Writes a chunk; an empty one is none.
-    pub(super) fn chunk(self, events: &Events, text: &str) -> (Self, io::Result<()>) {
+    pub(super) fn chunk(self, events: &EventWriter, text: &str) -> (Self, io::Result<()>) {
         match self {
             turn if text.is_empty() => (turn, Ok(())),
             Self::Silent(turn) => {
@@ -61,7 +60,7 @@ impl Open {
     /// Ends the turn: the error, the end of the answer, and what it cost, which is the last event of every turn.
     pub(super) fn end(
         self,
-        events: &Events,
+        events: &EventWriter,
         error: Option<(Code, String)>,
         cost: Cost<'_>,
     ) -> io::Result<()> {
@@ -73,7 +72,7 @@ impl Open {
     }
 
     /// Ends the answer, if there was one.
-    pub(super) fn end_answer(self, events: &Events) -> io::Result<()> {
+    pub(super) fn end_answer(self, events: &EventWriter) -> io::Result<()> {
         match self {
             Self::Silent(_) => Ok(()),
             Self::Speaking(turn) => turn.end(events),

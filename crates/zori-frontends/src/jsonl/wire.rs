@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use zori_core::cost::Spent;
 use zori_core::event::TurnSummary;
 
 use super::elicitation::{Elicitation, Field};
 
 const SCHEMA: u8 = 1;
 
-/// One line.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Line<'a> {
@@ -21,7 +21,6 @@ pub(super) enum Line<'a> {
     Elicitation { schema: u8, prompt: &'a str, fields: &'a [Field] },
 }
 
-/// What a turn used.
 #[derive(Serialize)]
 pub(super) struct Cost<'a> {
     schema: u8,
@@ -31,20 +30,31 @@ pub(super) struct Cost<'a> {
     estimated_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_output: Option<&'a RawValue>,
 }
 
 impl<'a> Cost<'a> {
-    /// Tokens written to a cache count as input (D-10); a price that is not known is `null` (D-11).
     pub(super) fn of(summary: &TurnSummary, session_id: Option<&'a str>) -> Self {
-        let usage = summary.usage;
+        Self::of_spent(Spent { usage: summary.usage, cost: summary.cost }, session_id)
+    }
+
+    /// Tokens written to a cache count as input (D-10); a price that is not known is `null` (D-11).
+    pub(super) fn of_spent(Spent { usage, cost }: Spent, session_id: Option<&'a str>) -> Self {
         Self {
             schema: SCHEMA,
             input_tokens: usage.input + usage.cache_write,
             output_tokens: usage.output,
             cache_read_tokens: usage.cache_read,
-            estimated_usd: summary.cost.map(|cost| cost.0 as f64 / 1e6),
+            estimated_usd: cost.map(|cost| cost.0 as f64 / 1e6),
             session_id,
+            structured_output: None,
         }
+    }
+
+    /// Adds the value that was asked for.
+    pub(super) fn with_value(self, value: Option<&'a RawValue>) -> Self {
+        Self { structured_output: value, ..self }
     }
 }
 
@@ -119,6 +129,7 @@ codes! {
     Timeout "timeout" "The time was over, or the provider took too long.",
     Interrupted "interrupted" "Somebody cancelled the turn.",
     BudgetExceeded "budget_exceeded" "A limit of the run was reached.",
+    RecapError "recap_error" "The recap could not be made.",
     BadCommand "bad_command" "A line on standard input is no command.",
     Internal "internal" "A defect of the program.",
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use zori_core::agent::AgentFacts;
-use zori_core::event::{DecidedBy, Event, EventKind, ToolRequested};
+use zori_core::event::{DecidedBy, Event, EventKind, MessageEvent, SessionEvent, ToolEvent, ToolRequested};
 use zori_core::ids::{AgentId, CallId};
 use zori_core::permission::Verdict;
 use zori_core::text::{one_line, prefix};
 use zori_core::tool::Effect;
 
-/// So much of a command, path or address is shown.
+/// The longest part of a command, path or address that is shown.
 const MOST_BYTES: usize = 100;
 
 /// What sub-agents are about to do.
@@ -23,24 +23,24 @@ impl SubAgents {
     /// of the call that started it.
     pub(super) fn line(&mut self, event: &Event) -> Option<String> {
         let said = match &event.kind {
-            EventKind::AgentStarted(AgentFacts { description, kind, .. }) => {
+            EventKind::Session(SessionEvent::AgentStarted(AgentFacts { description, kind, .. })) => {
                 format!("{kind}: {}", shortened(description))
             }
-            EventKind::ToolRequested(request) => {
+            EventKind::Tool(ToolEvent::ToolRequested(request)) => {
                 self.calls.insert((event.agent, request.call.id.clone()), about(request));
                 return None;
             }
-            EventKind::ToolStarted { call, name, .. } => self.about(event.agent, call, name),
-            EventKind::ApprovalResolved { decision, by: DecidedBy::Policy, .. }
+            EventKind::Tool(ToolEvent::ToolStarted { call, name, .. }) => self.about(event.agent, call, name),
+            EventKind::Tool(ToolEvent::ApprovalResolved { decision, by: DecidedBy::Policy, .. })
                 if decision.verdict == Verdict::Deny =>
             {
                 format!("denied: {}", one_line(&decision.reason))
             }
-            EventKind::Retrying { attempt, max, delay, failure } => {
+            EventKind::Message(MessageEvent::Retrying { attempt, max, delay, failure }) => {
                 let (secs, why) = (delay.as_secs_f64(), one_line(&failure.message));
                 format!("retrying in {secs:.1}s ({attempt}/{max}): {why}")
             }
-            EventKind::ToolFinished(done) => {
+            EventKind::Tool(ToolEvent::ToolFinished(done)) => {
                 self.calls.remove(&(event.agent, done.call.clone()));
                 return None;
             }
@@ -55,7 +55,7 @@ impl SubAgents {
     }
 }
 
-/// Says what a call is for: the tool, and what it touches.
+/// Describes a call: the tool, and what it touches.
 fn about(request: &ToolRequested) -> String {
     let name = one_line(&request.call.name);
     let what = request.effects.iter().find_map(|effect| match effect {

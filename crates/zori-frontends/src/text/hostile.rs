@@ -146,7 +146,6 @@ fn no_sequence_changes_the_terminal_wherever_it_is_cut() {
     eprintln!("{CASES} sequences, {split} cuts");
 }
 
-/// The emulator would notice.
 #[test]
 fn the_terminal_of_this_test_obeys() {
     for text in ["\x1b]0;t\x07", "\x1b[?25l", "\x1b]52;c;aGk=\x07", "\x1b[31m", "\x07", "\x1b[?2004h"] {

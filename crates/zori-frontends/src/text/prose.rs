@@ -20,7 +20,7 @@ pub(super) struct Prose {
     mid_line: bool,
 }
 
-/// So much is collected at most; a write of this size costs nothing against the rest.
+/// The most text that is collected before it is written.
 const MAX_PENDING: usize = 8 << 10;
 
 impl Prose {

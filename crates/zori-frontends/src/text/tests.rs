@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use zori_core::agent::AgentFacts;
 use zori_core::compaction::CompactCause;
+use zori_core::event::SessionEvent;
 use zori_core::outcome::CancelCause;
 
 use super::*;
@@ -149,13 +150,13 @@ fn shell_lines() {
         check(&events, "", &format!("{requested}⚙ Running bash... Done. (0.01s)\n{line}"));
     }
     // Arguments that made no sense: the tool was never found out.
-    let EventKind::ToolFinished(mut done) =
+    let EventKind::Tool(ToolEvent::ToolFinished(mut done)) =
         finished("1", "bash", failed(ToolCode::InvalidInput, "m"), None).kind
     else {
         unreachable!("it is what `finished` makes")
     };
     done.kind = None;
-    check(&[event(EventKind::ToolFinished(done))], "", "Tool finished: bash error=\"m\"\n");
+    check(&[event(ToolEvent::ToolFinished(done))], "", "Tool finished: bash error=\"m\"\n");
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn a_line_between_the_halves_of_a_tool_line() {
 
 #[test]
 fn errors() {
-    let error = |details| event(EventKind::Error { failure: failure("HTTP 400: no\x1b[2J", details) });
+    let error = |details| event(TurnEvent::Error { failure: failure("HTTP 400: no\x1b[2J", details) });
     check(&[error(None), turn_over()], "", "Error [http_status]: HTTP 400: no\\x1b[2J\n");
     check(
         &[delta("Hel"), error(Some("{\n}")), turn_over()],
@@ -198,15 +199,15 @@ fn errors() {
 
 #[test]
 fn an_interrupt() {
-    let events = [delta("Hel"), replied(), event(EventKind::Interrupted), cancelled()];
+    let events = [delta("Hel"), replied(), event(TurnEvent::Interrupted), cancelled()];
     check(&events, "Hel\n", "\n^C Interrupted.\n");
-    let events = [started("1", "read"), event(EventKind::Interrupted), cancelled()];
+    let events = [started("1", "read"), event(TurnEvent::Interrupted), cancelled()];
     check(&events, "", "⚙ Running read...\n^C Interrupted.\n");
 }
 
 fn cancelled() -> Event {
     let mut event = turn_over();
-    if let EventKind::TurnFinished(summary) = &mut event.kind {
+    if let EventKind::Turn(TurnEvent::TurnFinished(summary)) = &mut event.kind {
         summary.outcome = zori_core::outcome::Outcome::Cancelled(CancelCause::User);
     }
     event
@@ -214,15 +215,19 @@ fn cancelled() -> Event {
 
 #[test]
 fn retries_and_notices() {
-    let retrying = EventKind::Retrying {
+    let retrying = EventKind::Message(MessageEvent::Retrying {
         attempt: 1,
         max: 4,
         delay: Duration::from_millis(1_040),
         failure: failure("HTTP 529: overloaded", None),
-    };
-    let info =
-        EventKind::Notice { level: NoticeLevel::Info, code: "i", text: "Using a local model".to_owned() };
-    let over = EventKind::Notice { level: NoticeLevel::Error, code: "e", text: "It is over".to_owned() };
+    });
+    let info = EventKind::Notice(Notice {
+        level: NoticeLevel::Info,
+        code: "i",
+        text: "Using a local model".to_owned(),
+    });
+    let over =
+        EventKind::Notice(Notice { level: NoticeLevel::Error, code: "e", text: "It is over".to_owned() });
     check(
         &[event(retrying), event(info), warning("careful"), event(over)],
         "",
@@ -238,7 +243,7 @@ fn tasks() {
         todo("write", TodoStatus::InProgress),
         todo("te\nst", TodoStatus::Pending),
     ];
-    let changed = event(EventKind::TodosChanged { todos: todos.into() });
+    let changed = event(StateEvent::TodosChanged { todos: todos.into() });
     check(&[changed], "", "Tasks:\n  [x] read\n  [>] write\n  [ ] te\\nst\n");
 }
 
@@ -263,7 +268,7 @@ fn a_sub_agent_is_seen_and_not_heard() {
         &[
             delta("a"),
             started("1", "task"),
-            sub(event(EventKind::AgentStarted(facts))),
+            sub(event(SessionEvent::AgentStarted(facts))),
             sub(delta("b")),
             sub(bash("wc -l *")),
             sub(started("1", "bash")),
@@ -321,7 +326,7 @@ fn a_closed_stdout_is_an_error_and_a_closed_stderr_is_not() {
 #[test]
 fn another_view_is_one_line_each() {
     let compacted = |how| {
-        event(EventKind::ContextCompacted(Compaction {
+        event(StateEvent::ContextCompacted(Compaction {
             how,
             cause: CompactCause::NearlyFull,
             before: 161_000,

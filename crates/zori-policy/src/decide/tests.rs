@@ -6,11 +6,11 @@ use zori_core::tool::{Effect, ToolKind};
 use super::*;
 use crate::call::HookAnswer;
 use crate::mode::Mode;
-use crate::policy::Asker;
+use crate::policy::Approver;
 use crate::testing::{add, policy};
 
 fn call(policy: &Policy, kind: ToolKind, effects: &[Effect]) -> Call {
-    Call::new("tool", Some(kind), effects, &policy.ground)
+    Call::new("tool", Some(kind), effects, &policy.workspace)
 }
 
 fn say(decision: &Decision) -> String {
@@ -34,23 +34,23 @@ fn write(path: &str) -> Effect {
 /// A call of each class that needs no shell. Those of the shell are in `tests/it/corpus.rs`.
 fn example(class: Class) -> Option<(ToolKind, Effect)> {
     Some(match class {
-        Class::I => (ToolKind::Todo, Effect::Internal),
-        Class::R => (ToolKind::Read, read("/ws/a")),
-        Class::Rx => (ToolKind::Read, read("/ws-x/a")),
-        Class::Rs => (ToolKind::Read, read("/home/u/.ssh/id_rsa")),
-        Class::W => (ToolKind::Write, write("/ws/a")),
-        Class::Wx => (ToolKind::Write, write("/ws-x/a")),
-        Class::Wp => (ToolKind::Write, write("/ws/.git/config")),
-        Class::N => (ToolKind::Fetch, Effect::Net { url: "https://x.org".into() }),
-        Class::Mr => {
+        Class::Internal => (ToolKind::Todo, Effect::Internal),
+        Class::Read => (ToolKind::Read, read("/ws/a")),
+        Class::ReadOutside => (ToolKind::Read, read("/ws-x/a")),
+        Class::ReadSensitive => (ToolKind::Read, read("/home/u/.ssh/id_rsa")),
+        Class::Write => (ToolKind::Write, write("/ws/a")),
+        Class::WriteOutside => (ToolKind::Write, write("/ws-x/a")),
+        Class::WriteProtected => (ToolKind::Write, write("/ws/.git/config")),
+        Class::Network => (ToolKind::Fetch, Effect::Net { url: "https://x.org".into() }),
+        Class::McpRead => {
             (ToolKind::Todo, Effect::Mcp { server: "s".into(), tool: "t".into(), trusted_reader: true })
         }
-        Class::Mx => {
+        Class::Mcp => {
             (ToolKind::Todo, Effect::Mcp { server: "s".into(), tool: "t".into(), trusted_reader: false })
         }
-        Class::A => (ToolKind::Todo, Effect::Agent),
-        Class::Im => (ToolKind::Todo, Effect::Memory),
-        Class::Xr | Class::Xf | Class::X | Class::Xu => return None,
+        Class::Agent => (ToolKind::Todo, Effect::Agent),
+        Class::MemoryWrite => (ToolKind::Todo, Effect::Memory),
+        Class::ShellRead | Class::ShellFile | Class::Shell | Class::ShellUnknown => return None,
     })
 }
 
@@ -58,22 +58,26 @@ fn example(class: Class) -> Option<(ToolKind, Effect)> {
 fn every_cell_with_and_without_somebody_to_ask() {
     let mut cells = 0;
     for mode in Mode::ALL {
-        for asker in [Asker::Present, Asker::Absent] {
-            let policy = Policy { asker, ..policy(mode.as_str()) };
+        for approver in [Approver::Present, Approver::Absent] {
+            let policy = Policy { approver, ..policy(mode.as_str()) };
             for class in Class::ALL {
                 let Some((kind, effect)) = example(*class) else { continue };
                 let decision = decide(&policy, &call(&policy, kind, &[effect]));
                 assert_eq!(decision.class, *class);
                 let cell = crate::table::verdict(policy.mode, *class);
-                let expected = match (cell, asker) {
-                    (Verdict::Ask, Asker::Absent) => Verdict::Deny,
+                let expected = match (cell, approver) {
+                    (Verdict::Ask, Approver::Absent) => Verdict::Deny,
                     (cell, _) => cell,
                 };
-                assert_eq!(decision.verdict, expected, "{mode:?} {class:?} {asker:?}: {}", decision.reason);
-                let unavailable = decision.reason.starts_with("approval_unavailable");
+                assert_eq!(
+                    decision.verdict, expected,
+                    "{mode:?} {class:?} {approver:?}: {}",
+                    decision.reason
+                );
+                let unavailable = decision.nobody_to_ask;
                 assert_eq!(
                     unavailable,
-                    cell == Verdict::Ask && asker == Asker::Absent,
+                    cell == Verdict::Ask && approver == Approver::Absent,
                     "{}",
                     decision.reason
                 );
@@ -92,10 +96,10 @@ fn malformed_calls_are_denied_in_every_mode() {
         let decision = decide(&yolo, &call(&yolo, ToolKind::Read, &[effect]));
         assert_eq!((decision.verdict, decision.step), (Verdict::Deny, 1));
     }
-    let nothing = Call::new("nope", None, &[], &yolo.ground);
+    let nothing = Call::new("nope", None, &[], &yolo.workspace);
     assert_eq!(say(&decide(&yolo, &nothing)), "deny X by 1: there is no tool `nope`");
-    let flawed = Call::flawed("read", "no such field `pth`");
-    assert_eq!(say(&decide(&yolo, &flawed)), "deny X by 1: no such field `pth`");
+    let malformed = Call::malformed("read", "no such field `pth`");
+    assert_eq!(say(&decide(&yolo, &malformed)), "deny X by 1: no such field `pth`");
 }
 
 #[test]
@@ -217,7 +221,7 @@ fn guarded_paths_ask_even_where_a_rule_allows() {
     );
     let mut linked = call(&policy, ToolKind::Write, &[write("/ws/a")]);
     linked.gather(|path| PathFacts {
-        kind: zori_core::permission::PlaceKind::File,
+        kind: zori_core::permission::PathKind::File,
         links: 2,
         ..PathFacts::by_text(path.to_owned())
     });
@@ -263,8 +267,8 @@ fn hosts_servers_and_agents_have_their_rules() {
 fn what_was_not_looked_up_counts_as_outside() {
     let policy = policy("default");
     let mut unknown = call(&policy, ToolKind::Read, &[read("/ws/a")]);
-    unknown.facts = crate::call::Facts::Gathered(Default::default());
-    assert_eq!(decide(&policy, &unknown).class, Class::Rx);
+    unknown.facts = crate::call::Facts::Gathered(Default::default(), Default::default());
+    assert_eq!(decide(&policy, &unknown).class, Class::ReadOutside);
 }
 
 #[test]
@@ -277,7 +281,7 @@ fn a_sub_agents_question_names_it() {
 #[test]
 fn explaining_walks_the_same_steps() {
     let mut policy = policy("default");
-    policy.asker = Asker::Absent;
+    policy.approver = Approver::Absent;
     add(&mut policy, Verdict::Ask, "Edit(a)");
     let explanation = explain(&policy, &call(&policy, ToolKind::Write, &[write("/ws/a")]));
     let lines: Vec<String> = explanation

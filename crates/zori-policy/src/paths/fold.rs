@@ -1,4 +1,5 @@
-//! Names as a careless disk would compare them (P-7): without case, invisible characters, trailing dots and blanks.
+//! Names as a case-insensitive disk would compare them (P-7): without case, invisible characters, trailing dots and
+//! blanks.
 //!
 //! A checkout may travel to a disk that takes `.GIT` or `.g\u{200c}it` for `.git`, so what is protected or denied is
 //! compared like this everywhere. What is allowed is compared exactly.

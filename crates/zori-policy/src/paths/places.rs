@@ -1,4 +1,4 @@
-//! The tables' entries as places, for a sandbox: it hides and closes paths and knows no patterns.
+//! The entries of the tables as paths, for a sandbox, which hides and closes paths and knows no patterns.
 //!
 //! Names that may be anywhere are looked for directly in the roots only: the whole of a workspace is too much to walk
 //! before each command.
@@ -6,54 +6,69 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Ground, protected, sensitive};
+use super::{Workspace, protected, sensitive};
 
 /// A protected place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ProtectedPlace {
-    /// Where.
+pub struct ProtectedPath {
     pub path: PathBuf,
-    /// What stands in for it while it is missing.
-    pub stand_in: StandIn,
+    /// What the sandbox puts there while it is missing.
+    pub stub: StubKind,
 }
 
 /// Who writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// Git alone, to which a repository is open but for what git would run (4.5).
+    /// Git alone, which may write the repository except for what git would run.
     Git,
     /// Anybody.
     Any,
 }
 
-/// What of a repository is closed to git, too: what it runs, or where it is told what to run. A hook of the user's may
-/// run what the workspace holds, so git itself is not the only one who gets there.
+/// What is closed to git, too: what it runs, or what configures that. A user's hook may run programs of the workspace,
+/// so git itself is not the only one that gets there.
 const CLOSED_TO_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "modules", "worktrees"];
 
-/// What stands in for something that is missing.
+/// What the sandbox puts where a protected path is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StandIn {
+pub enum StubKind {
     /// An empty folder, which git does not list among the untracked files.
     Folder,
-    /// An empty file, for those who would fail over a folder.
+    /// An empty file, for programs that fail on a folder.
     File,
+    /// Nothing: what a command makes there is set aside when it ends.
+    Unseen,
 }
 
-impl Ground {
+impl Workspace {
     /// Returns the sensitive places below home, base and `/`, and directly in the roots. Those that are spelled out may
     /// be missing. `list` returns the names in a folder.
     pub fn sensitive_places(&self, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec<PathBuf> {
-        let (home, base) = (self.home.as_deref(), self.base.as_deref());
+        let (home, data_dir) = (self.home.as_deref(), self.data_dir.as_deref());
         let mut places = Vec::new();
-        for (start, entry) in sensitive::anchored(home, base) {
+        for (start, entry) in sensitive::anchored(home, data_dir) {
             places.extend(self.expanded(&start.join(entry), list));
         }
         for root in &self.roots {
             places.extend(self.sensitive_in(root, list));
         }
+        // Of our own state only skills are there to be read, and a workspace that lies in it.
+        if let Some(data_dir) = data_dir {
+            let inner = self.roots.iter().any(|root| root.starts_with(data_dir));
+            let own = list(data_dir).into_iter().filter(|name| inner && name != "skills");
+            let own = own.map(|name| data_dir.join(name)).chain((!inner).then(|| data_dir.to_owned()));
+            places.extend(own.filter(|path| !self.roots.iter().any(|root| root.starts_with(path))));
+        }
         places.sort();
         places.dedup();
         places
+    }
+
+    /// Returns the folders of our own state that commands may read.
+    pub fn readable_places(&self) -> Vec<PathBuf> {
+        let inner = |data_dir: &Path| self.roots.iter().any(|root| root.starts_with(data_dir));
+        let data_dir = self.data_dir.as_deref().filter(|data_dir| !inner(data_dir));
+        data_dir.map(|data_dir| data_dir.join("skills")).into_iter().collect()
     }
 
     fn expanded(&self, path: &Path, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec<PathBuf> {
@@ -67,13 +82,15 @@ impl Ground {
 
     fn sensitive_in(&self, folder: &Path, list: &dyn Fn(&Path) -> Vec<OsString>) -> Vec<PathBuf> {
         let found = list(folder).into_iter().map(|name| folder.join(name));
-        found.filter(|path| self.tables().sensitive.holds(path)).collect()
+        found.filter(|path| self.tables().sensitive.contains(path)).collect()
     }
 
     /// Returns the protected places inside the roots, missing or not. The hooks of a bare repository are left out: a
     /// folder `hooks` is source code more often than not.
-    pub fn protected_places(&self, writer: Writer) -> Vec<ProtectedPlace> {
-        let place = |path: PathBuf| ProtectedPlace { stand_in: stand_in(&path, writer), path };
+    pub fn protected_places(&self, writer: Writer) -> Vec<ProtectedPath> {
+        let root = |path: PathBuf| ProtectedPath { stub: stub(&path), path };
+        // What a login or a daemon would read at once stays closed meanwhile.
+        let fixed_place = |path: PathBuf| ProtectedPath { stub: StubKind::Folder, path };
         let anywhere = self.roots.iter().flat_map(|root| {
             let named = |entry: &&&str| !entry.contains('*') && !entry.starts_with("hooks/");
             protected::ANYWHERE.iter().filter(named).map(move |entry| root.join(entry))
@@ -86,37 +103,38 @@ impl Ground {
         });
         let home =
             self.home.iter().flat_map(|home| protected::HOME.iter().map(move |entry| home.join(entry)));
-        let fixed = home.chain(self.base.clone()).chain(self.programs.iter().cloned());
-        let inside = fixed.filter(|path| self.inside(path) && !self.roots.contains(path));
-        let mut places: Vec<_> = anywhere.chain(inside).map(place).collect();
+        let fixed = home.chain(self.data_dir.clone()).chain(self.path_dirs.iter().cloned());
+        let inside = fixed.filter(|path| self.contains(path) && !self.roots.contains(path));
+        let mut places: Vec<_> = anywhere.map(root).chain(inside.map(fixed_place)).collect();
         places.sort();
         places.dedup();
         places
     }
 }
 
-/// Yarn and git fail over folders of these names. `git add` would take a file of yarn's, though.
-fn stand_in(path: &Path, writer: Writer) -> StandIn {
-    let names: &[&str] = match writer {
-        Writer::Git => &[".git/config", ".git/config.worktree", ".git/commondir"],
-        Writer::Any => &[".yarnrc", ".yarnrc.yml"],
-    };
-    if names.iter().any(|name| path.ends_with(name)) { StandIn::File } else { StandIn::Folder }
+/// A repository is closed also while a command runs: prompts and editors run git all the time, and git what is in there.
+/// It fails on folders of some names. Of the other places nothing is seen: programs would take a stub for theirs.
+fn stub(path: &Path) -> StubKind {
+    let files = [".git/config", ".git/config.worktree", ".git/commondir"];
+    match path {
+        path if files.iter().any(|name| path.ends_with(name)) => StubKind::File,
+        path if path.components().any(|part| part.as_os_str() == ".git") => StubKind::Folder,
+        _ => StubKind::Unseen,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::GroundParts;
+    use crate::paths::WorkspaceParts;
 
-    fn ground(root: &str, home: &str) -> Ground {
-        Ground::new(GroundParts {
+    fn workspace(root: &str, home: &str) -> Workspace {
+        Workspace::new(WorkspaceParts {
             roots: vec![root.into()],
             cwd: root.into(),
             home: Some(home.into()),
-            base: Some(Path::new(home).join(".config/zori")),
-            repo: None,
-            programs: vec![Path::new(root).join("tools"), "/usr/bin".into()],
+            data_dir: Some(Path::new(home).join(".config/zori")),
+            path_dirs: vec![Path::new(root).join("tools"), "/usr/bin".into()],
             sensitive: vec![],
         })
     }
@@ -127,25 +145,33 @@ mod tests {
             let names: &[&str] = match folder.to_str() {
                 Some("/home/u") => &[".bash_history", "notes", ".bashrc"],
                 Some("/home/u/.cargo") => &["credentials.toml", "config.toml"],
+                Some("/home/u/.config/zori") => &["config.toml", "sessions", "skills"],
                 Some("/ws") => &[".env", ".env.example", "server.pem", "src"],
                 _ => &[],
             };
             names.iter().map(OsString::from).collect()
         };
-        let places = ground("/ws", "/home/u").sensitive_places(&list);
+        let places = workspace("/ws", "/home/u").sensitive_places(&list);
         let has = |path: &str| places.contains(&PathBuf::from(path));
         for path in [
             "/home/u/.ssh",
             "/home/u/.bash_history",
             "/home/u/.cargo/credentials.toml",
-            "/home/u/.config/zori/vault.age",
+            "/home/u/.config/zori",
             "/etc/ssl/private",
             "/ws/.env",
             "/ws/server.pem",
         ] {
             assert!(has(path), "{path}");
         }
-        for path in ["/home/u/notes", "/home/u/.bashrc", "/ws/.env.example", "/ws/src", "/home/u/.cargo"] {
+        for path in [
+            "/home/u/notes",
+            "/home/u/.bashrc",
+            "/ws/.env.example",
+            "/ws/src",
+            "/home/u/.cargo",
+            "/home/u/.config/zori/skills",
+        ] {
             assert!(!has(path), "{path}");
         }
         assert!(!places.iter().any(|path| path.to_str().unwrap().contains('*')));
@@ -153,28 +179,28 @@ mod tests {
 
     #[test]
     fn what_is_closed() {
-        let places = ground("/ws", "/home/u").protected_places(Writer::Any);
-        let of = |path: &str| places.iter().find(|p| p.path == Path::new(path)).map(|p| p.stand_in);
-        assert_eq!(of("/ws/.git"), Some(StandIn::Folder));
-        assert_eq!(of("/ws/AGENTS.md"), Some(StandIn::Folder));
-        assert_eq!(of("/ws/.cargo/config.toml"), Some(StandIn::Folder));
-        assert_eq!(of("/ws/.yarnrc.yml"), Some(StandIn::File));
-        assert_eq!(of("/ws/tools"), Some(StandIn::Folder));
+        let places = workspace("/ws", "/home/u").protected_places(Writer::Any);
+        let of = |path: &str| places.iter().find(|p| p.path == Path::new(path)).map(|p| p.stub);
+        assert_eq!(of("/ws/.git"), Some(StubKind::Folder));
+        assert_eq!(of("/ws/AGENTS.md"), Some(StubKind::Unseen));
+        assert_eq!(of("/ws/.cargo/config.toml"), Some(StubKind::Unseen));
+        assert_eq!(of("/ws/.yarnrc.yml"), Some(StubKind::Unseen));
+        assert_eq!(of("/ws/tools"), Some(StubKind::Folder));
         assert!(places.iter().all(|place| place.path.starts_with("/ws")));
     }
 
     #[test]
     fn what_is_closed_to_git() {
         let of = |writer| -> Vec<_> {
-            let places = ground("/ws", "/home/u").protected_places(writer);
+            let places = workspace("/ws", "/home/u").protected_places(writer);
             places.into_iter().filter(|place| place.path.starts_with("/ws/.git")).collect()
         };
-        let shown = |places: Vec<ProtectedPlace>| -> Vec<String> {
-            places.iter().map(|place| format!("{} {:?}", place.path.display(), place.stand_in)).collect()
+        let shown = |places: Vec<ProtectedPath>| -> Vec<String> {
+            places.iter().map(|place| format!("{} {:?}", place.path.display(), place.stub)).collect()
         };
         assert_eq!(shown(of(Writer::Any)), ["/ws/.git Folder"]);
-        let yarn = ground("/ws", "/home/u").protected_places(Writer::Git);
-        assert!(yarn.contains(&ProtectedPlace { path: "/ws/.yarnrc".into(), stand_in: StandIn::Folder }));
+        let yarn = workspace("/ws", "/home/u").protected_places(Writer::Git);
+        assert!(yarn.contains(&ProtectedPath { path: "/ws/.yarnrc".into(), stub: StubKind::Unseen }));
         assert_eq!(
             shown(of(Writer::Git)),
             [
@@ -190,11 +216,11 @@ mod tests {
 
     #[test]
     fn a_home_that_is_the_workspace() {
-        let places = ground("/home/u", "/home/u").protected_places(Writer::Any);
+        let places = workspace("/home/u", "/home/u").protected_places(Writer::Any);
         let has = |path: &str| places.iter().any(|place| place.path == Path::new(path));
         assert!(has("/home/u/.bashrc") && has("/home/u/.config/zori") && has("/home/u/.git"));
         // A workspace that is a folder of programs is a workspace first.
-        let places = ground("/home/u/bin", "/home/u").protected_places(Writer::Any);
+        let places = workspace("/home/u/bin", "/home/u").protected_places(Writer::Any);
         assert!(!places.iter().any(|place| place.path == Path::new("/home/u/bin")));
     }
 }

@@ -1,11 +1,10 @@
-//! What is not written without a question, inside a workspace or outside (`security.md` 4.5): what would run later, or
-//! decide what may. Protected whether or not it exists yet.
+//! Paths that are never written without a question, inside a workspace or outside (`docs/contracts/paths.md`): what
+//! would run later, or decide what may. Protected whether or not it exists yet.
 
 use std::path::{Path, PathBuf};
 
-use super::pattern::{Compare, Names, PathPattern, Reached};
+use super::pattern::{Compare, PathMatch, PathNames, PathPattern};
 
-/// Anywhere.
 pub(super) const ANYWHERE: &[&str] = &[
     ".git",
     "*.git/hooks",
@@ -118,42 +117,42 @@ const SYSTEM: &[&str] = &[
 
 /// The table, compiled for a home, a base and the search path.
 #[derive(Clone, Debug)]
-pub struct Protected {
+pub struct ProtectedPaths {
     patterns: Vec<PathPattern>,
     /// Folders on `PATH`.
-    programs: Vec<PathBuf>,
+    path_dirs: Vec<PathBuf>,
 }
 
-impl Protected {
-    /// Compiles the table. `programs` are the folders of `PATH`.
-    pub fn new(home: Option<&Path>, base: Option<&Path>, programs: Vec<PathBuf>) -> Self {
+impl ProtectedPaths {
+    /// Compiles the table. `path_dirs` are the folders of `PATH`.
+    pub fn new(home: Option<&Path>, data_dir: Option<&Path>, path_dirs: Vec<PathBuf>) -> Self {
         let mut patterns: Vec<_> = ANYWHERE.iter().map(|n| PathPattern::table(None, n)).collect();
         if let Some(home) = home {
             patterns.extend(HOME.iter().map(|n| PathPattern::table(Some(home), n)));
         }
         patterns.extend(SYSTEM.iter().map(|n| PathPattern::table(Some(Path::new("/")), n)));
-        patterns.extend(base.map(|base| PathPattern::table(Some(base), "")));
-        let programs = programs.into_iter().filter(|p| p.is_absolute() && p.parent().is_some()).collect();
-        Self { patterns, programs }
+        patterns.extend(data_dir.map(|data_dir| PathPattern::table(Some(data_dir), "")));
+        let path_dirs = path_dirs.into_iter().filter(|p| p.is_absolute() && p.parent().is_some()).collect();
+        Self { patterns, path_dirs }
     }
 
     /// Returns whether a place is protected.
-    pub fn holds(&self, place: &Path) -> bool {
-        let names = Names::new(place, Compare::Folded);
+    pub fn contains(&self, place: &Path) -> bool {
+        let names = PathNames::new(place, Compare::Folded);
         self.patterns.iter().any(|p| p.matches_names(&names)) || self.is_program(place)
     }
 
     /// Returns whether a place is in a folder of `PATH`.
     pub fn is_program(&self, place: &Path) -> bool {
-        self.programs.iter().any(|folder| place.starts_with(folder))
+        self.path_dirs.iter().any(|folder| place.starts_with(folder))
     }
 
     /// Returns whether something protected at a fixed place is below a folder.
-    pub fn below(&self, folder: &Path) -> bool {
+    pub fn any_below(&self, folder: &Path) -> bool {
         let fixed = |p: &&PathPattern| p.is_anchored();
-        let names = Names::new(folder, Compare::Folded);
-        self.patterns.iter().filter(fixed).any(|p| p.reach_names(&names) == Reached::Below)
-            || self.programs.iter().any(|program| program.starts_with(folder))
+        let names = PathNames::new(folder, Compare::Folded);
+        self.patterns.iter().filter(fixed).any(|p| p.reach_names(&names) == PathMatch::Below)
+            || self.path_dirs.iter().any(|program| program.starts_with(folder))
     }
 }
 
@@ -162,12 +161,12 @@ mod tests {
     use super::*;
 
     fn protected(path: &str) -> bool {
-        let table = Protected::new(
+        let table = ProtectedPaths::new(
             Some(Path::new("/home/u")),
             Some(Path::new("/home/u/.state/zori")),
             vec!["/srv/tools".into(), "relative".into(), "/".into()],
         );
-        table.holds(Path::new(path))
+        table.contains(Path::new(path))
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! What is not read without a question (`security.md` 4.4): keys, credentials, histories. A table; a user may add to it,
-//! nobody can take away from it.
+//! Paths that are never read without a question (`docs/contracts/paths.md`): keys, credentials, histories. A user may
+//! add to the table; nothing removes from it.
 
 use std::path::Path;
 
-use super::pattern::{Compare, Names, PathPattern, Reached};
+use super::pattern::{Compare, PathMatch, PathNames, PathPattern};
 
 /// Below the home directory.
 const HOME: &[&str] = &[
@@ -61,14 +61,13 @@ const HOME: &[&str] = &[
 /// Anywhere; key material in test fixtures is left alone, see [`FIXTURES`].
 const KEYS: &[&str] = &["*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_*"];
 
-/// Anywhere.
 const ANYWHERE: &[&str] = &[".env", ".env.*", ".git-credentials", ".netrc", ".pgpass", ".my.cnf"];
 
 /// Environment files without values in them.
 const EXAMPLES: &[&str] =
     &[".env.example", ".env.sample", ".env.template", ".env.*.example", ".env.*.sample", ".env.*.template"];
 
-/// Folders whose keys are made up.
+/// Folders whose keys are test data.
 const FIXTURES: &[&str] = &["test", "tests", "testdata", "test_data", "fixtures", "__fixtures__", "spec"];
 
 /// `id_*` means private keys; these names only begin like one.
@@ -76,7 +75,7 @@ const NO_KEYS: &[&str] =
     &["id_*.pub", "id_*.rs", "id_*.py", "id_*.js", "id_*.ts", "id_*.go", "id_*.c", "id_*.h"];
 
 /// Below the base directory.
-const BASE: &[&str] = &["vault.age", "vault.key", "credentials*", "auth*", "oauth*", "tokens*"];
+const DATA_DIR: &[&str] = &["vault.age", "vault.key", "credentials*", "auth*", "oauth*", "tokens*"];
 
 /// Below `/`.
 const SYSTEM: &[&str] =
@@ -84,16 +83,16 @@ const SYSTEM: &[&str] =
 
 /// The table, compiled for a home and a base.
 #[derive(Clone, Debug)]
-pub struct Sensitive {
+pub struct SensitivePaths {
     always: Vec<PathPattern>,
     keys: Vec<PathPattern>,
     no_keys: Vec<PathPattern>,
     examples: Vec<PathPattern>,
 }
 
-impl Sensitive {
+impl SensitivePaths {
     /// Compiles the table, with what the user added.
-    pub fn new(home: Option<&Path>, base: Option<&Path>, added: Vec<PathPattern>) -> Self {
+    pub fn new(home: Option<&Path>, data_dir: Option<&Path>, added: Vec<PathPattern>) -> Self {
         let below = |start: Option<&Path>, names: &[&str]| -> Vec<PathPattern> {
             let start = start.into_iter();
             start
@@ -104,7 +103,7 @@ impl Sensitive {
         };
         let anywhere = |names: &[&str]| names.iter().map(|n| PathPattern::table(None, n)).collect::<Vec<_>>();
         let mut always = below(home, HOME);
-        always.extend(below(base, BASE));
+        always.extend(below(data_dir, DATA_DIR));
         always.extend(below(Some(Path::new("/")), SYSTEM));
         always.extend(anywhere(ANYWHERE));
         always.extend(added);
@@ -112,8 +111,8 @@ impl Sensitive {
     }
 
     /// Returns whether a place is sensitive.
-    pub fn holds(&self, place: &Path) -> bool {
-        let names = Names::new(place, Compare::Folded);
+    pub fn contains(&self, place: &Path) -> bool {
+        let names = PathNames::new(place, Compare::Folded);
         let hit = |patterns: &[PathPattern]| patterns.iter().any(|p| p.matches_names(&names));
         if system_tree(place) {
             return !super::harmless_device(place);
@@ -124,21 +123,35 @@ impl Sensitive {
 
     /// Returns whether a folder is above something of the table that lies at a fixed place, so that reading all of it
     /// reads that too. Names that may be anywhere do not count: every folder is above those.
-    pub fn below(&self, folder: &Path) -> bool {
+    pub fn any_below(&self, folder: &Path) -> bool {
         let fixed = |p: &&PathPattern| p.is_anchored();
-        let names = Names::new(folder, Compare::Folded);
-        self.always.iter().filter(fixed).any(|p| p.reach_names(&names) == Reached::Below)
+        let names = PathNames::new(folder, Compare::Folded);
+        self.always.iter().filter(fixed).any(|p| p.reach_names(&names) == PathMatch::Below)
     }
+}
+
+/// Private keys by the names that programs give them.
+const KEY_FILES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
+
+/// Returns whether a pattern may mean a sensitive name.
+pub(super) fn glob_means(pattern: &str, place: super::globs::Place) -> bool {
+    let keys: Vec<&str> =
+        KEYS.iter().copied().filter(|name| *name != "id_*").chain(KEY_FILES.iter().copied()).collect();
+    let plain = pattern.rsplit('/').next().is_some_and(|name| EXAMPLES.contains(&name));
+    !plain
+        && (super::globs::may_mean(pattern, place, &keys) || super::globs::may_mean(pattern, place, ANYWHERE))
 }
 
 /// Returns the entries that lie at a fixed place, with where they start. A last name may be a pattern.
 pub(super) fn anchored<'a>(
     home: Option<&'a Path>,
-    base: Option<&'a Path>,
+    data_dir: Option<&'a Path>,
 ) -> impl Iterator<Item = (&'a Path, &'static str)> {
-    [(home, HOME), (base, BASE), (Some(Path::new("/")), SYSTEM)].into_iter().flat_map(|(start, entries)| {
-        start.into_iter().flat_map(move |start| entries.iter().map(move |entry| (start, *entry)))
-    })
+    [(home, HOME), (data_dir, DATA_DIR), (Some(Path::new("/")), SYSTEM)].into_iter().flat_map(
+        |(start, entries)| {
+            start.into_iter().flat_map(move |start| entries.iter().map(move |entry| (start, *entry)))
+        },
+    )
 }
 
 /// `/proc`, `/sys` and `/dev` (P-5).
@@ -157,8 +170,8 @@ mod tests {
 
     fn sensitive(path: &str) -> bool {
         let table =
-            Sensitive::new(Some(Path::new("/home/u")), Some(Path::new("/home/u/.config/zori")), vec![]);
-        table.holds(Path::new(path))
+            SensitivePaths::new(Some(Path::new("/home/u")), Some(Path::new("/home/u/.config/zori")), vec![]);
+        table.contains(Path::new(path))
     }
 
     #[test]
@@ -213,10 +226,10 @@ mod tests {
 
     #[test]
     fn folders_above_it() {
-        let table = Sensitive::new(Some(Path::new("/home/u")), None, vec![]);
-        assert!(table.below(Path::new("/home/u")));
-        assert!(table.below(Path::new("/")));
-        assert!(table.below(Path::new("/home/u/.docker")));
-        assert!(!table.below(Path::new("/ws")));
+        let table = SensitivePaths::new(Some(Path::new("/home/u")), None, vec![]);
+        assert!(table.any_below(Path::new("/home/u")));
+        assert!(table.any_below(Path::new("/")));
+        assert!(table.any_below(Path::new("/home/u/.docker")));
+        assert!(!table.any_below(Path::new("/ws")));
     }
 }

@@ -1,9 +1,9 @@
 use super::*;
-use crate::testing::ground;
+use crate::testing::workspace;
 
 fn class(access: Access, path: &str) -> &'static str {
     let path = Path::new(path);
-    ground().class(access, path, &PathFacts::by_text(path.to_owned())).as_str()
+    workspace().class(access, path, &PathFacts::by_text(path.to_owned())).as_str()
 }
 
 #[test]
@@ -19,17 +19,17 @@ fn by_components_never_by_letters() {
 
 #[test]
 fn a_workspace_below_a_protected_folder_is_still_one() {
-    let ground = Ground::new(GroundParts {
+    let workspace = Workspace::new(WorkspaceParts {
         roots: vec!["/usr/src/app".into()],
         cwd: "/usr/src/app".into(),
         home: None,
-        base: None,
-        repo: None,
-        programs: vec!["/usr/src/app/node_modules/.bin".into(), "/usr".into()],
+        data_dir: None,
+        path_dirs: vec!["/usr/src/app/node_modules/.bin".into(), "/usr".into()],
         sensitive: vec![],
     });
-    let class =
-        |path: &str| ground.class(Access::Write, Path::new(path), &PathFacts::by_text(path.into())).as_str();
+    let class = |path: &str| {
+        workspace.class(Access::Write, Path::new(path), &PathFacts::by_text(path.into())).as_str()
+    };
     assert_eq!(class("/usr/src/app/main.rs"), "W");
     assert_eq!(class("/usr/src/app/.git/config"), "WP");
     assert_eq!(class("/usr/src/other"), "WP");
@@ -38,9 +38,9 @@ fn a_workspace_below_a_protected_folder_is_still_one() {
 
 #[test]
 fn something_below_a_folder() {
-    let ground = ground();
+    let workspace = workspace();
     let below = |access, path: &str| {
-        ground.class_below(access, Path::new(path), &PathFacts::by_text(path.into())).as_str()
+        workspace.class_below(access, Path::new(path), &PathFacts::by_text(path.into())).as_str()
     };
     assert_eq!(below(Access::Read, "/ws/src"), "R");
     assert_eq!(below(Access::Read, "/home/u"), "RS");
@@ -51,7 +51,7 @@ fn something_below_a_folder() {
 
 #[test]
 fn reading_a_folder_reads_what_is_in_it() {
-    let ground = ground();
-    let facts = PathFacts { kind: PlaceKind::Folder, ..PathFacts::by_text("/home/u".into()) };
-    assert_eq!(ground.class(Access::Read, Path::new("/home/u"), &facts).as_str(), "RS");
+    let workspace = workspace();
+    let facts = PathFacts { kind: PathKind::Folder, ..PathFacts::by_text("/home/u".into()) };
+    assert_eq!(workspace.class(Access::Read, Path::new("/home/u"), &facts).as_str(), "RS");
 }

@@ -13,14 +13,13 @@ pub enum ToolName {
     Memory,
     /// Tools of an MCP server: all of them, or those whose name fits (`*` at the end or anywhere).
     Mcp {
-        /// The server.
         server: String,
         /// The tool; `None` is all.
         tool: Option<String>,
     },
 }
 
-use ToolKind::{Bash, Edit, Fetch, Glob, Grep, Ls, MultiEdit, Patch, Read, Todo, Write};
+use ToolKind::{Bash, Edit, Fetch, Glob, Grep, JobKill, JobOutput, Ls, MultiEdit, Patch, Read, Todo, Write};
 
 const READERS: &[ToolKind] = &[Read, Grep, Glob, Ls];
 const EDITORS: &[ToolKind] = &[Write, Edit, MultiEdit, Patch];
@@ -38,10 +37,12 @@ const NAMES: &[(&[&str], &str, &[ToolKind])] = &[
     (&["ls", "listfiles"], "LS", &[Ls]),
     (&["webfetch", "fetch"], "WebFetch", &[Fetch]),
     (&["todowrite", "todo"], "TodoWrite", &[Todo]),
+    (&["taskoutput", "bashoutput", "joboutput"], "TaskOutput", &[JobOutput]),
+    (&["killshell", "killbash", "taskstop", "jobkill"], "KillShell", &[JobKill]),
 ];
 
 impl ToolName {
-    /// Understands a name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix("mcp__") {
             let (server, tool) = match rest.split_once("__") {
@@ -63,9 +64,9 @@ impl ToolName {
 
     /// Returns the name that was probably meant.
     pub fn nearest(text: &str) -> Option<&'static str> {
-        let text = folded(text);
-        let near = |names: &[&str]| names.iter().any(|name| distance_at_most(&text, name, 2));
-        NAMES.iter().find(|(names, _, _)| near(names)).map(|(_, shown, _)| *shown)
+        let known = NAMES.iter().flat_map(|(names, _, _)| *names).copied();
+        let near = zori_spelling::nearest(text, known)?;
+        NAMES.iter().find(|(names, _, _)| names.contains(&near)).map(|(_, shown, _)| *shown)
     }
 
     /// Returns whether a built-in tool is meant.
@@ -102,24 +103,6 @@ impl ToolName {
 
 fn folded(text: &str) -> String {
     text.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
-}
-
-fn distance_at_most(a: &str, b: &str, max: usize) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    // A short word is near to everything.
-    if a.len().abs_diff(b.len()) > max || a.len() > 32 || b.len() < 4 {
-        return false;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], next);
-        }
-    }
-    row[b.len()] <= max
 }
 
 #[cfg(test)]

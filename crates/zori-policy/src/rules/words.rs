@@ -96,13 +96,22 @@ impl WordPattern {
 
     /// Matches for a deny or ask rule: a program in any folder counts by its last name, and what is not known may fit.
     pub fn hits(&self, command: &Command) -> Fit {
-        let as_called = self.hits_words(&command.argv);
-        let Some(Word::Literal(program)) = command.argv.first() else { return as_called };
-        if *program == command.base_name || command.base_name.is_empty() {
+        let mut fit = self.hits_called(&command.argv, &command.base_name);
+        // Without the program's own options in front of its command.
+        if let Some(bare) = &command.bare_argv {
+            fit = fit.max(self.hits_called(bare, &command.base_name));
+        }
+        fit
+    }
+
+    fn hits_called(&self, argv: &[Word], base_name: &str) -> Fit {
+        let as_called = self.hits_words(argv);
+        let Some(Word::Literal(program)) = argv.first() else { return as_called };
+        if *program == base_name || base_name.is_empty() {
             return as_called;
         }
-        let mut argv = command.argv.clone();
-        argv[0] = Word::Literal(command.base_name.clone());
+        let mut argv = argv.to_vec();
+        argv[0] = Word::Literal(base_name.to_owned());
         as_called.max(self.hits_words(&argv))
     }
 

@@ -4,7 +4,8 @@ use zori_core::tool::{Effect, ToolKind};
 use zori_policy::file::PolicyFile;
 use zori_policy::{Call, Policy};
 
-const PROFILES: &str = include_str!("../../../../fixtures/shell/profiles.json");
+/// Those of the first corpus, and more.
+const PROFILES: &str = include_str!("../../../../fixtures/shell/profiles-2.json");
 
 pub fn policy(profile: &str) -> Policy {
     let file = PolicyFile::parse(PROFILES, "profiles.json").expect("the profiles can be read");
@@ -13,6 +14,6 @@ pub fn policy(profile: &str) -> Policy {
 }
 
 pub fn shell(policy: &Policy, command: &str) -> Call {
-    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.ground.cwd.clone() };
-    Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.ground)
+    let effect = Effect::Exec { command: command.to_owned(), cwd: policy.workspace.cwd.clone() };
+    Call::new("bash", Some(ToolKind::Bash), &[effect], &policy.workspace)
 }

@@ -3,7 +3,7 @@
 //! `zori-shell` has the same on what the analysis finds.
 
 use zori_core::permission::Verdict;
-use zori_policy::{Choice, Mode, Policy, decide};
+use zori_policy::{Mode, ModeChoice, Policy, decide};
 use zori_testkit::random::{Random, cases};
 use zori_testkit::shell::{text, wrap};
 
@@ -49,7 +49,7 @@ const JOINTS: &[&str] = &["; ", " && ", " || ", " | ", "\n", " & ", ";", "&&"];
 /// The same rules in a mode that asks and in the one that does not.
 fn policies() -> [Policy; 2] {
     let asking = policy("dflt");
-    let yolo = Policy { mode: Choice::implicit(Mode::Yolo), ..asking.clone() };
+    let yolo = Policy { mode: ModeChoice::implicit(Mode::Yolo), ..asking.clone() };
     [asking, yolo]
 }
 

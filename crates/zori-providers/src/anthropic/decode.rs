@@ -4,7 +4,6 @@
 //! follows could not be trusted (NET-9).
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -14,7 +13,7 @@ use zori_core::provider::{Chunk, StopReason};
 use zori_core::usage::Usage;
 
 use super::{NAME, wire};
-use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
+use crate::answer::{self, Decode, EVENT_COST, ReplySize, parse, protocol_error};
 use crate::failure;
 
 /// How many blocks may be open at once.
@@ -24,14 +23,14 @@ const MAX_OPEN: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     stage: Stage,
-    /// The blocks that have started and not stopped; one, save for servers that interleave.
+    /// The blocks that have started and not stopped; one, except for servers that interleave.
     open: Vec<Open>,
     /// The index behind the last block that started; indices only grow.
     next_index: u64,
     calls: u32,
     usage: Usage,
     stop: Option<StopReason>,
-    received: Received,
+    reply_size: ReplySize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +107,7 @@ impl Decoder {
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
         if self.stage != Stage::Waiting {
-            return Err(contradiction("a second message_start"));
+            return Err(protocol_error("a second message_start"));
         }
         self.stage = Stage::Started;
         out.push_back(Chunk::Started { model: event.message.model });
@@ -123,10 +122,10 @@ impl Decoder {
     ) -> Result<(), ProviderFailure> {
         self.require_started("content_block_start")?;
         if event.index < self.next_index {
-            return Err(contradiction("a block that starts twice"));
+            return Err(protocol_error("a block that starts twice"));
         }
         if self.open.len() == MAX_OPEN {
-            return Err(contradiction("too many open blocks"));
+            return Err(protocol_error("too many open blocks"));
         }
         self.next_index = event.index.saturating_add(1);
         self.receive(EVENT_COST)?;
@@ -135,7 +134,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Reads the start of a block, or a whole one, and gives out what it holds already.
+    /// Reads the start of a block, or a whole one, and emits what it already holds.
     fn opened(&mut self, raw: &RawValue, out: &mut VecDeque<Chunk>) -> Result<OpenBlock, ProviderFailure> {
         let start: wire::ContentBlock<'_> = parse(raw.get())?;
         Ok(match &*start.kind {
@@ -154,7 +153,7 @@ impl Decoder {
                 OpenBlock::Redacted
             }
             "tool_use" => {
-                let name = start.name.ok_or_else(|| contradiction("a tool_use block without a name"))?;
+                let name = start.name.ok_or_else(|| protocol_error("a tool_use block without a name"))?;
                 let call = self.calls;
                 self.calls += 1;
                 out.push_back(Chunk::CallStart { index: call, id: start.id, name, replay: None });
@@ -204,7 +203,7 @@ impl Decoder {
                 }
             }
             ("text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta", _) => {
-                return Err(contradiction("a delta that does not fit its block"));
+                return Err(protocol_error("a delta that does not fit its block"));
             }
             _ => {}
         }
@@ -230,8 +229,8 @@ impl Decoder {
     ) -> Result<(), ProviderFailure> {
         self.require_started("message_delta")?;
         self.receive(EVENT_COST)?;
-        if let Some(reason) = event.delta.stop_reason {
-            self.stop = Some(stop_reason(reason));
+        if let Some(stop) = stop_reason(event.delta) {
+            self.stop = Some(stop);
         }
         self.count(event.usage, out);
         Ok(())
@@ -240,9 +239,9 @@ impl Decoder {
     fn message_stop(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
         self.require_started("message_stop")?;
         if !self.open.is_empty() {
-            return Err(contradiction("message_stop while a block is open"));
+            return Err(protocol_error("message_stop while a block is open"));
         }
-        let stop = self.stop.take().ok_or_else(|| contradiction("message_stop without a stop reason"))?;
+        let stop = self.stop.take().ok_or_else(|| protocol_error("message_stop without a stop reason"))?;
         self.stage = Stage::Done;
         out.push_back(Chunk::Done(stop));
         Ok(())
@@ -251,13 +250,13 @@ impl Decoder {
     fn require_started(&self, event: &str) -> Result<(), ProviderFailure> {
         match self.stage {
             Stage::Started => Ok(()),
-            Stage::Waiting => Err(contradiction(&format!("{event} before message_start"))),
-            Stage::Done => Err(contradiction(&format!("{event} after message_stop"))),
+            Stage::Waiting => Err(protocol_error(&format!("{event} before message_start"))),
+            Stage::Done => Err(protocol_error(&format!("{event} after message_stop"))),
         }
     }
 
     fn find(&self, index: u64, problem: &str) -> Result<usize, ProviderFailure> {
-        self.open.iter().position(|o| o.index == index).ok_or_else(|| contradiction(problem))
+        self.open.iter().position(|o| o.index == index).ok_or_else(|| protocol_error(problem))
     }
 
     fn count(&mut self, counts: Option<wire::Counts>, out: &mut VecDeque<Chunk>) {
@@ -267,7 +266,7 @@ impl Decoder {
         }
     }
 
-    /// Gives out text that is not empty; returns whether there was any.
+    /// Emits text that is not empty; returns whether there was any.
     fn push_text(
         &mut self,
         text: Option<String>,
@@ -281,7 +280,7 @@ impl Decoder {
     }
 
     fn receive(&mut self, bytes: usize) -> Result<(), ProviderFailure> {
-        self.received.add(bytes)
+        self.reply_size.add(bytes)
     }
 }
 
@@ -305,12 +304,13 @@ fn whole(mut decoder: Decoder, text: &str) -> Result<VecDeque<Chunk>, ProviderFa
             block => close(block, &mut out),
         }
     }
-    let reason = message.stop_reason.ok_or_else(|| contradiction("a message without a stop reason"))?;
-    out.push_back(Chunk::Done(stop_reason(reason)));
+    let stop = wire::Stop { stop_reason: message.stop_reason, stop_details: message.stop_details };
+    let stop = stop_reason(stop).ok_or_else(|| protocol_error("a message without a stop reason"))?;
+    out.push_back(Chunk::Done(stop));
     Ok(out)
 }
 
-/// Gives out what the end of a block settles.
+/// Emits what the end of a block completes.
 fn close(block: OpenBlock, out: &mut VecDeque<Chunk>) {
     match block {
         OpenBlock::Text { empty: true } | OpenBlock::Skipped => {}
@@ -335,20 +335,28 @@ fn close(block: OpenBlock, out: &mut VecDeque<Chunk>) {
 }
 
 fn opaque(raw: Box<RawValue>) -> Opaque {
-    Opaque { provider: Arc::from(NAME), raw }
+    Opaque::new(NAME, raw)
 }
 
-fn stop_reason(reason: String) -> StopReason {
-    match reason.as_str() {
+fn stop_reason(stop: wire::Stop) -> Option<StopReason> {
+    let reason = stop.stop_reason?;
+    Some(match reason.as_str() {
         "end_turn" => StopReason::EndTurn,
         "tool_use" => StopReason::ToolUse,
         "max_tokens" => StopReason::MaxTokens,
         "stop_sequence" => StopReason::StopSequence,
-        "refusal" => StopReason::Refusal,
+        "refusal" => StopReason::Refusal(stop.stop_details.and_then(explanation)),
         "pause_turn" => StopReason::Pause,
         "model_context_window_exceeded" => StopReason::ContextWindow,
         _ => StopReason::Other(reason),
-    }
+    })
+}
+
+/// Returns what the provider says about a refusal: its category, its sentence, or both.
+fn explanation(details: wire::StopDetails) -> Option<String> {
+    let words = [details.category, details.explanation].map(|text| text.filter(|text| !text.is_empty()));
+    let text = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
+    failure::details(text.as_bytes())
 }
 
 /// An error the provider reports inside an answer (PERR-4), with the status the same error has outside of one.

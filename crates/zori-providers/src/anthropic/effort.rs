@@ -1,4 +1,4 @@
-//! How hard a model should think, in the words that its generation knows.
+//! The thinking effort, in the parameters that a model's generation knows.
 //!
 //! After the vendor's pages on thinking and effort, and its migration guides, as of November 2026. Models up to 4.5
 //! take a budget of tokens, later ones decide themselves and take an effort. Whether thinking can be left, and how
@@ -12,7 +12,7 @@ const LEAST_BUDGET: u32 = 1024;
 
 /// What a request says about thinking. Members that are `None` are not sent.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ThinkingParams {
     /// The member `thinking`.
     pub(super) thinking: Option<Thinking>,
     /// The member `output_config`.
@@ -42,16 +42,19 @@ pub(super) struct OutputConfig {
 }
 
 /// Returns what to send to this model. Thinking counts against the reply's limit, so a budget takes half at most.
-pub(super) fn plan(model: &str, effort: Option<Effort>, max_tokens: u32) -> Plan {
+pub(super) fn thinking_params(model: &str, effort: Option<Effort>, max_tokens: u32) -> ThinkingParams {
     let mode = Mode::of(model);
     let without_temperature = mode.refuses_temperature();
-    let Some(effort) = effort else { return Plan { without_temperature, ..Plan::default() } };
+    let Some(asked) = effort else {
+        return ThinkingParams { without_temperature, ..ThinkingParams::default() };
+    };
+    let effort = asked.level();
     let (thinking, output_config) = match (mode, effort) {
         (Mode::None, _) => (None, None),
         (Mode::Budget, Effort::Off) => (None, None),
-        (Mode::Budget, _) => (enabled(effort, max_tokens), None),
-        (Mode::Stranger, Effort::Off) => (Some(Thinking::Disabled), None),
-        (Mode::Stranger, _) => (enabled(effort, max_tokens), None),
+        (Mode::Budget, _) => (enabled(asked, max_tokens), None),
+        (Mode::OtherVendor, Effort::Off) => (Some(Thinking::Disabled), None),
+        (Mode::OtherVendor, _) => (enabled(asked, max_tokens), None),
         (Mode::Adaptive { off, .. }, Effort::Off) => match off {
             Off::Unsaid => (None, None),
             Off::Disabled => (Some(Thinking::Disabled), None),
@@ -61,7 +64,7 @@ pub(super) fn plan(model: &str, effort: Option<Effort>, max_tokens: u32) -> Plan
         (Mode::Adaptive { display, .. }, _) => (Some(Thinking::Adaptive { display }), output_config(effort)),
     };
     let thinks = matches!(thinking, Some(Thinking::Enabled { .. } | Thinking::Adaptive { .. }));
-    Plan { thinking, output_config, without_temperature: without_temperature || thinks }
+    ThinkingParams { thinking, output_config, without_temperature: without_temperature || thinks }
 }
 
 fn enabled(effort: Effort, max_tokens: u32) -> Option<Thinking> {
@@ -71,6 +74,11 @@ fn enabled(effort: Effort, max_tokens: u32) -> Option<Thinking> {
         Effort::Medium => 8_192,
         Effort::High => 16_384,
         Effort::Max => 32_000,
+        // Who names a number means it, as far as the API takes it: below the reply's limit.
+        Effort::Tokens(tokens) => {
+            let budget_tokens = tokens.max(LEAST_BUDGET).min(max_tokens.saturating_sub(1));
+            return (budget_tokens >= LEAST_BUDGET).then_some(Thinking::Enabled { budget_tokens });
+        }
     };
     let budget_tokens = wanted.min(max_tokens / 2);
     (budget_tokens >= LEAST_BUDGET).then_some(Thinking::Enabled { budget_tokens })
@@ -81,7 +89,7 @@ fn output_config(effort: Effort) -> Option<OutputConfig> {
         Effort::Off | Effort::Low => "low",
         Effort::Medium => "medium",
         Effort::High => "high",
-        Effort::Max => "max",
+        Effort::Max | Effort::Tokens(_) => "max",
     };
     Some(OutputConfig { effort })
 }
@@ -91,12 +99,12 @@ fn output_config(effort: Effort) -> Option<OutputConfig> {
 enum Mode {
     /// It cannot.
     None,
-    /// By a number of tokens; it does not unless it is told.
+    /// By a number of tokens; off by default.
     Budget,
     /// It decides itself.
     Adaptive { off: Off, display: Option<&'static str> },
-    /// Another vendor's model behind the same API, whose servers know the older form.
-    Stranger,
+    /// Another vendor's model behind the same API, which knows the older form.
+    OtherVendor,
 }
 
 /// How a model that decides itself is told not to think.
@@ -114,7 +122,7 @@ enum Off {
 
 impl Mode {
     fn of(model: &str) -> Self {
-        let Some((_, name)) = model.split_once("claude-") else { return Self::Stranger };
+        let Some((_, name)) = model.split_once("claude-") else { return Self::OtherVendor };
         let adaptive = |off| Self::Adaptive { off, display: Some("summarized") };
         let family = name.split('-').next().unwrap_or_default();
         match version(name) {
@@ -154,10 +162,11 @@ mod tests {
     /// Shows what is sent for each effort, from off to max.
     fn row(model: &str) -> String {
         let shown = Effort::ALL.iter().map(|effort| {
-            let plan = plan(model, Some(*effort), 64_000);
-            let thinking = plan.thinking.map(|t| serde_json::to_string(&t).unwrap()).unwrap_or_default();
-            let effort = plan.output_config.map(|c| format!(" {}", c.effort)).unwrap_or_default();
-            let cold = if plan.without_temperature { " cold" } else { "" };
+            let thinking_params = thinking_params(model, Some(*effort), 64_000);
+            let thinking =
+                thinking_params.thinking.map(|t| serde_json::to_string(&t).unwrap()).unwrap_or_default();
+            let effort = thinking_params.output_config.map(|c| format!(" {}", c.effort)).unwrap_or_default();
+            let cold = if thinking_params.without_temperature { " cold" } else { "" };
             format!("{thinking}{effort}{cold}").trim().to_owned()
         });
         shown.collect::<Vec<_>>().join("\n")
@@ -223,7 +232,14 @@ mod tests {
 
     #[test]
     fn a_budget_leaves_room_for_the_reply() {
-        let budget = |max_tokens| plan("claude-haiku-4-5", Some(Effort::Max), max_tokens).thinking;
+        let exactly =
+            |tokens| thinking_params("claude-haiku-4-5", Some(Effort::Tokens(tokens)), 64_000).thinking;
+        let of = |budget_tokens| Some(Thinking::Enabled { budget_tokens });
+        assert_eq!(
+            [0, 7, 12_345, 60_000, 99_000].map(exactly),
+            [None, of(1_024), of(12_345), of(60_000), of(63_999)]
+        );
+        let budget = |max_tokens| thinking_params("claude-haiku-4-5", Some(Effort::Max), max_tokens).thinking;
         assert_eq!(budget(8_192), Some(Thinking::Enabled { budget_tokens: 4_096 }));
         assert_eq!(budget(2_048), Some(Thinking::Enabled { budget_tokens: 1_024 }));
         assert_eq!(budget(2_047), None, "there is no budget that small");
@@ -237,8 +253,8 @@ mod tests {
             ("claude-opus-4-7", true),
             ("local", false),
         ] {
-            let expected = Plan { without_temperature, ..Plan::default() };
-            assert_eq!(plan(model, None, 64_000), expected, "{model}");
+            let expected = ThinkingParams { without_temperature, ..ThinkingParams::default() };
+            assert_eq!(thinking_params(model, None, 64_000), expected, "{model}");
         }
     }
 }

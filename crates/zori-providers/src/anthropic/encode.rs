@@ -11,6 +11,15 @@ use zori_core::tool::ToolSpec;
 use super::{NAME, effort, wire};
 use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_name, wire_word};
 
+/// What a body names first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// The model.
+    Model,
+    /// A version of the API, where the model is part of the address.
+    Version(&'static str),
+}
+
 /// Encodes requests and remembers what it has encoded.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -18,33 +27,46 @@ pub(super) struct Encoder {
     head: EncodedHead,
     /// The messages, separated by commas. Of each: where a cache mark would go; `None` if it had nothing to send.
     history: EncodedHistory<Option<usize>>,
+    /// The model that the history was encoded for: thinking goes back only to the one that thought.
+    model: String,
 }
 
 impl Encoder {
-    /// Returns the request body.
-    pub(super) fn encode(&mut self, request: &Request<'_>, max_tokens: u32) -> Vec<u8> {
-        self.history.update(request.messages, encode_message);
+    pub(super) fn encode(&mut self, request: &Request<'_>, max_tokens: u32, names: Names) -> Vec<u8> {
+        if self.model != request.model {
+            self.model = request.model.to_owned();
+            self.history = EncodedHistory::default();
+        }
+        self.history.update(request.messages, |out, message| encode_message(out, message, request.model));
         let head = self.head.bytes(request, encode_head);
         let history = self.history.bytes();
 
         let mut body = Vec::with_capacity(head.len() + history.len() + 512);
-        body.extend_from_slice(br#"{"model":"#);
-        push_json(&mut body, &request.model);
+        match names {
+            Names::Model => {
+                body.extend_from_slice(br#"{"model":"#);
+                push_json(&mut body, &request.model);
+            }
+            Names::Version(version) => {
+                body.extend_from_slice(br#"{"anthropic_version":"#);
+                push_json(&mut body, &version);
+            }
+        }
         body.extend_from_slice(br#","max_tokens":"#);
         push_json(&mut body, &max_tokens);
         if request.delivery == Delivery::Streamed {
             body.extend_from_slice(br#","stream":true"#);
         }
-        let plan = effort::plan(request.model, request.effort, max_tokens);
-        if let Some(temperature) = request.temperature.filter(|_| !plan.without_temperature) {
+        let thinking_params = effort::thinking_params(request.model, request.effort, max_tokens);
+        if let Some(temperature) = request.temperature.filter(|_| !thinking_params.without_temperature) {
             body.extend_from_slice(br#","temperature":"#);
             push_json(&mut body, &temperature);
         }
-        if let Some(thinking) = &plan.thinking {
+        if let Some(thinking) = &thinking_params.thinking {
             body.extend_from_slice(br#","thinking":"#);
             push_json(&mut body, thinking);
         }
-        if let Some(output_config) = &plan.output_config {
+        if let Some(output_config) = &thinking_params.output_config {
             body.extend_from_slice(br#","output_config":"#);
             push_json(&mut body, output_config);
         }
@@ -99,7 +121,7 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
 }
 
 /// Appends a message, behind a comma where one is needed. A message of which nothing can be sent leaves no trace.
-fn encode_message(out: &mut Vec<u8>, message: &Message) -> Option<usize> {
+fn encode_message(out: &mut Vec<u8>, message: &Message, model: &str) -> Option<usize> {
     let start = out.len();
     if start > 0 {
         out.push(b',');
@@ -110,7 +132,7 @@ fn encode_message(out: &mut Vec<u8>, message: &Message) -> Option<usize> {
     });
     let cache_at = match message.role {
         Role::User => encode_user(out, &message.blocks),
-        Role::Assistant => encode_assistant(out, &message.blocks),
+        Role::Assistant => encode_assistant(out, &message.blocks, model),
     };
     if cache_at.is_some() {
         out.pop();
@@ -151,9 +173,9 @@ fn result_content(result: &ToolResult) -> wire::ResultContent<'_> {
     wire::ResultContent::Blocks([text].into_iter().chain(images).collect())
 }
 
-/// Blocks stay in the order they came in. Thinking goes back only where it is Anthropic's own, and never as the
+/// Blocks stay in the order they came in. Thinking goes back only to the model it is of, and never as the
 /// last block, which the API refuses: it is what a reply leaves that was cut off while thinking.
-fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
+fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], model: &str) -> Option<usize> {
     let mut cache_at = None;
     let mut sendable = out.len();
     for block in blocks {
@@ -161,7 +183,7 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
             Block::Text(text) => push_text(out, text),
             Block::ToolCall(call) => push_call(out, call),
             Block::Thinking(thinking) => {
-                if let Some(replay) = thinking.replay.as_ref().filter(|r| &*r.provider == NAME) {
+                if let Some(replay) = thinking.replay.as_ref().filter(|r| r.is_of(NAME, model)) {
                     out.extend_from_slice(replay.raw.get().as_bytes());
                     out.push(b',');
                 }

@@ -159,6 +159,17 @@ pub(super) struct MessageDelta {
 pub(super) struct Stop {
     #[serde(default)]
     pub(super) stop_reason: Option<String>,
+    #[serde(default)]
+    pub(super) stop_details: Option<StopDetails>,
+}
+
+/// Why a reply was refused.
+#[derive(Deserialize)]
+pub(super) struct StopDetails {
+    #[serde(default)]
+    pub(super) category: Option<String>,
+    #[serde(default)]
+    pub(super) explanation: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -184,6 +195,8 @@ pub(super) struct WholeMessage<'a> {
     pub(super) content: Vec<&'a RawValue>,
     #[serde(default)]
     pub(super) stop_reason: Option<String>,
+    #[serde(default)]
+    pub(super) stop_details: Option<StopDetails>,
     #[serde(default)]
     pub(super) usage: Option<Counts>,
 }

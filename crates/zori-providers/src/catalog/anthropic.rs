@@ -1,11 +1,11 @@
-//! Anthropic's address and models, after the vendor's model pages as of November 2026. A model whose limits were
-//! not found there is left out: it gets the fallback, which every model accepts. Prices are after the vendor's
+//! Anthropic's address and models, after the vendor's model pages and the list of its Python library 2.8, which also says
+//! which models end and when, as of November 2026. Prices are after the vendor's
 //! pricing page of the same year; those of the 5.5 models after a client library that cites it. Writing to the
 //! cache is the five-minute kind, which is what requests ask for.
 
 use zori_core::cost::Prices;
 
-use super::{Abilities, Api, Model, Origin, ProviderFacts};
+use super::{Abilities, Api, Lifecycle, Model, Origin, ProviderFacts};
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
     name: "anthropic",
@@ -15,15 +15,17 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
     base_url_var: "ANTHROPIC_BASE_URL",
     base_url_key: "anthropic_base_url",
     default_base_url: "https://api.anthropic.com",
-    default_model: "claude-haiku-4-5",
+    default_model: "claude-sonnet-5-5",
     models: MODELS,
+    custom: None,
 };
 
 const MODELS: &[Model] = &[
+    model("claude-fable-5-2", &[], 1_000_000, 128_000, None),
     model("claude-fable-5-1", &[], 1_000_000, 128_000, Some(FABLE)),
     model("claude-opus-5-5", &[], 1_000_000, 128_000, Some(OPUS_5_5)),
     model("claude-sonnet-5-5", &[], 1_000_000, 128_000, Some(SONNET_5_5)),
-    // Costs five times as much from a prompt of 100k tokens on, which one price does not say.
+    // Costs five times as much from a prompt of 100k tokens on; what it costs below was not found.
     model("claude-haiku-5-5", &[], 1_000_000, 128_000, None),
     model("claude-opus-5", &[], 1_000_000, 128_000, Some(OPUS)),
     model("claude-sonnet-5", &[], 1_000_000, 128_000, Some(SONNET_5)),
@@ -33,17 +35,19 @@ const MODELS: &[Model] = &[
     // Sources differ on this one's reply limit, 64k or 128k; a request above the true one would be refused.
     model("claude-sonnet-4-6", &[], 1_000_000, 64_000, Some(SONNET)),
     model("claude-opus-4-5", &[], 200_000, 64_000, Some(OPUS)),
-    model("claude-sonnet-4-5", &[], 200_000, 64_000, Some(SONNET)),
+    model("claude-sonnet-4-5", &[], 200_000, 64_000, Some(SONNET)).ending("2026-11-30", "claude-sonnet-5-5"),
     model("claude-haiku-4-5", &[], 200_000, 64_000, Some(HAIKU)),
+    // Left the vendor's list; when it ends, or has ended, was not found.
     model("claude-opus-4-1", &[], 200_000, 32_000, Some(OPUS_4)),
-    model("claude-opus-4", &["claude-opus-4-0"], 200_000, 32_000, Some(OPUS_4)),
-    model("claude-sonnet-4", &["claude-sonnet-4-0"], 200_000, 64_000, Some(SONNET)),
-    model("claude-3-7-sonnet", &[], 200_000, 64_000, Some(SONNET)),
-    unthinking("claude-3-5-sonnet", &[], 200_000, 8_192, Some(SONNET)),
-    unthinking("claude-3-5-haiku", &[], 200_000, 8_192, Some(HAIKU_3_5)),
-    unthinking("claude-3-opus", &[], 200_000, 4_096, Some(OPUS_4)),
+    model("claude-opus-4", &["claude-opus-4-0"], 200_000, 32_000, Some(OPUS_4)).retired("claude-opus-5-5"),
+    model("claude-sonnet-4", &["claude-sonnet-4-0"], 200_000, 64_000, Some(SONNET))
+        .retired("claude-sonnet-5-5"),
+    model("claude-3-7-sonnet", &[], 200_000, 64_000, Some(SONNET)).retired("claude-sonnet-5-5"),
+    unthinking("claude-3-5-sonnet", &[], 200_000, 8_192, Some(SONNET)).retired("claude-sonnet-5-5"),
+    unthinking("claude-3-5-haiku", &[], 200_000, 8_192, Some(HAIKU_3_5)).retired("claude-haiku-4-5"),
+    unthinking("claude-3-opus", &[], 200_000, 4_096, Some(OPUS_4)).retired("claude-opus-5-5"),
     // What its cache costs was not found.
-    unthinking("claude-3-haiku", &[], 200_000, 4_096, None),
+    unthinking("claude-3-haiku", &[], 200_000, 4_096, None).retired("claude-haiku-4-5"),
 ];
 
 const FABLE: Prices = prices(10_000_000, 50_000_000, 250_000);
@@ -58,7 +62,7 @@ const HAIKU_3_5: Prices = prices(800_000, 4_000_000, 80_000);
 
 /// Writing to the cache costs a quarter more than reading the prompt, for every model.
 const fn prices(input: u64, output: u64, cache_read: u64) -> Prices {
-    Prices { input, output, cache_read, cache_write: input + input / 4 }
+    Prices { input, output, cache_read, cache_write: input + input / 4, long: None }
 }
 
 const fn model(
@@ -69,7 +73,16 @@ const fn model(
     prices: Option<Prices>,
 ) -> Model {
     let abilities = Abilities { tools: true, images: true, thinking: true };
-    Model { id, aliases, context_window, max_output, prices, abilities, origin: Origin::BuiltIn }
+    Model {
+        id,
+        aliases,
+        context_window,
+        max_output,
+        prices,
+        abilities,
+        origin: Origin::BuiltIn,
+        lifecycle: Lifecycle::Current,
+    }
 }
 
 /// A model from before there was thinking.

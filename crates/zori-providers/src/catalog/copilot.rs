@@ -1,7 +1,7 @@
 //! GitHub Copilot's address and a few models. A subscription pays for them, so that no price per token is known.
 //! The service lists its own limits per plan; the ones here are cautious, not quoted.
 
-use super::{Abilities, Api, Model, Origin, ProviderFacts};
+use super::{Abilities, Api, Lifecycle, Model, Origin, ProviderFacts};
 use crate::quirks;
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
@@ -14,6 +14,7 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
     default_base_url: "https://api.githubcopilot.com",
     default_model: "gpt-4.1",
     models: &[model("gpt-5-mini", true), model("gpt-4.1", false), model("gpt-4o", false)],
+    custom: None,
 };
 
 const fn model(id: &'static str, thinking: bool) -> Model {
@@ -26,5 +27,6 @@ const fn model(id: &'static str, thinking: bool) -> Model {
         prices: None,
         abilities,
         origin: Origin::BuiltIn,
+        lifecycle: Lifecycle::Current,
     }
 }

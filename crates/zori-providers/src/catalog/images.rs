@@ -4,7 +4,7 @@
 //! than 8000 pixels. Gemini takes 7 MB inside a request and no GIF. The others document only what a whole request may
 //! have, so that theirs is a bound of our own. Where a server decodes images itself, its quirks say which.
 
-use zori_core::image::{Image, ImageFormat, Sight, size_in_words};
+use zori_core::image::{Image, ImageFormat, ImageSupport, size_in_words};
 
 use super::{Api, ProviderFacts};
 
@@ -39,23 +39,28 @@ impl Api {
 
 impl ProviderFacts {
     /// Returns whether a model sees an image: it must be able to, and the image within what its API takes.
-    pub fn sight(&self, model: &str, image: &Image) -> Sight {
+    pub fn image_support(&self, model: &str, image: &Image) -> ImageSupport {
         let known = self.model(model).map(|model| model.abilities.images);
         if known == Some(false) {
-            return Sight::Not(format!("`{model}` cannot see images"));
+            return ImageSupport::Unsupported(format!("`{model}` cannot see images"));
         }
         let ImageLimits { formats, max_bytes, max_side } = self.api.image_limits();
         let name = self.display;
         if !formats.contains(&image.format()) {
-            return Sight::Not(format!("{name} takes no {} images", image.format().as_str()));
+            return ImageSupport::Unsupported(format!("{name} takes no {} images", image.format().as_str()));
         }
         if image.bytes().len() as u64 > max_bytes {
-            return Sight::Not(format!("{name} takes images of up to {}", size_in_words(max_bytes)));
+            return ImageSupport::Unsupported(format!(
+                "{name} takes images of up to {}",
+                size_in_words(max_bytes)
+            ));
         }
         if image.width().max(image.height()) > max_side {
-            return Sight::Not(format!("{name} takes images of up to {max_side} pixels on either side"));
+            return ImageSupport::Unsupported(format!(
+                "{name} takes images of up to {max_side} pixels on either side"
+            ));
         }
-        if known.is_some() { Sight::Clear } else { Sight::Unknown }
+        if known.is_some() { ImageSupport::Supported } else { ImageSupport::Unknown }
     }
 
     /// Returns the names of a few models that see images, the default one first.
@@ -81,11 +86,13 @@ mod tests {
 
     #[test]
     fn who_sees_what() {
-        let sees = |name: &str, model: &str, image: &Image| match provider(name).unwrap().sight(model, image)
+        let sees = |name: &str, model: &str, image: &Image| match provider(name)
+            .unwrap()
+            .image_support(model, image)
         {
-            Sight::Clear => "clear".to_owned(),
-            Sight::Unknown => "unknown".to_owned(),
-            Sight::Not(why) => why,
+            ImageSupport::Supported => "clear".to_owned(),
+            ImageSupport::Unknown => "unknown".to_owned(),
+            ImageSupport::Unsupported(why) => why,
         };
         let small = png(24, 0);
         let gif = Image::parse(&include_bytes!("../../../../fixtures/images/box.gif")[..]).unwrap();
@@ -120,7 +127,10 @@ mod tests {
         let blind = Model { id: "blind", abilities, ..facts.models[0] };
         let models = vec![blind, facts.models[1]].leak();
         let facts = ProviderFacts { models, default_model: "blind", ..*facts };
-        assert_eq!(facts.sight("blind", &png(24, 0)), Sight::Not("`blind` cannot see images".to_owned()));
+        assert_eq!(
+            facts.image_support("blind", &png(24, 0)),
+            ImageSupport::Unsupported("`blind` cannot see images".to_owned())
+        );
         assert_eq!(facts.sighted(), [models[1].id]);
     }
 

@@ -1,5 +1,5 @@
-//! Servers on this machine, at the ports they have unless told otherwise. Their models are whatever somebody
-//! loaded, so that the server is asked; tokens cost nothing (D-11).
+//! Servers on this machine, at their default ports. Their models are whatever was loaded, so the server is asked;
+//! tokens cost nothing (D-11).
 
 use super::{Api, ProviderFacts, SERVED};
 use crate::quirks;
@@ -14,6 +14,7 @@ pub(super) const OLLAMA: ProviderFacts = ProviderFacts {
     default_base_url: "http://127.0.0.1:11434/v1",
     default_model: SERVED,
     models: &[],
+    custom: None,
 };
 
 pub(super) const LLAMACPP: ProviderFacts = ProviderFacts {
@@ -49,7 +50,7 @@ pub(super) const VLLM: ProviderFacts = ProviderFacts {
     ..OLLAMA
 };
 
-/// Any other server that speaks the same API; wherever it is, somebody has to say so, or it is taken to be here.
+/// Any other server that speaks the same API; without a configured address it is expected on this machine.
 pub(super) const COMPAT: ProviderFacts = ProviderFacts {
     name: "compat",
     display: "OpenAI-compatible server",

@@ -3,7 +3,7 @@
 
 use zori_core::cost::Prices;
 
-use super::{Abilities, Api, Model, Origin, ProviderFacts};
+use super::{Abilities, Api, Lifecycle, Model, Origin, ProviderFacts};
 use crate::quirks;
 
 pub(super) const FACTS: ProviderFacts = ProviderFacts {
@@ -14,11 +14,15 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
     base_url_var: "OPENROUTER_BASE_URL",
     base_url_key: "openrouter_base_url",
     default_base_url: "https://openrouter.ai/api/v1",
-    default_model: "anthropic/claude-haiku-4.5",
+    default_model: "anthropic/claude-sonnet-5.5",
     models: MODELS,
+    custom: None,
 };
 
 const MODELS: &[Model] = &[
+    model("anthropic/claude-sonnet-5.5", 1_000_000, 128_000, [2_000_000, 10_000_000, 100_000, 2_500_000]),
+    model("anthropic/claude-opus-5.5", 1_000_000, 128_000, [4_000_000, 20_000_000, 200_000, 5_000_000]),
+    model("openai/gpt-6.1-terra", 1_050_000, 128_000, [1_000_000, 5_000_000, 50_000, 1_000_000]),
     model("anthropic/claude-haiku-4.5", 200_000, 64_000, [1_000_000, 5_000_000, 100_000, 1_250_000]),
     model("anthropic/claude-opus-4.5", 200_000, 64_000, [5_000_000, 25_000_000, 500_000, 6_250_000]),
     model("openai/gpt-5.1", 400_000, 128_000, [1_250_000, 10_000_000, 125_000, 1_250_000]),
@@ -31,7 +35,16 @@ const fn model(
     max_output: u32,
     [input, output, cache_read, cache_write]: [u64; 4],
 ) -> Model {
-    let prices = Some(Prices { input, output, cache_read, cache_write });
+    let prices = Some(Prices { input, output, cache_read, cache_write, long: None });
     let abilities = Abilities { tools: true, images: true, thinking: true };
-    Model { id, aliases: &[], context_window, max_output, prices, abilities, origin: Origin::BuiltIn }
+    Model {
+        id,
+        aliases: &[],
+        context_window,
+        max_output,
+        prices,
+        abilities,
+        origin: Origin::BuiltIn,
+        lifecycle: Lifecycle::Current,
+    }
 }

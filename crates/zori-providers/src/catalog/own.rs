@@ -2,7 +2,9 @@
 
 use zori_core::cost::Prices;
 
-use super::{Abilities, Api, FALLBACK_MAX_TOKENS, Model, Origin, PROVIDERS, ProviderFacts, provider};
+use super::{
+    Abilities, Api, FALLBACK_MAX_TOKENS, Lifecycle, Model, Origin, PROVIDERS, ProviderFacts, provider,
+};
 
 /// What a user says of a model. What is left out is as the catalogue has it, or as [`OwnModel::resolve`] says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +50,6 @@ pub enum BadModel {
     /// The provider has no such model.
     #[error("`base` names a model that `{provider}` does not have: `{base}`")]
     UnknownBase {
-        /// The provider.
         provider: &'static str,
         /// What was named.
         base: String,
@@ -63,7 +64,6 @@ pub enum BadModel {
     ReplyTooLong {
         /// The reply limit.
         max_output: u32,
-        /// The window.
         context_window: u32,
     },
     /// Prices are only known together.
@@ -77,8 +77,8 @@ pub enum BadModel {
 }
 
 impl OwnModel {
-    /// Returns the whole model. One that the catalogue does not know calls tools, sees no images and does not think
-    /// unless it is said, and its replies have the usual limit.
+    /// Returns the whole model. A model that the catalogue does not know is taken to call tools, and unless configured
+    /// neither sees images nor thinks; its replies have the usual limit.
     pub fn resolve(
         &self,
         provider_name: &str,
@@ -115,13 +115,14 @@ impl OwnModel {
         let known = facts.model(id).filter(|m| m.id == id);
         let (id, aliases) = known.map_or_else(|| (leak(id), &[][..]), |m| (m.id, m.aliases));
         let origin = Origin::Config;
-        Ok((facts, Model { id, aliases, context_window, max_output, prices, abilities, origin }))
+        let lifecycle = Lifecycle::Current;
+        Ok((facts, Model { id, aliases, context_window, max_output, prices, abilities, origin, lifecycle }))
     }
 }
 
 impl OwnPrices {
-    /// Returns the prices, those that were not said as they were. What a cache costs is the price of the prompt where
-    /// nobody knows better: never too little.
+    /// Returns the configured prices over the known ones. An unknown cache price is that of the prompt, which is never
+    /// too low.
     fn over(&self, known: Option<Prices>) -> Result<Option<Prices>, BadModel> {
         if *self == Self::default() {
             return Ok(known);
@@ -134,6 +135,7 @@ impl OwnPrices {
             output,
             cache_read: cached(self.cache_read, known.map(|p| p.cache_read)),
             cache_write: cached(self.cache_write, known.map(|p| p.cache_write)),
+            long: known.and_then(|p| p.long),
         }))
     }
 }
@@ -142,11 +144,14 @@ impl OwnPrices {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     extended: Vec<&'static ProviderFacts>,
+    /// The user's own providers.
+    named: Vec<&'static ProviderFacts>,
 }
 
 impl Catalog {
-    /// Puts models into the catalogue, each in front of its provider's others.
-    pub fn with(own: &[(&'static ProviderFacts, Model)]) -> Self {
+    /// Puts models into the catalogue, each in front of its provider's others, and behind them the providers that the
+    /// user has named.
+    pub fn with(own: &[(&'static ProviderFacts, Model)], named: Vec<&'static ProviderFacts>) -> Self {
         let extended = PROVIDERS.iter().filter_map(|facts| {
             let mine: Vec<Model> =
                 own.iter().filter(|(of, _)| of.name == facts.name).map(|(_, model)| *model).collect();
@@ -159,17 +164,19 @@ impl Catalog {
             let facts = ProviderFacts { models: models.leak(), ..*facts };
             Some(&*Box::leak(Box::new(facts)))
         });
-        Self { extended: extended.collect() }
+        Self { extended: extended.collect(), named }
     }
 
     /// Returns every provider, the default one first.
     pub fn providers(&self) -> impl Iterator<Item = &'static ProviderFacts> {
-        PROVIDERS.iter().map(|facts| self.own(facts.name).unwrap_or(facts))
+        let built_in = PROVIDERS.iter().map(|facts| self.own(facts.name).unwrap_or(facts));
+        built_in.chain(self.named.iter().copied())
     }
 
     /// Returns the provider of that name.
     pub fn provider(&self, name: &str) -> Option<&'static ProviderFacts> {
-        self.own(name).or_else(|| provider(name))
+        let named = || self.named.iter().find(|facts| facts.name == name).copied();
+        self.own(name).or_else(|| provider(name)).or_else(named)
     }
 
     fn own(&self, name: &str) -> Option<&'static ProviderFacts> {
@@ -177,7 +184,7 @@ impl Catalog {
     }
 }
 
-fn leak(text: &str) -> &'static str {
+pub(super) fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
@@ -196,13 +203,14 @@ mod tests {
                 id: "qwen3",
                 aliases: &[],
                 context_window: 32_768,
-                max_output: 8_192,
+                max_output: 16_384,
                 prices: None,
                 abilities: Abilities { tools: true, images: true, thinking: false },
                 origin: Origin::Config,
+                lifecycle: Lifecycle::Current,
             }
         );
-        let catalog = Catalog::with(&[(facts, model)]);
+        let catalog = Catalog::with(&[(facts, model)], Vec::new());
         assert_eq!(catalog.provider("ollama").unwrap().models, [model]);
         assert_eq!(catalog.provider("openai"), provider("openai"));
         assert_eq!(catalog.providers().count(), PROVIDERS.len());
@@ -221,16 +229,16 @@ mod tests {
             ..*known
         };
         assert_eq!(model, expected);
-        let extended = Catalog::with(&[(facts, model)]).provider("anthropic").unwrap();
+        let extended = Catalog::with(&[(facts, model)], Vec::new()).provider("anthropic").unwrap();
         assert_eq!(extended.models.len(), facts.models.len());
         assert_eq!(extended.model("claude-haiku-4-5-20251001"), Some(&expected));
     }
 
     #[test]
     fn like_another_one() {
-        let own = OwnModel { base: Some("gpt-5".into()), max_output: Some(9), ..OwnModel::default() };
+        let own = OwnModel { base: Some("gpt-5.4".into()), max_output: Some(9), ..OwnModel::default() };
         let (facts, model) = own.resolve("openai", "gpt-9").unwrap();
-        let like = facts.model("gpt-5").unwrap();
+        let like = facts.model("gpt-5.4").unwrap();
         assert_eq!(model, Model { id: "gpt-9", max_output: 9, origin: Origin::Config, ..*like });
     }
 
@@ -239,7 +247,10 @@ mod tests {
         let prices = OwnPrices { input: Some(4), output: Some(9), ..OwnPrices::default() };
         let own = OwnModel { context_window: Some(9), prices, ..OwnModel::default() };
         let (_, model) = own.resolve("openrouter", "x/y").unwrap();
-        assert_eq!(model.prices, Some(Prices { input: 4, output: 9, cache_read: 4, cache_write: 4 }));
+        assert_eq!(
+            model.prices,
+            Some(Prices { input: 4, output: 9, cache_read: 4, cache_write: 4, long: None })
+        );
         assert_eq!(model.max_output, 4, "fits into the window");
     }
 

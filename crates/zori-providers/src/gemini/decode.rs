@@ -4,7 +4,6 @@
 //! Unknown parts and fields are skipped. Calls come whole. A signature is kept with its part, byte for byte.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use zori_core::failure::{FailureKind, ProviderFailure};
@@ -13,9 +12,9 @@ use zori_core::provider::{Chunk, StopReason};
 use zori_core::usage::Usage;
 
 use super::{NAME, wire};
-use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
+use crate::answer::{self, Decode, EVENT_COST, ReplySize, parse, protocol_error};
+use crate::borrowed_json::BorrowedText;
 use crate::failure;
-use crate::spare::Looked;
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
@@ -25,7 +24,7 @@ pub(super) struct Decoder {
     calls: u32,
     counts: wire::Counts,
     usage: Option<Usage>,
-    received: Received,
+    reply_size: ReplySize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +65,7 @@ impl Decode for Decoder {
         for response in responses {
             self.response(response.get(), &mut out)?;
         }
-        if self.is_done() { Ok(out) } else { Err(contradiction("an answer without a finish reason")) }
+        if self.is_done() { Ok(out) } else { Err(protocol_error("an answer without a finish reason")) }
     }
 }
 
@@ -77,12 +76,12 @@ impl Decoder {
             return Err(api_error(error));
         }
         if self.stage == Stage::Done {
-            return Err(contradiction("more after the finish reason"));
+            return Err(protocol_error("more after the finish reason"));
         }
-        self.received.add(EVENT_COST)?;
+        self.reply_size.add(EVENT_COST)?;
         if self.stage == Stage::Waiting {
             self.stage = Stage::Started;
-            let model = response.model_version.map(Looked::into_string).unwrap_or_default();
+            let model = response.model_version.map(BorrowedText::into_string).unwrap_or_default();
             out.push_back(Chunk::Started { model });
         }
         let mut stop = None;
@@ -92,11 +91,17 @@ impl Decoder {
             for raw in candidate.content.and_then(|c| c.parts).into_iter().flatten() {
                 self.part(raw, out)?;
             }
-            stop = candidate.finish_reason.filter(|r| !r.is_empty()).map(|reason| self.stop_reason(reason));
+            let said = candidate.finish_message;
+            stop = candidate
+                .finish_reason
+                .filter(|r| !matches!(r.as_str(), "" | "FINISH_REASON_UNSPECIFIED"))
+                .map(|reason| self.stop_reason(reason, said));
         }
-        let blocked = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
-        if blocked.is_some_and(|reason| reason != "BLOCK_REASON_UNSPECIFIED") {
-            stop = Some(StopReason::ContentFilter);
+        if let Some(feedback) = response.prompt_feedback
+            && let Some(reason) = feedback.block_reason
+            && !matches!(reason.as_str(), "" | "BLOCKED_REASON_UNSPECIFIED" | "BLOCK_REASON_UNSPECIFIED")
+        {
+            stop = Some(StopReason::Blocked(Some(explained(reason, feedback.block_reason_message))));
         }
         if stop.is_some() {
             self.close(out);
@@ -116,7 +121,7 @@ impl Decoder {
         }
         let kind = if part.thought { Open::Thinking } else { Open::Text };
         if let Some(text) = part.text.filter(|t| !t.is_empty()) {
-            self.received.add(text.len())?;
+            self.reply_size.add(text.len())?;
             if self.open != Some(kind) {
                 self.close(out);
                 self.open = Some(kind);
@@ -124,7 +129,7 @@ impl Decoder {
             out.push_back(if part.thought { Chunk::Thinking(text) } else { Chunk::Text(text) });
         }
         if part.thought_signature.is_some() {
-            self.received.add(raw.get().len())?;
+            self.reply_size.add(raw.get().len())?;
             if kind == Open::Text {
                 // The signed part goes behind its text as a block of its own.
                 self.close(out);
@@ -142,9 +147,10 @@ impl Decoder {
         signature: Option<&RawValue>,
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
-        let name = call.name.ok_or_else(|| contradiction("a function call without a name"))?;
+        let name = call.name.ok_or_else(|| protocol_error("a function call without a name"))?;
         let args = call.args.map(RawValue::get).filter(|json| *json != "null");
-        self.received.add(EVENT_COST + args.map_or(0, str::len) + signature.map_or(0, |s| s.get().len()))?;
+        self.reply_size
+            .add(EVENT_COST + args.map_or(0, str::len) + signature.map_or(0, |s| s.get().len()))?;
         self.close(out);
         let index = self.calls;
         self.calls += 1;
@@ -175,21 +181,44 @@ impl Decoder {
     }
 
     /// There is no reason of its own for calls: a regular end with calls means that they should run.
-    fn stop_reason(&self, reason: String) -> StopReason {
+    fn stop_reason(&self, reason: String, said: Option<String>) -> StopReason {
         match reason.as_str() {
             "STOP" if self.calls > 0 => StopReason::ToolUse,
             "STOP" => StopReason::EndTurn,
-            "MAX_TOKENS" => StopReason::MaxTokens,
-            "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-            | "IMAGE_SAFETY" | "MODEL_ARMOR" => StopReason::ContentFilter,
-            // `MALFORMED_FUNCTION_CALL`, `OTHER`, and whatever comes to be, in the provider's words.
-            _ => StopReason::Other(reason),
+            // A reply that could be continued by a token of the provider's is continued like any other.
+            "MAX_TOKENS" | "CONTINUATION" => StopReason::MaxTokens,
+            "SAFETY"
+            | "RECITATION"
+            | "LANGUAGE"
+            | "BLOCKLIST"
+            | "PROHIBITED_CONTENT"
+            | "SPII"
+            | "MODEL_ARMOR"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION" => StopReason::ContentFilter(Some(explained(reason, said))),
+            "MALFORMED_FUNCTION_CALL"
+            | "MALFORMED_RESPONSE"
+            | "UNEXPECTED_TOOL_CALL"
+            | "TOO_MANY_TOOL_CALLS"
+            | "NO_IMAGE"
+            | "IMAGE_OTHER" => StopReason::Malformed(explained(reason, said)),
+            // `OTHER`, and whatever comes to be, in the provider's words.
+            _ => StopReason::Other(explained(reason, said)),
         }
     }
 }
 
+/// Returns the provider's word for a reason, with its sentence where there is one.
+fn explained(reason: String, said: Option<String>) -> String {
+    match said.and_then(|text| failure::details(text.as_bytes())) {
+        Some(text) => format!("{reason}: {text}"),
+        None => reason,
+    }
+}
+
 fn opaque(raw: &RawValue) -> Opaque {
-    Opaque { provider: Arc::from(NAME), raw: raw.to_owned() }
+    Opaque::new(NAME, raw.to_owned())
 }
 
 /// An error the provider reports inside an answer (PERR-4).

@@ -1,4 +1,4 @@
-//! How hard a model should think, in the words that its generation knows.
+//! The thinking effort, in the parameters that a model's generation knows.
 //!
 //! After the vendor's pages on thinking as of November 2026: Gemini 3 and later take a level, 2.5 a budget of
 //! tokens, earlier ones nothing. Both at once are refused. No level is sent that one of the current models lacks:
@@ -11,6 +11,10 @@ use zori_core::provider::Effort;
 const PRO_LEAST: u32 = 128;
 /// The least that 2.5 Flash-Lite accepts, if it is to think at all; the other models accept it too.
 const LEAST: u32 = 512;
+
+/// The most that 2.5 Pro accepts, and the others.
+const PRO_MOST: u32 = 32_768;
+const MOST: u32 = 24_576;
 
 /// `generationConfig.thinkingConfig`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -26,7 +30,7 @@ pub(super) struct ThinkingConfig {
 
 /// Returns what to send, if anything. Thinking counts against the reply's limit, so a budget takes half at most.
 pub(super) fn config(model: &str, effort: Effort, max_tokens: u32) -> Option<ThinkingConfig> {
-    let include_thoughts = effort != Effort::Off;
+    let include_thoughts = effort.level() != Effort::Off;
     let (thinking_level, thinking_budget) = match generation(model)? {
         3.. => (Some(level(effort)), None),
         2 if model.contains("2.5") => (None, Some(budget(model, effort, max_tokens))),
@@ -42,23 +46,26 @@ pub(super) fn generation(model: &str) -> Option<u32> {
 }
 
 fn level(effort: Effort) -> &'static str {
-    match effort {
+    match effort.level() {
         Effort::Off | Effort::Low => "low",
         Effort::Medium => "medium",
-        Effort::High | Effort::Max => "high",
+        Effort::High | Effort::Max | Effort::Tokens(_) => "high",
     }
 }
 
 fn budget(model: &str, effort: Effort, max_tokens: u32) -> u32 {
     let pro = model.contains("pro");
+    let most = if pro { PRO_MOST } else { MOST };
     let wanted = match effort {
         Effort::Off if pro => return PRO_LEAST,
         Effort::Off => return 0,
         Effort::Low => 2_048,
         Effort::Medium => 8_192,
         Effort::High => 16_384,
-        Effort::Max if pro => 32_768,
-        Effort::Max => 24_576,
+        Effort::Max => most,
+        Effort::Tokens(0) if !pro => return 0,
+        // Who names a number means it, as far as the model takes it.
+        Effort::Tokens(tokens) => return tokens.clamp(if pro { PRO_LEAST } else { LEAST }, most),
     };
     wanted.min(max_tokens / 2).max(LEAST)
 }
@@ -66,6 +73,17 @@ fn budget(model: &str, effort: Effort, max_tokens: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn budgets_that_are_named() {
+        let budgets = |model: &str| {
+            [0, 100, 9_999, 99_999]
+                .map(|tokens| config(model, Effort::Tokens(tokens), 65_536)?.thinking_budget)
+        };
+        assert_eq!(budgets("gemini-2.5-flash"), [0, 512, 9_999, 24_576].map(Some));
+        assert_eq!(budgets("gemini-2.5-pro"), [128, 128, 9_999, 32_768].map(Some));
+        assert_eq!(budgets("gemini-3.8-flash"), [None; 4]);
+    }
 
     #[test]
     fn every_effort_by_model() {

@@ -13,7 +13,7 @@ use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, ToolCall, ToolR
 use zori_core::provider::Request;
 use zori_core::tool::ToolSpec;
 
-use super::{NAME, effort, schema, wire};
+use super::{NAME, effort, wire};
 use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_name};
 
 /// What the vendor documents for calls that came without a signature; without it, Gemini 3 refuses them.
@@ -25,7 +25,14 @@ pub(super) struct Encoder {
     /// `"systemInstruction":..,"tools":[..],`, without what is absent.
     head: EncodedHead,
     history: EncodedHistory<()>,
-    /// Which rule the history was encoded for.
+    /// The model that the history was encoded for: signatures go back only to the one that signed.
+    model: String,
+}
+
+/// The model that a history is for.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    model: &'a str,
     signatures: Signatures,
 }
 
@@ -47,16 +54,15 @@ impl Signatures {
 }
 
 impl Encoder {
-    /// Returns the request body.
     pub(super) fn encode(&mut self, request: &Request<'_>, max_tokens: u32) -> Vec<u8> {
-        let signatures = Signatures::of(request.model);
-        if self.signatures != signatures {
-            self.signatures = signatures;
+        if self.model != request.model {
+            self.model = request.model.to_owned();
             self.history = EncodedHistory::default();
         }
+        let reader = Reader { model: request.model, signatures: Signatures::of(request.model) };
         let head = self.head.bytes(request, encode_head);
         self.history.update(request.messages, |out, message| {
-            encode_message(out, request.messages, message, signatures);
+            encode_message(out, request.messages, message, reader);
         });
         let history = self.history.bytes();
 
@@ -89,9 +95,8 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
         for tool in tools {
             let ToolSpec { name, description, schema } = tool;
             let name = &wire_name(name);
-            let stripped = schema::strip(schema).and_then(|json| RawValue::from_string(json).ok());
-            let parameters = stripped.as_deref();
-            push_json(&mut out, &wire::FunctionDeclaration { name, description, parameters });
+            let declaration = wire::FunctionDeclaration { name, description, parameters_json_schema: schema };
+            push_json(&mut out, &declaration);
             out.push(b',');
         }
         out.pop();
@@ -101,12 +106,7 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
 }
 
 /// Appends a message, behind a comma where one is needed. A message of which nothing can be sent leaves no trace.
-fn encode_message(
-    out: &mut Vec<u8>,
-    conversation: &[Arc<Message>],
-    message: &Message,
-    signatures: Signatures,
-) {
+fn encode_message(out: &mut Vec<u8>, conversation: &[Arc<Message>], message: &Message, reader: Reader<'_>) {
     let start = out.len();
     if start > 0 {
         out.push(b',');
@@ -117,8 +117,8 @@ fn encode_message(
     });
     let empty = out.len();
     match message.role {
-        Role::User => encode_user(out, conversation, &message.blocks, signatures),
-        Role::Assistant => encode_assistant(out, &message.blocks, signatures),
+        Role::User => encode_user(out, conversation, &message.blocks, reader.signatures),
+        Role::Assistant => encode_assistant(out, &message.blocks, reader),
     }
     if out.len() > empty {
         out.pop();
@@ -174,18 +174,18 @@ fn push_result(out: &mut Vec<u8>, result: &ToolResult, issued: bool, images: &[I
 }
 
 /// Parts stay in the order they came in.
-fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], signatures: Signatures) {
+fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], reader: Reader<'_>) {
     // Only the first call of a step is checked. A signature elsewhere in the step does not count for it.
-    let mut stand_in = signatures == Signatures::Required;
+    let mut stand_in = reader.signatures == Signatures::Required;
     for (at, block) in blocks.iter().enumerate() {
         match block {
-            Block::Text(text) => push_text(out, without_signed_end(text, blocks.get(at + 1))),
+            Block::Text(text) => push_text(out, without_signed_end(text, blocks.get(at + 1), reader)),
             Block::ToolCall(call) => {
-                push_call(out, call, stand_in);
+                push_call(out, call, stand_in, reader);
                 stand_in = false;
             }
             Block::Thinking(thinking) => {
-                if let Some(raw) = own(thinking.replay.as_ref()) {
+                if let Some(raw) = own(thinking.replay.as_ref(), reader) {
                     push_part(out, &raw);
                 }
             }
@@ -194,15 +194,15 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], signatures: Signatures)
     }
 }
 
-/// Returns what Gemini wants back; another provider's bytes are not for it.
-fn own(replay: Option<&Opaque>) -> Option<&RawValue> {
-    replay.filter(|r| &*r.provider == NAME).map(|r| &*r.raw)
+/// Returns what the model wants back; another one's bytes are not for it.
+fn own<'a>(replay: Option<&'a Opaque>, reader: Reader<'_>) -> Option<&'a RawValue> {
+    replay.filter(|r| r.is_of(NAME, reader.model)).map(|r| &*r.raw)
 }
 
 /// Returns the text without the end of it that the next block holds as a signed part.
-fn without_signed_end<'a>(text: &'a str, next: Option<&Block>) -> &'a str {
+fn without_signed_end<'a>(text: &'a str, next: Option<&Block>, reader: Reader<'_>) -> &'a str {
     let Some(Block::Thinking(thinking)) = next else { return text };
-    let Some(raw) = own(thinking.replay.as_ref()) else { return text };
+    let Some(raw) = own(thinking.replay.as_ref(), reader) else { return text };
     match serde_json::from_str::<wire::KeptPart<'_>>(raw.get()) {
         Ok(part) if !part.thought => text.strip_suffix(&*part.text).unwrap_or(text),
         _ => text,
@@ -215,7 +215,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-fn push_call(out: &mut Vec<u8>, call: &ToolCall, stand_in: bool) {
+fn push_call(out: &mut Vec<u8>, call: &ToolCall, stand_in: bool, reader: Reader<'_>) {
     // Arguments go back as they came; the API takes only objects, so anything else the model wrote does not.
     let json = call.input.json();
     let json = if json.trim_start().starts_with('{') { json } else { "{}" };
@@ -226,7 +226,7 @@ fn push_call(out: &mut Vec<u8>, call: &ToolCall, stand_in: bool) {
         out,
         &wire::CallPart {
             function_call: wire::OutCall { id, name: &wire_name(&call.name), args },
-            thought_signature: own(call.replay.as_ref()).or(stand_in.then_some(instead)),
+            thought_signature: own(call.replay.as_ref(), reader).or(stand_in.then_some(instead)),
         },
     );
 }

@@ -11,16 +11,17 @@ use zori_core::image::Image;
 use zori_core::usage::Usage;
 
 use super::effort::ThinkingConfig;
-use crate::spare::{Few, Looked, Unread};
+use crate::borrowed_json::{BorrowedText, Ignored, SmallList};
 
 // Outgoing.
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct FunctionDeclaration<'a> {
     pub(super) name: &'a str,
     pub(super) description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) parameters: Option<&'a RawValue>,
+    /// The schema as it is; its elder sibling `parameters` takes only a part of the language.
+    pub(super) parameters_json_schema: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -85,13 +86,13 @@ pub(super) struct OutCall<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response<'a> {
     #[serde(borrow, default)]
-    pub(super) candidates: Option<Few<Candidate<'a>>>,
+    pub(super) candidates: Option<SmallList<Candidate<'a>>>,
     #[serde(default)]
     pub(super) prompt_feedback: Option<PromptFeedback>,
     #[serde(default)]
     pub(super) usage_metadata: Option<Counts>,
     #[serde(borrow, default)]
-    pub(super) model_version: Option<Looked<'a>>,
+    pub(super) model_version: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) error: Option<ErrorObject>,
 }
@@ -105,12 +106,14 @@ pub(super) struct Candidate<'a> {
     pub(super) content: Option<Content<'a>>,
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
+    #[serde(default)]
+    pub(super) finish_message: Option<String>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Content<'a> {
     #[serde(borrow, default)]
-    pub(super) parts: Option<Few<&'a RawValue>>,
+    pub(super) parts: Option<SmallList<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +153,8 @@ pub(super) struct KeptPart<'a> {
 pub(super) struct PromptFeedback {
     #[serde(default)]
     pub(super) block_reason: Option<String>,
+    #[serde(default)]
+    pub(super) block_reason_message: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -178,11 +183,11 @@ pub(super) struct Counts {
     thoughts_token_count: Option<u64>,
     /// What is prompt text, what images: in every event, and the same as above.
     #[serde(default, rename = "promptTokensDetails")]
-    _prompt_tokens_details: Option<Unread>,
+    _prompt_tokens_details: Option<Ignored>,
     #[serde(default, rename = "cacheTokensDetails")]
-    _cache_tokens_details: Option<Unread>,
+    _cache_tokens_details: Option<Ignored>,
     #[serde(default, rename = "candidatesTokensDetails")]
-    _candidates_tokens_details: Option<Unread>,
+    _candidates_tokens_details: Option<Ignored>,
 }
 
 impl Counts {

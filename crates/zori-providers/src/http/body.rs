@@ -1,4 +1,4 @@
-//! Bodies with a watch on them: the request's says when it is first asked for, the answer's gives up on silence.
+//! Watched bodies: the request's reports when the client first reads it, the answer's fails after too long a silence.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,13 +11,13 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use zori_core::transport::TransportFailure;
 
-/// A request body of one piece that says when the client asks for it, which it does once the connection stands.
-pub(super) struct Announced {
+/// A request body that reports when the client reads it, which it does once connected.
+pub(super) struct AnnouncedBody {
     bytes: Option<Bytes>,
     asked: Option<oneshot::Sender<()>>,
 }
 
-impl Announced {
+impl AnnouncedBody {
     /// Returns the body and what resolves when it is asked for.
     pub(super) fn new(bytes: Bytes) -> (Self, oneshot::Receiver<()>) {
         let (asked, watch) = oneshot::channel();
@@ -25,7 +25,7 @@ impl Announced {
     }
 }
 
-impl Stream for Announced {
+impl Stream for AnnouncedBody {
     type Item = Result<Bytes, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -22,14 +22,13 @@ pub struct Roots {
 #[derive(Clone, Debug)]
 enum Extra {
     Certificates(Vec<CertificateDer<'static>>),
-    /// A file that nobody has looked into yet.
+    /// A file that has not been parsed yet.
     Pem(Arc<[u8]>),
 }
 
 /// Why a certificate file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadRoots {
-    /// It is not PEM.
+pub enum RootsError {
     #[error("not a PEM certificate file: {0}")]
     NotPem(String),
     /// It holds no certificate.
@@ -40,19 +39,18 @@ pub enum BadRoots {
     Certificate {
         /// Which one, from 1.
         number: usize,
-        /// Why.
         reason: String,
     },
 }
 
 impl Roots {
-    /// The embedded authorities only.
+    /// Returns the embedded authorities only.
     pub fn embedded() -> Self {
         Self { extra: Extra::Certificates(Vec::new()) }
     }
 
     /// The embedded authorities and those of a PEM file.
-    pub fn with_pem(pem: &[u8]) -> Result<Self, BadRoots> {
+    pub fn with_pem(pem: &[u8]) -> Result<Self, RootsError> {
         certificates(pem).map(|extra| Self { extra: Extra::Certificates(extra) })
     }
 
@@ -71,7 +69,7 @@ impl Roots {
         let mut config = match &self.extra {
             Extra::Certificates(extra) => builder.with_root_certificates(store(extra)).with_no_client_auth(),
             Extra::Pem(pem) => {
-                let later = Later { pem: pem.clone(), provider, verifier: OnceLock::new() };
+                let later = LazyVerifier { pem: pem.clone(), provider, verifier: OnceLock::new() };
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(later)).with_no_client_auth()
             }
         };
@@ -86,31 +84,32 @@ fn store(extra: &[CertificateDer<'static>]) -> RootCertStore {
     store
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadRoots> {
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, RootsError> {
     let extra = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|e| BadRoots::NotPem(e.to_string()))?;
+        .map_err(|e| RootsError::NotPem(e.to_string()))?;
     if extra.is_empty() {
-        return Err(BadRoots::Empty);
+        return Err(RootsError::Empty);
     }
     let mut store = RootCertStore::empty();
     for (at, certificate) in extra.iter().enumerate() {
         store
             .add(certificate.clone())
-            .map_err(|e| BadRoots::Certificate { number: at + 1, reason: e.to_string() })?;
+            .map_err(|e| RootsError::Certificate { number: at + 1, reason: e.to_string() })?;
     }
     Ok(extra)
 }
 
-/// Checks certificates as rustls does, by authorities that are known when the first one comes. It decides nothing itself.
+/// Verifies certificates as rustls does, with authorities that are loaded with the first certificate. It decides
+/// nothing itself.
 #[derive(Debug)]
-struct Later {
+struct LazyVerifier {
     pem: Arc<[u8]>,
     provider: Arc<CryptoProvider>,
     verifier: OnceLock<Result<Arc<WebPkiServerVerifier>, String>>,
 }
 
-impl Later {
+impl LazyVerifier {
     fn verifier(&self) -> Result<&WebPkiServerVerifier, Error> {
         let made = self.verifier.get_or_init(|| {
             let extra = certificates(&self.pem).map_err(|bad| bad.to_string())?;
@@ -123,7 +122,7 @@ impl Later {
     }
 }
 
-impl ServerCertVerifier for Later {
+impl ServerCertVerifier for LazyVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -4,7 +4,6 @@
 //! ids, indices, the end mark. What contradicts itself ends the answer (NET-9).
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use zori_core::failure::{FailureKind, ProviderFailure};
@@ -12,10 +11,10 @@ use zori_core::message::Opaque;
 use zori_core::provider::{Chunk, StopReason};
 
 use super::wire;
-use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
+use crate::answer::{self, Decode, EVENT_COST, ReplySize, parse, protocol_error};
+use crate::borrowed_json::BorrowedText;
 use crate::failure;
 use crate::quirks::{EndMark, ReasoningReplay};
-use crate::spare::Looked;
 use crate::text_tools::{Piece, Scanner};
 
 /// How many calls one answer may make.
@@ -23,7 +22,7 @@ const MAX_CALLS: usize = 256;
 
 /// How an answer is to be read.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct DecodeOptions {
     /// Marks the reasoning that goes back.
     pub(super) provider: &'static str,
     pub(super) reasoning_replay: ReasoningReplay,
@@ -35,16 +34,16 @@ pub(super) struct Reading {
 /// Decodes one answer.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    reading: Reading,
+    options: DecodeOptions,
     started: bool,
     done: bool,
     open: Open,
     calls: Vec<Call>,
-    /// Elements of `reasoning_details` that have not been given out, separated by commas.
+    /// Elements of `reasoning_details` that have not been emitted, separated by commas.
     details: String,
     refused: bool,
     stop: Option<StopReason>,
-    received: Received,
+    reply_size: ReplySize,
 }
 
 /// The block that text goes to.
@@ -64,6 +63,36 @@ struct Call {
     started: bool,
     /// Arguments that came before the name.
     early: String,
+    /// Whether the arguments so far are complete, as far as brackets and quotes say.
+    arguments: Brackets,
+}
+
+/// Follows the brackets of JSON that comes in pieces.
+#[derive(Clone, Copy, Debug, Default)]
+struct Brackets {
+    depth: u32,
+    in_text: bool,
+    escaped: bool,
+    /// Whether the first bracket was closed again.
+    closed: bool,
+}
+
+impl Brackets {
+    fn push(&mut self, json: &str) {
+        for byte in json.bytes() {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_text => self.escaped = true,
+                b'"' => self.in_text = !self.in_text,
+                b'{' | b'[' if !self.in_text => self.depth += 1,
+                b'}' | b']' if !self.in_text => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.closed |= self.depth == 0;
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 impl Decode for Decoder {
@@ -73,14 +102,14 @@ impl Decode for Decoder {
             return self.finish(out);
         }
         if self.done {
-            return Err(contradiction("more after the end"));
+            return Err(protocol_error("more after the end"));
         }
-        self.received.add(EVENT_COST)?;
+        self.reply_size.add(EVENT_COST)?;
         self.completion(parse(text)?, out)
     }
 
     fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
-        if !self.done && self.stop.is_some() && self.reading.end_mark == EndMark::Optional {
+        if !self.done && self.stop.is_some() && self.options.end_mark == EndMark::Optional {
             return self.finish(out);
         }
         Ok(())
@@ -100,9 +129,9 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(reading: Reading) -> Self {
+    pub(super) fn new(options: DecodeOptions) -> Self {
         Self {
-            reading,
+            options,
             started: false,
             done: false,
             open: Open::Nothing,
@@ -110,7 +139,7 @@ impl Decoder {
             details: String::new(),
             refused: false,
             stop: None,
-            received: Received::default(),
+            reply_size: ReplySize::default(),
         }
     }
 
@@ -125,7 +154,7 @@ impl Decoder {
         let choices = event.choices.unwrap_or_default();
         if !self.started && (event.model.is_some() || !choices.is_empty()) {
             self.started = true;
-            let model = event.model.map(Looked::into_string).unwrap_or_default();
+            let model = event.model.map(BorrowedText::into_string).unwrap_or_default();
             out.push_back(Chunk::Started { model });
         }
         // One choice is asked for; others would be somebody else's.
@@ -159,7 +188,7 @@ impl Decoder {
             self.switch(Open::Thinking, out);
             out.push_back(Chunk::Thinking(text));
         }
-        if self.reading.reasoning_replay == ReasoningReplay::Details {
+        if self.options.reasoning_replay == ReasoningReplay::Details {
             for detail in delta.reasoning_details.into_iter().flatten() {
                 self.more(detail.get().len())?;
                 if !self.details.is_empty() {
@@ -187,7 +216,7 @@ impl Decoder {
     }
 
     fn text(&mut self, text: String, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
-        match &mut self.reading.prose {
+        match &mut self.options.prose {
             None => self.say(text, out),
             Some(scanner) => {
                 let mut pieces = Vec::new();
@@ -236,6 +265,7 @@ impl Decoder {
             self.start_call(at, name, out);
         }
         let call = &mut self.calls[at];
+        call.arguments.push(&arguments);
         if !call.started {
             call.early.push_str(&arguments);
         } else if !arguments.is_empty() {
@@ -245,20 +275,23 @@ impl Decoder {
     }
 
     /// Returns the call a delta belongs to. Servers that do not count, or count all calls as the first, begin the
-    /// next one with another id or with a name.
+    /// next one with another id, or with a name behind complete arguments.
     fn find_call(&self, wire_index: Option<u64>, id: Option<&str>, named: bool) -> Option<usize> {
         let last = self.calls.iter().rposition(|call| wire_index.is_none() || call.index == wire_index)?;
         let call = &self.calls[last];
         let other_id = id.is_some_and(|id| call.id.as_deref().is_some_and(|known| known != id));
-        let begun_again = named && call.started && (other_id || (wire_index.is_none() && id.is_none()));
+        let complete = call.arguments.closed || (wire_index.is_none() && id.is_none());
+        let same_id = id.is_some() && call.id.as_deref() == id;
+        let begun_again = named && call.started && !same_id && (other_id || complete);
         (!begun_again).then_some(last)
     }
 
     fn add_call(&mut self, index: Option<u64>, id: Option<String>) -> Result<usize, ProviderFailure> {
         if self.calls.len() == MAX_CALLS {
-            return Err(contradiction("too many calls"));
+            return Err(protocol_error("too many calls"));
         }
-        self.calls.push(Call { index, id, started: false, early: String::new() });
+        let (early, arguments) = (String::new(), Brackets::default());
+        self.calls.push(Call { index, id, started: false, early, arguments });
         Ok(self.calls.len() - 1)
     }
 
@@ -287,18 +320,22 @@ impl Decoder {
         self.open = next;
     }
 
-    /// Gives out the reasoning that goes back, as it came.
+    /// Emits the reasoning that goes back, unchanged. Where its text is what goes back, only that it does is noted.
     fn give_details(&mut self, out: &mut VecDeque<Chunk>) {
+        if self.options.reasoning_replay == ReasoningReplay::Content && self.open == Open::Thinking {
+            let raw = RawValue::from_string("true".to_owned()).expect("`true` is JSON");
+            out.push_back(Chunk::ThinkingReplay(Opaque::new(self.options.provider, raw)));
+        }
         if !self.details.is_empty() {
             let array = format!("[{}]", std::mem::take(&mut self.details));
             let raw = RawValue::from_string(array).expect("an array of JSON is JSON");
-            out.push_back(Chunk::ThinkingReplay(Opaque { provider: Arc::from(self.reading.provider), raw }));
+            out.push_back(Chunk::ThinkingReplay(Opaque::new(self.options.provider, raw)));
         }
     }
 
     /// Settles everything but the counts, which may follow.
     fn stop(&mut self, reason: String, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
-        if let Some(scanner) = &mut self.reading.prose {
+        if let Some(scanner) = &mut self.options.prose {
             let mut pieces = Vec::new();
             scanner.finish(&mut pieces);
             self.pieces(pieces, out)?;
@@ -309,13 +346,13 @@ impl Decoder {
             out.push_back(Chunk::BlockEnd);
         }
         if self.calls.iter().any(|call| !call.started) {
-            return Err(contradiction("a call without a name"));
+            return Err(protocol_error("a call without a name"));
         }
         let reason = self.meaning(reason);
         match &self.stop {
             None => {}
             Some(stop) if *stop == reason => return Ok(()),
-            Some(_) => return Err(contradiction("two finish reasons")),
+            Some(_) => return Err(protocol_error("two finish reasons")),
         }
         // Where the model was cut off, so was its last call; without arguments it would look complete.
         let whole = match reason {
@@ -329,22 +366,23 @@ impl Decoder {
 
     fn meaning(&self, reason: String) -> StopReason {
         match reason.as_str() {
+            // What was refused is refused, whatever else the reply holds.
+            "stop" | "tool_calls" | "function_call" if self.refused => StopReason::Refusal(None),
             // Not every server has a reason of its own for calls.
             "stop" | "tool_calls" | "function_call" if !self.calls.is_empty() => StopReason::ToolUse,
-            "stop" if self.refused => StopReason::Refusal,
             "stop" => StopReason::EndTurn,
             "length" => StopReason::MaxTokens,
             "tool_calls" | "function_call" => StopReason::ToolUse,
-            "content_filter" => StopReason::ContentFilter,
+            "content_filter" => StopReason::ContentFilter(None),
             _ => StopReason::Other(reason),
         }
     }
 
     fn finish(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
         if self.done {
-            return Err(contradiction("two ends"));
+            return Err(protocol_error("two ends"));
         }
-        let stop = self.stop.take().ok_or_else(|| contradiction("an end without a finish reason"))?;
+        let stop = self.stop.take().ok_or_else(|| protocol_error("an end without a finish reason"))?;
         self.done = true;
         out.push_back(Chunk::Done(stop));
         Ok(())
@@ -353,9 +391,9 @@ impl Decoder {
     /// Counts content, which must not come any more once there is a finish reason.
     fn more(&mut self, bytes: usize) -> Result<(), ProviderFailure> {
         if self.stop.is_some() {
-            return Err(contradiction("more content after the finish reason"));
+            return Err(protocol_error("more content after the finish reason"));
         }
-        self.received.add(bytes)
+        self.reply_size.add(bytes)
     }
 }
 
@@ -393,4 +431,52 @@ fn status(word: &str) -> Option<u16> {
         "timeout" => 504,
         _ => return word.parse().ok().filter(|code| (400..600).contains(code)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The calls that a stream of such deltas makes: name and arguments each.
+    fn calls(deltas: &[&str]) -> Vec<String> {
+        let mut decoder = Decoder::new(DecodeOptions {
+            provider: "p",
+            reasoning_replay: ReasoningReplay::Nothing,
+            end_mark: EndMark::Required,
+            prose: None,
+        });
+        let mut out = VecDeque::new();
+        for delta in deltas {
+            let event = format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{delta}]}}}}]}}"#);
+            decoder.event(b"", event.as_bytes(), &mut out).unwrap();
+        }
+        let end = br#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+        decoder.event(b"", end, &mut out).unwrap();
+        let mut made: Vec<String> = Vec::new();
+        for chunk in out {
+            match chunk {
+                Chunk::CallStart { name, .. } => made.push(name),
+                Chunk::CallInput { index, json } => made[index as usize].push_str(&json),
+                _ => {}
+            }
+        }
+        made
+    }
+
+    /// Servers that count all calls as the first, or give no ids: two calls stay two.
+    #[test]
+    fn calls_that_nobody_counts() {
+        let a = r#"{"index":0,"function":{"name":"read","arguments":"{\"path\":\"a}\"}"}}"#;
+        let b = r#"{"index":0,"function":{"name":"read","arguments":"{\"path\":\"b\"}"}}"#;
+        let both = [r#"read{"path":"a}"}"#, r#"read{"path":"b"}"#];
+        assert_eq!(calls(&[a, b]), both);
+        assert_eq!(calls(&[&a.replace(r#""index":0,"#, ""), &b.replace(r#""index":0,"#, "")]), both);
+        let with_id = |call: &str, id: &str| call.replacen('{', &format!(r#"{{"id":"{id}","#), 1);
+        assert_eq!(calls(&[&with_id(a, "1"), &with_id(b, "2")]), both);
+        assert_eq!(calls(&[a, &with_id(b, "2")]), both);
+        // A name that is repeated with every piece is the same call's.
+        let first = r#"{"index":0,"function":{"name":"read","arguments":"{\"path\":"}}"#;
+        let second = r#"{"index":0,"function":{"name":"read","arguments":"\"a\"}"}}"#;
+        assert_eq!(calls(&[first, second]), [r#"read{"path":"a"}"#]);
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use zori_core::usage::Usage;
 
-use crate::spare::{Few, Looked};
+use crate::borrowed_json::{BorrowedText, SmallList};
 
 // Outgoing.
 
@@ -26,16 +26,15 @@ pub(super) struct ToolFunction<'a> {
     pub(super) parameters: &'a RawValue,
 }
 
-/// A message of text.
 #[derive(Serialize)]
-pub(super) struct Said<'a> {
+pub(super) struct TextMessage<'a> {
     pub(super) role: &'a str,
     pub(super) content: &'a str,
 }
 
 /// A message of text and images.
 #[derive(Serialize)]
-pub(super) struct Shown<'a> {
+pub(super) struct MultipartMessage<'a> {
     pub(super) role: &'a str,
     pub(super) content: Vec<Part<'a>>,
 }
@@ -54,7 +53,7 @@ pub(super) struct ImageUrl {
 
 /// A tool's answer.
 #[derive(Serialize)]
-pub(super) struct Answered<'a> {
+pub(super) struct ToolMessage<'a> {
     pub(super) role: &'static str,
     pub(super) tool_call_id: &'a str,
     pub(super) content: &'a str,
@@ -62,9 +61,11 @@ pub(super) struct Answered<'a> {
 
 /// What the model said and called.
 #[derive(Serialize)]
-pub(super) struct Assistant<'a> {
+pub(super) struct AssistantMessage<'a> {
     pub(super) role: &'static str,
     pub(super) content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_content: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,7 +74,7 @@ pub(super) struct Assistant<'a> {
 
 #[derive(Serialize)]
 pub(super) struct Call<'a> {
-    pub(super) id: &'a str,
+    pub(super) id: Cow<'a, str>,
     pub(super) r#type: &'static str,
     pub(super) function: CallFunction<'a>,
 }
@@ -91,9 +92,9 @@ pub(super) struct CallFunction<'a> {
 #[derive(Deserialize)]
 pub(super) struct Completion<'a> {
     #[serde(borrow, default)]
-    pub(super) model: Option<Looked<'a>>,
+    pub(super) model: Option<BorrowedText<'a>>,
     #[serde(borrow, default)]
-    pub(super) choices: Option<Few<Choice<'a>>>,
+    pub(super) choices: Option<SmallList<Choice<'a>>>,
     #[serde(default)]
     pub(super) usage: Option<Counts>,
     #[serde(borrow, default)]
@@ -135,7 +136,7 @@ pub(super) struct Delta<'a> {
 
 /// Which element of `reasoning_details` a fragment belongs to.
 #[derive(Deserialize, PartialEq, Eq)]
-pub(super) struct DetailPlace {
+pub(super) struct DetailPosition {
     #[serde(default, rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) index: i64,
@@ -171,7 +172,7 @@ pub(super) struct ErrorObject<'a> {
     pub(super) code: Option<&'a RawValue>,
 }
 
-/// Token counts, all told.
+/// Total token counts.
 #[derive(Deserialize)]
 pub(super) struct Counts {
     #[serde(default)]

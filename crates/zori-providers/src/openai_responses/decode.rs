@@ -5,7 +5,6 @@
 //! item: they must be the same.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use zori_core::failure::{FailureKind, ProviderFailure};
@@ -13,9 +12,9 @@ use zori_core::message::Opaque;
 use zori_core::provider::{Chunk, StopReason};
 
 use super::{NAME, wire};
-use crate::answer::{self, Decode, EVENT_COST, Received, contradiction, parse};
+use crate::answer::{self, Decode, EVENT_COST, ReplySize, parse, protocol_error};
+use crate::borrowed_json::BorrowedText;
 use crate::failure;
-use crate::spare::Looked;
 
 /// How many items may be open at once.
 const MAX_OPEN: usize = 256;
@@ -32,7 +31,7 @@ pub(super) struct Decoder {
     next_number: u64,
     calls: u32,
     refused: bool,
-    received: Received,
+    reply_size: ReplySize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,7 +130,7 @@ impl Decoder {
                 let event: wire::ResponseEvent<'_> = parse(text)?;
                 self.require_started("an end")?;
                 if event.response.status.as_deref().is_some_and(|s| s.as_bytes() != &name[9..]) {
-                    return Err(contradiction("an end that is named otherwise than its status"));
+                    return Err(protocol_error("an end that is named otherwise than its status"));
                 }
                 self.conclude(&event.response, out)
             }
@@ -149,7 +148,7 @@ impl Decoder {
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
         if self.stage != Stage::Waiting {
-            return Err(contradiction("a second response.created"));
+            return Err(protocol_error("a second response.created"));
         }
         self.stage = Stage::Started;
         out.push_back(Chunk::Started { model: event.response.model.unwrap_or_default() });
@@ -159,25 +158,25 @@ impl Decoder {
     fn add(&mut self, event: &wire::ItemEvent<'_>, out: &mut VecDeque<Chunk>) -> Result<(), ProviderFailure> {
         self.require_started("an item")?;
         if self.open.len() == MAX_OPEN {
-            return Err(contradiction("too many open items"));
+            return Err(protocol_error("too many open items"));
         }
         if let Some(index) = event.output_index {
             if index < self.next_index {
-                return Err(contradiction("an item that is added twice"));
+                return Err(protocol_error("an item that is added twice"));
             }
             self.next_index = index.saturating_add(1);
         }
-        self.received.add(EVENT_COST)?;
-        let item: wire::Item<'_> = parse(event.item.get())?;
-        let id = item.id.map(Looked::into_string);
+        self.reply_size.add(EVENT_COST)?;
+        let item = wire::Item::read(event.item.get())?;
+        let id = item.id.map(BorrowedText::into_string);
         if id.is_some() && self.open.iter().any(|open| open.id == id) {
-            return Err(contradiction("an item that is added twice"));
+            return Err(protocol_error("an item that is added twice"));
         }
         let item = match &*item.kind {
             "message" => OpenItem::Message { empty: true },
             "reasoning" => OpenItem::Reasoning { empty: true, part: 0 },
             "function_call" => {
-                let name = item.name.ok_or_else(|| contradiction("a function call without a name"))?;
+                let name = item.name.ok_or_else(|| protocol_error("a function call without a name"))?;
                 let call = self.calls;
                 self.calls += 1;
                 out.push_back(Chunk::CallStart { index: call, id: item.call_id, name, replay: None });
@@ -205,7 +204,7 @@ impl Decoder {
                 Ok(())
             }
             OpenItem::Skipped => Ok(()),
-            _ => Err(contradiction("text that does not belong to a message")),
+            _ => Err(protocol_error("text that does not belong to a message")),
         }
     }
 
@@ -230,7 +229,7 @@ impl Decoder {
                 Ok(())
             }
             OpenItem::Skipped => Ok(()),
-            _ => Err(contradiction("reasoning that does not belong to a reasoning item")),
+            _ => Err(protocol_error("reasoning that does not belong to a reasoning item")),
         }
     }
 
@@ -250,7 +249,7 @@ impl Decoder {
                 Ok(())
             }
             OpenItem::Skipped => Ok(()),
-            _ => Err(contradiction("arguments that do not belong to a call")),
+            _ => Err(protocol_error("arguments that do not belong to a call")),
         }
     }
 
@@ -260,7 +259,7 @@ impl Decoder {
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
         let at = self.find_part(event)?;
-        self.settle(at, event.arguments.as_ref().map(Looked::as_str), out)
+        self.settle(at, event.arguments.as_ref().map(BorrowedText::as_str), out)
     }
 
     /// Takes a call's arguments in one piece: they are the ones the deltas brought, or the only ones.
@@ -273,12 +272,12 @@ impl Decoder {
         let OpenItem::Call { call, arguments } = &mut self.open[at].item else { return Ok(()) };
         match whole {
             Some(text) if arguments.is_empty() && !text.is_empty() => {
-                self.received.add(text.len())?;
+                self.reply_size.add(text.len())?;
                 arguments.push_str(text);
                 out.push_back(Chunk::CallInput { index: *call, json: text.to_owned() });
                 Ok(())
             }
-            Some(text) if text != arguments => Err(contradiction("arguments that differ from their deltas")),
+            Some(text) if text != arguments => Err(protocol_error("arguments that differ from their deltas")),
             _ => Ok(()),
         }
     }
@@ -288,16 +287,22 @@ impl Decoder {
         event: &wire::ItemEvent<'_>,
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderFailure> {
-        let item: wire::Item<'_> = parse(event.item.get())?;
-        let at = self.find(event.output_index, item.id.as_ref().map(Looked::as_str))?;
+        let item = wire::Item::read(event.item.get())?;
+        let at = self.find(event.output_index, item.id.as_ref().map(BorrowedText::as_str))?;
         if matches!(self.open[at].item, OpenItem::Call { .. }) {
-            self.settle(at, item.arguments.as_ref().map(Looked::as_str), out)?;
+            self.settle(at, item.arguments.as_ref().map(BorrowedText::as_str), out)?;
         }
         match self.open.remove(at).item {
             OpenItem::Message { empty } => {
                 let said = !empty || self.late_text(item.content, out)?;
                 if said {
                     out.push_back(Chunk::BlockEnd);
+                    if let Some(phase) = item.phase {
+                        let phase = wire::Phase { phase: phase.as_str().into() };
+                        let raw = serde_json::value::to_raw_value(&phase).expect("a word is JSON");
+                        out.push_back(Chunk::ThinkingReplay(opaque(&raw)));
+                        out.push_back(Chunk::BlockEnd);
+                    }
                 }
             }
             OpenItem::Reasoning { empty, .. } => {
@@ -307,7 +312,7 @@ impl Decoder {
                 }
                 // Without its encrypted content the item means nothing to a provider that stores nothing.
                 if item.encrypted_content.is_some() && &*item.kind == "reasoning" {
-                    self.received.add(event.item.get().len())?;
+                    self.reply_size.add(event.item.get().len())?;
                     out.push_back(Chunk::ThinkingReplay(opaque(event.item)));
                     thought = true;
                 }
@@ -316,14 +321,15 @@ impl Decoder {
                 }
             }
             // A call that was cut off has no end, so that nobody runs it.
-            OpenItem::Call { .. } if item.status.as_ref().map(Looked::as_str) == Some("incomplete") => {}
+            OpenItem::Call { .. } if item.status.as_ref().map(BorrowedText::as_str) == Some("incomplete") => {
+            }
             OpenItem::Call { call, .. } => out.push_back(Chunk::CallEnd { index: call }),
             OpenItem::Skipped => {}
         }
         Ok(())
     }
 
-    /// Gives out a message that came without deltas; returns whether it says anything.
+    /// Emits a message that came without deltas; returns whether it has text.
     fn late_text(
         &mut self,
         content: Option<Vec<wire::ContentPart>>,
@@ -341,7 +347,7 @@ impl Decoder {
         Ok(said)
     }
 
-    /// Gives out a summary that came without deltas; returns whether it says anything.
+    /// Emits a summary that came without deltas; returns whether it has text.
     fn late_summary(
         &mut self,
         summary: Option<Vec<wire::ContentPart>>,
@@ -373,8 +379,8 @@ impl Decoder {
                     api_error,
                 ));
             }
-            Some(other) => return Err(contradiction(&format!("an end with the status `{other}`"))),
-            None => return Err(contradiction("an end without a status")),
+            Some(other) => return Err(protocol_error(&format!("an end with the status `{other}`"))),
+            None => return Err(protocol_error("an end without a status")),
         };
         if let Some(counts) = &response.usage {
             out.push_back(Chunk::Usage(counts.usage()));
@@ -386,20 +392,20 @@ impl Decoder {
 
     fn completed(&self) -> Result<StopReason, ProviderFailure> {
         if self.open.iter().any(|open| matches!(open.item, OpenItem::Call { .. })) {
-            return Err(contradiction("a completed response with an open call"));
+            return Err(protocol_error("a completed response with an open call"));
         }
         Ok(match (self.calls, self.refused) {
-            (0, true) => StopReason::Refusal,
+            (_, true) => StopReason::Refusal(None),
             (0, false) => StopReason::EndTurn,
-            _ => StopReason::ToolUse,
+            (_, false) => StopReason::ToolUse,
         })
     }
 
     fn require_started(&self, event: &str) -> Result<(), ProviderFailure> {
         match self.stage {
             Stage::Started => Ok(()),
-            Stage::Waiting => Err(contradiction(&format!("{event} before response.created"))),
-            Stage::Done => Err(contradiction(&format!("{event} after the end"))),
+            Stage::Waiting => Err(protocol_error(&format!("{event} before response.created"))),
+            Stage::Done => Err(protocol_error(&format!("{event} after the end"))),
         }
     }
 
@@ -408,11 +414,11 @@ impl Decoder {
     fn find_part(&mut self, event: &wire::PartEvent<'_>) -> Result<usize, ProviderFailure> {
         if let Some(number) = event.sequence_number {
             if number < self.next_number {
-                return Err(contradiction("a part that comes twice or too late"));
+                return Err(protocol_error("a part that comes twice or too late"));
             }
             self.next_number = number.saturating_add(1);
         }
-        self.find(event.output_index, event.item_id.as_ref().map(Looked::as_str))
+        self.find(event.output_index, event.item_id.as_ref().map(BorrowedText::as_str))
     }
 
     /// Finds the open item that an event speaks of: by index, which every vendor's event has, else by id, else
@@ -426,29 +432,29 @@ impl Decoder {
         } else {
             self.open.len().checked_sub(1)
         };
-        found.ok_or_else(|| contradiction("a part of an item that is not open"))
+        found.ok_or_else(|| protocol_error("a part of an item that is not open"))
     }
 
     fn counted(&mut self, text: Option<String>) -> Result<String, ProviderFailure> {
         let text = text.unwrap_or_default();
-        self.received.add(text.len())?;
+        self.reply_size.add(text.len())?;
         Ok(text)
     }
 }
 
 fn opaque(raw: &RawValue) -> Opaque {
-    Opaque { provider: Arc::from(NAME), raw: raw.to_owned() }
+    Opaque::new(NAME, raw.to_owned())
 }
 
 fn incomplete(reason: &str) -> StopReason {
     match reason {
         "max_output_tokens" => StopReason::MaxTokens,
-        "content_filter" => StopReason::ContentFilter,
+        "content_filter" => StopReason::ContentFilter(None),
         other => StopReason::Other(other.to_owned()),
     }
 }
 
-/// Reads an error event; `None` if the text is none.
+/// Parses an error event; `None` if the text is not one.
 fn read_error(text: &str) -> Option<ProviderFailure> {
     let event: wire::ErrorEvent = serde_json::from_str(text).ok()?;
     match event.error {
@@ -466,6 +472,7 @@ fn api_error(error: &wire::ErrorObject) -> ProviderFailure {
     let kind = words.into_iter().flatten().find(|word| !word.is_empty()).unwrap_or("error");
     let status = match kind {
         "invalid_prompt" | "invalid_request_error" | "context_length_exceeded" => Some(400),
+        "bio_policy" | "misalignment_policy_violation" | "image_content_policy_violation" => Some(400),
         "invalid_api_key" | "authentication_error" => Some(401),
         "insufficient_quota" | "rate_limit_exceeded" | "rate_limit_error" => Some(429),
         "server_error" => Some(500),

@@ -1,8 +1,8 @@
-//! How hard a model should think, in the words that its generation knows.
+//! The thinking effort, in the parameters that a model's generation knows.
 //!
-//! After the vendor's reference as of November 2026: `none` came with GPT-5.1 and is not sent from GPT-6 on nor to
-//! Codex models, `minimal` is GPT-5's own, `xhigh` came behind GPT-5.1 Codex Max; the o-series knows three levels.
-//! A level that a model lacks becomes its nearest.
+//! After the vendor's reference as of November 2026: `none` came with GPT-5.1 and is not sent to GPT-6 nor to
+//! Codex models, `minimal` is GPT-5's own, `xhigh` came behind GPT-5.1 Codex Max, `max` with GPT-5.6; the
+//! o-series knows three levels. A level that a model lacks becomes its nearest.
 
 use zori_core::provider::Effort;
 
@@ -23,7 +23,7 @@ pub(crate) fn chat_level(model: &str, effort: Option<Effort>, with_tools: bool) 
     match generation(model) {
         Some(version) if with_tools && version >= (5, 6) => Some("none"),
         Some(version) if with_tools && version >= (5, 2) => None,
-        _ => effort.filter(|asked| *asked != Effort::Off).and_then(|asked| level(model, asked)),
+        _ => effort.filter(|asked| asked.level() != Effort::Off).and_then(|asked| level(model, asked)),
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn refuses_temperature(model: &str, effort: Option<Effort>) -> bool {
     let generation = generation(model);
     let is_openai = generation.is_some() || is_o_series(model);
     let asleep = generation.is_some_and(|version| ((5, 1)..=(5, 2)).contains(&version))
-        && matches!(effort, None | Some(Effort::Off));
+        && matches!(effort.map(Effort::level), None | Some(Effort::Off));
     is_openai && thinks(model) && !asleep
 }
 
@@ -43,19 +43,21 @@ pub(super) fn level(model: &str, effort: Effort) -> Option<&'static str> {
         return None;
     }
     let generation = generation(model);
-    match effort {
+    match effort.level() {
         Effort::Low => Some("low"),
         Effort::Medium => Some("medium"),
         Effort::High => Some("high"),
         Effort::Off => match generation {
             Some(_) if model.contains("codex") => Some("low"),
-            Some(version) if version >= (6, 0) => Some("low"),
+            // The first of the sixth generation always think.
+            Some((6, 0)) => Some("low"),
             Some(version) if version >= (5, 1) => Some("none"),
             Some(_) => Some("minimal"),
             None if is_o_series(model) => Some("low"),
             None => None,
         },
-        Effort::Max => match generation {
+        Effort::Max | Effort::Tokens(_) => match generation {
+            Some(version) if version >= (5, 6) => Some("max"),
             Some(version) if version >= (5, 2) => Some("xhigh"),
             Some(_) if base(model).starts_with("gpt-5.1-codex-max") => Some("xhigh"),
             _ => Some("high"),
@@ -90,7 +92,9 @@ mod tests {
             words.collect::<Vec<_>>().join(" ")
         };
         for (model, words) in [
-            ("gpt-6", "low low medium high xhigh"),
+            ("gpt-6.1-sol", "none low medium high max"),
+            ("gpt-6", "low low medium high max"),
+            ("gpt-5.6-terra", "none low medium high max"),
             ("gpt-5.5-2026-04-23", "none low medium high xhigh"),
             ("gpt-5.2", "none low medium high xhigh"),
             ("gpt-5.1", "none low medium high high"),
@@ -123,8 +127,8 @@ mod tests {
             words.collect::<Vec<_>>().join(" ")
         };
         for (model, without_tools, with_tools) in [
-            ("gpt-6", "- - low medium high xhigh", "none none none none none none"),
-            ("gpt-5.6", "- - low medium high xhigh", "none none none none none none"),
+            ("gpt-6", "- - low medium high max", "none none none none none none"),
+            ("gpt-5.6", "- - low medium high max", "none none none none none none"),
             ("gpt-5.5", "- - low medium high xhigh", "- - - - - -"),
             ("gpt-5.2", "- - low medium high xhigh", "- - - - - -"),
             ("gpt-5.1", "- - low medium high high", "- - low medium high high"),

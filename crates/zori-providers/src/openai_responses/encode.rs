@@ -1,5 +1,7 @@
 //! A conversation to a Responses request, without encoding any of it twice (`encoded`).
 
+use std::borrow::Cow;
+
 use zori_core::image::Image;
 use zori_core::message::{Block, Message, Role, ToolResult};
 use zori_core::provider::{Delivery, Effort, Request};
@@ -17,20 +19,20 @@ pub(super) struct Encoder {
     /// `"instructions":..,"tools":[..],`, without what is absent.
     head: EncodedHead,
     history: EncodedHistory<()>,
-    /// Whether the history was encoded for a model that thinks.
-    thinks: bool,
+    /// The model that the history was encoded for: reasoning goes back only to the one that thought.
+    model: String,
 }
 
 impl Encoder {
-    /// Returns the request body.
     pub(super) fn encode(&mut self, request: &Request<'_>) -> Vec<u8> {
         let thinks = effort::thinks(request.model);
-        if self.thinks != thinks {
-            self.thinks = thinks;
+        if self.model != request.model {
+            self.model = request.model.to_owned();
             self.history = EncodedHistory::default();
         }
+        let thinker = thinks.then_some(request.model);
         let head = self.head.bytes(request, encode_head);
-        self.history.update(request.messages, |out, message| encode_message(out, message, thinks));
+        self.history.update(request.messages, |out, message| encode_message(out, message, thinker));
         let history = self.history.bytes();
 
         let mut body = Vec::with_capacity(head.len() + history.len() + 512);
@@ -56,7 +58,7 @@ impl Encoder {
         if let Some(asked) = request.effort
             && let Some(level) = effort::level(request.model, asked)
         {
-            let summary = (asked != Effort::Off).then_some("auto");
+            let summary = (asked.level() != Effort::Off).then_some("auto");
             body.extend_from_slice(br#","reasoning":"#);
             push_json(&mut body, &wire::Reasoning { effort: level, summary });
         }
@@ -91,11 +93,11 @@ fn encode_head(tools: &[ToolSpec], system: Option<&str>) -> Vec<u8> {
     out
 }
 
-/// Appends a message's items, behind a comma where one is needed.
-fn encode_message(out: &mut Vec<u8>, message: &Message, thinks: bool) {
+/// Appends a message's items, behind a comma where one is needed. `thinker`: the model, if it thinks.
+fn encode_message(out: &mut Vec<u8>, message: &Message, thinker: Option<&str>) {
     match message.role {
         Role::User => encode_user(out, &message.blocks),
-        Role::Assistant => encode_assistant(out, &message.blocks, thinks),
+        Role::Assistant => encode_assistant(out, &message.blocks, thinker),
     }
 }
 
@@ -111,7 +113,10 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
         || blocks.iter().filter_map(|b| if let Block::Image(image) = b { Some(image) } else { None });
     let texts = || blocks.iter().filter_map(|b| if let Block::Text(text) = b { Some(text) } else { None });
     if images().next().is_none() {
-        texts().for_each(|text| push_text(out, "user", text, wire::Content::InputText { text }));
+        for text in texts().filter(|text| !text.trim().is_empty()) {
+            let content = [wire::Content::InputText { text }];
+            push_item(out, &wire::InputItem::Message { role: "user", content });
+        }
         return;
     }
     // One message, so that the words stand beside what they are about.
@@ -129,18 +134,23 @@ fn output(result: &ToolResult) -> wire::Output<'_> {
 }
 
 fn image_content<'a>(image: &Image) -> wire::Content<'a> {
-    wire::Content::InputImage { image_url: data_url(image) }
+    wire::Content::InputImage { detail: "auto", image_url: data_url(image) }
 }
 
-/// Items stay in the order they came in. Reasoning goes back only where it is OpenAI's own and the model thinks,
+/// Items stay in the order they came in. Reasoning goes back only to the model it is of, and where that thinks,
 /// since others refuse it, and never as the last item, which the API refuses too: it is what a reply leaves that
 /// was cut off while thinking.
-fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], thinks: bool) {
+fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], thinker: Option<&str>) {
     let mut sendable = out.len();
-    for block in blocks {
+    for (at, block) in blocks.iter().enumerate() {
         let before = out.len();
         match block {
-            Block::Text(text) => push_text(out, "assistant", text, wire::Content::OutputText { text }),
+            // Text of nothing but blanks says nothing.
+            Block::Text(text) if text.trim().is_empty() => continue,
+            Block::Text(text) => {
+                let phase = blocks.get(at + 1).and_then(phase);
+                push_item(out, &wire::InputItem::Said { role: "assistant", content: text, phase });
+            }
             Block::ToolCall(call) => {
                 let call_id = wire_id(call.id.as_str(), MAX_CALL_ID);
                 let arguments = call.input.json();
@@ -148,7 +158,10 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], thinks: bool) {
                 push_item(out, &wire::InputItem::FunctionCall { call_id, name, arguments });
             }
             Block::Thinking(thinking) => {
-                if let Some(replay) = thinking.replay.as_ref().filter(|r| thinks && &*r.provider == NAME) {
+                if phase(block).is_none()
+                    && let Some(replay) =
+                        thinking.replay.as_ref().filter(|r| thinker.is_some_and(|model| r.is_of(NAME, model)))
+                {
                     push_comma(out);
                     out.extend_from_slice(replay.raw.get().as_bytes());
                 }
@@ -163,11 +176,11 @@ fn encode_assistant(out: &mut Vec<u8>, blocks: &[Block], thinks: bool) {
     out.truncate(sendable);
 }
 
-/// Text of nothing but blanks says nothing.
-fn push_text(out: &mut Vec<u8>, role: &'static str, text: &str, content: wire::Content<'_>) {
-    if !text.trim().is_empty() {
-        push_item(out, &wire::InputItem::Message { role, content: [content] });
-    }
+/// Returns the phase of the text in front of this block, if the block is one that keeps it.
+fn phase(block: &Block) -> Option<Cow<'_, str>> {
+    let Block::Thinking(thinking) = block else { return None };
+    let replay = thinking.replay.as_ref().filter(|replay| &*replay.provider == NAME)?;
+    serde_json::from_str::<wire::Phase<'_>>(replay.raw.get()).ok().map(|kept| kept.phase)
 }
 
 fn push_item(out: &mut Vec<u8>, item: &wire::InputItem<'_>) {

@@ -8,9 +8,11 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use zori_core::failure::ProviderFailure;
 use zori_core::usage::Usage;
 
-use crate::spare::Looked;
+use crate::answer::parse;
+use crate::borrowed_json::BorrowedText;
 
 // Outgoing.
 
@@ -40,6 +42,14 @@ pub(super) enum InputItem<'a> {
         role: &'static str,
         content: [Content<'a>; 1],
     },
+    /// What the model said, in the form that needs no id of the provider's.
+    #[serde(rename = "message")]
+    Said {
+        role: &'static str,
+        content: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<Cow<'a, str>>,
+    },
     FunctionCall {
         call_id: &'a str,
         name: &'a str,
@@ -60,8 +70,15 @@ pub(super) enum InputItem<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Content<'a> {
     InputText { text: &'a str },
-    InputImage { image_url: String },
-    OutputText { text: &'a str },
+    InputImage { detail: &'static str, image_url: String },
+}
+
+/// Whether a message was a comment on the way or the answer, as it is kept behind the message's text. Newer models want it
+/// back.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Phase<'a> {
+    #[serde(borrow)]
+    pub(super) phase: Cow<'a, str>,
 }
 
 /// What a tool answered: plain text, or a list where there are images.
@@ -106,13 +123,13 @@ pub(super) struct PartEvent<'a> {
     #[serde(default)]
     pub(super) output_index: Option<u64>,
     #[serde(borrow, default)]
-    pub(super) item_id: Option<Looked<'a>>,
+    pub(super) item_id: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) summary_index: Option<u64>,
     #[serde(default)]
     pub(super) delta: Option<String>,
     #[serde(borrow, default)]
-    pub(super) arguments: Option<Looked<'a>>,
+    pub(super) arguments: Option<BorrowedText<'a>>,
 }
 
 /// An item of the output, whole or as its start shows it.
@@ -121,21 +138,55 @@ pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow, default)]
-    pub(super) id: Option<Looked<'a>>,
+    pub(super) id: Option<BorrowedText<'a>>,
     #[serde(borrow, default)]
-    pub(super) status: Option<Looked<'a>>,
+    pub(super) status: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) call_id: Option<String>,
     #[serde(default)]
     pub(super) name: Option<String>,
     #[serde(borrow, default)]
-    pub(super) arguments: Option<Looked<'a>>,
+    pub(super) arguments: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) content: Option<Vec<ContentPart>>,
     #[serde(default)]
     pub(super) summary: Option<Vec<ContentPart>>,
     #[serde(borrow, default)]
-    pub(super) encrypted_content: Option<Looked<'a>>,
+    pub(super) encrypted_content: Option<BorrowedText<'a>>,
+    #[serde(borrow, default)]
+    pub(super) phase: Option<BorrowedText<'a>>,
+}
+
+impl<'a> Item<'a> {
+    /// Reads an item. Of one that nobody here knows only the type and the id are looked at: its other fields may have the
+    /// same names and other types.
+    pub(super) fn read(json: &'a str) -> Result<Self, ProviderFailure> {
+        let KnownBy { kind, id } = parse(json)?;
+        if matches!(&*kind, "message" | "reasoning" | "function_call") {
+            return parse(json);
+        }
+        Ok(Self {
+            kind,
+            id,
+            status: None,
+            call_id: None,
+            name: None,
+            arguments: None,
+            content: None,
+            summary: None,
+            encrypted_content: None,
+            phase: None,
+        })
+    }
+}
+
+/// What every item has.
+#[derive(Deserialize)]
+struct KnownBy<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    id: Option<BorrowedText<'a>>,
 }
 
 /// A piece of a message or of a summary.
@@ -169,7 +220,7 @@ pub(super) struct ErrorObject {
     pub(super) message: Option<String>,
 }
 
-/// The answer as a whole; in a stream, as far as it has come.
+/// The whole answer; in a stream, what has arrived so far.
 #[derive(Deserialize)]
 pub(super) struct Response<'a> {
     #[serde(default)]
@@ -192,7 +243,7 @@ pub(super) struct IncompleteDetails {
     pub(super) reason: Option<String>,
 }
 
-/// Token counts; `input_tokens` has the cached ones in it.
+/// Token counts; `input_tokens` has those in it that were read from the cache or written to it.
 #[derive(Deserialize)]
 pub(super) struct Counts {
     #[serde(default)]
@@ -207,18 +258,22 @@ pub(super) struct Counts {
 struct InputDetails {
     #[serde(default)]
     cached_tokens: Option<u64>,
+    #[serde(default)]
+    cache_write_tokens: Option<u64>,
 }
 
 impl Counts {
     /// Returns the counts as all providers' are counted (D-10).
     pub(super) fn usage(&self) -> Usage {
-        let told = self.input_tokens_details.as_ref().and_then(|d| d.cached_tokens);
-        let cached = told.unwrap_or(0);
+        let details = self.input_tokens_details.as_ref();
+        let told = details.and_then(|d| d.cached_tokens);
+        let cached = told.unwrap_or(0).min(self.input_tokens);
+        let written = details.and_then(|d| d.cache_write_tokens).unwrap_or(0).min(self.input_tokens - cached);
         Usage {
-            input: self.input_tokens.saturating_sub(cached),
+            input: self.input_tokens - cached - written,
             output: self.output_tokens,
-            cache_read: cached.min(self.input_tokens),
-            cache_write: 0,
+            cache_read: cached,
+            cache_write: written,
             cache_unknown: if told.is_some() { 0 } else { self.input_tokens },
         }
     }

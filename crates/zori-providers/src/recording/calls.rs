@@ -1,4 +1,4 @@
-//! Which tool call a place in a request is about, in the words of any API.
+//! Finds the tool call that a part of a request belongs to, for any API.
 
 use serde_json::Value;
 

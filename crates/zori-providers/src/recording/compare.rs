@@ -1,11 +1,11 @@
-//! Where two JSON documents differ first. The order of fields does not count, and what was taken out of the recorded
-//! one as a secret is equal to anything.
+//! Finds where two JSON documents first differ. The order of fields does not count, and a redacted secret equals
+//! anything.
 
 use serde_json::Value;
 use zori_core::secret::REDACTED;
 use zori_core::text;
 
-/// So much of a text is shown before the place where it differs, and so much in all.
+/// How much of a text is shown before the difference, and in all.
 const BEFORE: usize = 20;
 const SHOWN: usize = 80;
 

@@ -82,7 +82,10 @@ impl<'a> Out<'a> {
                 system: shape.system.as_deref().map(Cow::Borrowed),
                 max_tokens: shape.max_tokens,
                 temperature: shape.temperature,
-                thinking: shape.effort.map(|effort| effort.as_str().into()),
+                thinking: shape.effort.map(|effort| match effort {
+                    Effort::Tokens(tokens) => tokens.to_string().into(),
+                    level => level.as_str().into(),
+                }),
                 stream: shape.delivery == Delivery::Streamed,
                 tool_calls: shape.tool_style.map(|style| style_name(style).into()),
             },
@@ -151,7 +154,10 @@ impl Settings<'_> {
     /// Returns what they mean; an error names the value that means nothing.
     pub(super) fn shape(self) -> Result<Shape, String> {
         let unknown = |name: &str, value: &str| format!("`{name}` cannot be `{value}`");
-        let effort = |name: &str| Effort::by_name(name).ok_or_else(|| unknown("thinking", name));
+        let effort = |name: &str| {
+            let tokens = || name.parse().ok().map(Effort::Tokens);
+            Effort::by_name(name).or_else(tokens).ok_or_else(|| unknown("thinking", name))
+        };
         let style = |name: &str| match name {
             "native" => Ok(ToolStyle::Native),
             "prose" => Ok(ToolStyle::Prose),
@@ -177,7 +183,7 @@ fn style_name(style: ToolStyle) -> &'static str {
 
 /// How an answer ended that came to its end.
 pub(super) const COMPLETE: &str = "complete";
-/// How an answer ended that nobody waited for any longer.
+/// How a cancelled answer ended.
 pub(super) const CANCELLED: &str = "cancelled";
 
 /// Returns the name and the words of a failure.

@@ -9,18 +9,18 @@ use zori_core::transport::{HttpRequest, HttpResponse, Method, Transport, Transpo
 use super::calls::{self, CallResult};
 use super::compare::{self, Difference};
 use super::secrets::harmless_url;
-use super::{Answer, Recorded};
+use super::{Answer, RecordedExchange};
 
 /// What to do with a request that is not the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// It is not answered.
+    /// It gets no answer.
     Strict,
-    /// It gets the answer of the recorded one all the same, and the difference is noted.
+    /// It gets the recorded answer anyway, and the difference is noted.
     Lenient,
 }
 
-/// The working directories of the recorded run and of this one: tools name it in their results, so it is taken for the
+/// The working directories of the recorded run and of this one: tools name it in their results, so the two count as the
 /// same.
 #[derive(Clone, Debug)]
 pub struct Folders {
@@ -57,14 +57,14 @@ impl Folders {
     }
 }
 
-/// How a run has left its recording.
+/// How a run departed from its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// A tool's result is another one.
+    /// A tool's result differs.
     ToolResult,
-    /// Something else in a request is another one.
+    /// Something else in a request differs.
     Request,
-    /// The recording was over.
+    /// The recording has no more requests.
     Beyond,
 }
 
@@ -78,14 +78,14 @@ pub struct Player {
 
 struct State {
     /// With whether it was asked for.
-    traffic: Vec<(Recorded, bool)>,
+    traffic: Vec<(RecordedExchange, bool)>,
     notes: Vec<String>,
     departure: Option<Departure>,
 }
 
 impl Player {
     /// Takes the traffic of a recording.
-    pub fn new(traffic: Vec<Recorded>, folders: Folders, strictness: Strictness) -> Self {
+    pub fn new(traffic: Vec<RecordedExchange>, folders: Folders, strictness: Strictness) -> Self {
         let traffic = traffic.into_iter().map(|recorded| (recorded, false)).collect();
         Self { strictness, folders, state: Mutex::new(State { traffic, notes: Vec::new(), departure: None }) }
     }
@@ -95,7 +95,7 @@ impl Player {
         std::mem::take(&mut self.lock().notes)
     }
 
-    /// Returns why a request to the model was not answered, if the recording has no answer to it.
+    /// Returns how the run departed from the recording, if a request got no answer.
     pub fn departure(&self) -> Option<Departure> {
         self.lock().departure
     }
@@ -155,7 +155,7 @@ impl Transport for Player {
 }
 
 impl State {
-    fn next(&self, wanted: impl Fn(&Recorded) -> bool) -> Option<usize> {
+    fn next(&self, wanted: impl Fn(&RecordedExchange) -> bool) -> Option<usize> {
         self.traffic.iter().position(|(recorded, asked)| !asked && wanted(recorded))
     }
 
@@ -183,7 +183,12 @@ fn same_page(recorded: &str, present: &str) -> bool {
 }
 
 /// Says in one sentence how a request differs from the recorded one.
-fn difference(number: usize, recorded: &Recorded, url: &str, body: &str) -> Option<(Departure, String)> {
+fn difference(
+    number: usize,
+    recorded: &RecordedExchange,
+    url: &str,
+    body: &str,
+) -> Option<(Departure, String)> {
     if !same_page(&recorded.url, url) {
         let why = format!("request {number} went to {} and now goes to {url}", recorded.url);
         return Some((Departure::Request, why));

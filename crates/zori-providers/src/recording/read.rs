@@ -1,4 +1,4 @@
-//! Reads a recording: lines to exchanges. A last line that was cut off is no mistake, any other is.
+//! Reads a recording: lines to exchanges. A last line that was cut off is accepted; any other damaged line is an error.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use zori_core::input::Prompt;
 use zori_core::transport::{Method, TransportFailure};
 
 use super::line::{self, In};
-use super::{Answer, Recorded, Recording, Start, VERSION, base64};
+use super::{Answer, RecordedExchange, Recording, Start, VERSION, base64};
 use crate::replay::{Chunking, Ending, Exchange};
 
-/// Why a text is no recording.
+/// Why a text cannot be read as a recording.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// The first line is something else.
@@ -31,7 +31,7 @@ pub enum RecordingError {
 }
 
 /// What is known of an exchange so far.
-struct Draft {
+struct PartialExchange {
     method: Method,
     url: String,
     body: serde_json::Value,
@@ -48,23 +48,22 @@ struct Head {
 }
 
 impl Recording {
-    /// Reads.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let (_, first) = lines.next().ok_or(RecordingError::NotOne)?;
         let start = start(first)?;
         let mut prompts = Vec::new();
-        let mut drafts = BTreeMap::new();
+        let mut exchanges = BTreeMap::new();
         for (at, line) in lines {
             let wrong = |why: String| RecordingError::Line { line: at + 1, why };
             let last = !text.ends_with('\n') && text.ends_with(line);
             match serde_json::from_str(line) {
-                Ok(line) => take(line, &mut prompts, &mut drafts).map_err(wrong)?,
+                Ok(line) => take(line, &mut prompts, &mut exchanges).map_err(wrong)?,
                 Err(_) if last => {}
                 Err(error) => return Err(wrong(error.to_string())),
             }
         }
-        let traffic = drafts.into_iter().map(|(n, draft)| draft.finished(n)).collect();
+        let traffic = exchanges.into_iter().map(|(n, exchange)| exchange.finished(n)).collect();
         Ok(Self { start, prompts, traffic })
     }
 }
@@ -97,13 +96,17 @@ fn read_image(text: &str) -> Result<Image, String> {
     Image::parse(bytes).map_err(|bad| format!("an image of the prompt {bad}"))
 }
 
-fn take(line: In, prompts: &mut Vec<Prompt>, drafts: &mut BTreeMap<u32, Draft>) -> Result<(), String> {
+fn take(
+    line: In,
+    prompts: &mut Vec<Prompt>,
+    exchanges: &mut BTreeMap<u32, PartialExchange>,
+) -> Result<(), String> {
     let unasked = |n: u32| format!("there is no request {n} before it");
     match line {
         In::Recording { .. } => return Err("a second beginning".to_owned()),
         In::Prompt { text, images } => {
             let images = images.iter().map(|image| read_image(image)).collect::<Result<_, _>>()?;
-            prompts.push(Prompt { text, images });
+            prompts.push(Prompt { text, images, uuid: None });
         }
         In::Request { n, method, url, body, text } => {
             let method = match method.as_str() {
@@ -112,37 +115,44 @@ fn take(line: In, prompts: &mut Vec<Prompt>, drafts: &mut BTreeMap<u32, Draft>) 
                 other => return Err(format!("unknown method `{other}`")),
             };
             let body = text.map_or(body, serde_json::Value::String);
-            let draft =
-                Draft { method, url, body, head: None, data: Vec::new(), cuts: Vec::new(), end: None };
-            if drafts.insert(n, draft).is_some() {
+            let exchange = PartialExchange {
+                method,
+                url,
+                body,
+                head: None,
+                data: Vec::new(),
+                cuts: Vec::new(),
+                end: None,
+            };
+            if exchanges.insert(n, exchange).is_some() {
                 return Err(format!("a second request {n}"));
             }
         }
         In::Answer { n, status, url, headers } => {
-            let draft = drafts.get_mut(&n).ok_or_else(|| unasked(n))?;
-            draft.head = Some(Head { status, url, headers: headers.into_iter().collect() });
+            let exchange = exchanges.get_mut(&n).ok_or_else(|| unasked(n))?;
+            exchange.head = Some(Head { status, url, headers: headers.into_iter().collect() });
         }
         In::Data { n, text, base64: coded } => {
-            let draft = drafts.get_mut(&n).ok_or_else(|| unasked(n))?;
+            let exchange = exchanges.get_mut(&n).ok_or_else(|| unasked(n))?;
             match (text, coded) {
-                (Some(text), _) => draft.data.extend_from_slice(text.as_bytes()),
+                (Some(text), _) => exchange.data.extend_from_slice(text.as_bytes()),
                 (None, Some(coded)) => {
-                    draft.data.extend(base64::decode(&coded).ok_or("`base64` is none")?);
+                    exchange.data.extend(base64::decode(&coded).ok_or("`base64` is none")?);
                 }
                 (None, None) => return Err("it has neither `text` nor `base64`".to_owned()),
             }
-            draft.cuts.push(draft.data.len());
+            exchange.cuts.push(exchange.data.len());
         }
         In::End { n, how, message } => {
-            drafts.get_mut(&n).ok_or_else(|| unasked(n))?.end = Some((how, message));
+            exchanges.get_mut(&n).ok_or_else(|| unasked(n))?.end = Some((how, message));
         }
         In::Other => {}
     }
     Ok(())
 }
 
-impl Draft {
-    fn finished(self, n: u32) -> Recorded {
+impl PartialExchange {
+    fn finished(self, n: u32) -> RecordedExchange {
         let ending = match self.end {
             Some((how, _)) if how == line::COMPLETE => Ending::Complete,
             Some((how, _)) if how == line::CANCELLED => ended(format!("the run was cancelled at answer {n}")),
@@ -163,7 +173,7 @@ impl Draft {
                 "request {n} has no answer in the recording"
             ))),
         };
-        Recorded { method: self.method, url: self.url, body: self.body, answer }
+        RecordedExchange { method: self.method, url: self.url, body: self.body, answer }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Writes a recording while the run goes on: one line per thing that happens, each written whole and at once, so
-//! that a run that is cut off leaves a recording of what came before.
+//! Writes a recording during the run: one line per event, each written whole and at once, so that an interrupted run
+//! leaves a valid recording.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -19,11 +19,12 @@ use super::line::{self, Out};
 use super::secrets::{Filter, Secrets, harmless_url};
 use super::{Start, base64};
 
-/// The headers of an answer that mean something to us, or to whoever asks the provider about it.
+/// The headers of an answer that mean something to us, or that help when asking the provider about it.
 const HEADERS: &[&str] =
     &["content-encoding", "content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
 
-/// A recording under way. After the first failure nothing more is written: what is there stays a recording.
+/// A recording that is being written. After the first failure nothing more is written, so what is there stays a valid
+/// recording.
 pub struct Recorder {
     state: Mutex<State>,
     secrets: Arc<Secrets>,
@@ -153,7 +154,6 @@ pub struct RecordingTransport {
 }
 
 impl RecordingTransport {
-    /// Returns the transport.
     pub fn new(inner: Arc<dyn Transport>, recorder: Arc<Recorder>) -> Self {
         Self { inner, recorder }
     }
@@ -168,7 +168,7 @@ impl Transport for RecordingTransport {
                 Ok(response) => {
                     self.recorder.answer(n, &response);
                     let filter = Filter::new(Arc::clone(&self.recorder.secrets));
-                    let body = Taped { inner: response.body, filter, open };
+                    let body = RecordedBody { inner: response.body, filter, open };
                     Ok(HttpResponse { body: Box::pin(body), ..response })
                 }
                 Err(failure) => {
@@ -197,13 +197,13 @@ impl Drop for Open {
 }
 
 /// A body that is written down as it is read.
-struct Taped {
+struct RecordedBody {
     inner: ByteStream,
     filter: Filter,
     open: Open,
 }
 
-impl Stream for Taped {
+impl Stream for RecordedBody {
     type Item = Result<Bytes, TransportFailure>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -224,7 +224,7 @@ impl Stream for Taped {
     }
 }
 
-impl Drop for Taped {
+impl Drop for RecordedBody {
     fn drop(&mut self) {
         if !self.open.ended {
             self.open.recorder.data(self.open.n, &self.filter.finish());

@@ -1,4 +1,4 @@
-//! What must not get into a recording, wherever the network cuts it.
+//! Keeps secrets out of a recording, wherever the network splits them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Takes what is known.
+    /// Makes the filter from the known secrets.
     pub fn new(known: &zori_core::secret::Secrets) -> Self {
         let forms: Vec<Vec<u8>> = known.forms().iter().map(|form| form.as_bytes().to_vec()).collect();
         let mut first: Vec<u8> = forms.iter().map(|form| form[0]).collect();
@@ -94,7 +94,8 @@ impl Filter {
     }
 }
 
-/// Returns a URL without user, password, fragment and parameters that hold keys. What is no URL is left out whole.
+/// Returns a URL without user, password, fragment and parameters that hold keys. Anything that is not a URL is left out
+/// whole.
 pub fn harmless_url(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else { return String::new() };
     // These fail for URLs without a host only, which have neither.

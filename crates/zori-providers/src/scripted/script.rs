@@ -1,4 +1,4 @@
-//! The script's format: what a line may say, and how a request is held against it.
+//! The script's format: what a line may hold, and how a request is checked against it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(super) struct Step {
     pub(super) model: Option<String>,
 }
 
-/// What a request must look like; what is not named is not looked at.
+/// What a request must look like; absent fields are not checked.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expect {
@@ -178,7 +178,6 @@ impl PieceLine {
 }
 
 impl ErrorPiece {
-    /// Returns the failure.
     pub(super) fn failure(&self) -> ProviderFailure {
         ProviderFailure {
             kind: self.known_kind().unwrap_or(FailureKind::Internal),
@@ -186,6 +185,7 @@ impl ErrorPiece {
             message: self.message.clone(),
             details: self.details.clone(),
             retry_after: self.retry_after_ms.map(Duration::from_millis),
+            reply_limit: None,
         }
     }
 
@@ -210,8 +210,10 @@ fn stop_reason(name: &str) -> StopReason {
         "tool_use" => StopReason::ToolUse,
         "max_tokens" => StopReason::MaxTokens,
         "stop_sequence" => StopReason::StopSequence,
-        "refusal" => StopReason::Refusal,
-        "content_filter" => StopReason::ContentFilter,
+        "refusal" => StopReason::Refusal(None),
+        "content_filter" => StopReason::ContentFilter(None),
+        "blocked" => StopReason::Blocked(None),
+        "malformed" => StopReason::Malformed("malformed".to_owned()),
         "pause" => StopReason::Pause,
         "context_window" => StopReason::ContextWindow,
         other => StopReason::Other(other.to_owned()),
@@ -219,7 +221,7 @@ fn stop_reason(name: &str) -> StopReason {
 }
 
 impl Expect {
-    /// Holds a request against the expectation; says what was expected and what came.
+    /// Checks a request; the error says what was expected and what came.
     pub(super) fn check(&self, request: &Request<'_>) -> Result<(), String> {
         if let Some(model) = &self.model {
             same("model", model, request.model)?;

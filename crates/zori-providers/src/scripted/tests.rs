@@ -68,7 +68,7 @@ async fn a_reply_with_everything() {
             r#"Started { model: "m1" }"#,
             r#"Thinking("hm ")"#,
             r#"Thinking("so")"#,
-            r#"ThinkingReplay(Opaque { provider: "scripted", raw: RawValue("s") })"#,
+            r#"ThinkingReplay(Opaque { provider: "scripted", model: None, raw: RawValue("s") })"#,
             "BlockEnd",
             r#"Text(" two  ")"#,
             r#"Text("words\n")"#,
@@ -117,7 +117,7 @@ async fn replies_that_go_wrong() {
             "failed: transport: stream ended before the reply was complete"
         ]
     );
-    assert_eq!(ask(&provider, &[]).await.last().map(String::as_str), Some("Done(Refusal)"));
+    assert_eq!(ask(&provider, &[]).await.last().map(String::as_str), Some("Done(Refusal(None))"));
 }
 
 #[tokio::test]

@@ -1,14 +1,14 @@
-//! Finds calls in text as it comes in. Text that is surely none goes on at once; text that may become one is held
+//! Finds calls in streamed text. Text that cannot be a call is passed on at once; text that may become one is held
 //! until that is clear.
 
 use std::collections::BTreeSet;
 
 use zori_core::tool::ToolSpec;
 
-use super::written::{self, Written};
+use super::parse_call::{self, Written};
 use super::{FENCE, TAG};
 
-/// How much is looked at in one go: what is given out is cut off the rest, so that the rest should be short.
+/// How much is scanned at once: what is passed on is cut off the rest, so the rest should be short.
 const STRIDE: usize = 4096;
 /// How far the word behind a fence, or the first key of some JSON, may be from its beginning.
 const MAX_OPENING: usize = 256;
@@ -18,9 +18,7 @@ const MAX_OPENING: usize = 256;
 pub(crate) enum Piece {
     /// Text for people.
     Text(String),
-    /// A call.
     Call {
-        /// The tool's name.
         name: String,
         /// JSON.
         arguments: String,
@@ -32,7 +30,7 @@ pub(crate) enum Piece {
 pub(crate) struct Scanner {
     /// Names that make a call of JSON that does not say it is one.
     known: BTreeSet<String>,
-    /// Text that has not been given out.
+    /// Text that has not been emitted.
     held: String,
     /// How far `held` has been searched for the end of what it begins with.
     searched: usize,
@@ -41,7 +39,7 @@ pub(crate) struct Scanner {
     state: State,
     /// Whether `held` begins a line.
     line_start: bool,
-    /// Whether a call was the last that was given out; the blanks behind it belong to its fence.
+    /// Whether a call was emitted last; the blanks after it belong to its fence.
     after_call: bool,
 }
 
@@ -109,7 +107,7 @@ impl Scanner {
         }
     }
 
-    /// Gives out text up to where a call may begin.
+    /// Emits text up to where a call may begin.
     fn look(&mut self, out: &mut Vec<Piece>) -> bool {
         let mut line_start = self.line_start;
         let mut begin = None;
@@ -167,7 +165,7 @@ impl Scanner {
         true
     }
 
-    /// Gives out whole lines of code, until the fence.
+    /// Emits whole lines of code, until the fence.
     fn pass_code(&mut self, out: &mut Vec<Piece>) -> bool {
         let Some(end) = self.held.find('\n') else {
             // A line that cannot become the fence need not be complete.
@@ -226,12 +224,12 @@ impl Scanner {
         false
     }
 
-    /// Gives out the first `end` bytes: as calls if `body` can be read as such, else as they are.
+    /// Emits the first `end` bytes: as calls if `body` can be parsed, else as text.
     fn settle(&mut self, end: usize, body: &str, out: &mut Vec<Piece>) {
         let tagged = self.state == State::Tag;
         self.state = State::Text;
         let is_call = |call: &Written| tagged || call.explicit || self.known.contains(&call.name);
-        match written::read(body).filter(|calls| calls.iter().all(is_call)) {
+        match parse_call::read(body).filter(|calls| calls.iter().all(is_call)) {
             Some(calls) => {
                 self.held.drain(..end);
                 self.searched = 0;
@@ -244,7 +242,7 @@ impl Scanner {
         }
     }
 
-    /// Gives out the first `end` bytes as text.
+    /// Emits the first `end` bytes as text.
     fn give(&mut self, end: usize, out: &mut Vec<Piece>) {
         self.searched = 0;
         if end == 0 {
@@ -314,8 +312,8 @@ fn first_key(text: &str) -> Option<bool> {
     let rest = rest.trim_start();
     let Some(key) = rest.strip_prefix(['"', '\'']) else { return (!rest.is_empty()).then_some(false) };
     match key.find(['"', '\'']) {
-        Some(end) => Some(written::KEYS.contains(&&key[..end])),
-        None if written::KEYS.iter().any(|known| known.starts_with(key)) => None,
+        Some(end) => Some(parse_call::KEYS.contains(&&key[..end])),
+        None if parse_call::KEYS.iter().any(|known| known.starts_with(key)) => None,
         None => Some(false),
     }
 }

@@ -7,7 +7,7 @@ use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
 use zori_core::provider::{Delivery, Provider, Request};
 use zori_core::tool::ToolSpec;
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -108,10 +108,10 @@ fn tool_round() -> Vec<Arc<Message>> {
     };
     let thought = Thinking {
         text: "Two things.".into(),
-        replay: Some(Opaque {
-            provider: "anthropic".into(),
-            raw: raw(r#"{"type":"thinking","thinking":"Two things.","signature":"EqABround=="}"#),
-        }),
+        replay: Some(Opaque::new(
+            "anthropic",
+            raw(r#"{"type":"thinking","thinking":"Two things.","signature":"EqABround=="}"#),
+        )),
     };
     vec![
         Arc::new(Message::user("Run the tests.")),
@@ -191,9 +191,47 @@ async fn the_request_around_the_body() {
             ("x-api-key", "sk-test-key".to_owned()),
         ]
     );
-    assert_eq!(request.limits, Limits::DEFAULT);
+    assert_eq!(request.limits, Timeouts::DEFAULT);
     assert_eq!(request.redirects, Redirects::SameOrigin);
     assert!(!format!("{request:?}").contains("sk-test-key"), "{request:?}");
+}
+
+/// On Vertex AI the model is part of the address, and a version stands in its place; a bearer's token is the key.
+#[tokio::test]
+async fn claude_on_vertex() {
+    let base = "https://aiplatform.test/v1/projects/p/locations/global/publishers/anthropic";
+    for (delivery, method) in [(Delivery::Streamed, "streamRawPredict"), (Delivery::Whole, "rawPredict")] {
+        let transport = Arc::new(ReplayTransport::new([Exchange::json("{}")]));
+        let provider = Anthropic::new(Endpoint {
+            base_url: base.to_owned(),
+            key: Some(Credential::Key("ya29.token".into())),
+            transport: transport.clone(),
+            limits: Timeouts::DEFAULT,
+            clock: Arc::new(StoppedClock),
+        });
+        let conversation = Conversation { delivery, ..conversation("text") };
+        let request = Request {
+            model: "claude-haiku-4-5@20251001",
+            system: None,
+            tools: &conversation.tools,
+            messages: &conversation.messages,
+            max_tokens: Some(9),
+            temperature: None,
+            effort: None,
+            delivery,
+        };
+        assert!(provider.stream(&request).await.is_err());
+        let sent = transport.requests().remove(0);
+        assert_eq!(sent.url, format!("{base}/models/claude-haiku-4-5@20251001:{method}"));
+        let bearer = ("authorization", "Bearer ya29.token".to_owned());
+        assert_eq!(sent.headers, [("content-type", "application/json".to_owned()), bearer]);
+        let body: serde_json::Value = serde_json::from_slice(&sent.body).unwrap();
+        assert_eq!(
+            (&body["anthropic_version"], &body["model"]),
+            (&"vertex-2023-10-16".into(), &serde_json::Value::Null)
+        );
+        assert_eq!(body["max_tokens"], 9);
+    }
 }
 
 #[tokio::test]
@@ -207,7 +245,7 @@ async fn without_a_usable_key_nothing_is_sent() {
             base_url: "http://api.test".to_owned(),
             key: key.map(|key| Credential::Key(key.into())),
             transport: transport.clone(),
-            limits: Limits::DEFAULT,
+            limits: Timeouts::DEFAULT,
             clock: Arc::new(StoppedClock),
         });
         assert_eq!(ask(&provider, Delivery::Streamed).await, message);

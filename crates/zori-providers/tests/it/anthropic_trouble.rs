@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zori_core::provider::Delivery;
 use zori_core::time::Clock;
-use zori_core::transport::{Limits, TransportFailure};
+use zori_core::transport::{Timeouts, TransportFailure};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -223,7 +223,7 @@ async fn endless(clock: Arc<dyn Clock>, start: &'static str, again: String) -> S
         base_url: "http://api.test".to_owned(),
         key: Some(Credential::Key("k".into())),
         transport: Arc::new(Endless { start, again }),
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         clock,
     });
     let shown = ask(&provider, Delivery::Streamed).await;

@@ -10,7 +10,7 @@ use zori_core::failure::ProviderFailure;
 use zori_core::message::Message;
 use zori_core::provider::{Chunk, ChunkStream, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::{Timeouts, Transport};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -54,7 +54,7 @@ pub fn anthropic(transport: Arc<dyn Transport>) -> Anthropic {
         base_url: "http://api.test".to_owned(),
         key: Some(Credential::Key("sk-test-key".into())),
         transport,
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         clock: Arc::new(StoppedClock),
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zori_core::provider::Delivery;
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::{Timeouts, Transport};
 use zori_providers::catalog::{self, Api};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -15,6 +15,8 @@ use crate::ask::{StoppedClock, ask, fixture, streams};
 
 /// Returns the provider of that name on this transport, with a key if it needs one.
 pub fn chat(name: &str, tools: ToolStyle, transport: Arc<dyn Transport>) -> OpenAiChat {
+    // The vendor's own name is that of its newer API.
+    let name = if name == "openai" { "openai-chat" } else { name };
     let facts = catalog::provider(name).expect("the catalogue lists it");
     let Api::OpenAiChat(quirks) = facts.api else { panic!("{name} speaks something else") };
     OpenAiChat::new(OpenAiChatOptions {
@@ -24,7 +26,7 @@ pub fn chat(name: &str, tools: ToolStyle, transport: Arc<dyn Transport>) -> Open
             base_url: "http://api.test/v1".to_owned(),
             key: Some(Credential::Key("sk-test-key".into())),
             transport,
-            limits: Limits::DEFAULT,
+            limits: Timeouts::DEFAULT,
             clock: Arc::new(StoppedClock),
         },
     })

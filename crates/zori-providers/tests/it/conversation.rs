@@ -115,7 +115,7 @@ pub fn thinking(text: &str, provider: &str, json: &str) -> Block {
 }
 
 pub fn opaque(provider: &str, json: &str) -> Opaque {
-    Opaque { provider: provider.into(), raw: raw(json) }
+    Opaque::new(provider, raw(json))
 }
 
 fn raw(json: &str) -> Box<RawValue> {

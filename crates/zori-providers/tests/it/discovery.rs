@@ -9,7 +9,7 @@ use zori_core::transport::Transport;
 use zori_providers::catalog;
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
-use zori_providers::local::{Found, MAX_SEARCH, Place, discover};
+use zori_providers::local::{Candidate, LocalServer, MAX_SEARCH, discover};
 
 use crate::ask::fixture;
 use crate::loopback::{Answer, Loopback, response};
@@ -20,8 +20,8 @@ fn transport() -> Arc<dyn Transport> {
     Arc::new(HttpTransport::new(HttpOptions { roots: Roots::embedded(), proxies: Proxies::None }))
 }
 
-fn place(name: &str, port: u16) -> Place {
-    Place { facts: catalog::provider(name).expect("the catalogue lists it"), port }
+fn place(name: &str, port: u16) -> Candidate {
+    Candidate { facts: catalog::provider(name).expect("the catalogue lists it"), port }
 }
 
 fn port(server: &Loopback) -> u16 {
@@ -57,7 +57,7 @@ async fn servers_are_found_with_their_models() {
     write_table(sockets.path(), &[(l, 0), (o, ME), (e, ME), (p, ME)]);
     let places = [place("ollama", o), place("llamacpp", l), place("lmstudio", e), place("vllm", p)];
     let found = discover(&transport(), &places, sockets.path(), ME, Duration::from_secs(10)).await;
-    let server = |name, port: u16, models: &[&str]| Found {
+    let server = |name, port: u16, models: &[&str]| LocalServer {
         facts: catalog::provider(name).unwrap(),
         base_url: format!("http://127.0.0.1:{port}/v1"),
         models: models.iter().map(|id| (*id).to_owned()).collect(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
-use zori_core::transport::{Limits, Method, Redirects};
+use zori_core::transport::{Method, Redirects, Timeouts};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
@@ -86,7 +86,7 @@ async fn the_request_around_the_body() {
         request.headers,
         [("content-type", "application/json".to_owned()), ("x-goog-api-key", "sk-test-key".to_owned())]
     );
-    assert_eq!(request.limits, Limits::DEFAULT);
+    assert_eq!(request.limits, Timeouts::DEFAULT);
     assert_eq!(request.redirects, Redirects::SameOrigin);
     assert!(!format!("{request:?}").contains("sk-test-key"), "{request:?}");
     let whole = conversation("whole").sent(Vendor::Gemini).await;
@@ -100,7 +100,7 @@ fn gemini(key: Option<Credential>, transport: Arc<ReplayTransport>) -> Gemini {
         base_url: "http://api.test".to_owned(),
         key,
         transport,
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         clock: Arc::new(StoppedClock),
     })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use zori_core::provider::Delivery;
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport, TransportFailure};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::http::roots::Roots;
@@ -26,8 +26,9 @@ fn post(url: &str, body: &'static str) -> HttpRequest {
         url: url.to_owned(),
         headers: vec![("x-api-key", "secret".to_owned()), ("content-type", "application/json".to_owned())],
         body: Bytes::from(body),
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         redirects: Redirects::SameOrigin,
+        addresses: Default::default(),
     }
 }
 
@@ -77,9 +78,22 @@ async fn a_request_and_its_answer() {
     assert_eq!(seen.body, "{\"x\":1}");
 }
 
+/// A busy machine may deliver the end of a body later than it is waited for, and that connection is lost; some turn of
+/// several goes without. Where connections are not used again, none does.
 #[tokio::test]
 async fn one_connection_serves_a_whole_turn() {
-    let body = String::from_utf8(fixture("anthropic/text.sse")).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..10 {
+        seen.push(connections_of_a_turn().await);
+        if seen.ends_with(&[1]) {
+            return;
+        }
+    }
+    panic!("{seen:?} connections for 20 requests each");
+}
+
+async fn connections_of_a_turn() -> usize {
+    let body = String::from_utf8(fixture("anthropic/text.sse")).expect("fixtures are UTF-8");
     // As servers send it: each event a chunk of its own, the end of the body after the end of the reply.
     let mut chunked =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
@@ -91,16 +105,14 @@ async fn one_connection_serves_a_whole_turn() {
         base_url: server.url.clone(),
         key: Some(Credential::Key("k".into())),
         transport: Arc::new(transport()),
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         clock: Arc::new(StoppedClock),
     });
     for _ in 0..20 {
         let shown = ask(&provider, Delivery::Streamed).await;
         assert!(shown.ends_with("done EndTurn\n"), "{shown}");
     }
-    let connections = server.seen().await.last().map_or(0, |s| s.connection + 1);
-    // One, save for the few that a loaded machine delays beyond the moment that is waited for them.
-    assert!(connections <= 3, "{connections} connections for 20 requests");
+    server.seen().await.last().map_or(0, |s| s.connection + 1)
 }
 
 #[tokio::test]
@@ -158,7 +170,7 @@ async fn a_server_that_goes_away() {
 }
 
 /// Runs with short limits and says how long it took.
-async fn limited(url: &str, method: Method, limits: Limits) -> (String, Duration) {
+async fn limited(url: &str, method: Method, limits: Timeouts) -> (String, Duration) {
     let start = Instant::now();
     let request = HttpRequest { method, limits, ..post(url, "") };
     (fetch(&transport(), request).await, start.elapsed())
@@ -169,17 +181,17 @@ async fn every_phase_has_its_limit() {
     let short = Duration::from_millis(200);
     // Generous, for a machine under load; the limits themselves are in the messages.
     let bound = Duration::from_secs(5);
-    let none = Limits { connect: Some(Duration::from_secs(60)), first_byte: None, idle: None };
+    let none = Timeouts { connect: Some(Duration::from_secs(60)), first_byte: None, idle: None, pings: None };
 
     let server = Loopback::start(vec![Answer::Stall(String::new())]).await;
-    let limits = Limits { first_byte: Some(short), ..none };
+    let limits = Timeouts { first_byte: Some(short), ..none };
     let (text, took) = limited(&server.url, Method::Post, limits).await;
     assert_eq!(text, "Request timed out: no answer within 0.2 s");
     assert!(took >= short && took < bound, "{took:?}: the connection's limit must not count here");
     server.seen().await;
 
     let server = Loopback::start(vec![Answer::Stall(String::new())]).await;
-    let limits = Limits { connect: Some(short), first_byte: Some(short), idle: None };
+    let limits = Timeouts { connect: Some(short), first_byte: Some(short), idle: None, pings: None };
     let (text, took) = limited(&server.url, Method::Get, limits).await;
     assert_eq!(text, "Request timed out: no answer within 0.4 s");
     assert!(took < bound, "{took:?}");
@@ -187,7 +199,7 @@ async fn every_phase_has_its_limit() {
 
     let part = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf".to_owned();
     let server = Loopback::start(vec![Answer::Stall(part)]).await;
-    let limits = Limits { idle: Some(short), ..none };
+    let limits = Timeouts { idle: Some(short), ..none };
     let (text, took) = limited(&server.url, Method::Post, limits).await;
     assert_eq!(text, "200 half then Request timed out: no data for 0.2 s");
     assert!(took >= short && took < bound, "{took:?}");
@@ -208,7 +220,7 @@ async fn a_host_that_does_not_answer() {
         fill.push(tokio::time::timeout(Duration::from_millis(50), connect).await);
     }
     let short = Duration::from_millis(200);
-    let limits = Limits { connect: Some(short), first_byte: None, idle: None };
+    let limits = Timeouts { connect: Some(short), first_byte: None, idle: None, pings: None };
     let (text, took) = limited(&format!("http://{address}"), Method::Post, limits).await;
     assert_eq!(text, format!("Request timed out: {address}: no connection within 0.2 s"));
     assert!(took < Duration::from_secs(5), "{took:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
-use zori_core::transport::{Limits, Method, Redirects};
+use zori_core::transport::{Method, Redirects, Timeouts};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
 use zori_providers::openai_responses::OpenAiResponses;
@@ -72,7 +72,7 @@ async fn the_request_around_the_body() {
         request.headers,
         [("content-type", "application/json".to_owned()), ("authorization", "Bearer sk-test-key".to_owned()),]
     );
-    assert_eq!(request.limits, Limits::DEFAULT);
+    assert_eq!(request.limits, Timeouts::DEFAULT);
     assert_eq!(request.redirects, Redirects::SameOrigin);
     assert!(!format!("{request:?}").contains("sk-test-key"), "{request:?}");
 }
@@ -89,7 +89,7 @@ async fn without_a_usable_key_nothing_is_sent() {
             base_url: "http://api.test".to_owned(),
             key: key.map(|key| Credential::Key(key.into())),
             transport: transport.clone(),
-            limits: Limits::DEFAULT,
+            limits: Timeouts::DEFAULT,
             clock: Arc::new(StoppedClock),
         });
         assert_eq!(ask(&provider, Delivery::Streamed).await, message);

@@ -28,7 +28,7 @@ async fn errors_inside_an_answer_have_the_status_of_their_http_twin() {
         (r#"{"type":"error","code":"server_error","message":"m"}"#, "server_error: m | status 500"),
         (
             r#"{"type":"error","code":"insufficient_quota","message":"m"}"#,
-            "insufficient_quota: m | status 429",
+            "insufficient_quota: m | status 402",
         ),
         (
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"m"}}"#,

@@ -14,7 +14,7 @@ use crate::generated::{self, Answer, Dialect, Piece};
 use crate::random::Random;
 use crate::vendor::Vendor;
 
-/// Answers per API: the figures of `reliability.md` chapter 10.
+/// Answers per API: the figures of `docs/contracts/reliability.md`.
 fn rounds() -> u64 {
     if std::env::var_os("ZORI_SOAK").is_some() { 10_000 } else { 1_000 }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use zori_core::provider::{Delivery, Provider};
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport, TransportFailure};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure};
 use zori_providers::recording::player::{Departure, Folders, Player, Strictness};
 use zori_providers::recording::recorder::{Recorder, RecordingTransport};
 use zori_providers::recording::secrets::Secrets;
@@ -172,8 +172,9 @@ fn post(body: &'static str) -> HttpRequest {
         url: "http://api.test/v1/messages".to_owned(),
         headers: vec![("x-api-key", "sk-test-key".to_owned())],
         body: body.into(),
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         redirects: Redirects::SameOrigin,
+        addresses: Default::default(),
     }
 }
 

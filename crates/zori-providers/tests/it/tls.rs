@@ -2,37 +2,23 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use zori_core::transport::{HttpRequest, Limits, Method, Redirects, Transport};
+use rustls::{ServerConnection, StreamOwned};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
-use zori_providers::reach::{Reach, reach};
-
-const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
-const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
-const KEY: &[u8] = include_bytes!("tls/server.key");
+use zori_providers::reachability::{self, Reachability};
+use zori_testkit::tls::{AUTHORITY, server_config};
 
 /// Serves one connection; returns where, and whether a request came through.
 fn serve() -> (String, JoinHandle<bool>) {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let certificate = CertificateDer::from_pem_slice(CERTIFICATE).expect("the test certificate is PEM");
-    let key = PrivateKeyDer::from_pem_slice(KEY).expect("the test key is PEM");
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring supports the default TLS versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .expect("the key fits the certificate");
+    let config = server_config();
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is there");
     let url = format!("https://{}/", listener.local_addr().expect("it is bound"));
     let task = std::thread::spawn(move || {
         let (socket, _) = listener.accept().expect("the client connects");
-        let connection = ServerConnection::new(Arc::new(config)).expect("the set-up is valid");
+        let connection = ServerConnection::new(config).expect("the set-up is valid");
         let mut stream = StreamOwned::new(connection, socket);
         let mut head = [0; 4096];
         if stream.read(&mut head).is_err() {
@@ -53,8 +39,9 @@ async fn fetch(roots: Roots) -> (String, bool) {
         url: url.clone(),
         headers: vec![],
         body: bytes::Bytes::new(),
-        limits: Limits::DEFAULT,
+        limits: Timeouts::DEFAULT,
         redirects: Redirects::SameOrigin,
+        addresses: Default::default(),
     };
     let place = url.trim_start_matches("https://").trim_end_matches('/').to_owned();
     let shown = match transport.send(request).await {
@@ -80,8 +67,8 @@ async fn an_unknown_authority_is_told_apart() {
     let (url, server) = serve();
     let options = HttpOptions { roots: Roots::embedded(), proxies: Proxies::None };
     let facts = zori_providers::catalog::provider("openai").expect("the catalogue has it");
-    let asked = reach(&HttpTransport::new(options), facts, &url, None, Limits::DEFAULT).await;
-    assert!(matches!(asked, Reach::Certificate(_)), "{asked:?}");
+    let asked = reachability::check(&HttpTransport::new(options), facts, &url, None, Timeouts::DEFAULT).await;
+    assert!(matches!(asked, Reachability::Certificate(_)), "{asked:?}");
     assert!(!server.join().expect("the server did not fail"));
 }
 

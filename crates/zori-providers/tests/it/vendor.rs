@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zori_core::provider::{Delivery, Provider};
 use zori_core::time::Clock;
-use zori_core::transport::{Limits, Transport};
+use zori_core::transport::{Timeouts, Transport};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
@@ -34,7 +34,7 @@ impl Vendor {
         let base_url = "http://api.test/v1".to_owned();
         let key = Some(Credential::Key("sk-test-key".into()));
         let endpoint =
-            Endpoint { base_url, key, transport: transport.clone(), limits: Limits::DEFAULT, clock };
+            Endpoint { base_url, key, transport: transport.clone(), limits: Timeouts::DEFAULT, clock };
         match self {
             Self::Anthropic => Box::new(anthropic(transport)),
             Self::Responses => Box::new(OpenAiResponses::new(endpoint)),
@@ -50,11 +50,6 @@ impl Vendor {
     /// Asks `hi` for this delivery and returns the answer as text.
     pub async fn reply_as(self, exchange: Exchange, delivery: Delivery) -> String {
         ask(&*self.provider(Arc::new(ReplayTransport::new([exchange]))), delivery).await
-    }
-
-    /// Decodes `fixtures/<name>.sse`, one line per chunk.
-    pub async fn decode(self, name: &str) -> String {
-        self.reply(Exchange::event_stream(fixture(&format!("{name}.sse")))).await
     }
 
     /// Returns every stream of the API with its name.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::layout::Mount;
 use crate::spec::Network;
 
-/// What holds for every command: namespaces, no capabilities, an end with its parent's end. The session is new already.
+/// Returns the arguments for every command: namespaces, no capabilities, and death with its parent. The session is new
+/// already.
 pub fn isolation(network: Network) -> Vec<OsString> {
     let mut words =
         vec!["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"];
@@ -20,7 +21,7 @@ pub fn isolation(network: Network) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }
 
-/// The tree, over what [`isolation`] has mounted.
+/// Returns the arguments for the tree, over what [`isolation`] has mounted.
 pub fn tree<'a>(mounts: impl Iterator<Item = &'a (PathBuf, Mount)>) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut add = |parts: &[&OsStr]| words.extend(parts.iter().map(OsString::from));
@@ -45,7 +46,8 @@ pub fn tree<'a>(mounts: impl Iterator<Item = &'a (PathBuf, Mount)>) -> Vec<OsStr
     words
 }
 
-/// Where to start, with which filter, and where to tell the number of the first process inside.
+/// Returns the arguments for the working directory, the filter, and the descriptor that gets the id of the first
+/// process inside.
 pub fn start(cwd: &Path, filter: i32, info: i32) -> Vec<OsString> {
     let (filter, info) = (filter.to_string(), info.to_string());
     let words: [&OsStr; 7] = [

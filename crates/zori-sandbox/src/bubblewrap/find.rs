@@ -1,11 +1,11 @@
-//! Looks for a copy of `bwrap` that nobody but root can have changed. `PATH` is not asked: a workspace may be on it.
+//! Looks for a copy of `bwrap` that only root can have changed. `PATH` is not used: a workspace may be on it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where distributions put it.
-const PLACES: &[&str] = &[
+/// Where distributions install it.
+const INSTALL_PATHS: &[&str] = &[
     "/usr/bin/bwrap",
     "/bin/bwrap",
     "/usr/local/bin/bwrap",
@@ -16,7 +16,7 @@ const PLACES: &[&str] = &[
 /// Returns the first copy that can be trusted, or why none can.
 pub fn find(roots: &[PathBuf]) -> Result<PathBuf, String> {
     let mut why = "bubblewrap is not installed".to_owned();
-    for place in PLACES {
+    for place in INSTALL_PATHS {
         let Ok(path) = Path::new(place).canonicalize() else { continue };
         match distrust(&path, roots) {
             None => return Ok(path),

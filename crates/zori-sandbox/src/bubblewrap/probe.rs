@@ -1,4 +1,4 @@
-//! Whether `bwrap` works here: many machines have it and do not let it make namespaces. Only trying tells.
+//! Whether `bwrap` works here: many machines have it but do not let it make namespaces. Only a try can tell.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::arguments;
 use crate::spec::Network;
 
 /// How long it may take. It takes some ten milliseconds.
-const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
-/// How much of its complaint is read.
+const TIMEOUT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+/// How much of its error message is read.
 const COMPLAINT: u64 = 1000;
 
-/// Runs it once, doing nothing; returns why it does not work.
+/// Runs it once with a command that does nothing; the error says why it does not work.
 pub fn probe(program: &Path) -> Result<(), String> {
     let mut command = Command::new(program);
     command.args(arguments::isolation(Network::Off)).args(["--", "/bin/sh", "-c", ":"]);
@@ -25,7 +25,7 @@ pub fn probe(program: &Path) -> Result<(), String> {
     let pid = Pid::from_raw(child.id().cast_signed());
     let ended = pid
         .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
-        .is_some_and(|process| poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&PATIENCE)) == Ok(1));
+        .is_some_and(|process| poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&TIMEOUT)) == Ok(1));
     if !ended {
         let _ = child.kill();
         let _ = child.wait();
@@ -54,9 +54,11 @@ mod tests {
     #[test]
     fn programs_that_are_no_bubblewrap() {
         let why = |program: &str| probe(Path::new(program)).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("bwrap").display().to_string();
         assert_eq!(
-            why("/no/such/bwrap"),
-            "/no/such/bwrap does not start: No such file or directory (os error 2)"
+            why(&missing),
+            format!("{missing} does not start: No such file or directory (os error 2)")
         );
         assert_eq!(why("/bin/false"), "bubblewrap does not work here (it says nothing)");
         assert!(why("/bin/cat").starts_with("bubblewrap does not work here (/bin/cat: "));

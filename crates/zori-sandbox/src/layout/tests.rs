@@ -1,8 +1,8 @@
 use super::*;
-use crate::spec::{Level, Limits, Network, Protected};
+use crate::spec::{Level, Limits, Network, ProtectedPath};
 
 /// A file system in a line each: `dir/`, `file`, `link -> target`.
-fn tree(lines: &'static str) -> impl Fn(&Path) -> Found {
+fn tree(lines: &'static str) -> impl Fn(&Path) -> PathState {
     move |path| {
         let path = path.to_str().unwrap();
         for line in lines.lines().map(str::trim) {
@@ -12,20 +12,23 @@ fn tree(lines: &'static str) -> impl Fn(&Path) -> Found {
                         Some(dir) => (dir, PathKind::Dir),
                         None => (target, PathKind::File),
                     };
-                    return Found::Link((target != "nowhere").then(|| (target.into(), kind)));
+                    return PathState::Link((target != "nowhere").then(|| (target.into(), kind)));
                 }
             } else if line.trim_end_matches('/') == path {
-                return Found::Here(if line.ends_with('/') { PathKind::Dir } else { PathKind::File });
+                return PathState::Present(if line.ends_with('/') { PathKind::Dir } else { PathKind::File });
             }
         }
-        Found::Missing
+        PathState::Missing
     }
 }
 
 fn spec(level: Level, hidden: &[&str], protected: &[&str]) -> Spec {
     let protected = protected.iter().map(|path| match path.strip_suffix('/') {
-        Some(dir) => Protected { path: dir.into(), kind: PathKind::Dir },
-        None => Protected { path: path.into(), kind: PathKind::File },
+        Some(dir) => ProtectedPath { path: dir.into(), stub: Some(PathKind::Dir) },
+        None => match path.strip_suffix('?') {
+            Some(unseen) => ProtectedPath { path: unseen.into(), stub: None },
+            None => ProtectedPath { path: path.into(), stub: Some(PathKind::File) },
+        },
     });
     Spec {
         level,
@@ -33,6 +36,7 @@ fn spec(level: Level, hidden: &[&str], protected: &[&str]) -> Spec {
         caches: vec!["/home/u/.cache".into(), "/home/u/.missing".into()],
         temp: "/tmp/private".into(),
         hidden: hidden.iter().map(PathBuf::from).collect(),
+        visible: vec!["/home/u/.zori/skills".into()],
         protected: protected.collect(),
         network: Network::Off,
         limits: Limits { processes: None, file_size: None, memory: None },
@@ -51,6 +55,9 @@ fn shown(spec: &Spec, files: &'static str) -> String {
     }
     for link in &found.links {
         text.push_str(&format!("link {}\n", link.display()));
+    }
+    for GuardedPath { path, missing } in &found.guarded {
+        text.push_str(&format!("guard {} from {}\n", path.display(), missing.display()));
     }
     text
 }
@@ -155,6 +162,35 @@ Private(\"/tmp/private\") /tmp
 Writable /tmp/private
 Writable /ws
 ReadOnly /ws/.env
+"
+    );
+}
+
+/// What is missing and has no stub is seen nowhere, and looked at afterwards.
+#[test]
+fn nothing_is_seen_of_what_is_guarded() {
+    let spec = spec(
+        Level::Workspace,
+        &["/home/u/.zori"],
+        &["/ws/AGENTS.md?", "/ws/.cargo/config.toml?", "/ws/.env?"],
+    );
+    let files = "/tmp/
+    /tmp/private/
+    /ws/
+    /ws/.env
+    /home/u/.zori/
+    /home/u/.zori/skills/";
+    assert_eq!(
+        shown(&spec, files),
+        "\
+HiddenDir /home/u/.zori
+ReadOnly /home/u/.zori/skills
+Private(\"/tmp/private\") /tmp
+Writable /tmp/private
+Writable /ws
+ReadOnly /ws/.env
+guard /ws/AGENTS.md from /ws/AGENTS.md
+guard /ws/.cargo/config.toml from /ws/.cargo
 "
     );
 }

@@ -1,4 +1,4 @@
-//! Verdicts to instructions of the kernel's packet filter, as far as a filter of system calls needs them.
+//! Compiles verdicts to BPF instructions, as far as a filter of system calls needs them.
 
 use super::Arch;
 use super::table::{Check, Verdict};
@@ -18,7 +18,6 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Returns its bytes.
     pub fn bytes(&self) -> [u8; 8] {
         let [code, value] = [u32::from(self.code), self.value].map(u32::to_ne_bytes);
         let code = if cfg!(target_endian = "little") { [code[0], code[1]] } else { [code[2], code[3]] };
@@ -45,6 +44,8 @@ pub const ALLOW: u32 = 0x7fff_0000;
 pub const FAIL: u32 = 0x0005_0000;
 /// See [`ALLOW`].
 pub const KILL: u32 = 0x8000_0000;
+/// Wait until a process that listens has answered.
+pub const ASK: u32 = 0x7fc0_0000;
 
 /// Where things are in the kernel's description of a call.
 const NUMBER: u32 = 0;
@@ -75,9 +76,10 @@ pub fn assemble(arch: Arch, calls: impl Iterator<Item = (u32, Verdict)>) -> Vec<
 /// What happens to a call whose number has matched. It always ends with an answer, so the number need not be loaded
 /// again.
 fn body(verdict: Verdict) -> Vec<Instruction> {
-    let (checks, errno) = match verdict {
+    let (checks, errno, passed) = match verdict {
         Verdict::Refuse(errno) => return vec![step(ANSWER, FAIL | errno)],
-        Verdict::AllowIf(checks, errno) => (checks, errno),
+        Verdict::AllowIf(checks, errno) => (checks, errno, ALLOW),
+        Verdict::AskIf(checks, errno) => (checks, errno, ASK),
     };
     let mut out = Vec::new();
     // Jumps to the refusal, whose place is known at the end: the place of each, and whether its "yes" goes there.
@@ -115,7 +117,7 @@ fn body(verdict: Verdict) -> Vec<Instruction> {
         }
     }
     let refusal = out.len() + 1;
-    out.extend([step(ANSWER, ALLOW), step(ANSWER, FAIL | errno)]);
+    out.extend([step(ANSWER, passed), step(ANSWER, FAIL | errno)]);
     for (at, yes_refuses) in refusing {
         let skip = distance(refusal - at - 1);
         if yes_refuses { out[at].yes = skip } else { out[at].no = skip }

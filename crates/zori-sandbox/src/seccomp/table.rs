@@ -1,18 +1,16 @@
-//! The system calls that are refused or looked at, as a table. The numbers are those of the kernel's own tables; a test
-//! holds them against libc's for the processor it runs on.
+//! The system calls that are refused or checked, as a table. The numbers are the kernel's; a test compares them with
+//! libc's for the processor it runs on.
 
-use super::{Arch, Policy, Space};
+use super::{Arch, NamespaceUse, Policy};
 use crate::spec::Network;
 
 /// A system call.
 pub struct Call {
-    /// Its name.
     pub name: &'static str,
     x86_64: Option<u32>,
     aarch64: Option<u32>,
-    /// Under which policies it is looked at.
+    /// Under which policies it is checked.
     pub when: When,
-    /// What happens to it.
     pub verdict: Verdict,
 }
 
@@ -23,6 +21,8 @@ pub enum Verdict {
     Refuse(u32),
     /// It fails with this error number unless all checks hold.
     AllowIf(&'static [Check], u32),
+    /// The same, and then it is ours to do or to refuse (`attributes.rs`).
+    AskIf(&'static [Check], u32),
 }
 
 /// A condition on an argument, which is counted from 0. All but [`Check::Null`] look at its low 32 bits.
@@ -38,7 +38,7 @@ pub enum Check {
     Null { arg: u32 },
 }
 
-/// Under which policies a call is looked at.
+/// Under which policies a call is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// All.
@@ -49,6 +49,8 @@ pub enum When {
     Online,
     /// Without namespaces of its own.
     Shared,
+    /// With namespaces of its own.
+    Own,
 }
 
 impl When {
@@ -58,7 +60,8 @@ impl When {
             Self::Always => true,
             Self::Offline => policy.network == Network::Off,
             Self::Online => policy.network == Network::On,
-            Self::Shared => policy.space == Space::Shared,
+            Self::Shared => policy.space == NamespaceUse::Shared,
+            Self::Own => policy.space == NamespaceUse::Own,
         }
     }
 }
@@ -119,6 +122,10 @@ const fn allow_if(
     checks: &'static [Check],
 ) -> Call {
     call(name, x86_64, aarch64, when, Verdict::AllowIf(checks, EPERM))
+}
+
+const fn ask_if(name: &'static str, x86_64: u32, aarch64: u32, checks: &'static [Check]) -> Call {
+    call(name, x86_64, aarch64, When::Shared, Verdict::AskIf(checks, EPERM))
 }
 
 /// What an architecture without the call has in the table.
@@ -251,7 +258,7 @@ pub const CALLS: &[Call] = &[
     refuse("ioperm", 173, NONE),
     refuse("syslog", 103, 116),
     refuse("vhangup", 153, 58),
-    // What Landlock does not know: memory and queues shared by name, and rights given to a file by its mode.
+    // What Landlock does not know: memory and queues shared by name.
     refuse_when(When::Shared, "shmget", 29, 194),
     refuse_when(When::Shared, "shmat", 30, 196),
     refuse_when(When::Shared, "shmctl", 31, 195),
@@ -265,8 +272,19 @@ pub const CALLS: &[Call] = &[
     refuse_when(When::Shared, "msgctl", 71, 187),
     refuse_when(When::Shared, "mq_open", 240, 180),
     refuse_when(When::Shared, "mq_unlink", 241, 181),
-    allow_if(When::Shared, "chmod", 90, NONE, &[Check::NoBits { arg: 1, mask: SET_ID }]),
-    allow_if(When::Shared, "fchmod", 91, 52, &[Check::NoBits { arg: 1, mask: SET_ID }]),
-    allow_if(When::Shared, "fchmodat", 268, 53, &[Check::NoBits { arg: 2, mask: SET_ID }]),
-    allow_if(When::Shared, "fchmodat2", 452, 452, &[Check::NoBits { arg: 2, mask: SET_ID }]),
+    // Rights given to a file by its mode: they would outlive the sandbox.
+    allow_if(When::Own, "chmod", 90, NONE, &[Check::NoBits { arg: 1, mask: SET_ID }]),
+    allow_if(When::Own, "fchmod", 91, 52, &[Check::NoBits { arg: 1, mask: SET_ID }]),
+    allow_if(When::Own, "fchmodat", 268, 53, &[Check::NoBits { arg: 2, mask: SET_ID }]),
+    allow_if(When::Own, "fchmodat2", 452, 452, &[Check::NoBits { arg: 2, mask: SET_ID }]),
+    // Landlock knows neither modes nor times.
+    ask_if("chmod", 90, NONE, &[Check::NoBits { arg: 1, mask: SET_ID }]),
+    ask_if("fchmod", 91, 52, &[Check::NoBits { arg: 1, mask: SET_ID }]),
+    ask_if("fchmodat", 268, 53, &[Check::NoBits { arg: 2, mask: SET_ID }]),
+    ask_if("fchmodat2", 452, 452, &[Check::NoBits { arg: 2, mask: SET_ID }]),
+    ask_if("utime", 132, NONE, &[]),
+    ask_if("utimes", 235, NONE, &[]),
+    ask_if("futimesat", 261, NONE, &[]),
+    ask_if("utimensat", 280, 88, &[]),
+    allow_if(When::Always, "creat", 85, NONE, &[Check::NoBits { arg: 1, mask: SET_ID }]),
 ];

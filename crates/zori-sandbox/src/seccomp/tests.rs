@@ -1,4 +1,4 @@
-use super::bpf::{ALLOW, AND, ANSWER, AT_LEAST, FAIL, HAS, IS, KILL, LOAD};
+use super::bpf::{ALLOW, AND, ANSWER, ASK, AT_LEAST, FAIL, HAS, IS, KILL, LOAD};
 use super::*;
 
 /// A system call as the kernel describes it to a filter.
@@ -40,14 +40,15 @@ fn shown(answer: u32) -> String {
     match answer {
         ALLOW => "allow".to_owned(),
         KILL => "kill".to_owned(),
+        ASK => "ask".to_owned(),
         _ if answer & 0xffff_0000 == FAIL => format!("errno {}", answer & 0xffff),
         _ => panic!("unknown answer {answer:#x}"),
     }
 }
 
-const OFFLINE: Policy = Policy { network: Network::Off, space: Space::Own };
-const ONLINE: Policy = Policy { network: Network::On, space: Space::Own };
-const LANDLOCK: Policy = Policy { network: Network::Off, space: Space::Shared };
+const OFFLINE: Policy = Policy { network: Network::Off, space: NamespaceUse::Own };
+const ONLINE: Policy = Policy { network: Network::On, space: NamespaceUse::Own };
+const LANDLOCK: Policy = Policy { network: Network::Off, space: NamespaceUse::Shared };
 
 fn number(arch: Arch, name: &str) -> u32 {
     let call = table::CALLS.iter().find(|call| call.name == name).unwrap_or_else(|| panic!("{name}"));
@@ -157,8 +158,10 @@ fn calls_that_depend_on_an_argument() {
     check(OFFLINE, "mknodat", &[0, 0, 0o010_644], "allow");
     check(OFFLINE, "mknodat", &[0, 0, 0o020_644], "errno 1");
     check(OFFLINE, "mknodat", &[0, 0, 0o060_644], "errno 1");
-    check(OFFLINE, "fchmodat", &[0, 0, 0o4755], "allow");
-    check(LANDLOCK, "fchmodat", &[0, 0, 0o755], "allow");
+    check(OFFLINE, "fchmodat", &[0, 0, 0o4755], "errno 1");
+    check(OFFLINE, "fchmodat", &[0, 0, 0o755], "allow");
+    check(LANDLOCK, "fchmodat", &[0, 0, 0o755], "ask");
+    check(LANDLOCK, "utimensat", &[0, 0, 0, 0], "ask");
     check(LANDLOCK, "fchmodat", &[0, 0, 0o4755], "errno 1");
     check(LANDLOCK, "fchmod", &[0, 0o2755], "errno 1");
     check(OFFLINE, "shmget", &[], "allow");

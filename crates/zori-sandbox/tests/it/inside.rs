@@ -8,13 +8,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use tempfile::TempDir;
-use zori_core::confine::{Confine, Consent, Start};
-use zori_sandbox::{Backend, Level, Limits, Machine, Need, Network, PathKind, Protected, Sandbox, Spec};
+use zori_core::confine::{CommandStart, Confine, Consent, Holding};
+use zori_sandbox::{
+    Backend, Level, Limits, Machine, Network, PathKind, ProtectedPath, Requirement, Sandbox, Spec,
+};
+use zori_testkit::needs;
 
-/// A workspace, and both sandboxes over it.
+/// A workspace to confine commands to.
 struct World {
     dir: TempDir,
-    machines: Vec<Machine>,
+}
+
+/// Both kinds of sandbox, as far as this machine has them.
+#[track_caller]
+fn machines() -> Vec<Machine> {
+    let complete = Machine::detect(&[]);
+    let partial = Machine::from_findings(Err("not asked for".into()), complete.landlock);
+    let mut machines = Vec::new();
+    if needs::part_of_the_system("bubblewrap", matches!(complete.backend, Backend::Bubblewrap(_))) {
+        machines.push(complete);
+    }
+    if needs::part_of_the_system("Landlock", partial.backend != Backend::None) {
+        machines.push(partial);
+    }
+    machines
 }
 
 impl World {
@@ -25,16 +42,7 @@ impl World {
         }
         fs::write(dir.path().join("ws/AGENTS.real"), "real\n").unwrap();
         symlink("AGENTS.real", dir.path().join("ws/CLAUDE.md")).unwrap();
-        let found = Machine::look(&[]);
-        let landlock = Machine::offering(Err("not asked for".into()), found.landlock);
-        let machines: Vec<Machine> =
-            [found, landlock].into_iter().filter(|machine| machine.backend != Backend::None).collect();
-        assert!(
-            std::env::var_os("CI").is_none() || machines.len() == 2,
-            "CI has both backends: {machines:?}"
-        );
-        println!("backends: {:?}", machines.iter().map(|machine| &machine.backend).collect::<Vec<_>>());
-        Self { dir, machines }
+        Self { dir }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -42,35 +50,37 @@ impl World {
     }
 
     fn spec(&self, level: Level) -> Spec {
-        let protected = [(".git", PathKind::Dir), (".vscode", PathKind::Dir), ("CLAUDE.md", PathKind::File)];
+        let protected = [(".git", Some(PathKind::Dir)), (".vscode", None), ("CLAUDE.md", None)];
         Spec {
             level,
             roots: vec![self.path("ws")],
             caches: Vec::new(),
             temp: self.path("tmp"),
             hidden: vec![self.path("home/.ssh")],
+            visible: Vec::new(),
             protected: protected
-                .map(|(path, kind)| Protected { path: self.path("ws").join(path), kind })
+                .map(|(path, stub)| ProtectedPath { path: self.path("ws").join(path), stub })
                 .into(),
             network: Network::Off,
             limits: Limits { processes: None, file_size: None, memory: None },
         }
     }
 
-    /// Runs a command in each sandbox; returns what it printed and how it ended, which must be the same in all.
-    fn run(&self, level: Level, consent: Consent, sh: &str) -> String {
+    /// Runs a command in each sandbox there is; what it prints and how it ends must be the same in all.
+    #[track_caller]
+    fn check(&self, level: Level, consent: Consent, sh: &str, shown: &str) {
         let run = |machine: &Machine| {
-            let sandbox = Sandbox::on(machine.clone(), self.spec(level), Need::Auto);
+            let sandbox = Sandbox::with_machine(machine.clone(), self.spec(level), Requirement::Auto);
             run_in(&sandbox, &self.path("ws"), consent, sh)
         };
-        let shown: Vec<String> = self.machines.iter().map(run).collect();
-        assert!(shown.windows(2).all(|pair| pair[0] == pair[1]), "{shown:#?}");
-        shown.into_iter().next().unwrap_or_default()
+        let seen: Vec<String> = machines().iter().map(run).collect();
+        assert!(seen.iter().all(|text| text == shown), "{seen:#?}");
     }
 }
 
 fn run_in(sandbox: &Sandbox, cwd: &Path, consent: Consent, sh: &str) -> String {
-    let confined = sandbox.prepare(&Start { command: sh, cwd, consent }).unwrap();
+    let confined =
+        sandbox.prepare(&CommandStart { command: sh, cwd, consent, holding: Holding::Usual }).unwrap();
     let words: Vec<_> = confined.wrapper.into_iter().chain(["sh", "-c", sh].map(Into::into)).collect();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir(cwd).envs(confined.env).stdin(Stdio::null());
@@ -94,44 +104,54 @@ fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| Some(128 + status.signal()?)).unwrap()
 }
 
-fn works(sh: &str) -> String {
-    World::new().run(Level::Workspace, Consent::Rule, sh)
+#[track_caller]
+fn works(sh: &str, shown: &str) {
+    World::new().check(Level::Workspace, Consent::Rule, sh, shown);
 }
 
 #[test]
 fn ordinary_commands() {
-    assert_eq!(works("echo hi; echo there >&2; exit 7"), "hi\nthere\n[7]");
-    assert_eq!(
-        works("echo one > src/a && mv src/a src/b && mkdir -p src/d && cat src/b; ls src; rm -r src/b src/d"),
-        "one\nb\nd\n[0]"
+    works("echo hi; echo there >&2; exit 7", "hi\nthere\n[7]");
+    works(
+        "echo one > src/a && mv src/a src/b && mkdir -p src/d && cat src/b; ls src; rm -r src/b src/d",
+        "one\nb\nd\n[0]",
     );
-    assert_eq!(
-        works("head -1 /etc/passwd | cut -d: -f1; ls /usr/bin/env; echo x > /dev/null"),
-        "root\n/usr/bin/env\n[0]"
+    works(
+        "head -1 /etc/passwd | cut -d: -f1; ls /usr/bin/env; echo x > /dev/null",
+        "root\n/usr/bin/env\n[0]",
     );
-    assert_eq!(works("f=$(mktemp) && echo t > $f && cat $f && rm $f"), "t\n[0]");
-    assert_eq!(
-        works("(sleep 0; echo sub) | cat; for i in 1 2; do echo $i & done | sort; wait"),
-        "sub\n1\n2\n[0]"
+    works("f=$(mktemp) && echo t > $f && cat $f && rm $f", "t\n[0]");
+    works("(sleep 0; echo sub) | cat; for i in 1 2; do echo $i & done | sort; wait", "sub\n1\n2\n[0]");
+    works("pwd | sed 's|.*/||'; cat CLAUDE.md", "ws\nreal\n[0]");
+    works("kill -KILL $$", "[137]");
+}
+
+/// Modes and times of files that may be written: by path, by descriptor, of folders, as archivers and builds set them.
+#[test]
+fn modes_and_times() {
+    works(
+        "echo x > src/a && chmod 600 src/a && stat -c %a src/a && chmod u+x,g+r src/a && stat -c %a src/a
+         touch -d @86400 src/a && stat -c %Y src/a; cp -p src/a src/b && stat -c '%a %Y' src/b
+         mkdir src/d && chmod 711 src/d && stat -c %a src/d; cd src && chmod 640 ./b && stat -c %a b; touch new && ls new
+         tar cf t.tar b && rm b && tar xf t.tar && stat -c '%a %Y' b; chmod 600 missing 2>/dev/null; echo $?; cd ..; rm -r src/*",
+        "600\n740\n86400\n740 86400\n711\n640\nnew\n640 86400\n1\n[0]",
     );
-    assert_eq!(works("pwd | sed 's|.*/||'; cat CLAUDE.md"), "ws\nreal\n[0]");
-    assert_eq!(works("kill -KILL $$"), "[137]".to_owned());
 }
 
 #[test]
 fn nothing_of_ours_is_open_inside() {
-    assert_eq!(works("exec 2>&1; ls /proc/self/fd | tr '\\n' ' '"), "0 1 2 3 [0]");
+    works("exec 2>&1; ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3 [0]");
 }
 
 #[test]
 fn reading_only() {
     let world = World::new();
-    let shown = world.run(
+    world.check(
         Level::ReadOnly,
         Consent::Rule,
         "echo x 2>/dev/null > src/a; cat CLAUDE.md; echo t > $TMPDIR/x && cat $TMPDIR/x",
+        "real\nt\n[0]",
     );
-    assert_eq!(shown, "real\nt\n[0]");
     assert!(!world.path("ws/src/a").exists());
 }
 
@@ -144,18 +164,19 @@ fn a_person_gives_the_network() {
         "bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}' 2>/dev/null && echo in",
         listener.local_addr().unwrap().port()
     );
-    assert_eq!(world.run(Level::Workspace, Consent::Rule, &sh), "[1]");
-    assert_eq!(world.run(Level::Workspace, Consent::Person, &sh), "in\n[0]");
+    world.check(Level::Workspace, Consent::Rule, &sh, "[1]");
+    world.check(Level::Workspace, Consent::Person, &sh, "in\n[0]");
 }
 
 /// Stubs are gone, and a link that was replaced is back.
 #[test]
 fn nothing_is_left_behind() {
     let world = World::new();
-    world.run(
+    world.check(
         Level::Workspace,
         Consent::Rule,
         "{ rm -f CLAUDE.md; echo evil > CLAUDE.md; } 2>/dev/null; exit 0",
+        "[0]",
     );
     let mut names: Vec<_> = fs::read_dir(world.path("ws"))
         .unwrap()
@@ -170,9 +191,14 @@ fn nothing_is_left_behind() {
 fn required_and_missing_is_refused() {
     let world = World::new();
     let refusal = |landlock| {
-        let machine = Machine::offering(Err("bubblewrap is not installed".into()), landlock);
-        let sandbox = Sandbox::on(machine, world.spec(Level::Workspace), Need::Required);
-        let start = Start { command: "true", cwd: Path::new("/"), consent: Consent::Rule };
+        let machine = Machine::from_findings(Err("bubblewrap is not installed".into()), landlock);
+        let sandbox = Sandbox::with_machine(machine, world.spec(Level::Workspace), Requirement::Required);
+        let start = CommandStart {
+            command: "true",
+            cwd: Path::new("/"),
+            consent: Consent::Rule,
+            holding: Holding::Usual,
+        };
         sandbox.prepare(&start).map(|_| ()).unwrap_err().to_string()
     };
     let way_out = "bubblewrap is not installed; install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all \

@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use zori_core::confine::{Confine, Consent, Start};
-use zori_sandbox::{Backend, Machine, Need, Sandbox};
+use zori_core::confine::{CommandStart, Confine, Consent, Holding};
+use zori_sandbox::{Backend, Machine, Requirement, Sandbox};
 
 use crate::cases::{self, Case, Free, On};
 use crate::outside::{self, Outside};
@@ -27,11 +27,11 @@ pub fn drive(backend: &str, user: &str, scratch: &Path) {
     }
     let world = World { scratch: scratch.to_owned() };
     world.build();
-    let found = Machine::look(&[world.workspace()]);
+    let found = Machine::detect(&[world.workspace()]);
     let machine = match backend {
         "bubblewrap" => found,
-        "landlock" => Machine::offering(Err("not asked for".into()), found.landlock),
-        _ => Machine::offering(Err("not asked for".into()), 0),
+        "landlock" => Machine::from_findings(Err("not asked for".into()), found.landlock),
+        _ => Machine::from_findings(Err("not asked for".into()), 0),
     };
     let name = match &machine.backend {
         Backend::Bubblewrap(_) => "bubblewrap",
@@ -42,7 +42,7 @@ pub fn drive(backend: &str, user: &str, scratch: &Path) {
         println!("missing: {}", machine.explain().join("; "));
         return;
     }
-    let sandbox = Sandbox::on(machine, world.spec(), Need::Auto);
+    let sandbox = Sandbox::with_machine(machine, world.spec(), Requirement::Auto);
     Driver::new(world, sandbox, user).run(backend, is_root);
 }
 
@@ -100,7 +100,12 @@ impl Driver {
     /// Runs a case; returns what got out.
     fn escaped(&mut self, case: &Case) -> Option<String> {
         let before = self.world.state();
-        let start = Start { command: "", cwd: &self.world.workspace(), consent: Consent::Rule };
+        let start = CommandStart {
+            command: "",
+            cwd: &self.world.workspace(),
+            consent: Consent::Rule,
+            holding: Holding::Usual,
+        };
         let confined = self.sandbox.prepare(&start).unwrap();
         let mut child = self.spawn(case, confined.wrapper, confined.env, confined.in_child);
         let mut output = Vec::new();

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use zori_sandbox::{Level, Limits, Network, PathKind, Protected, Spec};
+use zori_sandbox::{Level, Limits, Network, PathKind, ProtectedPath, Spec};
 
 /// What must never be printed inside.
 pub const SECRET: &str = "S3CRET";
@@ -108,7 +108,9 @@ impl World {
         {
             describe(&self.scratch.join(place), &mut found);
         }
-        for place in ["ws/AGENTS.md", "ws/.vscode", "ws/.cargo", "ws/CLAUDE.md", "zori-new", "ws2"] {
+        for place in
+            ["ws/AGENTS.md", "ws/.vscode", "ws/.cargo/config.toml", "ws/CLAUDE.md", "zori-new", "ws2"]
+        {
             describe(&self.scratch.join(place), &mut found);
         }
         for mark in MARKS {
@@ -120,12 +122,12 @@ impl World {
     /// What the sandbox is told.
     pub fn spec(&self) -> Spec {
         let protected = [
-            (".git", PathKind::Dir),
-            ("sub/.git", PathKind::Dir),
-            ("AGENTS.md", PathKind::File),
-            ("CLAUDE.md", PathKind::File),
-            (".vscode", PathKind::Dir),
-            (".cargo/config.toml", PathKind::File),
+            (".git", Some(PathKind::Dir)),
+            ("sub/.git", Some(PathKind::Dir)),
+            ("AGENTS.md", None),
+            ("CLAUDE.md", None),
+            (".vscode", None),
+            (".cargo/config.toml", None),
         ];
         let (home, workspace) = (self.home(), self.workspace());
         Spec {
@@ -141,7 +143,10 @@ impl World {
                 workspace.join(".env"),
                 workspace.join("sub/.env"),
             ],
-            protected: protected.map(|(path, kind)| Protected { path: workspace.join(path), kind }).into(),
+            visible: Vec::new(),
+            protected: protected
+                .map(|(path, stub)| ProtectedPath { path: workspace.join(path), stub })
+                .into(),
             network: Network::Off,
             limits: Limits { processes: Some(4096), file_size: Some(1 << 30), memory: None },
         }

@@ -1,17 +1,17 @@
-//! What the shell replaces: parameters, substitutions, arithmetic.
+//! Expansions: parameters, substitutions, arithmetic.
 
 use super::Lexer;
 use crate::syntax::{
-    Expansion, ExpansionKind, Form, Parameter, Part, Syllables, SyntaxError, push_quoted, push_text,
+    Expansion, ExpansionKind, Form, Parameter, SyntaxError, WordPart, WordParts, push_quoted, push_text,
 };
 
-pub(super) fn expansion(quoted: bool, kind: ExpansionKind, shown: String) -> Part {
-    Part::Expansion(Box::new(Expansion { quoted, kind, shown }))
+pub(super) fn expansion(quoted: bool, kind: ExpansionKind, shown: String) -> WordPart {
+    WordPart::Expansion(Box::new(Expansion { quoted, kind, shown }))
 }
 
 impl Lexer<'_> {
     /// Reads what starts with `$`.
-    pub(super) fn dollar(&mut self, parts: &mut Syllables, quoted: bool) -> Result<(), SyntaxError> {
+    pub(super) fn dollar(&mut self, parts: &mut WordParts, quoted: bool) -> Result<(), SyntaxError> {
         let start = self.pos;
         self.bump();
         let kind = match self.peek() {
@@ -73,7 +73,7 @@ impl Lexer<'_> {
     }
 
     /// Reads a backtick substitution: its text is unescaped first and is then a script of its own.
-    pub(super) fn backticks(&mut self, parts: &mut Syllables, quoted: bool) -> Result<(), SyntaxError> {
+    pub(super) fn backticks(&mut self, parts: &mut WordParts, quoted: bool) -> Result<(), SyntaxError> {
         let start = self.pos;
         self.pos += 1;
         let mut inner = String::new();
@@ -97,12 +97,12 @@ impl Lexer<'_> {
             }
         }
         let dialect = self.dialect;
-        let (script, doubts) = self.deeper(|lexer| {
+        let (script, ambiguities) = self.deeper(|lexer| {
             let mut inside = Lexer::new(&inner, dialect, lexer.depth);
             let script = inside.script(false)?;
-            Ok((script, inside.doubts))
+            Ok((script, inside.ambiguities))
         })?;
-        self.doubts.extend(doubts);
+        self.ambiguities.extend(ambiguities);
         let shown = self.text[start..self.pos].to_owned();
         parts.push(expansion(quoted, ExpansionKind::Command(script), shown));
         Ok(())
@@ -110,24 +110,24 @@ impl Lexer<'_> {
 
     /// Reads arithmetic behind `((` up to its `))`, or returns nothing if it is not arithmetic after all: the same
     /// characters may open two subshells.
-    pub(super) fn try_arithmetic(&mut self, start: usize) -> Result<Option<Syllables>, SyntaxError> {
+    pub(super) fn try_arithmetic(&mut self, start: usize) -> Result<Option<WordParts>, SyntaxError> {
         if self.not_arithmetic.contains(&start) {
             return Ok(None);
         }
-        let doubts = self.doubts.len();
+        let ambiguities = self.ambiguities.len();
         match self.deeper(|lexer| lexer.arithmetic()) {
             Ok(Some(parts)) => Ok(Some(parts)),
             Err(SyntaxError::TooDeep) => Err(SyntaxError::TooDeep),
             Ok(None) | Err(_) => {
-                self.doubts.truncate(doubts);
+                self.ambiguities.truncate(ambiguities);
                 self.not_arithmetic.insert(start);
                 Ok(None)
             }
         }
     }
 
-    fn arithmetic(&mut self) -> Result<Option<Syllables>, SyntaxError> {
-        let mut parts = Syllables::new();
+    fn arithmetic(&mut self) -> Result<Option<WordParts>, SyntaxError> {
+        let mut parts = WordParts::new();
         let mut open = 0;
         loop {
             match self.peek() {
@@ -148,7 +148,7 @@ impl Lexer<'_> {
                 Some('\'') => {
                     self.bump();
                     push_text(&mut parts, '\'');
-                    self.doubts.push("a quote in arithmetic");
+                    self.ambiguities.push("a quote in arithmetic");
                 }
                 Some('"') => {
                     self.bump();
@@ -164,8 +164,8 @@ impl Lexer<'_> {
     }
 
     /// Reads up to the `]` that closes a subscript or `$[`.
-    fn until_bracket(&mut self) -> Result<Syllables, SyntaxError> {
-        let mut parts = Syllables::new();
+    fn until_bracket(&mut self) -> Result<WordParts, SyntaxError> {
+        let mut parts = WordParts::new();
         let mut open = 0;
         loop {
             match self.peek() {
@@ -230,7 +230,7 @@ impl Lexer<'_> {
             self.bump();
             subscript = Some(self.until_bracket()?);
         }
-        let mut operand = Syllables::new();
+        let mut operand = WordParts::new();
         let operator = match self.peek() {
             Some('}') => {
                 self.bump();
@@ -261,7 +261,7 @@ impl Lexer<'_> {
                 }
                 Some('\'') if quoted => {
                     // Whether this quotes depends on the operator and on the shell.
-                    self.doubts.push("a quote in a quoted expansion");
+                    self.ambiguities.push("a quote in a quoted expansion");
                     self.bump();
                     push_quoted(&mut operand, "'");
                 }
@@ -283,7 +283,9 @@ impl Lexer<'_> {
                 '-' => Form::OrDefault,
                 '=' => Form::OrAssign,
                 ':' => Form::Substring,
-                '@' if matches!(operand.first(), Some(Part::Text(op) | Part::Quoted(op)) if op.contains('P')) => {
+                '%' => Form::WithoutEnd,
+                '#' => Form::WithoutStart,
+                '@' if matches!(operand.first(), Some(WordPart::Text(op) | WordPart::Quoted(op)) if op.contains('P')) => {
                     Form::Prompt
                 }
                 _ => Form::Changed,
@@ -294,5 +296,5 @@ impl Lexer<'_> {
 }
 
 fn plain(name: String) -> Parameter {
-    Parameter { name, form: Form::Plain, subscript: None, operand: Syllables::new() }
+    Parameter { name, form: Form::Plain, subscript: None, operand: WordParts::new() }
 }

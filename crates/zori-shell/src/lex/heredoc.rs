@@ -1,14 +1,14 @@
 //! Redirects, and here-documents, whose bodies start behind the next newline.
 
 use super::Lexer;
-use super::draft::{Draft, PendingHere, Place};
-use crate::syntax::{Part, Redirect, Syllables, SyntaxError, TokenKind, bare};
+use super::builder::{PendingHeredoc, Position, ScriptBuilder};
+use crate::syntax::{Redirect, SyntaxError, TokenKind, WordPart, WordParts, bare};
 
 impl Lexer<'_> {
     /// Reads a redirect: operator and target. `start` is where its descriptor begins, `stdin` whether that is input.
     pub(super) fn redirect(
         &mut self,
-        draft: &mut Draft,
+        builder: &mut ScriptBuilder,
         start: usize,
         stdin: bool,
     ) -> Result<(), SyntaxError> {
@@ -22,25 +22,25 @@ impl Lexer<'_> {
         if target.is_empty() {
             return self.wrong(only_bash);
         }
-        let redirect = draft.redirects.len();
+        let redirect = builder.redirects.len();
         if operator == "<<" || operator == "<<-" {
             let raw = &self.text[target_start..self.pos];
             if raw.contains(['$', '`']) {
-                self.doubts.push("a here-document whose end is an expansion");
+                self.ambiguities.push("a here-document whose end is an expansion");
             }
-            draft.here.push(PendingHere {
+            builder.heredocs.push(PendingHeredoc {
                 redirect,
                 delimiter: plain_text(&target),
                 literal: bare(&target).is_none() || raw.contains(['\\', '\'', '"']),
                 strip_tabs: operator == "<<-",
             });
-            draft.redirects.push(Redirect { operator: "<<", target: Syllables::new(), stdin });
+            builder.redirects.push(Redirect { operator: "<<", target: WordParts::new(), stdin });
         } else {
-            draft.redirects.push(Redirect { operator, target, stdin });
+            builder.redirects.push(Redirect { operator, target, stdin });
         }
-        draft.push(TokenKind::Redirect(redirect), start, self.pos);
-        if draft.place == Place::Command {
-            draft.place = Place::Prefix;
+        builder.push(TokenKind::Redirect(redirect), start, self.pos);
+        if builder.position == Position::Command {
+            builder.position = Position::Prefix;
         }
         Ok(())
     }
@@ -75,8 +75,8 @@ impl Lexer<'_> {
     }
 
     /// Reads the bodies of the here-documents that were announced on the line before.
-    pub(super) fn here_documents(&mut self, draft: &mut Draft) -> Result<(), SyntaxError> {
-        for pending in std::mem::take(&mut draft.here) {
+    pub(super) fn here_documents(&mut self, builder: &mut ScriptBuilder) -> Result<(), SyntaxError> {
+        for pending in std::mem::take(&mut builder.heredocs) {
             let start = self.pos;
             let mut body = String::new();
             let mut ended = false;
@@ -91,7 +91,7 @@ impl Lexer<'_> {
                 if text == pending.delimiter {
                     if joined {
                         // Behind a continued line some shells see the end and some do not.
-                        self.doubts.push("a here-document that may or may not end");
+                        self.ambiguities.push("a here-document that may or may not end");
                     }
                     ended = true;
                     break;
@@ -104,18 +104,18 @@ impl Lexer<'_> {
                 }
             }
             if !ended && start <= self.text.len() {
-                self.doubts.push("a here-document without its end");
+                self.ambiguities.push("a here-document without its end");
             }
-            draft.redirects[pending.redirect].target = if pending.literal {
-                vec![Part::Quoted(body)]
+            builder.redirects[pending.redirect].target = if pending.literal {
+                vec![WordPart::Quoted(body)]
             } else {
                 let dialect = self.dialect;
-                let (parts, doubts) = self.deeper(|lexer| {
+                let (parts, ambiguities) = self.deeper(|lexer| {
                     let mut inside = Lexer::new(&body, dialect, lexer.depth);
                     let parts = inside.data()?;
-                    Ok((parts, inside.doubts))
+                    Ok((parts, inside.ambiguities))
                 })?;
-                self.doubts.extend(doubts);
+                self.ambiguities.extend(ambiguities);
                 parts
             };
         }
@@ -124,12 +124,12 @@ impl Lexer<'_> {
 }
 
 /// The text of a here-document's end: quotes are removed, nothing is expanded.
-fn plain_text(parts: &[Part]) -> String {
+fn plain_text(parts: &[WordPart]) -> String {
     parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) | Part::Quoted(text) => text.as_str(),
-            Part::Expansion(expansion) => expansion.shown.as_str(),
+            WordPart::Text(text) | WordPart::Quoted(text) => text.as_str(),
+            WordPart::Expansion(expansion) => expansion.shown.as_str(),
         })
         .collect()
 }

@@ -1,12 +1,12 @@
-//! Words: quoting, and what is left of it.
+//! Words and their quoting.
 
 use super::{Lexer, expansion};
-use crate::syntax::{ExpansionKind, Syllables, SyntaxError, push_quoted, push_text};
+use crate::syntax::{ExpansionKind, SyntaxError, WordParts, push_quoted, push_text};
 
 impl Lexer<'_> {
     /// Reads a word up to the next blank or operator.
-    pub(super) fn word(&mut self) -> Result<Syllables, SyntaxError> {
-        let mut parts = Syllables::new();
+    pub(super) fn word(&mut self) -> Result<WordParts, SyntaxError> {
+        let mut parts = WordParts::new();
         loop {
             let start = self.pos;
             match self.peek() {
@@ -31,7 +31,7 @@ impl Lexer<'_> {
     }
 
     /// Reads one unquoted character, quotation or expansion.
-    pub(super) fn piece(&mut self, parts: &mut Syllables) -> Result<(), SyntaxError> {
+    pub(super) fn piece(&mut self, parts: &mut WordParts) -> Result<(), SyntaxError> {
         match self.peek() {
             None => return Err(SyntaxError::Wrong),
             Some('\\') => {
@@ -65,7 +65,7 @@ impl Lexer<'_> {
     }
 
     /// Reads the rest of a double-quoted text, its closing quote included.
-    pub(super) fn double_quoted(&mut self, parts: &mut Syllables) -> Result<(), SyntaxError> {
+    pub(super) fn double_quoted(&mut self, parts: &mut WordParts) -> Result<(), SyntaxError> {
         push_quoted(parts, "");
         loop {
             match self.peek() {
@@ -80,7 +80,7 @@ impl Lexer<'_> {
     }
 
     /// Reads one character or expansion of a double-quoted text; `quote` says whether `\"` is one there.
-    pub(super) fn quoted_piece(&mut self, parts: &mut Syllables, quote: bool) -> Result<(), SyntaxError> {
+    pub(super) fn quoted_piece(&mut self, parts: &mut WordParts, quote: bool) -> Result<(), SyntaxError> {
         match self.peek() {
             None => return Err(SyntaxError::Wrong),
             Some('\\') => {
@@ -108,8 +108,8 @@ impl Lexer<'_> {
     }
 
     /// Reads everything to the end as the inside of a here-document.
-    pub(super) fn data(&mut self) -> Result<Syllables, SyntaxError> {
-        let mut parts = Syllables::new();
+    pub(super) fn data(&mut self) -> Result<WordParts, SyntaxError> {
+        let mut parts = WordParts::new();
         while self.peek().is_some() {
             self.quoted_piece(&mut parts, false)?;
         }
@@ -117,7 +117,7 @@ impl Lexer<'_> {
     }
 
     /// Reads the rest of `$'...'`, its closing quote included.
-    pub(super) fn ansi_c(&mut self, parts: &mut Syllables) -> Result<(), SyntaxError> {
+    pub(super) fn ansi_c(&mut self, parts: &mut WordParts) -> Result<(), SyntaxError> {
         let mut text = String::new();
         let mut cut = false;
         loop {

@@ -1,25 +1,24 @@
 //! Build tools and package managers. They run what the project says, so none is a reader; listed are the options that
 //! make them run something else.
 
-use super::Kind;
-use super::options::Grammar;
-use super::table::{Act, Operands, Program};
+use super::EffectKind;
+use super::options::OptionGrammar;
+use super::table::{Operands, OptionEffect, Program};
 
 const fn tool(
     names: &'static [&'static str],
     short: &'static str,
     long: &'static [&'static str],
-    acts: &'static [(&'static str, Act)],
+    option_effects: &'static [(&'static str, OptionEffect)],
 ) -> Program {
-    let grammar = Grammar { short, long, stops: false };
-    Program { names, grammar, acts, operands: Operands::Text, kind: Kind::Other }
+    let grammar = OptionGrammar { short, long, stops_at_operand: false };
+    Program { names, grammar, option_effects, operands: Operands::Text, kind: EffectKind::Other }
 }
 
-const CONFIG: Act = Act::Reconfigures("sets the tool's configuration");
-const ELSEWHERE: Act = Act::Reconfigures("works on another project");
-const PROGRAM: Act = Act::Reconfigures("names a program the tool runs");
+const CONFIG: OptionEffect = OptionEffect::Reconfigures("sets the tool's configuration");
+const ELSEWHERE: OptionEffect = OptionEffect::Reconfigures("works on another project");
+const PROGRAM: OptionEffect = OptionEffect::Reconfigures("names a program the tool runs");
 
-/// The list.
 pub const BUILDERS: &[Program] = &[
     tool(
         &["make", "gmake", "bmake"],
@@ -129,10 +128,10 @@ pub const BUILDERS: &[Program] = &[
             ("manifest-path", ELSEWHERE),
             ("lockfile-path", ELSEWHERE),
             ("path", ELSEWHERE),
-            ("target-dir", Act::Writes),
-            ("artifact-dir", Act::Writes),
-            ("out-dir", Act::Writes),
-            ("root", Act::Writes),
+            ("target-dir", OptionEffect::Writes),
+            ("artifact-dir", OptionEffect::Writes),
+            ("out-dir", OptionEffect::Writes),
+            ("root", OptionEffect::Writes),
         ],
     ),
     tool(
@@ -181,12 +180,12 @@ pub const BUILDERS: &[Program] = &[
             ("userconfig", CONFIG),
             ("globalconfig", CONFIG),
             ("registry", CONFIG),
-            ("cache", Act::Writes),
+            ("cache", OptionEffect::Writes),
             ("init-module", PROGRAM),
             ("use-yarnrc", CONFIG),
             ("rc-file", CONFIG),
             ("config", CONFIG),
-            ("modules-folder", Act::Writes),
+            ("modules-folder", OptionEffect::Writes),
         ],
     ),
     tool(
@@ -228,13 +227,13 @@ pub const BUILDERS: &[Program] = &[
             ("proxy", CONFIG),
             ("cert", CONFIG),
             ("python", PROGRAM),
-            ("t", Act::Writes),
-            ("target", Act::Writes),
-            ("prefix", Act::Writes),
-            ("root", Act::Writes),
-            ("log", Act::Writes),
-            ("cache-dir", Act::Writes),
-            ("src", Act::Writes),
+            ("t", OptionEffect::Writes),
+            ("target", OptionEffect::Writes),
+            ("prefix", OptionEffect::Writes),
+            ("root", OptionEffect::Writes),
+            ("log", OptionEffect::Writes),
+            ("cache-dir", OptionEffect::Writes),
+            ("src", OptionEffect::Writes),
         ],
     ),
     tool(

@@ -1,9 +1,9 @@
 //! `find`: starting points and an expression that may run, write and delete.
 
 use super::wrappers::replaced;
-use super::{Call, Kind, Reading, Start};
+use super::{Call, EffectKind, ProgramEffects, Spawn};
 use crate::analysis::Via;
-use crate::arg::{Arg, Rest};
+use crate::arg::Arg;
 
 /// Tests and actions that take no value.
 const PLAIN: &[&str] = &[
@@ -91,9 +91,9 @@ const VALUED: &[&str] = &[
 const COMPARED: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
 
 /// Returns what a `find` command does.
-pub fn read(call: &Call<'_>) -> Reading {
-    let mut reading = Reading { kind: Kind::ReadOnly, ..Reading::default() };
-    let mut starts = Vec::new();
+pub fn analyse(call: &Call<'_>) -> ProgramEffects {
+    let mut effects = ProgramEffects { kind: EffectKind::ReadOnly, ..ProgramEffects::default() };
+    let mut starts: Vec<Arg> = Vec::new();
     let mut expression = false;
     let mut at = 0;
     while let Some(arg) = call.args.get(at) {
@@ -101,7 +101,7 @@ pub fn read(call: &Call<'_>) -> Reading {
         at += 1;
         let Some(text) = arg.literal() else {
             if arg.may_be_option() || expression {
-                reading.unknown = Some("a word that is not known may become part of the expression");
+                effects.unknown = Some("a word that is not known may become part of the expression");
             }
             starts.push(arg.clone());
             continue;
@@ -116,7 +116,7 @@ pub fn read(call: &Call<'_>) -> Reading {
             text if PLAIN.contains(&text) || text.starts_with("-O") => {}
             text if VALUED.contains(&text) => at += 1,
             text if COMPARED.contains(&text) || text.starts_with("-newer") => {
-                reading.reads.extend(value);
+                effects.reads.extend(value);
                 at += 1;
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
@@ -125,47 +125,71 @@ pub fn read(call: &Call<'_>) -> Reading {
                     .iter()
                     .position(|arg| matches!(arg.literal(), Some(";" | "+")))
                     .unwrap_or(rest.len());
-                let mut words = rest[..end].to_vec();
-                words.iter_mut().for_each(|word| replaced(word, "{}"));
-                // A path that was found starts with where the search began.
-                for word in &mut words {
-                    if word.rest == Rest::Unknown && word.text.is_empty() && word.shown == "{}" {
+                let mut words = Vec::new();
+                for word in &rest[..end] {
+                    // A path that was found starts with where the search began.
+                    if word.literal() == Some("{}") && text == "-exec" {
+                        words.extend(found(&starts, call.args));
+                        continue;
+                    }
+                    let mut word = word.clone();
+                    let whole = word.literal() == Some("{}");
+                    replaced(&mut word, "{}");
+                    if whole {
                         word.text = "./".to_owned();
                     }
+                    words.push(word);
                 }
                 at += end + 1;
-                reading.kind = Kind::Other;
+                if text != "-exec" {
+                    effects.kind = EffectKind::Other;
+                }
                 if words.is_empty() {
-                    reading.unknown = Some("an action without its command");
+                    effects.unknown = Some("an action without its command");
                 } else {
-                    reading.starts.push(Start::Words {
-                        words,
-                        via: Via::ExecOption,
-                        environment: Vec::new(),
-                    });
+                    effects.spawns.push(Spawn::Argv { words, via: Via::ExecOption, environment: Vec::new() });
                 }
             }
-            "-delete" => reading.kind = Kind::Other,
+            "-delete" => effects.kind = EffectKind::Other,
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                reading.writes.extend(value);
-                reading.kind = reading.kind.max(Kind::FileOperation);
+                effects.writes.extend(value);
+                effects.kind = effects.kind.max(EffectKind::FileOperation);
                 at += if text == "-fprintf" { 2 } else { 1 };
             }
             "-files0-from" => {
-                reading.reads.extend(value);
-                reading.unknown = Some("a search that starts at places a file names");
+                effects.reads.extend(value);
+                effects.unknown = Some("a search that starts at places a file names");
                 at += 1;
             }
-            _ => reading.kind = Kind::Other,
+            _ => effects.kind = EffectKind::Other,
         }
     }
     if starts.is_empty() {
         starts.push(Arg::known("."));
     }
     if call.args.iter().any(|arg| arg.literal() == Some("-delete")) {
-        reading.writes.extend(starts.clone());
-        reading.no_auto.push("deletes what it finds");
+        effects.writes.extend(starts.clone());
+        effects.no_auto_approval.push("deletes what it finds");
     }
-    reading.reads.extend(starts);
-    reading
+    effects.reads.extend(starts);
+    effects
+}
+
+/// The names that a search finds, one entry per starting point.
+fn found(starts: &[Arg], args: &[Arg]) -> Vec<Arg> {
+    let words: Vec<&str> = args.iter().map(|arg| arg.literal().unwrap_or_default()).collect();
+    let name = crate::walk::only_name(&words);
+    if words.iter().any(|word| matches!(*word, "-L" | "-follow")) {
+        return vec![Arg::unknown("{}")];
+    }
+    match starts {
+        [] => vec![Arg::found(".", true, name)],
+        starts => starts
+            .iter()
+            .map(|start| match start.literal() {
+                Some(start) => Arg::found(start, true, name),
+                None => Arg::unknown("{}"),
+            })
+            .collect(),
+    }
 }

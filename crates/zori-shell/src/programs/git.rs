@@ -1,52 +1,64 @@
-//! git: what its global options, subcommands and their options start, write or change (`security.md` 3.5, 3.6).
+//! git: what its global options, subcommands and their options start, write or change
+//! (`docs/contracts/shell-analysis.md`).
 
-mod list;
+mod files;
+pub(super) mod tables;
 
-use list::{GLOBAL, GLOBAL_CHANGES, RISKY, SHOWING, SHOWING_LONG};
+use tables::{GLOBAL, GLOBAL_CHANGES, RISKY, SHOWING, SHOWING_LONG};
 
-use super::options::{Grammar, Parsed};
+use super::options::{OptionGrammar, ParsedOptions};
 use super::table::text;
-use super::{Call, Kind, Reading, Start};
+use super::{Call, EffectKind, ProgramEffects, Spawn};
 use crate::analysis::Via;
 use crate::arg::Arg;
 
 /// Returns what a git command does.
-pub fn read(call: &Call<'_>) -> Reading {
+pub fn analyse(call: &Call<'_>) -> ProgramEffects {
     let global = GLOBAL.parse(call.args);
-    let mut reading = Reading::default();
-    if GLOBAL_CHANGES.iter().any(|name| global.has(&[name])) || global.strange {
-        reading.no_auto.push("sets git's configuration, its pager or its place");
+    let mut effects = ProgramEffects::default();
+    // `-C .` changes nothing.
+    let here = |value: &Arg| matches!(value.literal(), Some("." | "./"));
+    let moves = global.has(&["C"]) && !global.values(&["C"]).all(here);
+    let changes = |name: &&&str| **name != "C" && global.has(&[**name]);
+    if moves || GLOBAL_CHANGES.iter().any(|name| changes(&name)) || global.has_unknown_option {
+        effects.no_auto_approval.push("sets git's configuration, its pager or its place");
     }
-    reading.reads.extend(global.values(&["C", "git-dir", "work-tree"]).cloned());
+    effects.reads.extend(global.values(&["C", "git-dir", "work-tree"]).filter(|value| !here(value)).cloned());
+    effects.global_options = global.rest.unwrap_or(0);
     let Some(at) = global.rest else {
-        if global.doubtful {
-            reading.unknown = Some("a word that is not known may become an option of git");
+        if global.may_be_option {
+            effects.unknown = Some("a word that is not known may become an option of git");
         }
-        return reading;
+        return effects;
     };
     let Some(name) = call.args.get(at).and_then(Arg::literal) else {
-        reading.unknown = Some("a git command that is not known");
-        return reading;
+        effects.unknown = Some("a git command that is not known");
+        return effects;
     };
     let args = &call.args[at + 1..];
-    let risky = risks(name, args, &mut reading);
-    commands(name, args, &mut reading);
+    for value in global.values(&["c"]) {
+        files::setting(value, args, name, &mut effects);
+    }
+    let risky = risks(name, args, &mut effects);
+    commands(name, args, &mut effects);
+    files::note(name, args, &mut effects);
+    effects.no_auto_approval.extend(files::beyond(name, args));
     if let Some((_, short)) = SHOWING.iter().find(|(showing, _)| *showing == name) {
-        shows(name, short, args, &mut reading);
-        if risky || !reading.no_auto.is_empty() {
-            reading.kind = Kind::Other;
+        shows(name, short, args, &mut effects);
+        if risky || !effects.no_auto_approval.is_empty() {
+            effects.kind = EffectKind::Other;
         }
     }
-    reading
+    effects
 }
 
 /// Whether a word before `--` may turn into an option: git has options that run and write.
-fn doubtful(args: &[Arg]) -> bool {
+fn may_be_option(args: &[Arg]) -> bool {
     let end = args.iter().position(|arg| arg.literal() == Some("--")).unwrap_or(args.len());
     args[..end].iter().any(Arg::may_be_option)
 }
 
-fn risks(name: &str, args: &[Arg], reading: &mut Reading) -> bool {
+fn risks(name: &str, args: &[Arg], effects: &mut ProgramEffects) -> bool {
     let end = args.iter().position(|arg| arg.literal() == Some("--")).unwrap_or(args.len());
     let long: Vec<Arg> = args[..end].iter().filter(|arg| arg.text.starts_with("--")).cloned().collect();
     let parsed = RISKY.parse(&long);
@@ -69,15 +81,17 @@ fn risks(name: &str, args: &[Arg], reading: &mut Reading) -> bool {
             | "to-cmd"
             | "cc-cmd"
             | "upload-archive" => match value {
-                Some(value) => reading.starts.push(text(&value, Via::ExecOption)),
-                None => reading.no_auto.push("starts a program the configuration names"),
+                Some(value) => effects.spawns.push(text(&value, Via::ExecOption)),
+                None => effects.no_auto_approval.push("starts a program the configuration names"),
             },
-            "output" | "output-directory" => reading.writes.extend(value),
-            "contents" | "reference" => reading.reads.extend(value),
-            "upstream" | "output-indicator-new" | "output-indicator-old" | "output-indicator-context" => {
-                risky = false
-            }
-            _ => reading.no_auto.push("an option that makes git run or read something else"),
+            "output" | "output-directory" => effects.writes.extend(value),
+            "contents" => effects.reads.extend(value),
+            "upstream"
+            | "filter"
+            | "output-indicator-new"
+            | "output-indicator-old"
+            | "output-indicator-context" => risky = false,
+            _ => effects.no_auto_approval.push("an option that makes git run or read something else"),
         }
     }
     // Letters that run something, by subcommand.
@@ -99,12 +113,12 @@ fn risks(name: &str, args: &[Arg], reading: &mut Reading) -> bool {
             let value = if empty { args.get(at + 1).cloned() } else { Some(value) };
             risky = true;
             match value {
-                Some(value) => reading.starts.push(text(&value, *via)),
-                None => reading.no_auto.push("starts a program the configuration names"),
+                Some(value) => effects.spawns.push(text(&value, *via)),
+                None => effects.no_auto_approval.push("starts a program the configuration names"),
             }
         }
     }
-    for (at, arg) in args.iter().enumerate() {
+    for arg in args {
         // `ext::command` and its like run a helper; `remote-x::y` any program of that name.
         if arg.text.contains("::")
             && !arg.text.starts_with('-')
@@ -112,25 +126,21 @@ fn risks(name: &str, args: &[Arg], reading: &mut Reading) -> bool {
             && transports(name)
         {
             risky = true;
-            reading.no_auto.push("a transport that runs a program");
+            effects.no_auto_approval.push("a transport that runs a program");
             if let Some(command) = arg.text.strip_prefix("ext::") {
                 let text = command.replace("% ", " ").replace("%%", "%");
-                reading.starts.push(Start::Text {
+                effects.spawns.push(Spawn::Script {
                     text,
                     exact: arg.literal().is_some(),
                     via: Via::ExecOption,
-                    here: false,
+                    same_shell: false,
+                    parameters: Vec::new(),
                 });
             }
         }
-        if matches!(name, "format-patch" | "archive") && arg.text.starts_with("-o") {
-            let value = arg.tail(2);
-            let value = if value.text.is_empty() { args.get(at + 1).cloned() } else { Some(value) };
-            reading.writes.extend(value);
-        }
     }
-    if doubtful(args) {
-        reading.unknown = Some("a word that is not known may become an option of git");
+    if may_be_option(args) {
+        effects.unknown = Some("a word that is not known may become an option of git");
     }
     risky
 }
@@ -140,7 +150,7 @@ fn transports(name: &str) -> bool {
 }
 
 /// Subcommands that run, remove or reconfigure.
-fn commands(name: &str, args: &[Arg], reading: &mut Reading) {
+fn commands(name: &str, args: &[Arg], effects: &mut ProgramEffects) {
     let first = args.first().map_or("", |arg| arg.text.as_str());
     let has = |letters: &str, names: &[&str]| {
         args.iter().any(|arg| match arg.text.strip_prefix("--") {
@@ -155,14 +165,14 @@ fn commands(name: &str, args: &[Arg], reading: &mut Reading) {
     let destructive = match name {
         "bisect" if first == "run" => {
             let via = Via::ExecOption;
-            reading.starts.push(Start::Words { words: words(1), via, environment: Vec::new() });
+            effects.spawns.push(Spawn::Argv { words: words(1), via, environment: Vec::new() });
             true
         }
         "submodule" if args.iter().any(|arg| arg.text == "foreach") => {
             let at = args.iter().position(|arg| arg.text == "foreach").map_or(0, |at| at + 1);
             let command: Vec<Arg> =
                 words(at).into_iter().skip_while(|arg| arg.text.starts_with('-')).collect();
-            reading.starts.push(super::shells::joined(&command, false, Via::ExecOption));
+            effects.spawns.push(super::shells::joined(&command, false, Via::ExecOption));
             true
         }
         "filter-branch" | "difftool" | "mergetool" | "gui" | "citool" | "instaweb" | "send-email"
@@ -191,30 +201,25 @@ fn commands(name: &str, args: &[Arg], reading: &mut Reading) {
         "clean" | "reset" | "checkout" | "restore" | "update-ref" | "gc" | "prune" | "replace"
         | "update-index" | "symbolic-ref" | "rm" | "mv" => true,
         "reflog" => matches!(first, "expire" | "delete"),
-        "worktree" => {
-            if first == "add" {
-                reading.writes.extend(args.iter().skip(1).find(|arg| !arg.text.starts_with('-')).cloned());
-            }
-            !matches!(first, "list")
-        }
+        "worktree" => !matches!(first, "list"),
         "rebase" => has("x", &["exec"]),
         "push" => has("fd", &["force", "delete", "mirror", "prune", "force-with-lease"]),
         "clone" | "init" => has("c", &["config", "template"]),
         _ => false,
     };
     if destructive {
-        reading.no_auto.push("a git command that removes, rewrites or reconfigures");
+        effects.no_auto_approval.push("a git command that removes, rewrites or reconfigures");
     }
     if matches!(name, "fetch" | "pull" | "push" | "clone" | "ls-remote") {
-        reading.net.extend(args.iter().filter(|arg| !arg.text.starts_with('-')).map(|arg| arg.shown.clone()));
+        effects.net.extend(args.iter().filter(|arg| !arg.text.starts_with('-')).map(|arg| arg.shown.clone()));
     }
 }
 
 /// Subcommands that only show.
-fn shows(name: &str, short: &'static str, args: &[Arg], reading: &mut Reading) {
-    let grammar = Grammar { short, long: SHOWING_LONG, stops: false };
-    let parsed: Parsed = grammar.parse(args);
-    let vetted = !parsed.strange
+fn shows(name: &str, short: &'static str, args: &[Arg], effects: &mut ProgramEffects) {
+    let grammar = OptionGrammar { short, long: SHOWING_LONG, stops_at_operand: false };
+    let parsed: ParsedOptions = grammar.parse(args);
+    let vetted = !parsed.has_unknown_option
         && match name {
             "branch" => {
                 let listing = parsed.has(&[
@@ -238,20 +243,65 @@ fn shows(name: &str, short: &'static str, args: &[Arg], reading: &mut Reading) {
                 parsed.operands.is_empty() || parsed.has(&["l", "list", "contains", "merged", "points-at"])
             }
             "remote" => parsed.operands.is_empty(),
+            "stash" => matches!(first(&parsed), "list" | "show"),
+            "worktree" => first(&parsed) == "list",
+            "reflog" => !matches!(first(&parsed), "expire" | "delete" | "drop" | "write"),
+            "cat-file" => parsed.has(&["p", "t", "s", "e"]),
             _ => true,
         };
+    // A signature is checked by a program that the configuration names.
+    let signs = |value: &Arg| {
+        value.literal().is_none() || value.text.contains("%G") || value.text.contains("(signature")
+    };
+    let vetted = vetted && !parsed.values(&["format", "pretty"]).any(signs);
     if vetted {
-        reading.kind = Kind::ReadOnly;
+        effects.kind = EffectKind::ReadOnly;
     }
-    if matches!(name, "branch" | "tag" | "remote" | "rev-parse" | "describe") {
-        return;
+    effects.reads.extend(parsed.values(&["O", "X", "exclude-from", "ignore-revs-file", "contents"]).cloned());
+    if name == "blame" {
+        effects.reads.extend(parsed.values(&["S"]).cloned());
     }
-    for operand in &parsed.operands {
-        // `HEAD:path` names a file as well.
-        match operand.text.split_once(':').filter(|_| operand.literal().is_some()) {
-            Some((_, path)) => reading.reads.push(Arg::known(path)),
-            None => reading.reads.push(operand.clone()),
+    if name == "grep" {
+        effects.reads.extend(parsed.values(&["f"]).cloned());
+        // What git does not track is read from the folder, secrets included.
+        if parsed.has(&["untracked"]) {
+            effects.reads.push(Arg::found("", true, None));
         }
     }
-    reading.reads.extend(parsed.values(&["ignore-revs-file", "contents"]).cloned());
+    if name == "log" {
+        // `-L 1,10:file`, `-L :name:file`.
+        let ranges = parsed.values(&["L"]).filter_map(|range| {
+            let colon = range.text.rfind(':')?;
+            Some(range.tail(colon + 1))
+        });
+        effects.reads.extend(ranges);
+    }
+    if NAMES_ONLY.contains(&name) {
+        return;
+    }
+    let skip = usize::from(name == "grep" && !parsed.has(&["e", "f"])) + usize::from(name == "stash");
+    effects.reads.extend(parsed.operands.iter().skip(skip).flat_map(files::pathspecs));
 }
+
+fn first(parsed: &ParsedOptions) -> &str {
+    parsed.operands.first().map_or("", |operand| operand.text.as_str())
+}
+
+/// Commands that print names and no contents.
+const NAMES_ONLY: &[&str] = &[
+    "branch",
+    "tag",
+    "remote",
+    "rev-parse",
+    "describe",
+    "status",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "show-ref",
+    "for-each-ref",
+    "worktree",
+    "reflog",
+    "rev-list",
+    "shortlog",
+];

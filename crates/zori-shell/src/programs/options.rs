@@ -4,18 +4,18 @@ use crate::arg::{Arg, Rest};
 
 /// How a program reads its options.
 #[derive(Clone, Copy, Debug)]
-pub struct Grammar {
+pub struct OptionGrammar {
     /// Letters in the notation of getopt: `a` is a flag, `b:` takes a value, `c::` an attached one.
     pub short: &'static str,
     /// Names: `all` is a flag, `width=` takes a value, `color=?` an attached one.
     pub long: &'static [&'static str],
     /// Whether options end at the first operand.
-    pub stops: bool,
+    pub stops_at_operand: bool,
 }
 
 /// A command line that was read.
 #[derive(Debug, Default)]
-pub struct Parsed {
+pub struct ParsedOptions {
     /// Options in order, by letter or name, with their values.
     pub options: Vec<(String, Option<Arg>)>,
     /// The rest, in order.
@@ -23,12 +23,12 @@ pub struct Parsed {
     /// Where the operands started, as an index into the arguments, if options end there.
     pub rest: Option<usize>,
     /// Whether there was an option the grammar does not know.
-    pub strange: bool,
+    pub has_unknown_option: bool,
     /// Whether a word that is not known may be an option.
-    pub doubtful: bool,
+    pub may_be_option: bool,
 }
 
-impl Parsed {
+impl ParsedOptions {
     /// Whether an option was given under any of these names.
     pub fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
@@ -51,15 +51,15 @@ enum Takes {
     Attached,
 }
 
-impl Grammar {
+impl OptionGrammar {
     /// Reads `args`.
-    pub fn parse(&self, args: &[Arg]) -> Parsed {
-        let mut parsed = Parsed::default();
+    pub fn parse(&self, args: &[Arg]) -> ParsedOptions {
+        let mut parsed = ParsedOptions::default();
         let mut at = 0;
         while at < args.len() {
             let arg = &args[at];
             if arg.may_be_option() && !arg.text.starts_with('-') {
-                parsed.doubtful = true;
+                parsed.may_be_option = true;
             }
             if arg.literal() == Some("--") {
                 parsed.rest = Some(at + 1);
@@ -71,9 +71,9 @@ impl Grammar {
                 self.bundle(args, &mut at, &mut parsed);
             } else {
                 if arg.literal().is_none() && arg.text == "-" {
-                    parsed.doubtful = true;
+                    parsed.may_be_option = true;
                 }
-                if self.stops {
+                if self.stops_at_operand {
                     parsed.rest = Some(at);
                     parsed.operands.extend_from_slice(&args[at..]);
                     break;
@@ -85,7 +85,7 @@ impl Grammar {
         parsed
     }
 
-    fn long(&self, args: &[Arg], at: &mut usize, parsed: &mut Parsed) {
+    fn long(&self, args: &[Arg], at: &mut usize, parsed: &mut ParsedOptions) {
         let arg = &args[*at];
         let body = &arg.text[2..];
         let (name, value) = match body.split_once('=') {
@@ -93,7 +93,7 @@ impl Grammar {
             None => (body, None),
         };
         if value.is_none() && arg.rest != Rest::Nothing {
-            parsed.doubtful = true;
+            parsed.may_be_option = true;
             return;
         }
         let strip = |entry: &&'static str| entry.trim_end_matches('?').trim_end_matches('=');
@@ -104,7 +104,7 @@ impl Grammar {
             None => self.long.iter().filter(|entry| strip(entry).starts_with(name)).collect(),
         };
         if found.is_empty() {
-            parsed.strange = true;
+            parsed.has_unknown_option = true;
             return;
         }
         // An abbreviation of several is an error to the program; here each of them counts.
@@ -130,13 +130,13 @@ impl Grammar {
         }
     }
 
-    fn bundle(&self, args: &[Arg], at: &mut usize, parsed: &mut Parsed) {
+    fn bundle(&self, args: &[Arg], at: &mut usize, parsed: &mut ParsedOptions) {
         let arg = &args[*at];
         for (offset, letter) in arg.text.char_indices().skip(1) {
             let behind = offset + letter.len_utf8();
             let attached = behind < arg.text.len() || arg.rest != Rest::Nothing;
             match self.takes(letter) {
-                None => parsed.strange = true,
+                None => parsed.has_unknown_option = true,
                 Some(Takes::Nothing) => parsed.options.push((letter.to_string(), None)),
                 Some(Takes::Attached) => {
                     parsed.options.push((letter.to_string(), attached.then(|| arg.tail(behind))));
@@ -155,7 +155,7 @@ impl Grammar {
             }
         }
         if arg.rest != Rest::Nothing {
-            parsed.doubtful = true;
+            parsed.may_be_option = true;
         }
     }
 
@@ -177,8 +177,11 @@ impl Grammar {
 mod tests {
     use super::*;
 
-    const GRAMMAR: Grammar =
-        Grammar { short: "ab:c::", long: &["all", "width=", "color=?", "colour"], stops: false };
+    const GRAMMAR: OptionGrammar = OptionGrammar {
+        short: "ab:c::",
+        long: &["all", "width=", "color=?", "colour"],
+        stops_at_operand: false,
+    };
 
     fn show(line: &str) -> String {
         let args: Vec<Arg> = line.split_whitespace().map(Arg::known).collect();
@@ -189,7 +192,12 @@ mod tests {
             .map(|(name, value)| format!("{name}={}", value.as_ref().map_or("-", |v| &v.text)))
             .collect();
         let operands: Vec<&str> = parsed.operands.iter().map(|arg| arg.text.as_str()).collect();
-        format!("{} | {}{}", options.join(" "), operands.join(" "), if parsed.strange { " !" } else { "" })
+        format!(
+            "{} | {}{}",
+            options.join(" "),
+            operands.join(" "),
+            if parsed.has_unknown_option { " !" } else { "" }
+        )
     }
 
     #[test]

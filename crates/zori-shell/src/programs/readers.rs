@@ -1,11 +1,12 @@
-//! The closed list of programs that only read (`security.md` 3.6), with the options that were vetted for it. An option
-//! that is not here makes a command more than a reader, whatever it does.
+//! The list of programs that only read (`docs/contracts/shell-analysis.md`), with their vetted options. Any other
+//! option makes a command more than a reader.
 
+pub mod dumps;
 pub mod text;
 
-use super::Kind;
-use super::options::Grammar;
-use super::table::{Act, Operands, Program};
+use super::EffectKind;
+use super::options::OptionGrammar;
+use super::table::{Operands, OptionEffect, Program};
 
 pub(super) const fn reader(
     names: &'static [&'static str],
@@ -21,10 +22,10 @@ pub(super) const fn with(
     short: &'static str,
     long: &'static [&'static str],
     operands: Operands,
-    acts: &'static [(&'static str, Act)],
+    option_effects: &'static [(&'static str, OptionEffect)],
 ) -> Program {
-    let grammar = Grammar { short, long, stops: false };
-    Program { names, grammar, acts, operands, kind: Kind::ReadOnly }
+    let grammar = OptionGrammar { short, long, stops_at_operand: false };
+    Program { names, grammar, option_effects, operands, kind: EffectKind::ReadOnly }
 }
 
 /// The list. `find`, `git`, and the shell's own `echo`, `printf`, `test`, `pwd`, `type` are read elsewhere.
@@ -127,7 +128,7 @@ pub const READERS: &[Program] = &[
         "cmlLw",
         &["bytes", "chars", "lines", "files0-from=", "max-line-length", "words", "total=", "help", "version"],
         Operands::Read,
-        &[("files0-from", Act::Lists)],
+        &[("files0-from", OptionEffect::Lists)],
     ),
     reader(
         &["nl"],
@@ -200,14 +201,14 @@ pub const READERS: &[Program] = &[
         ],
         Operands::Read,
         &[
-            ("f", Act::Changes),
-            ("files-from", Act::Changes),
-            ("m", Act::Changes),
-            ("magic-file", Act::Changes),
-            ("C", Act::Changes),
-            ("compile", Act::Changes),
-            ("z", Act::Changes),
-            ("Z", Act::Changes),
+            ("f", OptionEffect::Lists),
+            ("files-from", OptionEffect::Lists),
+            ("m", OptionEffect::Lists),
+            ("magic-file", OptionEffect::Lists),
+            ("C", OptionEffect::Changes),
+            ("compile", OptionEffect::Changes),
+            ("z", OptionEffect::Changes),
+            ("Z", OptionEffect::Changes),
         ],
     ),
     with(
@@ -241,7 +242,11 @@ pub const READERS: &[Program] = &[
             "version",
         ],
         Operands::ReadHere,
-        &[("files0-from", Act::Lists), ("X", Act::Reads), ("exclude-from", Act::Reads)],
+        &[
+            ("files0-from", OptionEffect::Lists),
+            ("X", OptionEffect::Reads),
+            ("exclude-from", OptionEffect::Reads),
+        ],
     ),
     reader(
         &["df"],
@@ -268,7 +273,7 @@ pub const READERS: &[Program] = &[
     ),
     with(
         &["tree"],
-        "adflxL:P:I:qNQpugshDF:rtcUXJiACSno:H:T:v",
+        "adflxL:P:I:qNQpugshDFrtcUXJiACSno:H:T:vR",
         &[
             "noreport",
             "charset=",
@@ -279,6 +284,7 @@ pub const READERS: &[Program] = &[
             "dirsfirst",
             "filesfirst",
             "gitignore",
+            "gitfile=",
             "matchdirs",
             "ignore-case",
             "inodes",
@@ -286,13 +292,28 @@ pub const READERS: &[Program] = &[
             "si",
             "sort=",
             "metafirst",
+            "nolinks",
+            "hintro=",
+            "houtro=",
             "fromfile",
+            "fromtabfile",
+            "fflinks",
             "info",
+            "infofile=",
             "help",
             "version",
         ],
         Operands::ReadHere,
-        &[("o", Act::Writes), ("R", Act::Changes)],
+        &[
+            ("o", OptionEffect::Writes),
+            ("R", OptionEffect::Changes),
+            ("gitfile", OptionEffect::Reads),
+            ("infofile", OptionEffect::Reads),
+            ("hintro", OptionEffect::Reads),
+            ("houtro", OptionEffect::Reads),
+            ("fromfile", OptionEffect::Changes),
+            ("fromtabfile", OptionEffect::Changes),
+        ],
     ),
     reader(&["basename"], "as:z", &["multiple", "suffix=", "zero", "help", "version"], Operands::Text),
     reader(&["dirname"], "z", &["zero", "help", "version"], Operands::Text),
@@ -349,14 +370,14 @@ pub const READERS: &[Program] = &[
             "help",
             "version",
         ],
-        Operands::Text,
+        Operands::Format,
         &[
-            ("s", Act::Changes),
-            ("set", Act::Changes),
-            ("f", Act::Reads),
-            ("file", Act::Reads),
-            ("r", Act::Reads),
-            ("reference", Act::Reads),
+            ("s", OptionEffect::Changes),
+            ("set", OptionEffect::Changes),
+            ("f", OptionEffect::Reads),
+            ("file", OptionEffect::Reads),
+            ("r", OptionEffect::Reads),
+            ("reference", OptionEffect::Reads),
         ],
     ),
     reader(
@@ -405,3 +426,109 @@ pub const READERS: &[Program] = &[
         Operands::Read,
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options of the programs themselves.
+    const OPTIONS: &str = include_str!("../../../../fixtures/shell/options.tsv");
+
+    /// Not in the table: no list in their help, or packaged under other names.
+    const UNLISTED: &[&str] = &["which", "strings", "egrep", "fgrep", "rgrep"];
+
+    fn takes(behind: &str) -> &'static str {
+        match behind {
+            behind if behind.starts_with("::") => "attached",
+            behind if behind.starts_with(':') => "value",
+            _ => "flag",
+        }
+    }
+
+    /// The kind of an option as the program lists it.
+    fn listed(program: &str, option: &str) -> Option<&'static str> {
+        OPTIONS.lines().find_map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+            [name, found, takes, _] if name == program && found == option => Some(takes),
+            _ => None,
+        })
+    }
+
+    /// The options of jq, which has a grammar of its own, and of git, whose commands share one.
+    #[test]
+    fn options_of_jq_and_git() {
+        use super::super::git::tables::{SHOWING, SHOWING_LONG};
+        let mut wrong = Vec::new();
+        let kind = |entry: &str| match entry {
+            entry if entry.ends_with("=?") => "attached",
+            entry if entry.ends_with('=') => "value",
+            _ => "flag",
+        };
+        let mut hold = |program: &str, option: String, ours: &str| match listed(program, &option) {
+            // A value that may be left out is listed like a flag, and never stands apart.
+            Some(theirs) if (theirs == "value") != (ours == "value") => {
+                wrong.push(format!("{program} {option}: {ours}, not {theirs}"));
+            }
+            _ => {}
+        };
+        let jq = super::super::jq::GRAMMAR;
+        for (at, c) in jq.short.char_indices().filter(|(_, c)| *c != ':') {
+            hold("jq", format!("-{c}"), takes(&jq.short[at + c.len_utf8()..]));
+        }
+        for entry in jq.long {
+            hold("jq", format!("--{}", entry.trim_end_matches(['=', '?'])), kind(entry));
+        }
+        // These print names alone, whatever their operands are.
+        let names_only = ["shortlog", "tag", "for-each-ref", "branch"];
+        for (command, _) in SHOWING.iter().filter(|(command, _)| !names_only.contains(command)) {
+            for entry in SHOWING_LONG {
+                hold(
+                    &format!("git {command}"),
+                    format!("--{}", entry.trim_end_matches(['=', '?'])),
+                    kind(entry),
+                );
+            }
+        }
+        assert!(listed("git diff", "--unified").is_some() && listed("git grep", "--untracked").is_some());
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    /// Who takes a flag for an option with a value misses what stands behind it (`tree -F -o x`).
+    #[test]
+    fn options_take_what_the_programs_say() {
+        let mut wrong = Vec::new();
+        for program in READERS.iter().chain(text::TEXT_READERS).chain(dumps::DUMPS) {
+            for name in program.names.iter().filter(|name| !UNLISTED.contains(name)) {
+                let said = |option: &str| {
+                    OPTIONS.lines().find_map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+                        [program, listed, takes, _] if program == *name && listed == option => Some(takes),
+                        _ => None,
+                    })
+                };
+                assert!(said("--help").is_some(), "{name} is not in the table of options");
+                let short = program.grammar.short.char_indices().filter(|(_, c)| *c != ':');
+                let short = short
+                    .map(|(at, c)| (format!("-{c}"), takes(&program.grammar.short[at + c.len_utf8()..])));
+                let long = program.grammar.long.iter().map(|entry| {
+                    let kind = match entry {
+                        entry if entry.ends_with("=?") => "attached",
+                        entry if entry.ends_with('=') => "value",
+                        _ => "flag",
+                    };
+                    (format!("--{}", entry.trim_end_matches('?').trim_end_matches('=')), kind)
+                });
+                for (option, ours) in short.chain(long) {
+                    match said(&option) {
+                        Some(theirs) if theirs != ours => {
+                            wrong.push(format!("{name} {option}: {ours}, not {theirs}"))
+                        }
+                        None if ours != "flag" && !option.starts_with("--") => {
+                            wrong.push(format!("{name} {option}: not an option that takes a value"));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

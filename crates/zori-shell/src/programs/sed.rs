@@ -1,11 +1,11 @@
 //! `sed`: its script may run commands and read and write files.
 
-use super::options::Grammar;
-use super::{Call, Kind, Reading, Start};
+use super::options::OptionGrammar;
+use super::{Call, EffectKind, ProgramEffects, Spawn};
 use crate::analysis::Via;
 use crate::arg::Arg;
 
-const GRAMMAR: Grammar = Grammar {
+const GRAMMAR: OptionGrammar = OptionGrammar {
     short: "nEe:f:i::l:rsuz",
     long: &[
         "quiet",
@@ -26,22 +26,22 @@ const GRAMMAR: Grammar = Grammar {
         "help",
         "version",
     ],
-    stops: false,
+    stops_at_operand: false,
 };
 
 /// Returns what a `sed` command does.
-pub fn read(call: &Call<'_>) -> Reading {
+pub fn analyse(call: &Call<'_>) -> ProgramEffects {
     let parsed = GRAMMAR.parse(call.args);
-    let mut reading = Reading { kind: Kind::Other, ..Reading::default() };
-    if parsed.doubtful || parsed.strange {
-        reading.unknown = Some("a word that is not known may become an option");
+    let mut effects = ProgramEffects { kind: EffectKind::ReadOnly, ..ProgramEffects::default() };
+    if parsed.may_be_option || parsed.has_unknown_option {
+        effects.unknown = Some("a word that is not known may become an option");
     }
     let mut scripts: Vec<Arg> = parsed.values(&["e", "expression"]).cloned().collect();
     let mut files = parsed.operands.as_slice();
     let from_file: Vec<Arg> = parsed.values(&["f", "file"]).cloned().collect();
     if !from_file.is_empty() {
-        reading.reads.extend(from_file);
-        reading.unknown = Some("a script from a file");
+        effects.reads.extend(from_file);
+        effects.unknown = Some("a script from a file");
     } else if scripts.is_empty() {
         scripts.extend(files.first().cloned());
         files = files.get(1..).unwrap_or_default();
@@ -49,22 +49,32 @@ pub fn read(call: &Call<'_>) -> Reading {
     for script in &scripts {
         match script.literal() {
             Some(text) => {
-                if script_does(text, &mut reading).is_none() {
-                    reading.unknown = Some("a sed script that cannot be read");
+                if script_does(text, &mut effects).is_none() {
+                    effects.unknown = Some("a sed script that cannot be read");
                 }
             }
-            None => reading.unknown = Some("a sed script that is not known"),
+            None => effects.unknown = Some("a sed script that is not known"),
         }
     }
-    reading.reads.extend_from_slice(files);
-    if parsed.has(&["i", "in-place"]) {
-        reading.writes.extend_from_slice(files);
+    // What the script itself reads, writes or runs makes it more than a reader of its operands.
+    if !effects.reads.is_empty() || !effects.writes.is_empty() || !effects.spawns.is_empty() {
+        effects.kind = EffectKind::Other;
     }
-    reading
+    effects.reads.extend_from_slice(files);
+    if parsed.has(&["i", "in-place"]) {
+        effects.kind = effects.kind.max(EffectKind::FileOperation);
+        effects.writes.extend_from_slice(files);
+        // A suffix with a slash or a star says where the old file goes.
+        let elsewhere = |value: &Arg| value.literal().is_none() || value.text.contains(['/', '*']);
+        if parsed.values(&["i", "in-place"]).any(elsewhere) || parsed.has(&["follow-symlinks"]) {
+            effects.kind = EffectKind::Other;
+        }
+    }
+    effects
 }
 
 /// Walks through a script; `None` if it is not one.
-fn script_does(script: &str, reading: &mut Reading) -> Option<()> {
+fn script_does(script: &str, effects: &mut ProgramEffects) -> Option<()> {
     let mut rest = script;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | '{' | '}'));
@@ -88,12 +98,12 @@ fn script_does(script: &str, reading: &mut Reading) -> Option<()> {
                     flags.find(|c: char| !c.is_ascii_digit() && !"gpiImM".contains(c)).unwrap_or(flags.len());
                 match flags[end..].chars().next() {
                     Some('e') => {
-                        reading.unknown = Some("sed runs what it makes");
+                        effects.unknown = Some("sed runs what it makes");
                         &flags[end + 1..]
                     }
                     Some('w') => {
                         let line = line_end(&flags[end + 1..]);
-                        reading.writes.push(Arg::known(flags[end + 1..][..line].trim()));
+                        effects.writes.push(Arg::known(flags[end + 1..][..line].trim()));
                         &flags[end + 1..][line..]
                     }
                     _ => &flags[end..],
@@ -103,21 +113,22 @@ fn script_does(script: &str, reading: &mut Reading) -> Option<()> {
                 let end = line_end(rest);
                 let file = Arg::known(rest[..end].trim());
                 if matches!(command, 'w' | 'W') {
-                    reading.writes.push(file);
+                    effects.writes.push(file);
                 } else {
-                    reading.reads.push(file);
+                    effects.reads.push(file);
                 }
                 &rest[end..]
             }
             'e' => {
                 let end = line_end(rest);
                 match rest[..end].trim() {
-                    "" => reading.unknown = Some("sed runs what it reads"),
-                    text => reading.starts.push(Start::Text {
+                    "" => effects.unknown = Some("sed runs what it reads"),
+                    text => effects.spawns.push(Spawn::Script {
                         text: text.to_owned(),
                         exact: true,
                         via: Via::ExecOption,
-                        here: false,
+                        same_shell: false,
+                        parameters: Vec::new(),
                     }),
                 }
                 &rest[end..]

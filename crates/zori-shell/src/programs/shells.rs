@@ -1,11 +1,15 @@
 //! Shells and interpreters: texts they get as arguments or on their input are scripts.
 
-use super::{Call, Reading, Start, Stdin};
+use super::{Call, ProgramEffects, Spawn, Stdin};
 use crate::analysis::Via;
 use crate::arg::Arg;
 
 /// Shells whose texts are read like the one we look at.
-pub const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash"];
+pub const SHELLS: &[&str] =
+    &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "yash", "fish", "csh", "tcsh"];
+
+/// Shells with words of their own (`=name`, `*(e:..:)`): what their texts do is looked at, but not taken for certain.
+const OTHER_GRAMMARS: &[&str] = &["zsh", "ksh", "mksh", "yash", "fish", "csh", "tcsh"];
 
 /// Programs that run a language of their own: any use is opaque.
 pub const INTERPRETERS: &[&str] = &[
@@ -33,9 +37,6 @@ pub const INTERPRETERS: &[&str] = &[
     "osascript",
     "pwsh",
     "powershell",
-    "fish",
-    "csh",
-    "tcsh",
     "nu",
     "elvish",
     "xonsh",
@@ -80,24 +81,33 @@ pub fn is_interpreter(name: &str) -> bool {
 }
 
 /// Returns what a shell or an interpreter does.
-pub fn read(call: &Call<'_>) -> Option<Reading> {
+pub fn analyse(call: &Call<'_>) -> Option<ProgramEffects> {
     if is_interpreter(call.name) {
         let files = call.args.iter().filter(|arg| arg.literal().is_some_and(|text| !text.starts_with('-')));
-        let reads = files.filter(|arg| !arg.text.contains(char::is_whitespace)).take(1).cloned().collect();
-        return Some(Reading { reads, ..Reading::default() });
+        let mut reads: Vec<Arg> =
+            files.filter(|arg| !arg.text.contains(char::is_whitespace)).take(1).cloned().collect();
+        // What follows may be a file, too.
+        for file in super::operands(call).into_iter().filter(|arg| !arg.text.contains(char::is_whitespace)) {
+            if !reads.contains(&file) {
+                reads.push(file);
+            }
+        }
+        return Some(ProgramEffects { reads, ..ProgramEffects::default() });
     }
     SHELLS.contains(&call.name).then(|| shell(call))
 }
 
-fn shell(call: &Call<'_>) -> Reading {
+fn shell(call: &Call<'_>) -> ProgramEffects {
     let mut command = false;
     let mut stdin = false;
     let mut at = 0;
-    let mut odd = false;
+    let mut deceptive = false;
     while let Some(arg) = call.args.get(at) {
         let Some(text) = arg.literal() else {
             if arg.may_be_option() && !command {
-                return Reading::unknown("a shell that is told what to do by a word that is not known");
+                return ProgramEffects::unknown(
+                    "a shell that is told what to do by a word that is not known",
+                );
             }
             break;
         };
@@ -107,11 +117,11 @@ fn shell(call: &Call<'_>) -> Reading {
                 break;
             }
             "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" => {
-                odd |= text.starts_with("--");
+                deceptive |= text.starts_with("--");
                 at += 1;
             }
             text if text.starts_with("--") => {
-                odd |= !matches!(text, "--login" | "--norc" | "--noprofile" | "--posix")
+                deceptive |= !matches!(text, "--login" | "--norc" | "--noprofile" | "--posix")
             }
             text if text.len() > 1 && text.starts_with(['-', '+']) => {
                 command |= text[1..].contains('c');
@@ -120,42 +130,64 @@ fn shell(call: &Call<'_>) -> Reading {
                 if text[1..].contains(['o', 'O']) {
                     at += 1;
                 }
-                odd |= text[1..].contains('i');
+                deceptive |= text[1..].contains('i');
             }
             _ => break,
         }
         at += 1;
     }
     let operand = call.args.get(at);
-    let mut reading = match operand {
-        Some(text) if command => Reading::starting(super::table::text(text, Via::ShellText)),
-        None if command => Reading::unknown("a shell without its text"),
-        Some(file) if !stdin => Reading { reads: vec![file.clone()], unknown: None, ..Reading::default() },
+    let mut effects = match operand {
+        Some(text) if command => {
+            let mut spawn = super::table::text(text, Via::ShellText);
+            if let Spawn::Script { text, exact, parameters, .. } = &mut spawn {
+                *parameters = call.args[at + 1..].to_vec();
+                if OTHER_GRAMMARS.contains(&call.name) {
+                    *exact &= plain(text);
+                    // `=name` is the path of that program.
+                    *text = text.replace(" =", " ").trim_start_matches('=').to_owned();
+                }
+            }
+            ProgramEffects::spawning(spawn)
+        }
+        None if command => ProgramEffects::unknown("a shell without its text"),
+        Some(file) if !stdin => {
+            ProgramEffects { reads: vec![file.clone()], unknown: None, ..ProgramEffects::default() }
+        }
         _ => from_input(call.stdin),
     };
-    if odd {
-        reading.no_auto.push("a shell with start-up files of its own");
+    if deceptive {
+        effects.no_auto_approval.push("a shell with start-up files of its own");
     }
-    reading
+    effects
 }
 
-fn from_input(stdin: &Stdin) -> Reading {
+/// Whether every shell reads a text alike: words and blanks alone.
+fn plain(text: &str) -> bool {
+    text.chars().all(|c| {
+        c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.' | '/' | ',' | ':' | '+' | '@')
+    })
+}
+
+/// Returns what a shell does that reads its script from its input.
+pub fn from_input(stdin: &Stdin) -> ProgramEffects {
     match stdin {
-        Stdin::Text { text, exact } => Reading::starting(Start::Text {
+        Stdin::Text { text, exact } => ProgramEffects::spawning(Spawn::Script {
             text: text.clone(),
             exact: *exact,
             via: Via::PipeIntoShell,
-            here: false,
+            same_shell: false,
+            parameters: Vec::new(),
         }),
-        Stdin::Piped => Reading::unknown("a shell runs what is piped into it"),
-        Stdin::File => Reading::unknown("a shell runs a file"),
-        Stdin::Inherited => Reading::default(),
+        Stdin::Piped | Stdin::Names(_) => ProgramEffects::unknown("a shell runs what is piped into it"),
+        Stdin::File => ProgramEffects::unknown("a shell runs a file"),
+        Stdin::Inherited => ProgramEffects::default(),
     }
 }
 
 /// Joins words to the text `eval` and `trap` make of them.
-pub fn joined(args: &[Arg], here: bool, via: Via) -> Start {
+pub fn joined(args: &[Arg], same_shell: bool, via: Via) -> Spawn {
     let exact = args.iter().all(|arg| arg.literal().is_some());
     let words: Vec<&str> = args.iter().map(|arg| arg.literal().unwrap_or(arg.shown.as_str())).collect();
-    Start::Text { text: words.join(" "), exact, via, here }
+    Spawn::Script { text: words.join(" "), exact, via, same_shell, parameters: Vec::new() }
 }

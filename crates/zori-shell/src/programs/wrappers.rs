@@ -1,16 +1,16 @@
-//! Programs that run their arguments (`security.md` 3.4): what they are and where the command starts.
+//! Programs that run their arguments (`docs/contracts/shell-analysis.md`): what they are and where the command starts.
 
-mod list;
+mod table;
 
-use list::WRAPPERS;
+use table::WRAPPERS;
 
-use super::options::Grammar;
-use super::{Call, Kind, Reading, Start};
+use super::options::OptionGrammar;
+use super::{Call, EffectKind, ProgramEffects, Spawn, Stdin};
 use crate::analysis::Via;
 use crate::arg::Arg;
 
 /// Returns what a wrapper does.
-pub fn read(call: &Call<'_>) -> Option<Reading> {
+pub fn analyse(call: &Call<'_>) -> Option<ProgramEffects> {
     match call.name {
         "env" => return Some(env(call)),
         "xargs" => return Some(xargs(call)),
@@ -38,6 +38,7 @@ pub fn read(call: &Call<'_>) -> Option<Reading> {
         "script" => return Some(script(call)),
         "busybox" | "toybox" => return Some(applet(call)),
         "gdb" | "lldb" => return Some(debugger(call)),
+        "hyperfine" => return Some(hyperfine(call)),
         _ => {}
     }
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&call.name))?;
@@ -45,28 +46,32 @@ pub fn read(call: &Call<'_>) -> Option<Reading> {
     // `command -v name` looks a name up and runs nothing.
     let first = call.args.first().and_then(Arg::literal);
     if call.name == "command" && matches!(first, Some("-v" | "-V")) {
-        return Some(Reading::read_only());
+        return Some(ProgramEffects::read_only());
     }
     let via = Via::Wrapper { privileged: wrapper.privileged };
-    let mut reading = Reading { kind: Kind::ReadOnly, ..Reading::default() };
+    let mut effects = ProgramEffects { kind: EffectKind::ReadOnly, ..ProgramEffects::default() };
     if wrapper.privileged {
-        reading.kind = Kind::Other;
-        reading.no_auto.push("changes who or where the command runs");
+        effects.kind = EffectKind::Other;
+        effects.no_auto_approval.push("changes who or where the command runs");
+    }
+    if wrapper.observes {
+        effects.kind = EffectKind::Other;
+        effects.no_auto_approval.push("does more than to run a command");
     }
     if wrapper.more.iter().any(|name| parsed.has(&[name])) {
-        reading.kind = Kind::Other;
-        reading.writes.extend(parsed.values(wrapper.more).cloned());
-        reading.no_auto.push("writes what it finds out");
+        effects.kind = EffectKind::Other;
+        effects.writes.extend(parsed.values(wrapper.more).cloned());
+        effects.no_auto_approval.push("writes what it finds out");
     }
     for value in parsed.values(wrapper.text) {
-        reading.starts.push(super::table::text(value, via));
+        effects.spawns.push(super::table::text(value, via));
     }
-    if parsed.strange {
-        reading.no_auto.push("an option that is not known");
-        reading.kind = Kind::Other;
+    if parsed.has_unknown_option {
+        effects.no_auto_approval.push("an option that is not known");
+        effects.kind = EffectKind::Other;
     }
-    if parsed.doubtful && parsed.rest.is_none() {
-        reading.unknown = Some("a word that is not known may become the command");
+    if parsed.may_be_option && parsed.rest.is_none() {
+        effects.unknown = Some("a word that is not known may become the command");
     }
     let mut words = parsed.operands.get(wrapper.skip..).unwrap_or_default();
     // Assignments in front of the command, as sudo and doas take them.
@@ -77,11 +82,11 @@ pub fn read(call: &Call<'_>) -> Option<Reading> {
         words = rest;
     }
     if !words.is_empty() {
-        reading.starts.push(Start::Words { words: words.to_vec(), via, environment });
-    } else if reading.starts.is_empty() && !matches!(call.name, "exec" | "command" | "time" | "builtin") {
-        reading.kind = Kind::Other;
+        effects.spawns.push(Spawn::Argv { words: words.to_vec(), via, environment });
+    } else if effects.spawns.is_empty() && !matches!(call.name, "exec" | "command" | "time" | "builtin") {
+        effects.kind = EffectKind::Other;
     }
-    Some(reading)
+    Some(effects)
 }
 
 /// Whether a text is a variable's name.
@@ -91,8 +96,8 @@ pub fn is_name(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-fn env(call: &Call<'_>) -> Reading {
-    let grammar = Grammar {
+fn env(call: &Call<'_>) -> ProgramEffects {
+    let grammar = OptionGrammar {
         short: "0iu:C:S:vP:a:",
         long: &[
             "ignore-environment",
@@ -109,7 +114,7 @@ fn env(call: &Call<'_>) -> Reading {
             "help",
             "version",
         ],
-        stops: true,
+        stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
     let via = Via::Wrapper { privileged: false };
@@ -135,28 +140,28 @@ fn env(call: &Call<'_>) -> Reading {
     {
         environment.push(words.remove(0));
     }
-    let mut reading = Reading { kind: Kind::ReadOnly, unknown, ..Reading::default() };
+    let mut effects = ProgramEffects { kind: EffectKind::ReadOnly, unknown, ..ProgramEffects::default() };
     if parsed.has(&["u", "unset", "i", "ignore-environment"]) {
-        reading.no_auto.push("takes variables away from a command");
+        effects.no_auto_approval.push("takes variables away from a command");
     }
-    if parsed.has(&["C", "chdir", "P", "a", "argv0"]) || parsed.strange {
-        reading.no_auto.push("runs a command elsewhere");
-        reading.kind = Kind::Other;
+    if parsed.has(&["C", "chdir", "P", "a", "argv0"]) || parsed.has_unknown_option {
+        effects.no_auto_approval.push("runs a command elsewhere");
+        effects.kind = EffectKind::Other;
     }
-    if parsed.doubtful {
-        reading.unknown = Some("a word that is not known may become the command");
+    if parsed.may_be_option {
+        effects.unknown = Some("a word that is not known may become the command");
     }
     if words.is_empty() {
         // Prints the environment, secrets included.
-        reading.kind = Kind::Other;
+        effects.kind = EffectKind::Other;
     } else {
-        reading.starts.push(Start::Words { words, via, environment });
+        effects.spawns.push(Spawn::Argv { words, via, environment });
     }
-    reading
+    effects
 }
 
-fn xargs(call: &Call<'_>) -> Reading {
-    let grammar = Grammar {
+fn xargs(call: &Call<'_>) -> ProgramEffects {
+    let grammar = OptionGrammar {
         short: "0a:d:E:e::I:i::L:l::n:oP:prR:s:tx",
         long: &[
             "null",
@@ -178,11 +183,11 @@ fn xargs(call: &Call<'_>) -> Reading {
             "help",
             "version",
         ],
-        stops: true,
+        stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
-    let mut reading = Reading { kind: Kind::ReadOnly, ..Reading::default() };
-    reading.reads.extend(parsed.values(&["a", "arg-file"]).cloned());
+    let mut effects = ProgramEffects { kind: EffectKind::ReadOnly, ..ProgramEffects::default() };
+    effects.reads.extend(parsed.values(&["a", "arg-file"]).cloned());
     let replace = parsed
         .options
         .iter()
@@ -193,23 +198,48 @@ fn xargs(call: &Call<'_>) -> Reading {
         [] => vec![Arg::known("echo")],
         words => words.to_vec(),
     };
-    match replace.filter(|marker| !marker.is_empty()) {
-        Some(marker) => {
-            for word in &mut words {
-                replaced(word, &marker);
+    let named = parsed.has(&["a", "arg-file"]);
+    let input: Vec<Arg> = match call.stdin {
+        Stdin::Text { text, exact: true } if !named && !text.contains(['\'', '"', '\\']) => {
+            match (&replace, text.trim().lines().count()) {
+                (None, _) => text.split_whitespace().map(Arg::known).collect(),
+                // A line is one word then.
+                (Some(_), 1) => vec![Arg::known(text.trim())],
+                (Some(_), _) => vec![Arg::unknown("(from input)")],
             }
         }
-        None => words.push(Arg::unknown("(from input)")),
+        Stdin::Names(names) if !named => names.clone(),
+        Stdin::Text { text, .. } if !named => {
+            let words = text.split([' ', '\t', '\n', '\0']).filter(|word| !word.is_empty());
+            vec![Arg::one_of(words.map(str::to_owned).take(8).collect(), "(from input)")]
+        }
+        _ => vec![Arg::unknown("(from input)")],
+    };
+    match replace.filter(|marker| !marker.is_empty()) {
+        Some(marker) => {
+            let whole = |word: &Arg| word.literal() == Some(marker.as_str());
+            words = words
+                .into_iter()
+                .flat_map(|mut word| {
+                    if whole(&word) {
+                        return input.clone();
+                    }
+                    replaced(&mut word, &marker);
+                    vec![word]
+                })
+                .collect();
+        }
+        None => words.extend(input),
     }
-    if parsed.strange || parsed.doubtful {
-        reading.unknown = Some("a word that is not known may become the command");
+    if parsed.has_unknown_option || parsed.may_be_option {
+        effects.unknown = Some("a word that is not known may become the command");
     }
-    reading.starts.push(Start::Words {
+    effects.spawns.push(Spawn::Argv {
         words,
         via: Via::Wrapper { privileged: false },
         environment: Vec::new(),
     });
-    reading
+    effects
 }
 
 /// Makes a word unknown from where `marker` stands in it.
@@ -220,39 +250,46 @@ pub fn replaced(word: &mut Arg, marker: &str) {
     }
 }
 
-fn parallel(call: &Call<'_>) -> Reading {
+fn parallel(call: &Call<'_>) -> ProgramEffects {
     let words: Vec<&Arg> = call.args.iter().skip_while(|arg| arg.text.starts_with('-')).collect();
     let shown: Vec<&str> =
         words.iter().map(|arg| arg.shown.as_str()).take_while(|word| !word.starts_with(":::")).collect();
-    let mut reading = Reading::unknown("`parallel` makes commands from its input");
-    reading.starts.push(Start::Text {
+    let mut effects = ProgramEffects::unknown("`parallel` makes commands from its input");
+    effects.spawns.push(Spawn::Script {
         text: shown.join(" "),
         exact: false,
         via: Via::Wrapper { privileged: false },
-        here: false,
+        same_shell: false,
+        parameters: Vec::new(),
     });
-    reading
+    effects
 }
 
 /// A wrapper that joins its words and gives them to a shell.
-fn shell_words(call: &Call<'_>, short: &'static str, long: &'static [&'static str]) -> Reading {
-    let parsed = Grammar { short, long, stops: true }.parse(call.args);
-    let mut reading = Reading { kind: Kind::Other, ..Reading::default() };
+fn shell_words(call: &Call<'_>, short: &'static str, long: &'static [&'static str]) -> ProgramEffects {
+    let parsed = OptionGrammar { short, long, stops_at_operand: true }.parse(call.args);
+    let mut effects = ProgramEffects { kind: EffectKind::Other, ..ProgramEffects::default() };
     let exact = parsed.operands.iter().all(|arg| arg.literal().is_some());
     let words: Vec<&str> =
         parsed.operands.iter().map(|arg| arg.literal().unwrap_or(arg.shown.as_str())).collect();
     if !words.is_empty() {
         let via = Via::Wrapper { privileged: false };
-        reading.starts.push(Start::Text { text: words.join(" "), exact, via, here: false });
+        effects.spawns.push(Spawn::Script {
+            text: words.join(" "),
+            exact,
+            via,
+            same_shell: false,
+            parameters: Vec::new(),
+        });
     }
-    if parsed.doubtful || parsed.strange {
-        reading.unknown = Some("a word that is not known may become the command");
+    if parsed.may_be_option || parsed.has_unknown_option {
+        effects.unknown = Some("a word that is not known may become the command");
     }
-    reading
+    effects
 }
 
-fn flock(call: &Call<'_>) -> Reading {
-    let grammar = Grammar {
+fn flock(call: &Call<'_>) -> ProgramEffects {
+    let grammar = OptionGrammar {
         short: "c:eE:Fnosuw:xhV",
         long: &[
             "command=",
@@ -269,28 +306,28 @@ fn flock(call: &Call<'_>) -> Reading {
             "help",
             "version",
         ],
-        stops: true,
+        stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
-    let mut reading = Reading { kind: Kind::Other, ..Reading::default() };
-    reading.writes.extend(parsed.operands.first().cloned());
+    let mut effects = ProgramEffects { kind: EffectKind::Other, ..ProgramEffects::default() };
+    effects.writes.extend(parsed.operands.first().cloned());
     let via = Via::Wrapper { privileged: false };
     let words = parsed.operands.get(1..).unwrap_or_default();
     match words {
         [option, text, ..] if ["-c", "--command"].contains(&option.text.as_str()) => {
-            reading.starts.push(super::table::text(text, via));
+            effects.spawns.push(super::table::text(text, via));
         }
         [] => {}
-        words => reading.starts.push(Start::Words { words: words.to_vec(), via, environment: Vec::new() }),
+        words => effects.spawns.push(Spawn::Argv { words: words.to_vec(), via, environment: Vec::new() }),
     }
     for value in parsed.values(&["c", "command"]) {
-        reading.starts.push(super::table::text(value, via));
+        effects.spawns.push(super::table::text(value, via));
     }
-    reading
+    effects
 }
 
-fn script(call: &Call<'_>) -> Reading {
-    let grammar = Grammar {
+fn script(call: &Call<'_>) -> ProgramEffects {
+    let grammar = OptionGrammar {
         short: "ac:eE:fI:B:O:T:m:o:qt::hV",
         long: &[
             "append",
@@ -308,41 +345,97 @@ fn script(call: &Call<'_>) -> Reading {
             "timing=?",
             "force",
         ],
-        stops: false,
+        stops_at_operand: false,
     };
     let parsed = grammar.parse(call.args);
-    let mut reading = Reading { kind: Kind::Other, writes: parsed.operands.clone(), ..Reading::default() };
+    let mut effects = ProgramEffects {
+        kind: EffectKind::Other,
+        writes: parsed.operands.clone(),
+        ..ProgramEffects::default()
+    };
     let via = Via::Wrapper { privileged: false };
-    reading.starts.extend(parsed.values(&["c", "command"]).map(|value| super::table::text(value, via)));
-    reading
+    effects.spawns.extend(parsed.values(&["c", "command"]).map(|value| super::table::text(value, via)));
+    effects
         .writes
         .extend(parsed.values(&["I", "B", "O", "T", "log-in", "log-out", "log-io", "log-timing"]).cloned());
-    if reading.starts.is_empty() {
-        reading.unknown = Some("starts a shell");
+    if effects.spawns.is_empty() {
+        effects.unknown = Some("starts a shell");
     }
-    reading
+    effects
 }
 
-fn applet(call: &Call<'_>) -> Reading {
+fn applet(call: &Call<'_>) -> ProgramEffects {
     match call.args {
         [first, ..] if first.literal().is_some_and(|name| !name.starts_with('-')) => {
-            Reading::starting(Start::Words {
+            ProgramEffects::spawning(Spawn::Argv {
                 words: call.args.to_vec(),
                 via: Via::Wrapper { privileged: false },
                 environment: Vec::new(),
             })
         }
-        [first, ..] if first.literal().is_none() => Reading::unknown("an applet that is not known"),
-        _ => Reading::default(),
+        [first, ..] if first.literal().is_none() => ProgramEffects::unknown("an applet that is not known"),
+        _ => ProgramEffects::default(),
     }
 }
 
-fn debugger(call: &Call<'_>) -> Reading {
-    let mut reading = Reading::unknown("a debugger runs what it is told");
+/// Each operand and each hook is a text for a shell.
+fn hyperfine(call: &Call<'_>) -> ProgramEffects {
+    let grammar = OptionGrammar {
+        short: "w:m:M:r:s:p:c:P:D:L:S:Ni:u:n:hV",
+        long: &[
+            "warmup=",
+            "min-runs=",
+            "max-runs=",
+            "runs=",
+            "setup=",
+            "prepare=",
+            "conclude=",
+            "cleanup=",
+            "parameter-scan=",
+            "parameter-step-size=",
+            "parameter-list=",
+            "shell=",
+            "ignore-failure=?",
+            "style=",
+            "sort=",
+            "time-unit=",
+            "export-asciidoc=",
+            "export-csv=",
+            "export-json=",
+            "export-markdown=",
+            "export-orgmode=",
+            "show-output",
+            "output=",
+            "input=",
+            "command-name=",
+            "reference=",
+            "help",
+            "version",
+        ],
+        stops_at_operand: false,
+    };
+    let parsed = grammar.parse(call.args);
+    let mut effects = ProgramEffects {
+        no_auto_approval: vec!["does more than to run a command"],
+        ..ProgramEffects::default()
+    };
+    let hooks = ["s", "setup", "p", "prepare", "c", "conclude", "cleanup", "reference"];
+    let via = Via::Wrapper { privileged: false };
+    let texts = parsed.operands.iter().chain(parsed.values(&hooks));
+    effects.spawns.extend(texts.map(|value| super::table::text(value, via)));
+    let exports =
+        ["export-asciidoc", "export-csv", "export-json", "export-markdown", "export-orgmode", "output"];
+    effects.writes.extend(parsed.values(&exports).cloned());
+    effects.reads.extend(parsed.values(&["input"]).cloned());
+    effects
+}
+
+fn debugger(call: &Call<'_>) -> ProgramEffects {
+    let mut effects = ProgramEffects::unknown("a debugger runs what it is told");
     let at = call.args.iter().position(|arg| matches!(arg.text.as_str(), "--args" | "-args" | "--"));
     if let Some(words) = at.and_then(|at| call.args.get(at + 1..)).filter(|words| !words.is_empty()) {
         let via = Via::Wrapper { privileged: false };
-        reading.starts.push(Start::Words { words: words.to_vec(), via, environment: Vec::new() });
+        effects.spawns.push(Spawn::Argv { words: words.to_vec(), via, environment: Vec::new() });
     }
-    reading
+    effects
 }

@@ -1,17 +1,17 @@
-//! One simple command: expanded, read, and whatever it starts.
+//! One simple command: its expansion, its effects, and the commands it starts.
 
-use super::{MAX_CHAIN, MAX_COMMANDS, Origin, Walk, effects, shorten};
+use super::{MAX_CHAIN, MAX_COMMANDS, Origin, Walk, shell_changes, shorten};
 use std::collections::HashSet;
 
 use crate::analysis::{Command, CommandEffect, Target, TargetPath, Unresolved, Via, Word};
 use crate::arg::Arg;
 use crate::assignment;
-use crate::catastrophe;
-use crate::expand::{self, Notes, Place};
+use crate::danger::detect;
+use crate::expand::{self, Notes, WordContext};
 use crate::paths;
-use crate::programs::{self, Call, Kind, Start, Stdin};
+use crate::programs::{self, Call, EffectKind, Spawn, Stdin};
 use crate::state::State;
-use crate::syntax::{Part, Redirect, Script, Syllables, SyntaxError, TokenKind};
+use crate::syntax::{Redirect, Script, SyntaxError, TokenKind, WordPart, WordParts};
 
 /// Directories whose programs count by their bare name (SH-1).
 const SYSTEM: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin"];
@@ -19,7 +19,7 @@ const SYSTEM: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/
 /// Commands may start each other this deep before they count as unresolved (SH-8).
 const MAX_WRAPPERS: usize = 16;
 
-/// A command that is about to be read.
+/// A command that is about to be analysed.
 struct Invocation {
     words: Vec<Arg>,
     /// Names and values it gets in its environment.
@@ -40,7 +40,7 @@ struct Redirected {
 }
 
 impl Walk<'_> {
-    pub(super) fn simple(
+    pub(super) fn walk_simple_command(
         &mut self,
         script: &Script,
         tokens: &[usize],
@@ -61,7 +61,14 @@ impl Walk<'_> {
                 }
                 TokenKind::Assignment(word) | TokenKind::Word(word) | TokenKind::Reserved(_, word) => {
                     let parts = &script.words[word];
-                    words.extend(expand::expand(parts, Place::Field, self.dialect, state, shown, &mut notes));
+                    words.extend(expand::expand(
+                        parts,
+                        WordContext::Field,
+                        self.dialect,
+                        state,
+                        shown,
+                        &mut notes,
+                    ));
                 }
                 TokenKind::Redirect(redirect) => {
                     self.redirect(&script.redirects[redirect], shown, state, &mut notes, &mut redirected);
@@ -81,21 +88,21 @@ impl Walk<'_> {
         self.analysis.single = single && index == 0;
         let stdin = redirected.stdin.clone().unwrap_or_else(|| origin.stdin.clone());
         let unknown = std::mem::take(&mut notes.unknown);
-        self.substituted(notes, state, origin, Some(index))?;
+        self.walk_substitutions(notes, state, origin, Some(index))?;
         let source = source.to_owned();
         let invocation = Invocation { words, environment, redirected, unknown, source, stdin };
-        self.command(index, invocation, state, origin)
+        self.record_command(index, invocation, state, origin)
     }
 
-    /// Redirects of a compound command; returns where its commands read from, if they say so.
-    pub(super) fn bare_redirects(
+    /// Walks the redirects of a compound command; returns its standard input, if they set it.
+    pub(super) fn compound_redirects(
         &mut self,
         script: &Script,
         tokens: &[usize],
         state: &mut State,
         origin: &Origin,
     ) -> Result<Option<Stdin>, SyntaxError> {
-        self.simple(script, tokens, state, origin)?;
+        self.walk_simple_command(script, tokens, state, origin)?;
         let mut notes = Notes::default();
         let mut redirected = Redirected::default();
         for token in tokens.iter().filter_map(|token| script.tokens.get(*token)) {
@@ -106,10 +113,11 @@ impl Walk<'_> {
         Ok(redirected.stdin)
     }
 
-    /// Takes the next place in the list, so that what this command starts can name it.
+    /// Reserves the next index of the list, so that the commands it starts can refer to it.
     fn reserve(&mut self, origin: &Origin) -> usize {
         self.analysis.commands.push(Command {
             argv: Vec::new(),
+            bare_argv: None,
             base_name: String::new(),
             source: String::new(),
             effect: CommandEffect::ReadOnly,
@@ -118,15 +126,15 @@ impl Walk<'_> {
             net: Vec::new(),
             parent: origin.parent,
             via: origin.via,
-            no_auto: Vec::new(),
+            no_auto_approval: Vec::new(),
         });
         self.analysis.commands.len() - 1
     }
 
-    fn assignment(&self, parts: &[Part], state: &State, notes: &mut Notes) -> (String, Arg) {
-        let mut parts: Syllables = parts.to_vec();
+    fn assignment(&self, parts: &[WordPart], state: &State, notes: &mut Notes) -> (String, Arg) {
+        let mut parts: WordParts = parts.to_vec();
         let mut name = String::new();
-        if let Some(Part::Text(text)) = parts.first_mut() {
+        if let Some(WordPart::Text(text)) = parts.first_mut() {
             let end = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
             name = text[..end].to_owned();
             let rest = text[end..].to_owned();
@@ -135,7 +143,7 @@ impl Walk<'_> {
                 // `+=`, or a subscript: the value is not simply what stands there.
                 None => {
                     *text = rest;
-                    if matches!(parts.first(), Some(Part::Text(rest)) if rest.starts_with('[')) {
+                    if matches!(parts.first(), Some(WordPart::Text(rest)) if rest.starts_with('[')) {
                         expand::arithmetic(&parts, state, notes);
                     }
                     expand::look_through(&parts, state, notes);
@@ -143,10 +151,10 @@ impl Walk<'_> {
                 }
             }
         }
-        if matches!(parts.first(), Some(Part::Text(text)) if text.is_empty()) {
+        if matches!(parts.first(), Some(WordPart::Text(text)) if text.is_empty()) {
             parts.remove(0);
         }
-        let value = expand::expand(&parts, Place::Whole, self.dialect, state, "(value)", notes);
+        let value = expand::expand(&parts, WordContext::Whole, self.dialect, state, "(value)", notes);
         let value = match <[Arg; 1]>::try_from(value) {
             Ok([value]) => value,
             Err(values) if values.is_empty() => Arg::known(""),
@@ -164,9 +172,12 @@ impl Walk<'_> {
         found: &mut Redirected,
     ) {
         found.any = true;
-        let place =
-            if redirect.operator == "<<" || redirect.operator == "<<<" { Place::Whole } else { Place::Field };
-        let args = expand::expand(&redirect.target, place, self.dialect, state, shown, notes);
+        let word_context = if redirect.operator == "<<" || redirect.operator == "<<<" {
+            WordContext::Whole
+        } else {
+            WordContext::Field
+        };
+        let args = expand::expand(&redirect.target, word_context, self.dialect, state, shown, notes);
         let target = match args.as_slice() {
             [target] => target.clone(),
             [] => Arg::known(""),
@@ -189,7 +200,7 @@ impl Walk<'_> {
             found.net.push(target.shown.clone());
             notes.unknown.push("a connection through the shell");
         }
-        let targets = harmful(&target, state);
+        let targets = significant_targets(&target, state);
         if redirect.operator == "<" || redirect.operator == "<&" {
             found.reads.extend(targets);
         } else {
@@ -200,7 +211,7 @@ impl Walk<'_> {
         }
     }
 
-    fn command(
+    fn record_command(
         &mut self,
         index: usize,
         invocation: Invocation,
@@ -208,90 +219,115 @@ impl Walk<'_> {
         origin: &Origin,
     ) -> Result<(), SyntaxError> {
         let Invocation { words, environment, redirected, mut unknown, source, stdin } = invocation;
-        let mut no_auto: Vec<&'static str> = Vec::new();
+        let mut no_auto_approval: Vec<&'static str> = Vec::new();
         let program = words.first().and_then(Arg::literal).map(str::to_owned);
         let name = program.as_deref().map(base_name).unwrap_or_default().to_owned();
-        let foreign = program.as_deref().is_some_and(|program| identity(program).contains('/'));
+        let foreign = program.as_deref().is_some_and(|program| program_identity(program).contains('/'));
         let mut argv: Vec<Word> = words.iter().map(Arg::word).collect();
         if let (Some(program), Some(first)) = (&program, argv.first_mut()) {
-            *first = Word::Literal(identity(program).to_owned());
+            *first = Word::Literal(program_identity(program).to_owned());
         }
         for (name, value) in &environment {
             if words.is_empty() {
                 state.set(name, value.literal().map(str::to_owned));
-                effects::assigned(name, state);
+                shell_changes::note_assignment(name, state);
             } else if assignment::decides_programs(name) {
                 unknown.push("an assignment decides which program runs");
             } else if !assignment::is_harmless(name) {
-                no_auto.push("an assignment in front of it");
+                no_auto_approval.push("an assignment in front of it");
             }
         }
         let args = words.get(1..).unwrap_or_default();
-        let mut reading = match &program {
-            Some(_) => programs::read(&Call { name: &name, args, stdin: &stdin }),
-            None if words.is_empty() => programs::Reading::read_only(),
-            None => programs::Reading::unknown("a command word that is not known"),
+        let mut effects = match &program {
+            Some(_) => programs::analyse(&Call { name: &name, args, stdin: &stdin }),
+            None if words.is_empty() => programs::ProgramEffects::read_only(),
+            None => programs::ProgramEffects::unknown("a command word that is not known"),
         };
         if foreign {
-            reading.kind = Kind::Other;
+            effects.kind = EffectKind::Other;
         }
-        unknown.extend(reading.unknown);
+        let bare_argv = (effects.global_options > 0).then(|| {
+            let mut bare = argv.clone();
+            bare.drain(1..=effects.global_options.min(bare.len() - 1));
+            bare
+        });
+        unknown.extend(effects.unknown);
         unknown.extend(state.redefined.filter(|_| !words.is_empty()));
-        no_auto.extend(reading.no_auto.iter());
-        no_auto.extend(state.no_auto);
-        if state.moved && name == "git" {
-            no_auto.push("after a `cd` the repository may be another");
+        no_auto_approval.extend(effects.no_auto_approval.iter());
+        no_auto_approval.extend(state.no_auto_approval);
+        if state.changed_dir && name == "git" {
+            no_auto_approval.push("after a `cd` the repository may be another");
         }
         if origin.depth > MAX_WRAPPERS {
             unknown.push("commands that start each other too deeply");
         }
-        let mut reads: Vec<Target> = reading.reads.iter().flat_map(|arg| harmful(arg, state)).collect();
-        let mut writes: Vec<Target> = reading.writes.iter().flat_map(|arg| harmful(arg, state)).collect();
+        let mut reads: Vec<Target> =
+            effects.reads.iter().flat_map(|arg| significant_targets(arg, state)).collect();
+        let mut writes: Vec<Target> =
+            effects.writes.iter().flat_map(|arg| significant_targets(arg, state)).collect();
         reads.extend(redirected.reads);
         writes.extend(redirected.writes);
-        reading.net.extend(redirected.net);
-        if reading.kind == Kind::ReadOnly && !writes.is_empty() {
-            reading.kind = Kind::FileOperation;
+        effects.net.extend(redirected.net);
+        if effects.kind == EffectKind::ReadOnly && !writes.is_empty() {
+            effects.kind = EffectKind::FileOperation;
         }
-        catastrophe::look_at(&name, args, &reading, &writes, state, self.scene, &source, &mut self.analysis);
+        detect::check_command(
+            &name,
+            args,
+            &effects,
+            &writes,
+            state,
+            self.context,
+            &source,
+            &mut self.analysis,
+        );
         self.evaluated_subscripts(index, &name, args, state, origin, &mut unknown)?;
         let here = matches!(
             origin.via,
             None | Some(Via::Substitution) | Some(Via::ShellText) | Some(Via::PipeIntoShell)
         ) || self.in_this_shell(origin);
         if here && !foreign {
-            effects::of(&name, args, state);
+            shell_changes::apply(&name, args, state);
+            if name == "read" {
+                shell_changes::note_read(args, &stdin, state);
+            }
         }
-        let starts = std::mem::take(&mut reading.starts);
-        let mut effect = match reading.kind {
-            Kind::ReadOnly => CommandEffect::ReadOnly,
-            Kind::FileOperation => CommandEffect::FileOperation,
-            Kind::Other => CommandEffect::Other,
+        let mut spawns = std::mem::take(&mut effects.spawns);
+        if !words.is_empty() {
+            spawns.extend(
+                environment.iter().filter_map(|(name, value)| programs::texts::of_variable(name, value)),
+            );
+        }
+        let mut effect = match effects.kind {
+            EffectKind::ReadOnly => CommandEffect::ReadOnly,
+            EffectKind::FileOperation => CommandEffect::FileOperation,
+            EffectKind::Other => CommandEffect::Other,
         };
-        for start in starts {
-            if let Some(why) = self.start(index, start, &name, state, origin, &stdin)? {
+        for start in spawns {
+            if let Some(why) = self.follow_spawn(index, start, &name, state, origin, &stdin)? {
                 unknown.push(why);
             }
         }
         if let Some(why) = unknown.first() {
             effect = CommandEffect::Unresolved(Unresolved { why, shown: shorten(&source) });
-            catastrophe::unknown_on(args, state, self.scene, &source, &mut self.analysis);
+            detect::check_unknown_command(args, state, self.context, &source, &mut self.analysis);
         }
-        no_auto.sort_unstable();
-        no_auto.dedup();
+        no_auto_approval.sort_unstable();
+        no_auto_approval.dedup();
         let command = &mut self.analysis.commands[index];
         command.argv = argv;
+        command.bare_argv = bare_argv;
         command.base_name = name;
         command.source = source;
         command.effect = effect;
-        command.reads = distinct(reads);
-        command.writes = distinct(writes);
-        command.net = reading.net;
-        command.no_auto = no_auto;
+        command.reads = deduplicated(reads);
+        command.writes = deduplicated(writes);
+        command.net = effects.net;
+        command.no_auto_approval = no_auto_approval;
         Ok(())
     }
 
-    /// Whether a command that another one starts runs in the shell itself: behind `command` and `builtin`.
+    /// Returns whether a command that another one starts runs in the shell itself: after `command` and `builtin`.
     fn in_this_shell(&self, origin: &Origin) -> bool {
         matches!(origin.via, Some(Via::Wrapper { .. }))
             && origin
@@ -301,10 +337,10 @@ impl Walk<'_> {
     }
 
     /// Follows what a command starts; returns why that makes the command itself unknown.
-    fn start(
+    fn follow_spawn(
         &mut self,
         parent: usize,
-        start: Start,
+        start: Spawn,
         name: &str,
         state: &mut State,
         origin: &Origin,
@@ -312,15 +348,15 @@ impl Walk<'_> {
     ) -> Result<Option<&'static str>, SyntaxError> {
         let depth = origin.depth + 1;
         if depth > MAX_CHAIN || self.analysis.commands.len() >= MAX_COMMANDS {
-            self.cut = true;
+            self.truncated = true;
             return Ok(Some("commands that start each other too deeply"));
         }
         match start {
-            Start::Words { words, via, environment } => {
+            Spawn::Argv { words, via, environment } => {
                 let source: Vec<&str> = words.iter().map(|arg| arg.shown.as_str()).collect();
                 let source = source.join(" ");
-                if !self.afford(source.len()) {
-                    self.cut = true;
+                if !self.spend(source.len()) {
+                    self.truncated = true;
                     return Ok(Some("commands that start each other too often"));
                 }
                 let origin = Origin { parent: Some(parent), via: Some(via), depth, stdin: stdin.clone() };
@@ -343,39 +379,40 @@ impl Walk<'_> {
                     stdin: stdin.clone(),
                 };
                 if matches!(name, "command" | "builtin" | "time") {
-                    self.command(index, invocation, state, &origin)?;
+                    self.record_command(index, invocation, state, &origin)?;
                 } else {
-                    self.command(index, invocation, &mut state.clone(), &origin)?;
+                    self.record_command(index, invocation, &mut state.clone(), &origin)?;
                 }
                 Ok(None)
             }
-            Start::Text { text, exact, via, here } => {
+            Spawn::Script { text, exact, via, same_shell, parameters } => {
                 let origin = Origin { parent: Some(parent), via: Some(via), depth, stdin: stdin.clone() };
                 let origin = match via {
                     Via::PipeIntoShell => Origin { stdin: Stdin::Piped, ..origin },
                     _ => origin,
                 };
-                let result = if here {
-                    self.text(&text, state, &origin)
+                let result = if same_shell {
+                    self.walk_text(&text, state, &origin)
                 } else {
                     let mut inside = state.clone();
                     inside.forget_vars();
                     inside.redefined = None;
-                    self.text(&text, &mut inside, &origin)
+                    inside.set_parameters(&parameters);
+                    self.walk_text(&text, &mut inside, &origin)
                 };
-                if here && !exact {
+                if same_shell && !exact {
                     state.redefined = Some("a text that is not known was run");
                     state.forget_vars();
                     state.cwds.clear();
                 }
                 Ok(match result {
                     _ if !exact => {
-                        self.cut |= result.is_err();
+                        self.truncated |= result.is_err();
                         Some("a text that is not known is run")
                     }
                     Err(SyntaxError::OnlyBash) if !text.contains('\n') => None,
                     Err(_) => {
-                        self.cut = true;
+                        self.truncated = true;
                         Some("a text that cannot be read is run")
                     }
                     Ok(()) => None,
@@ -384,7 +421,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Some commands of the shell evaluate subscripts in their words, whatever quotes stand around them.
+    /// Walks subscripts that some builtins evaluate in their words, even quoted ones.
     fn evaluated_subscripts(
         &mut self,
         index: usize,
@@ -394,26 +431,26 @@ impl Walk<'_> {
         origin: &Origin,
         unknown: &mut Vec<&'static str>,
     ) -> Result<(), SyntaxError> {
-        if !effects::evaluates_subscripts(name) {
+        if !shell_changes::evaluates_subscripts(name) {
             return Ok(());
         }
         for arg in args.iter().filter(|arg| arg.text.contains('[') && arg.text.contains(['$', '`'])) {
             unknown.push("a subscript that is evaluated");
             let Ok(parts) = crate::lex::lex_data(&arg.text, self.dialect) else {
-                self.cut = true;
+                self.truncated = true;
                 continue;
             };
             let mut notes = Notes::default();
             expand::look_through(&parts, state, &mut notes);
             notes.unknown.clear();
-            self.substituted(notes, state, origin, Some(index))?;
+            self.walk_substitutions(notes, state, origin, Some(index))?;
         }
         Ok(())
     }
 }
 
-/// The targets of an argument that are more than a sink or a descriptor.
-fn harmful(arg: &Arg, state: &State) -> Vec<Target> {
+/// Returns the targets of an argument that are more than a sink or a descriptor.
+fn significant_targets(arg: &Arg, state: &State) -> Vec<Target> {
     let harmless = |target: &Target| match &target.path {
         TargetPath::Known(path) => {
             matches!(path.to_str(), Some("/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr"))
@@ -432,13 +469,13 @@ fn is_descriptor(target: &Arg) -> bool {
     target.literal().is_some() && !target.text.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// How the parts of a here-document were written.
-fn source_of(parts: &[Part]) -> String {
+/// Returns the source text of a here-document's parts.
+fn source_of(parts: &[WordPart]) -> String {
     parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) | Part::Quoted(text) => text.as_str(),
-            Part::Expansion(expansion) => expansion.shown.as_str(),
+            WordPart::Text(text) | WordPart::Quoted(text) => text.as_str(),
+            WordPart::Expansion(expansion) => expansion.shown.as_str(),
         })
         .collect()
 }
@@ -448,16 +485,16 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// A program by SH-1: its bare name if it lies in a system directory, else as it is written.
-fn identity(program: &str) -> &str {
+/// Returns a program's identity by SH-1: its bare name if it lies in a system directory, else as written.
+fn program_identity(program: &str) -> &str {
     match program.rsplit_once('/') {
         Some((directory, name)) if SYSTEM.contains(&directory) => name,
         _ => program,
     }
 }
 
-/// Leaves out files that are named again, so that a text full of them costs no more than it says.
-fn distinct(targets: Vec<Target>) -> Vec<Target> {
+/// Leaves out repeated files, so that a text full of them costs no more than its length.
+fn deduplicated(targets: Vec<Target>) -> Vec<Target> {
     let mut seen = HashSet::new();
     let kept: Vec<bool> = targets.iter().map(|target| seen.insert(target)).collect();
     targets.into_iter().zip(kept).filter_map(|(target, kept)| kept.then_some(target)).collect()

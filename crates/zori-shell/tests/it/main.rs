@@ -1,4 +1,4 @@
-//! What the analysis promises, statement by statement of `security.md` chapter 3.
+//! What the analysis promises, statement by statement of `docs/contracts/shell-analysis.md`.
 
 mod differential;
 mod limits;

@@ -5,14 +5,15 @@ use zori_shell::{Analysis, Command, CommandEffect, analyse};
 use zori_testkit::random::{Random, cases};
 use zori_testkit::shell::{text, wrap};
 
-use crate::show::scene;
+use crate::show::context;
 
 fn finds(analysis: &Analysis, name: &str) -> bool {
     let unknown = |effect: &CommandEffect| matches!(effect, CommandEffect::Unresolved(_));
     let base = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     // A program nobody knows may run its arguments; rules look at those (SH-7).
     let carried = |command: &Command| {
-        !zori_shell::knows(&command.base_name) && command.argv.iter().any(|word| base(word.shown()) == name)
+        !zori_shell::is_known_program(&command.base_name)
+            && command.argv.iter().any(|word| base(word.shown()) == name)
     };
     !analysis.unresolved.is_empty()
         || analysis
@@ -23,7 +24,7 @@ fn finds(analysis: &Analysis, name: &str) -> bool {
 
 #[test]
 fn a_wrapped_command_is_still_seen() {
-    let scene = scene();
+    let context = context();
     let mut random = Random::new(14);
     let count = cases(10_000, 100_000);
     for _ in 0..count {
@@ -34,31 +35,31 @@ fn a_wrapped_command_is_still_seen() {
         for _ in 0..1 + random.below(4) {
             text = wrap(&mut random, &text, &mut simple);
         }
-        assert!(finds(&analyse(&text, &scene), "curl"), "{text}");
+        assert!(finds(&analyse(&text, &context), "curl"), "{text}");
     }
     println!("{count} cases");
 }
 
 #[test]
 fn joining_hides_nothing() {
-    let scene = scene();
+    let context = context();
     let mut random = Random::new(141);
     let count = cases(5_000, 50_000);
     for _ in 0..count {
         let first = text(&mut random);
         let joint = random.pick(&["; ", " && ", " || ", " | ", "\n", " & "]);
-        if !analyse(&first, &scene).unresolved.is_empty() || first.ends_with('\\') {
+        if !analyse(&first, &context).unresolved.is_empty() || first.ends_with('\\') {
             continue;
         }
         let joined = format!("{first}{joint}curl x");
-        assert!(finds(&analyse(&joined, &scene), "curl") || first.contains(['#', '<']), "{joined:?}");
+        assert!(finds(&analyse(&joined, &context), "curl") || first.contains(['#', '<']), "{joined:?}");
     }
     println!("{count} cases");
 }
 
 #[test]
 fn blanks_between_tokens_change_nothing() {
-    let scene = scene();
+    let context = context();
     let mut random = Random::new(142);
     let count = cases(5_000, 50_000);
     for _ in 0..count {
@@ -80,10 +81,10 @@ fn blanks_between_tokens_change_nothing() {
                 unresolved.shown.clear();
             }
             // Blanks separate words there, however many.
-            analysis.words = None;
+            analysis.raw_words = None;
             analysis
         };
-        assert_eq!(strip(analyse(&plain, &scene)), strip(analyse(&spaced, &scene)), "{spaced:?}");
+        assert_eq!(strip(analyse(&plain, &context)), strip(analyse(&spaced, &context)), "{spaced:?}");
     }
     println!("{count} cases");
 }

@@ -1,15 +1,15 @@
 //! An analysis as text: one line per command.
 
-use zori_shell::{Analysis, Command, CommandEffect, Scene, Target, TargetPath, Via, Word, analyse};
+use zori_shell::{Analysis, Command, CommandEffect, ShellContext, Target, TargetPath, Via, Word, analyse};
 
 /// The world of the corpus.
-pub fn scene() -> Scene {
-    Scene { cwd: "/ws".into(), home: "/home/u".into(), roots: vec!["/ws".into()], repo: Some("/ws".into()) }
+pub fn context() -> ShellContext {
+    ShellContext { cwd: "/ws".into(), home: "/home/u".into(), shell: zori_shell::Shell::Sh }
 }
 
 /// Analyses `text` and returns what was found.
 pub fn show(text: &str) -> String {
-    let analysis = analyse(text, &scene());
+    let analysis = analyse(text, &context());
     let mut lines: Vec<String> = Vec::new();
     for (index, command) in analysis.commands.iter().enumerate() {
         let line = line(command);
@@ -71,7 +71,7 @@ fn line(command: &Command) -> String {
     for host in &command.net {
         line.push_str(&format!(" @{host}"));
     }
-    for why in &command.no_auto {
+    for why in &command.no_auto_approval {
         line.push_str(&format!(" !({why})"));
     }
     line
@@ -80,7 +80,8 @@ fn line(command: &Command) -> String {
 fn place(target: &Target) -> String {
     match &target.path {
         TargetPath::Known(path) => path.display().to_string(),
-        TargetPath::Within(path) => format!("{}/*", path.display()),
+        TargetPath::Glob { folder, pattern } => format!("{}/{pattern}", folder.display()),
+        TargetPath::Tree(tree) => format!("{}/**", tree.folder.display()),
         TargetPath::Unknown => "?".to_owned(),
     }
 }

@@ -1,7 +1,8 @@
 //! A file of lines in which each names the SHA-256 of the one before, written by any number of processes at once.
 //!
-//! A line is appended under a lock on the file, by one write. Whoever has the lock looks whether the file is still the
-//! one at the path, since rotation renames it, and whether others have added to it meanwhile. Nothing is synced.
+//! A line is appended under a lock on the file, by one write. The holder of the lock checks whether the file is still
+//! the one at the path, since rotation renames it, and whether others have added to it meanwhile. Lines are synced where
+//! records must survive a loss of power.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -15,29 +16,31 @@ use super::read::Head;
 use crate::dir::create_private;
 use crate::lock::is_at;
 
-/// How large a file gets before it is put aside (DECISIONS 30).
-pub(crate) const LIMIT: u64 = 100_000_000;
-/// How many files that were put aside are kept.
-const KEPT: u32 = 5;
+/// How large a file gets before it is rotated (DECISIONS 30).
+pub(crate) const MAX_FILE_BYTES: u64 = 100_000_000;
+/// How many rotated files are kept.
+const KEPT_FILES: u32 = 5;
 /// How long others may hold the lock: they need it for microseconds, unless they were stopped in the middle.
 const LOCK_TRIES: u32 = 2_000;
 const LOCK_WAIT: Duration = Duration::from_millis(1);
 /// The longest line that is looked for at the end of a file; ours have a few kilobytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_LINE: u64 = 16 << 20;
 
 /// The file, opened with its first line.
 #[derive(Debug)]
 pub(crate) struct ChainFile {
     path: PathBuf,
     limit: u64,
+    /// Whether each line has to be on the disk before what it allows happens.
+    synced: bool,
     open: Option<File>,
-    /// What follows at this length of the file, if nobody else has written.
-    known: Option<(u64, Place)>,
+    /// The next link, at this length of the file, if nobody else has written.
+    known: Option<(u64, ChainLink)>,
 }
 
-/// What a line has to say about the one before.
+/// How a line refers to the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ChainLink {
     /// Its own number.
     pub seq: u64,
     /// The hash of the line before; empty in the first line of a file.
@@ -48,7 +51,12 @@ pub(crate) struct Place {
 
 impl ChainFile {
     pub(crate) fn new(path: PathBuf, limit: u64) -> Self {
-        Self { path, limit, open: None, known: None }
+        Self { path, limit, synced: false, open: None, known: None }
+    }
+
+    /// Syncs every line.
+    pub(crate) fn sync_lines(&mut self) {
+        self.synced = true;
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -60,12 +68,12 @@ impl ChainFile {
         self.opened().map(|_| ())
     }
 
-    /// Appends the line that `make` returns for its place, which has no newline.
-    pub(crate) fn append(&mut self, make: impl Fn(&Place) -> Vec<u8>) -> io::Result<()> {
+    /// Appends the line that `make` returns for its link, without a newline.
+    pub(crate) fn append(&mut self, make: impl Fn(&ChainLink) -> Vec<u8>) -> io::Result<()> {
         loop {
             self.opened()?;
             let file = self.open.as_ref().expect("it was opened just now");
-            let held = Held::take(file)?;
+            let held = HeldLock::take(file)?;
             if !is_at(file, &self.path)? {
                 drop(held);
                 self.open = None;
@@ -96,7 +104,22 @@ impl ChainFile {
                 let _ = file.set_len(len);
                 return Err(error);
             }
-            let next = Place { seq: place.seq.saturating_add(1), prev: hash(&line), before_torn: None };
+            if self.synced {
+                if len == 0 {
+                    // The name, too. A folder that cannot be synced does not keep the line from being.
+                    let folder = self.path.parent().unwrap_or(Path::new("/"));
+                    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+                }
+                match file.sync_data() {
+                    Err(error)
+                        if matches!(
+                            error.kind(),
+                            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                        ) => {}
+                    synced => synced?,
+                }
+            }
+            let next = ChainLink { seq: place.seq.saturating_add(1), prev: hash(&line), before_torn: None };
             self.known = Some((len + bytes.len() as u64, next));
             return Ok(());
         }
@@ -123,8 +146,8 @@ impl ChainFile {
         Ok(())
     }
 
-    /// Returns what the next line has to say, and whether the last one has its newline.
-    fn look(&self, file: &File, len: u64) -> io::Result<(Place, bool)> {
+    /// Returns the link for the next line, and whether the last line has its newline.
+    fn look(&self, file: &File, len: u64) -> io::Result<(ChainLink, bool)> {
         if len == 0 {
             // Numbers go on from file to file, so that a missing file shows.
             let seq = match File::open(rotated(&self.path, 1)) {
@@ -132,10 +155,10 @@ impl ChainFile {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
                 Err(error) => return Err(error),
             };
-            return Ok((Place { seq, prev: String::new(), before_torn: None }, true));
+            return Ok((ChainLink { seq, prev: String::new(), before_torn: None }, true));
         }
         let tail = Tail::read(file, len)?;
-        Ok((Place { seq: tail.seq, prev: tail.last, before_torn: tail.before_torn }, tail.closed))
+        Ok((ChainLink { seq: tail.seq, prev: tail.last, before_torn: tail.before_torn }, tail.closed))
     }
 }
 
@@ -145,7 +168,7 @@ struct Tail {
     seq: u64,
     /// The hash of the last line.
     last: String,
-    /// The hash of the last record, where the last line is none.
+    /// The hash of the last record, if the last line is not a record.
     before_torn: Option<String>,
     /// Whether the last line has its newline.
     closed: bool,
@@ -160,14 +183,14 @@ impl Tail {
             if let Some(tail) = Self::of(&bytes, size == len) {
                 return Ok(tail);
             }
-            if size == len || size >= LONGEST {
+            if size == len || size >= MAX_LINE {
                 return Err(io::Error::other("its last lines are no records"));
             }
             size = (size * 4).min(len);
         }
     }
 
-    /// Reads the end of a file; `None` if more of it is needed. `whole`: the bytes are all there is.
+    /// Reads the end of a file; `None` if more of it is needed. `whole`: the bytes are the whole file.
     fn of(bytes: &[u8], whole: bool) -> Option<Self> {
         let closed = bytes.last() == Some(&b'\n');
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -209,10 +232,10 @@ impl Tail {
     }
 }
 
-/// The lock on a file, as long as this lives.
-struct Held<'f>(&'f File);
+/// Holds the lock on a file until it is dropped.
+struct HeldLock<'f>(&'f File);
 
-impl<'f> Held<'f> {
+impl<'f> HeldLock<'f> {
     fn take(file: &'f File) -> io::Result<Self> {
         for _ in 0..LOCK_TRIES {
             match file.try_lock() {
@@ -225,7 +248,7 @@ impl<'f> Held<'f> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldLock<'_> {
     fn drop(&mut self) {
         // It goes with the descriptor at the latest.
         let _ = self.0.unlock();
@@ -234,7 +257,7 @@ impl Drop for Held<'_> {
 
 /// Returns the files of a log that exist, oldest first.
 pub(crate) fn files(path: &Path) -> Vec<PathBuf> {
-    let older = (1..=KEPT).rev().map(|age| rotated(path, age));
+    let older = (1..=KEPT_FILES).rev().map(|age| rotated(path, age));
     older.chain([path.to_owned()]).filter(|path| path.exists()).collect()
 }
 
@@ -250,7 +273,7 @@ fn rotated(path: &Path, age: u32) -> PathBuf {
 }
 
 fn rotate(path: &Path) -> io::Result<()> {
-    for age in (1..KEPT).rev() {
+    for age in (1..KEPT_FILES).rev() {
         match fs::rename(rotated(path, age), rotated(path, age + 1)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -262,5 +285,5 @@ fn rotate(path: &Path) -> io::Result<()> {
 /// Reads lines of any bytes, each bounded.
 pub(crate) fn read_line(reader: &mut impl io::BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     line.clear();
-    io::BufRead::read_until(&mut reader.take(LONGEST), b'\n', line)
+    io::BufRead::read_until(&mut reader.take(MAX_LINE), b'\n', line)
 }

@@ -1,14 +1,14 @@
-//! What a text is allowed to say in the audit log: no secrets, no query or user part of a URL, not too much (AUD-4).
+//! Cleans a text for the audit log: no secrets, no query or user part of a URL, not too long (AUD-4).
 
 use zori_core::text::prefix;
 use zori_redact::Redactor;
 
 /// The longest a text gets, in bytes.
-pub(crate) const MOST: usize = 500;
+pub(crate) const MAX_TEXT: usize = 500;
 
-/// Returns the text as it may be kept. It is redacted as a whole and cut afterwards.
+/// Returns the cleaned text. It is redacted as a whole and cut afterwards.
 pub(crate) fn clean(redactor: &Redactor, text: &str) -> String {
-    cut(&bare_urls(&redactor.redact(text)), MOST)
+    cut(&bare_urls(&redactor.redact(text)), MAX_TEXT)
 }
 
 /// Cuts a text at a character, within so many bytes.

@@ -1,4 +1,4 @@
-//! Records as they are read: by another version, or by nobody's if the line is torn. Unknown fields are let be.
+//! Records as they are read, also from other versions. Unknown fields are ignored; a torn line is no record.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -11,7 +11,7 @@ use zori_core::text::one_line;
 use super::chain::{files, read_line};
 use crate::error::StoreError;
 
-/// What the chain is made of.
+/// The fields of the chain.
 #[derive(Deserialize)]
 pub(crate) struct Head {
     pub seq: u64,
@@ -25,7 +25,7 @@ impl Head {
     }
 }
 
-/// A record. Written for programs, every field is there: `null` where the kind of record has none.
+/// A record. For programs every field is there: `null` where the kind of record has none.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct AuditEntry {
@@ -91,8 +91,8 @@ impl AuditEntry {
     }
 }
 
-/// Gives the records of a log to `take`, oldest first, those of the files put aside before. Lines that are no records
-/// are left out: checking is [`crate::verify`]'s.
+/// Gives the records of a log to `take`, oldest first, those of the files put aside before. Lines that are not records
+/// are left out; [`crate::verify`] checks them.
 pub fn audit_entries(path: &Path, mut take: impl FnMut(AuditEntry)) -> Result<(), StoreError> {
     for path in files(path) {
         let mut read = || -> io::Result<()> {

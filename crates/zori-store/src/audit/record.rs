@@ -7,7 +7,7 @@ use zori_core::event::Event;
 use zori_core::ids::CallId;
 use zori_core::time::Timestamp;
 
-use super::chain::Place;
+use super::chain::ChainLink;
 
 /// What all records have in common, around what is particular to one.
 #[derive(Serialize)]
@@ -26,19 +26,24 @@ struct Line<'a, B> {
     body: &'a B,
 }
 
-/// Whose record it is.
+/// The session and agent a record belongs to.
 #[derive(Clone, Copy)]
-pub(crate) struct Whose<'a> {
+pub(crate) struct RecordOwner<'a> {
     session: Option<&'a str>,
     /// For a sub-agent, the call that started it.
     parent: Option<&'a str>,
 }
 
-impl<'a> Whose<'a> {
-    /// A command's, which belongs to no session.
+impl<'a> RecordOwner<'a> {
+    /// A record of a command, which belongs to no session.
     pub const NOBODY: Self = Self { session: None, parent: None };
 
-    /// The agent's that speaks.
+    /// A record of a session, made beside its events.
+    pub fn session(session: &'a str) -> Self {
+        Self { session: Some(session), parent: None }
+    }
+
+    /// Returns the owner of an event's record.
     pub fn of(event: &'a Event) -> Self {
         Self { session: Some(event.session.as_str()), parent: event.parent.as_ref().map(CallId::as_str) }
     }
@@ -46,7 +51,7 @@ impl<'a> Whose<'a> {
 
 /// A verdict about a call, before it runs.
 #[derive(Serialize)]
-pub(crate) struct Decided<'a> {
+pub(crate) struct DecisionRecord<'a> {
     pub id: &'a str,
     pub tool: &'a str,
     pub class: &'a str,
@@ -68,14 +73,14 @@ pub(crate) struct Decided<'a> {
 
 /// Another permission mode.
 #[derive(Serialize)]
-pub(crate) struct ModeChange<'a> {
+pub(crate) struct ModeChangeRecord<'a> {
     pub from: &'a str,
     pub mode: &'a str,
 }
 
-/// A call that has its result (`agent-modes.md` 9.8).
+/// A call that has its result (`docs/contracts/audit-log.md`).
 #[derive(Serialize)]
-pub(crate) struct Finished<'a> {
+pub(crate) struct FinishedRecord<'a> {
     pub turn: u64,
     pub id: &'a str,
     pub tool: &'a str,
@@ -92,12 +97,12 @@ pub(crate) struct Finished<'a> {
     pub approved_by: Option<&'a str>,
 }
 
-/// A call that its sandbox did not let do something.
+/// A call that the sandbox denied something.
 #[derive(Serialize)]
-pub(crate) struct Denied<'a> {
+pub(crate) struct SandboxDenialRecord<'a> {
     pub id: &'a str,
     pub tool: &'a str,
-    /// What it was about, in a word.
+    /// What was denied, in a word.
     pub reason: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_digest: Option<&'a str>,
@@ -106,9 +111,9 @@ pub(crate) struct Denied<'a> {
     pub sandbox: &'a str,
 }
 
-/// A command that has ended (`cli-agent-spec.md` section 7).
+/// A command that has ended (`docs/contracts/programs.md`).
 #[derive(Serialize)]
-pub(crate) struct Ran<'a> {
+pub(crate) struct CommandRecord<'a> {
     pub command: &'a str,
     pub args: &'a str,
     pub exit_code: u8,
@@ -119,9 +124,9 @@ pub(crate) struct Ran<'a> {
     pub trace_id: Option<&'a str>,
 }
 
-/// A folder that somebody trusts, or not.
+/// A decision to trust a folder, or not.
 #[derive(Serialize)]
-pub(crate) struct Trusted<'a> {
+pub(crate) struct TrustRecord<'a> {
     pub folder: &'a str,
     pub state: &'a str,
     pub by: &'a str,
@@ -129,18 +134,31 @@ pub(crate) struct Trusted<'a> {
     pub run: &'a [String],
 }
 
+/// Files that go back to an earlier state, before and after (UNDO-33).
+#[derive(Serialize)]
+pub(crate) struct UndoRecord<'a> {
+    pub phase: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op: Option<u64>,
+    pub undo: &'a str,
+    pub restored: u64,
+    pub kept: u64,
+    pub by: &'a str,
+    pub summary: &'a str,
+}
+
 /// Returns a record as a line without its newline. `since_epoch`: when it happened.
 pub(crate) fn line<B: Serialize>(
     since_epoch: Duration,
     event: &str,
-    whose: Whose<'_>,
+    whose: RecordOwner<'_>,
     body: &B,
-    place: &Place,
+    place: &ChainLink,
 ) -> Vec<u8> {
     let ts = millis(since_epoch);
-    let Place { seq, prev, before_torn } = place;
+    let ChainLink { seq, prev, before_torn } = place;
     let before_torn = before_torn.as_deref();
-    let Whose { session, parent } = whose;
+    let RecordOwner { session, parent } = whose;
     let line = Line { schema: 1, ts: &ts, seq: *seq, event, session, prev, before_torn, parent, body };
     serde_json::to_vec(&line).expect("a record is made of strings and numbers")
 }

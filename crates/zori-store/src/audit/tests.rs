@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zori_core::event::{DecidedBy, Event, EventKind};
+use zori_core::event::{DecidedBy, Event, StateEvent, ToolEvent};
 use zori_core::ids::{AgentId, CallId};
 use zori_core::log::Log;
 use zori_core::permission::{Class, Decision, Verdict};
@@ -13,7 +13,7 @@ use zori_core::tool::{Effect, ToolCode, ToolOutput};
 use zori_redact::Redactor;
 
 use super::chain::ChainFile;
-use super::{AuditEntry, AuditFacts, AuditFile, AuditLog, Run, audit_entries, audit_path, verify};
+use super::{AuditEntry, AuditFacts, AuditFile, AuditLog, CommandRun, audit_entries, audit_path, verify};
 use crate::sample::{call, event, finished, prompt, requested, resolved, started};
 
 /// 2026-11-15T21:15:00.123Z.
@@ -55,7 +55,7 @@ fn run(path: &Path, limit: u64, args: &str) -> Result<(), String> {
 
 fn put(file: &mut AuditFile, args: &str) -> Result<(), String> {
     let duration = Duration::from_millis(7);
-    let run = Run {
+    let run = CommandRun {
         at: now(),
         command: "exec",
         args,
@@ -113,7 +113,7 @@ fn a_call_is_decided_before_it_starts_and_then_finished() {
 /// A change of the mode is a record, and the decisions after it name the new one.
 #[test]
 fn a_change_of_the_mode_is_there() {
-    let changed = event(EventKind::ModeChanged { from: "default", to: "plan" });
+    let changed = event(StateEvent::ModeChanged { from: "default", to: "plan" });
     let call = requested(call("c1", "ls", "{}"), vec![]);
     assert_eq!(
         written(&[changed, call, started("c1")]),
@@ -155,18 +155,18 @@ fn a_sandbox_that_denied_something() {
     assert_eq!(written(&events).lines().count(), 3);
 }
 
-/// One line per thing that happens to a call, whatever happens: `agent-modes.md` 9.8 wants denied calls, too.
+/// One line per thing that happens to a call, whatever happens: `docs/contracts/audit-log.md` wants denied calls, too.
 #[test]
 fn asked_denied_and_impossible_calls_are_there() {
     let ask = |id: &str| {
-        let decision = Decision::new(Verdict::Ask, Class::X, "a person must see it");
+        let decision = Decision::new(Verdict::Ask, Class::Shell, "a person must see it");
         let question = zori_core::question::Question {
             tool: "bash".to_owned(),
             preview: zori_core::question::Preview::Input("{}".to_owned()),
-            always: None,
+            grants: Vec::new(),
             explanation: Vec::new(),
         };
-        event(EventKind::ApprovalRequested { call: CallId::new(id), decision, question: question.into() })
+        event(ToolEvent::ApprovalRequested { call: CallId::new(id), decision, question: question.into() })
     };
     let request = |id: &str| requested(call(id, "bash", "{}"), vec![Effect::Write("/w/a".into())]);
     let denied = || ToolOutput::failure(ToolCode::PermissionDenied, "no");

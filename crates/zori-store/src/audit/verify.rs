@@ -1,7 +1,6 @@
-//! Whether a log is as it was written. A changed, removed or added line breaks the link of the line behind it.
+//! Verifies that a log is unchanged. A changed, removed or added line breaks the link of the line after it.
 //!
-//! What a chain cannot show is what was cut off its end, and a change of its very last line: nothing follows that
-//! could tell.
+//! A chain cannot show what was cut off its end, nor a change of its last line: nothing follows that could tell.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -13,21 +12,19 @@ use super::read::Head;
 /// A file whose chain holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// The file.
     pub path: PathBuf,
     /// How many records it has.
     pub records: u64,
-    /// Lines that were cut off while they were written, and are known to be by the record behind them.
+    /// Lines that were cut off while they were written; the record after them says so.
     pub torn: Vec<u64>,
 }
 
-/// Why a log cannot be relied on.
+/// Why a log cannot be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// A link does not hold.
     #[error("{}:{line}: {why}", path.display())]
     Broken {
-        /// The file.
         path: PathBuf,
         /// The line that does not follow from the one before, from 1.
         line: u64,
@@ -36,22 +33,17 @@ pub enum VerifyError {
     },
     /// It cannot be read.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
-/// Checks a log with the files that were put aside, oldest first. A log that does not exist has no files.
+/// Verifies a log with its rotated files, oldest first. A missing log has no files.
 pub fn verify(path: &Path) -> Result<Vec<Verified>, VerifyError> {
     let mut next = None;
-    files(path).iter().map(|path| one(path, &mut next)).collect()
+    files(path).iter().map(|path| verify_file(path, &mut next)).collect()
 }
 
-/// Checks a file. `next`: the number its first record must have, and then the one that follows its last.
-fn one(path: &Path, next: &mut Option<u64>) -> Result<Verified, VerifyError> {
+/// Verifies one file. `next`: the number its first record must have, and then the one that follows its last.
+fn verify_file(path: &Path, next: &mut Option<u64>) -> Result<Verified, VerifyError> {
     let unreadable = |source| VerifyError::Io { path: path.to_owned(), source };
     let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
     let (mut line, mut number) = (Vec::new(), 0);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use zori_core::ids::SessionId;
 use zori_core::log::Log;
+use zori_core::message::Block;
 
 use super::*;
 use crate::dir::SessionDir;
@@ -16,8 +17,8 @@ fn records(bytes: &[u8]) -> Records {
     Records::new(Box::new(io::Cursor::new(bytes.to_vec())), "/s".into())
 }
 
-fn load(bytes: &[u8]) -> Loaded {
-    Loaded::read(records(bytes)).unwrap()
+fn load(bytes: &[u8]) -> LoadedSession {
+    LoadedSession::read(records(bytes)).unwrap()
 }
 
 fn id() -> SessionId {
@@ -61,12 +62,32 @@ Assistant: "It sa"
     assert_eq!((loaded.damage, loaded.left_out), (Damage::default(), 0));
 }
 
+/// The same; 64 KiB of it in the soak run (DECISIONS 34).
+fn long_sample(dir: &SessionDir) -> Vec<u8> {
+    let mut whole = sample(dir);
+    let mut log = dir.writer(&id(), new_session(), Durability::Process, None);
+    while in_full() && whole.len() < 64 << 10 {
+        log.append(&prompt(&format!("{} bytes so far, and {}", whole.len(), "more ".repeat(20)))).unwrap();
+        whole = fs::read(dir.file(&id())).unwrap();
+    }
+    whole
+}
+
+fn in_full() -> bool {
+    std::env::var_os("ZORI_SOAK").is_some()
+}
+
+/// Prints a row of the table of `cargo xtask soak reliability`.
+fn row(id: &str, figure: &str, cases: usize) {
+    println!("{id}: {figure}: {cases} cases");
+}
+
 /// LOG-2: cut at every byte, loaded, appended to, loaded again.
 #[test]
 fn cut_at_every_byte() {
     let temp = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(temp.path());
-    let whole = sample(&dir);
+    let whole = long_sample(&dir);
     assert!(whole.len() > 2_400, "{} bytes", whole.len());
     for cut in 0..=whole.len() {
         let before = &whole[..cut];
@@ -95,6 +116,7 @@ fn cut_at_every_byte() {
         let last = again.history.last().expect("there is a message").text();
         assert!(last.ends_with("after"), "cut at {cut}: {last:?}");
     }
+    row("LOG-2", "all recovered", whole.len() + 1);
 }
 
 /// Returns each record as a line, in order.
@@ -112,7 +134,8 @@ fn two_thousand_mutations() {
     let sound: Vec<String> = shown(records(&whole));
     assert_eq!(sound.len(), starts.len(), "each line is one record");
     let mut dice = Dice(0x5eed);
-    for _ in 0..2_000 {
+    let mutations = if in_full() { 20_000 } else { 2_000 };
+    for _ in 0..mutations {
         let mut bytes = whole.clone();
         let at = dice.below(bytes.len());
         let block = if dice.below(10) == 0 { 64.min(bytes.len() - at) } else { 1 };
@@ -134,6 +157,7 @@ fn two_thousand_mutations() {
         }
         check_history(&load(&bytes).history);
     }
+    row("LOG-3", "undamaged records all kept", mutations);
 }
 
 /// LOG-3: a lost line end, or one that became another byte, costs nothing.
@@ -215,18 +239,19 @@ fn deep_nesting_is_no_trouble() {
     assert_eq!(found.len(), 1);
 }
 
-/// LOG-12: of a session no provider would take, the newest turns are kept.
+/// LOG-12: of a session no provider would take, the newest turns are kept, and the first prompt.
 #[test]
 fn too_much_history() {
     let answer = br#"{"type":"message","role":"assistant","text":"a"}"#;
     let turn = [USER, b"\n", answer, b"\n"].concat();
     let bytes = turn.repeat(100);
     let cost = turn.len() - 2 + 2 * RECORD_BYTES;
-    let loaded = Loaded::read_up_to(records(&bytes), cost * 20, u64::MAX).unwrap();
+    let loaded = LoadedSession::read_up_to(records(&bytes), cost * 20, u64::MAX).unwrap();
     check_history(&loaded.history);
     assert!((14..=20).contains(&(loaded.history.len() / 2)), "{}", loaded.history.len());
-    assert_eq!(loaded.left_out as usize + loaded.history.len(), 200);
-    assert_eq!(Loaded::read(records(&bytes)).unwrap().left_out, 0);
+    // The first prompt and the last one before the cut are one message with the first that is kept.
+    assert_eq!(loaded.left_out as usize + loaded.history.len() + 2, 200);
+    assert_eq!(LoadedSession::read(records(&bytes)).unwrap().left_out, 0);
 }
 
 #[test]
@@ -245,4 +270,61 @@ fn a_directory_in_its_place_is_an_error() {
     fs::create_dir(dir.file(&id())).unwrap();
     let error = dir.load(&id()).unwrap_err().to_string();
     assert_eq!(error, format!("{}: Is a directory (os error 21)", dir.file(&id()).display()));
+}
+
+/// A record line of a call and its result, so long.
+fn round(n: usize, bytes: usize) -> String {
+    let filler = "x".repeat(bytes);
+    format!(
+        "{{\"type\":\"message\",\"role\":\"assistant\",\"text\":\"step {n}\"}}\n\
+         {{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"read\",\"input\":{{}}}}\n\
+         {{\"type\":\"tool_result\",\"tool_use_id\":\"c{n}\",\"output\":\"{filler}\",\"ok\":true}}\n"
+    )
+}
+
+fn said(text: &str) -> String {
+    format!("{{\"type\":\"message\",\"role\":\"user\",\"text\":\"{text}\"}}\n")
+}
+
+/// However long one turn is: the task, the summary and whole rounds are kept.
+#[test]
+fn one_turn_that_is_too_long() {
+    let rounds: String = (0..200).map(|n| round(n, 1_000)).collect();
+    let note = r#"{"type":"compacted","how":"summarised","before":9,"after":1,"view":[{"role":"user","blocks":[{"type":"text","text":"the summary"}]}]}"#;
+    let limit = 40 * 2_000;
+    let load = |file: String| {
+        let loaded = LoadedSession::read_up_to(records(file.as_bytes()), limit, u64::MAX).unwrap();
+        check_history(&loaded.history);
+        loaded
+    };
+    let texts = |loaded: &LoadedSession| -> Vec<String> {
+        loaded.history.iter().map(|message| message.text()).filter(|text| !text.is_empty()).collect()
+    };
+
+    let long = load(format!("{}{}{}", said("first"), said("the task"), rounds));
+    assert!(long.left_out > 300, "{}", long.left_out);
+    let found = texts(&long);
+    assert_eq!(found[0], "firstthe task");
+    assert!(found.len() > 20, "whole rounds are kept: {}", found.len());
+    assert_eq!(found.last().unwrap(), "step 199");
+    let (calls, results): (Vec<_>, Vec<_>) = long
+        .history
+        .iter()
+        .flat_map(|message| &message.blocks)
+        .filter(|block| matches!(block, Block::ToolCall(_) | Block::ToolResult(_)))
+        .partition(|block| matches!(block, Block::ToolCall(_)));
+    assert_eq!(calls.len(), results.len());
+    assert!(
+        results.iter().all(|block| matches!(block, Block::ToolResult(result) if result.ok)),
+        "no result was torn from its call"
+    );
+
+    // After a compaction: the summary stays, and what it replaced goes first and is not missed.
+    let short = load(format!("{}{rounds}{note}\n{}{}", said("old"), said("new"), round(1, 10)));
+    assert_eq!(short.left_out, 0);
+    assert_eq!(texts(&short), ["the summarynew", "step 1"]);
+    let both = load(format!("{}{rounds}{note}\n{}{rounds}", said("old"), said("the task")));
+    assert!(both.left_out > 300);
+    assert_eq!(texts(&both)[0], "the summarythe task");
+    assert!(texts(&both).len() > 20);
 }

@@ -1,4 +1,4 @@
-//! Lines to values. Tolerates what it does not know: other types, other fields, missing additions (SES-14).
+//! Decodes lines to values. Tolerates unknown types, unknown fields and missing additions (SES-14).
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use zori_core::usage::Usage;
 use super::view::ViewIn;
 use super::{Meta, Record, RecordKind, ReplyEnd};
 
-/// What a line turned out to be.
+/// A decoded line.
 pub(crate) struct Decoded {
     /// Its records: none for a type this version does not know, several where line ends were lost.
     pub(crate) records: Vec<Record>,
@@ -77,6 +77,8 @@ fn record(kind: &str, object: &[u8]) -> Result<Option<Record>, &'static str> {
         }
         "approval" => parse::<ApprovalIn>(object).map(|approval| Some(approval.record())),
         "compacted" => parse::<CompactedIn>(object).map(|compacted| Some(compacted.record())),
+        "changed" => parse::<ChangedIn>(object).map(|changed| Some(changed.record())),
+        "rewound" => parse::<RewoundIn>(object).map(|rewound| Some(rewound.record())),
         "notice" => parse::<NoticeIn>(object).map(|notice| Some(notice.record())),
         _ => Ok(None),
     }
@@ -87,7 +89,7 @@ fn parse<'a, T: Deserialize<'a>>(object: &'a [u8]) -> Result<T, &'static str> {
 }
 
 fn plain(ts: String, kind: RecordKind) -> Record {
-    Record { ts, reply_end: None, kind }
+    Record { ts, reply_end: None, discarded: false, kind }
 }
 
 #[derive(Deserialize)]
@@ -114,8 +116,42 @@ struct MessageIn<'a> {
     usage: Option<UsageIn>,
     #[serde(default)]
     partial: bool,
+    #[serde(default)]
+    discarded: bool,
+    #[serde(default)]
+    within_turn: bool,
+    uuid: Option<String>,
     #[serde(borrow, default)]
     images: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ChangedIn {
+    op: u64,
+    #[serde(default)]
+    created: u64,
+    #[serde(default)]
+    modified: u64,
+    #[serde(default)]
+    deleted: u64,
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(default)]
+    ts: String,
+}
+
+#[derive(Deserialize)]
+struct RewoundIn {
+    to_turn: u32,
+    #[serde(default)]
+    what: String,
+    op: Option<u64>,
+    #[serde(default)]
+    restored: u64,
+    #[serde(default)]
+    redo: bool,
+    #[serde(default)]
+    ts: String,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +163,8 @@ struct ReasoningIn {
     ts: String,
     model: Option<String>,
     usage: Option<UsageIn>,
+    #[serde(default)]
+    discarded: bool,
 }
 
 #[derive(Deserialize)]
@@ -205,6 +243,8 @@ struct NoticeIn {
 #[derive(Deserialize)]
 struct ReplayIn {
     provider: String,
+    #[serde(default)]
+    model: Option<String>,
     block: Box<RawValue>,
 }
 
@@ -231,17 +271,24 @@ impl MessageIn<'_> {
             "assistant" => Role::Assistant,
             _ => return Err("a message of an unknown role"),
         };
-        let kind =
-            RecordKind::Message { role, text: self.text, partial: self.partial, images: images(self.images) };
-        Ok(Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind })
+        let kind = RecordKind::Message {
+            role,
+            text: self.text,
+            partial: self.partial,
+            within_turn: self.within_turn,
+            images: images(self.images),
+            uuid: self.uuid,
+        };
+        let discarded = self.discarded;
+        Ok(Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), discarded, kind })
     }
 }
 
 impl ReasoningIn {
     fn record(self) -> Record {
         let thinking = Thinking { text: self.text.unwrap_or_default(), replay: replay(self.replay) };
-        let kind = RecordKind::Reasoning(thinking);
-        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+        let (kind, discarded) = (RecordKind::Reasoning(thinking), self.discarded);
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), discarded, kind }
     }
 }
 
@@ -255,7 +302,7 @@ impl ToolUseIn {
             id_origin: if made { IdOrigin::Made } else { IdOrigin::Provider },
             replay: replay(self.replay),
         });
-        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), discarded: false, kind }
     }
 }
 
@@ -280,7 +327,21 @@ impl CompactedIn {
         let view = self.view.map(|view| view.into_iter().filter_map(ViewIn::message).collect());
         let Self { how, before, after, .. } = self;
         let kind = RecordKind::Compacted { how, before, after, view };
-        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), kind }
+        Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), discarded: false, kind }
+    }
+}
+
+impl ChangedIn {
+    fn record(self) -> Record {
+        let Self { op, created, modified, deleted, paths, ts } = self;
+        plain(ts, RecordKind::Changed { op, created, modified, deleted, paths })
+    }
+}
+
+impl RewoundIn {
+    fn record(self) -> Record {
+        let Self { to_turn, what, op, restored, redo, ts } = self;
+        plain(ts, RecordKind::Rewound { to_turn, what, op, restored, redo })
     }
 }
 
@@ -315,6 +376,6 @@ fn reply_end(model: Option<String>, usage: Option<UsageIn>) -> Option<ReplyEnd> 
 
 /// What another program attached in a shape of its own is of no use to our providers; the rest of the record is.
 pub(super) fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
-    let ReplayIn { provider, block } = serde_json::from_str(raw?.get()).ok()?;
-    Some(Opaque { provider: provider.into(), raw: block })
+    let ReplayIn { provider, model, block } = serde_json::from_str(raw?.get()).ok()?;
+    Some(Opaque { provider: provider.into(), model: model.map(Into::into), raw: block })
 }

@@ -1,4 +1,4 @@
-//! Values to lines. Fields stand in the documented order, later additions after `ts` (SES-1, SES-2, DECISIONS 28).
+//! Encodes values to lines. Fields have the documented order, later additions follow `ts` (SES-1, SES-2, DECISIONS 28).
 //!
 //! Tool input and what providers want back keep their bytes, except that a line break between two tokens
 //! becomes a space: a record is one line, and JSON has no line breaks elsewhere.
@@ -8,8 +8,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use zori_core::checkpoint::{ChangedFiles, Rewound};
 use zori_core::compaction::{Compacted, Compaction};
-use zori_core::event::{DecidedBy, Event, EventKind, NoticeLevel, Reply};
+use zori_core::event::{
+    DecidedBy, Event, EventKind, MessageEvent, Notice, NoticeLevel, Reply, StateEvent, ToolEvent, TurnEvent,
+};
 use zori_core::ids::{CallId, SessionId};
 use zori_core::image::Image;
 use zori_core::message::{Block, IdOrigin, Opaque, ToolCall, ToolInput};
@@ -28,50 +31,39 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
     }
     let ts = event.at.rfc3339();
     match &event.kind {
-        EventKind::TurnStarted { prompt, images } => vec![user(prompt, images, &ts)],
-        EventKind::Steered { text } | EventKind::HookContext { text, .. } => vec![user(text, &[], &ts)],
-        EventKind::MessageFinished(reply) => reply_lines(reply, &ts),
-        EventKind::ToolFinished(done) => vec![tool_result(&done.call, &done.output, &ts)],
-        EventKind::ApprovalResolved { call, decision, by } => {
+        EventKind::Turn(TurnEvent::TurnStarted { prompt, images, uuid }) => {
+            vec![user(prompt, images, uuid.as_deref(), false, &ts)]
+        }
+        EventKind::Turn(TurnEvent::Steered { text })
+        | EventKind::Turn(TurnEvent::HookContext { text, .. }) => vec![user(text, &[], None, true, &ts)],
+        EventKind::Message(MessageEvent::MessageFinished(reply)) => reply_lines(reply, &ts),
+        EventKind::Tool(ToolEvent::ToolFinished(done)) => vec![tool_result(&done.call, &done.output, &ts)],
+        EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by }) => {
             approval(call, decision, *by, event.parent.as_ref(), &ts)
         }
-        EventKind::Notice { level, code, text } => vec![notice(*level, code, text, &ts)],
-        EventKind::Interrupted => vec![interrupted(&ts)],
-        EventKind::ContextCompacted(compaction) => vec![compacted(compaction, &ts)],
-        EventKind::SessionStarted(_)
-        | EventKind::ModelChanged { .. }
-        | EventKind::ModeChanged { .. }
-        | EventKind::SessionEnded { .. }
-        | EventKind::AgentStarted(_)
-        | EventKind::TurnFinished(_)
-        | EventKind::MessageStarted { .. }
-        | EventKind::AssistantDelta { .. }
-        | EventKind::ThinkingDelta { .. }
-        | EventKind::RequestStarted
-        | EventKind::ThinkingSigned { .. }
-        | EventKind::BlockFinished
-        | EventKind::ToolInputDelta { .. }
-        | EventKind::AssistantFinal { .. }
-        | EventKind::ToolRequested(_)
-        | EventKind::ToolChanged { .. }
-        | EventKind::ApprovalRequested { .. }
-        | EventKind::ToolStarted { .. }
-        | EventKind::ToolOutputDelta { .. }
-        | EventKind::TodosChanged { .. }
-        | EventKind::Retrying { .. }
-        | EventKind::Error { .. } => Vec::new(),
+        EventKind::Notice(Notice { level, code, text }) => vec![notice(*level, code, text, &ts)],
+        EventKind::Turn(TurnEvent::Interrupted) => vec![interrupted(&ts)],
+        EventKind::State(StateEvent::ContextCompacted(compaction)) => vec![compacted(compaction, &ts)],
+        EventKind::State(StateEvent::FilesChanged(changed)) => vec![files_changed(changed, &ts)],
+        EventKind::State(StateEvent::FilesRewound(rewound)) => vec![files_rewound(rewound, &ts)],
+        EventKind::Session(_)
+        | EventKind::Turn(_)
+        | EventKind::Message(_)
+        | EventKind::Tool(_)
+        | EventKind::State(_) => Vec::new(),
     }
 }
 
-/// Whether this is a piece of something that is kept whole later. There are thousands of them, and to write a date for each
-/// would cost.
+/// Returns whether this is a piece of something that is logged whole later. There are thousands, and formatting a date
+/// for each would be slow.
 fn is_delta(kind: &EventKind) -> bool {
     matches!(
         kind,
-        EventKind::AssistantDelta { .. }
-            | EventKind::ThinkingDelta { .. }
-            | EventKind::ToolInputDelta { .. }
-            | EventKind::ToolOutputDelta { .. }
+        EventKind::Message(
+            MessageEvent::AssistantDelta { .. }
+                | MessageEvent::ThinkingDelta { .. }
+                | MessageEvent::ToolInputDelta { .. }
+        ) | EventKind::Tool(ToolEvent::ToolOutputDelta { .. })
     )
 }
 
@@ -114,8 +106,49 @@ struct MessageOut<'a> {
     usage: Option<UsageOut>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discarded: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_turn: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uuid: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<ImageOut>,
+}
+
+#[derive(Serialize)]
+struct ChangedOut<'a> {
+    r#type: &'static str,
+    tool_use_id: &'a str,
+    op: u64,
+    created: u64,
+    modified: u64,
+    deleted: u64,
+    paths: &'a [String],
+    coverage: &'static str,
+    ts: &'a str,
+}
+
+#[derive(Serialize)]
+struct RewoundOut<'a> {
+    r#type: &'static str,
+    to_turn: u32,
+    what: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    op: Option<u64>,
+    undoes: &'a [u64],
+    restored: u64,
+    kept: Vec<KeptOut<'a>>,
+    by: &'static str,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redo: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct KeptOut<'a> {
+    path: &'a str,
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -130,6 +163,8 @@ struct ReasoningOut<'a> {
     model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<UsageOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discarded: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -226,6 +261,8 @@ struct CompactedOut<'a> {
 #[derive(Serialize)]
 pub(super) struct ReplayOut<'a> {
     provider: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
     block: Cow<'a, RawValue>,
 }
 
@@ -248,7 +285,8 @@ impl From<Usage> for UsageOut {
     }
 }
 
-fn user(text: &str, images: &[Image], ts: &str) -> Vec<u8> {
+/// `within_turn`: it begins no turn, but was added to one that ran.
+fn user(text: &str, images: &[Image], uuid: Option<&str>, within_turn: bool, ts: &str) -> Vec<u8> {
     line(&MessageOut {
         r#type: "message",
         role: "user",
@@ -257,6 +295,9 @@ fn user(text: &str, images: &[Image], ts: &str) -> Vec<u8> {
         model: None,
         usage: None,
         partial: None,
+        discarded: None,
+        within_turn: within_turn.then_some(true),
+        uuid,
         images: images.iter().map(ImageOut::from).collect(),
     })
 }
@@ -277,6 +318,9 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
                 model,
                 usage,
                 partial: (i == last && reply.stop.is_none()).then_some(true),
+                discarded: reply.discarded.then_some(true),
+                within_turn: None,
+                uuid: None,
                 images: Vec::new(),
             }),
             Block::Thinking(thinking) => line(&ReasoningOut {
@@ -286,6 +330,7 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
                 ts,
                 model,
                 usage,
+                discarded: reply.discarded.then_some(true),
             }),
             Block::ToolCall(call) => tool_use(call, ts, model, usage),
             Block::Image(_) | Block::ToolResult(_) => {
@@ -378,8 +423,8 @@ fn notice(level: NoticeLevel, code: &str, text: &str, ts: &str) -> Vec<u8> {
     line(&NoticeOut { r#type: "notice", level, code, text, ts })
 }
 
-/// The whole view goes into the record: what was said before it may be read otherwise than it was sent, where a turn
-/// failed or was cut off, and a reference to it could not be relied on.
+/// The record holds the whole view: where a turn failed or was cut off, the records before it may be read differently
+/// from what was sent, so a reference to them would not be reliable.
 fn compacted(compaction: &Compaction, ts: &str) -> Vec<u8> {
     let Compaction { how, cause, before, after, view, summary, .. } = compaction;
     line(&CompactedOut {
@@ -395,8 +440,39 @@ fn compacted(compaction: &Compaction, ts: &str) -> Vec<u8> {
     })
 }
 
+fn files_changed(changed: &ChangedFiles, ts: &str) -> Vec<u8> {
+    line(&ChangedOut {
+        r#type: "changed",
+        tool_use_id: changed.call.as_str(),
+        op: changed.op,
+        created: changed.created,
+        modified: changed.modified,
+        deleted: changed.deleted,
+        paths: &changed.paths,
+        coverage: changed.coverage.as_str(),
+        ts,
+    })
+}
+
+fn files_rewound(rewound: &Rewound, ts: &str) -> Vec<u8> {
+    let kept = rewound.kept.iter().map(|(path, reason)| KeptOut { path, reason }).collect();
+    let Rewound { to_turn, what, op, undoes, restored, by, .. } = rewound;
+    line(&RewoundOut {
+        r#type: "rewound",
+        to_turn: *to_turn,
+        what,
+        op: *op,
+        undoes,
+        restored: *restored,
+        kept,
+        by,
+        ts,
+        redo: rewound.redo.then_some(true),
+    })
+}
+
 pub(super) fn replay(opaque: &Opaque) -> ReplayOut<'_> {
-    ReplayOut { provider: &opaque.provider, block: single_line(&opaque.raw) }
+    ReplayOut { provider: &opaque.provider, model: opaque.model.as_deref(), block: single_line(&opaque.raw) }
 }
 
 pub(super) fn single_line(raw: &RawValue) -> Cow<'_, RawValue> {

@@ -1,9 +1,10 @@
-//! Whole records on an unreliable medium: short writes are completed, a record that could not be finished stays
-//! on a line of its own, and what a failed sync may have lost is written again (LOG-6, LOG-7).
+//! Appends whole records to an unreliable medium: short writes are completed, an unfinished record stays on a line of
+//! its own, and what a failed sync may have lost is written again (LOG-6, LOG-7).
 
 use std::io;
+use std::path::PathBuf;
 
-use super::medium::{Medium, Opened};
+use super::medium::{Medium, Opened, Shortcoming};
 use crate::error::StoreError;
 
 /// Puts lines at the end of a medium, one write each.
@@ -23,11 +24,13 @@ struct State {
     synced_len: u64,
     /// What came after that.
     unsynced: Vec<u8>,
-    /// Whether a sync has failed and nothing has made up for it: then a later success proves nothing.
+    /// Whether a sync has failed and has not been repaired: then a later success proves nothing.
     suspect: bool,
+    /// What was found lacking when it was opened, until somebody was told.
+    shortcoming: Option<Shortcoming>,
 }
 
-/// So much is held for writing again before a sync is due, whatever the durability.
+/// How much is kept for rewriting before a sync is due, whatever the durability.
 const MAX_UNSYNCED: usize = 8 << 20;
 
 /// Why a record is not saved, or not safely.
@@ -37,6 +40,12 @@ pub(super) enum AppendError {
     Open(StoreError),
     #[error("{0}")]
     Write(io::Error),
+    /// It is saved, but less safely than it was meant to be.
+    #[error(transparent)]
+    Shortcoming(Shortcoming),
+    /// It is saved, and what it speaks of may not be.
+    #[error("{} could not be synced: {error}", path.display())]
+    FileNotSynced { path: PathBuf, error: io::Error },
     #[error("could not sync ({0}); the records were written to a new copy of the file")]
     Copied(io::Error),
     #[error("could not sync ({sync}), nor write a new copy of the file ({copy})")]
@@ -95,11 +104,14 @@ impl Appender {
                 Err(AppendError::Write(error))
             }
             Ok(()) if too_much => self.sync(),
-            Ok(()) => Ok(()),
+            Ok(()) => match state.shortcoming.take() {
+                Some(shortcoming) => Err(AppendError::Shortcoming(shortcoming)),
+                None => Ok(()),
+            },
         }
     }
 
-    /// Brings everything to the disk; nothing to do, nothing done.
+    /// Syncs everything to disk, if there is anything to sync.
     pub(super) fn sync(&mut self) -> Result<(), AppendError> {
         let Some(state) = &mut self.state else { return Ok(()) };
         if state.unsynced.is_empty() {
@@ -139,6 +151,7 @@ impl State {
             synced_len: opened.len,
             unsynced: Vec::new(),
             suspect: false,
+            shortcoming: opened.shortcoming,
         }
     }
 

@@ -1,13 +1,13 @@
-//! The file a session is appended to. A trait stands before it so that tests can make each call fail.
+//! The file a session is appended to, behind a trait so that tests can make each call fail.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 
 use zori_core::ids::SessionId;
 
-use crate::dir::create_private;
+use crate::dir::{SessionDir, create_private_listed};
 use crate::error::StoreError;
 use crate::lock::SessionLock;
 
@@ -17,25 +17,38 @@ pub(super) trait Medium: Send {
     fn open(&mut self) -> Result<Opened, StoreError>;
     /// Writes some of the bytes at the end.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Brings what was written to the disk.
+    /// Syncs what was written to disk.
     fn sync(&mut self) -> io::Result<()>;
     /// Replaces it by its first `keep` bytes and `tail`, safely on the disk; on failure it is as it was.
     fn rewrite(&mut self, keep: u64, tail: &[u8]) -> io::Result<()>;
 }
 
 /// What it looks like when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Opened {
     pub(super) len: u64,
     /// Whether the last byte is a newline, or there is none (SES-9).
     pub(super) at_line_start: bool,
     /// Whether there is a complete first line, which is the meta record.
     pub(super) has_first_line: bool,
+    /// What cannot be had where it is; saving goes on without it.
+    pub(super) shortcoming: Option<Shortcoming>,
 }
 
-/// The real one.
+/// What some network and FUSE mounts cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Shortcoming {
+    #[error(
+        "the folder cannot be synced ({0}); saving goes on, and a loss of power may take the session's name away"
+    )]
+    NoDirSync(String),
+    #[error("the session cannot be locked here ({0}); saving goes on, so use it from one process at a time")]
+    NoLock(String),
+}
+
+/// The session's file.
 pub(super) struct SessionFile {
-    dir: PathBuf,
+    dir: SessionDir,
     id: SessionId,
     lock: Option<SessionLock>,
     file: Option<File>,
@@ -47,12 +60,8 @@ pub(super) struct SessionFile {
 const FIRST_LINE: usize = 32 << 10;
 
 impl SessionFile {
-    pub(super) fn new(dir: PathBuf, id: SessionId, lock: Option<SessionLock>, sync_dir: bool) -> Self {
+    pub(super) fn new(dir: SessionDir, id: SessionId, lock: Option<SessionLock>, sync_dir: bool) -> Self {
         Self { dir, id, lock, file: None, sync_dir }
-    }
-
-    fn path(&self, suffix: &str) -> PathBuf {
-        self.dir.join(format!("{}.{suffix}", self.id))
     }
 
     fn file(&self) -> io::Result<&File> {
@@ -65,9 +74,12 @@ impl Medium for SessionFile {
         if self.lock.is_none() {
             self.lock = Some(SessionLock::take(&self.dir, &self.id)?);
         }
-        let path = self.path("jsonl");
-        let (file, opened) = open(&path, &self.dir, self.sync_dir).map_err(StoreError::at(&path))?;
+        let unlocked = self.lock.as_mut().and_then(SessionLock::take_shortcoming);
+        let path = self.dir.file(&self.id);
+        let (file, mut opened) =
+            open(&path, self.dir.path(), self.sync_dir).map_err(StoreError::at(&path))?;
         self.file = Some(file);
+        opened.shortcoming = unlocked.map(Shortcoming::NoLock).or(opened.shortcoming);
         Ok(opened)
     }
 
@@ -88,7 +100,7 @@ impl Medium for SessionFile {
     }
 
     fn rewrite(&mut self, keep: u64, tail: &[u8]) -> io::Result<()> {
-        let (path, copy_path) = (self.path("jsonl"), self.path("jsonl.copy"));
+        let (path, copy_path) = (self.dir.file(&self.id), self.dir.copy_file(&self.id));
         let copied = copy(&path, &copy_path, keep, tail).and_then(|()| {
             let file = append_options().open(&copy_path)?;
             fs::rename(&copy_path, &path)?;
@@ -99,7 +111,7 @@ impl Medium for SessionFile {
                 self.file = Some(file);
                 // The copy is on the disk and in its place. Should its name not be, the old file comes back
                 // after a loss of power, which the user is warned of in any case.
-                let _ = File::open(&self.dir).and_then(|dir| dir.sync_all());
+                let _ = File::open(self.dir.path()).and_then(|dir| dir.sync_all());
                 Ok(())
             }
             Err(error) => {
@@ -117,27 +129,35 @@ fn append_options() -> OpenOptions {
 }
 
 fn open(path: &Path, dir: &Path, sync_dir: bool) -> io::Result<(File, Opened)> {
+    // Nobody may ever read from a pipe, and who does is not reading a session.
+    if fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, not a file"));
+    }
     let mut options = append_options();
     options.create(true).mode(0o600);
+    let mut grown = Vec::new();
     let file = match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_private(dir)?;
+            grown = create_private_listed(dir)?;
             options.open(path)?
         }
         opened => opened?,
     };
     let len = file.metadata()?.len();
     if len == 0 {
+        let mut shortcoming = None;
         if sync_dir {
-            File::open(dir)?.sync_all()?;
+            grown.insert(0, dir.to_owned());
+            let synced = grown.iter().try_for_each(|dir| File::open(dir)?.sync_all());
+            shortcoming = synced.err().map(|error| Shortcoming::NoDirSync(error.to_string()));
         }
-        return Ok((file, Opened { len, at_line_start: true, has_first_line: false }));
+        return Ok((file, Opened { len, at_line_start: true, has_first_line: false, shortcoming }));
     }
     let mut last = [0];
     file.read_exact_at(&mut last, len - 1)?;
     let at_line_start = last == *b"\n";
     let has_first_line = at_line_start || len > FIRST_LINE as u64 || has_newline(&file, len as usize)?;
-    Ok((file, Opened { len, at_line_start, has_first_line }))
+    Ok((file, Opened { len, at_line_start, has_first_line, shortcoming: None }))
 }
 
 fn has_newline(file: &File, len: usize) -> io::Result<bool> {

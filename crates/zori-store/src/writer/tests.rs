@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
-use zori_core::event::DecidedBy;
+use zori_core::event::{DecidedBy, MessageEvent};
 use zori_core::ids::{CallId, SessionId};
 use zori_core::image::Image;
 use zori_core::log::Log;
@@ -13,13 +13,15 @@ use zori_core::message::Block;
 use zori_core::permission::Verdict;
 use zori_core::provider::StopReason;
 use zori_core::secret::Secrets;
-use zori_core::tool::{Effect, ToolOutput};
+use zori_core::tool::{Effect, FileChange, ToolOutput};
 
 use super::medium::{Medium, Opened};
 use super::*;
 use crate::error::StoreError;
+use crate::load::{LoadedSession, Records};
 use crate::sample::{
-    call, event, everything, finished, prompt, reply, requested, resolved, say, started, turn_over, warning,
+    Dice, call, check_history, event, everything, finished, prompt, reply, requested, resolved, say, started,
+    turn_over, warning,
 };
 
 fn new_session() -> NewSession {
@@ -95,7 +97,7 @@ fn one_of_everything() {
         &format!(
             r#"{{"type":"tool_result","tool_use_id":"call-3","output":{{"ok":false,"error":{{"code":"invalid_input","message":"Not JSON."}}}},"ok":false,{ts}}}"#
         ),
-        &user("Be quick."),
+        &user("Be quick.").replace("\"}", "\",\"within_turn\":true}"),
         &assistant("It says hé."),
         &format!(
             r#"{{"type":"notice","level":"warning","code":"refusal","text":"The model refused.",{ts}}}"#
@@ -140,7 +142,7 @@ fn an_aborted_start_leaves_nothing() {
     let dir = SessionDir::new(temp.path().join("base/sessions"));
     let mut log = writer(&dir, Durability::Full);
     log.append(&warning("config")).unwrap();
-    log.append(&event(EventKind::AssistantDelta { text: "x".to_owned() })).unwrap();
+    log.append(&event(MessageEvent::AssistantDelta { text: "x".to_owned() })).unwrap();
     log.append(&turn_over()).unwrap();
     drop(log);
     assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
@@ -176,7 +178,7 @@ fn sub_agents_and_notices_outside_a_turn_are_not_kept() {
     let dir = SessionDir::new(temp.path());
     let mut log = writer(&dir, Durability::Process);
     let sub = Event { agent: AgentId(1), ..prompt("inner") };
-    let info = event(EventKind::Notice { level: NoticeLevel::Info, code: "x", text: String::new() });
+    let info = event(Notice { level: NoticeLevel::Info, code: "x", text: String::new() });
     let events = [prompt("a"), sub, info, warning("session_not_saved"), turn_over(), warning("late")];
     for event in events {
         log.append(&event).unwrap();
@@ -255,6 +257,7 @@ impl Medium for Faulty {
             len: content.len() as u64,
             at_line_start: content.last().is_none_or(|&byte| byte == b'\n'),
             has_first_line: content.contains(&b'\n'),
+            shortcoming: None,
         })
     }
 
@@ -442,9 +445,9 @@ fn a_rewritten_file_is_appended_to() {
     let temp = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(temp.path());
     fs::write(dir.file(&id()), "kept\nlost").unwrap();
-    let mut file = SessionFile::new(dir.path().to_owned(), id(), None, true);
+    let mut file = SessionFile::new(dir.clone(), id(), None, true);
     let opened = file.open().unwrap();
-    assert_eq!(opened, Opened { len: 9, at_line_start: false, has_first_line: true });
+    assert_eq!(opened, Opened { len: 9, at_line_start: false, has_first_line: true, shortcoming: None });
     file.rewrite(5, b"again\n").unwrap();
     file.write(b"more\n").unwrap();
     file.sync().unwrap();
@@ -487,7 +490,11 @@ fn images_come_back_as_they_went() {
     let image = Image::parse(&include_bytes!("../../../../fixtures/images/box.png")[..]).unwrap();
     let images = vec![image.clone()];
     let mut log = writer(&dir, Durability::Process);
-    let asked = EventKind::TurnStarted { prompt: "what?".into(), images: images.clone() };
+    let asked = EventKind::Turn(TurnEvent::TurnStarted {
+        prompt: "what?".into(),
+        images: images.clone(),
+        uuid: None,
+    });
     let output = ToolOutput { images: images.clone(), ..ToolOutput::success("{}") };
     for event in [
         event(asked),
@@ -507,4 +514,138 @@ fn images_come_back_as_they_went() {
     let loaded = dir.load(&id()).unwrap().unwrap();
     let found: Vec<_> = loaded.history.iter().map(|m| m.images().cloned().collect::<Vec<_>>()).collect();
     assert_eq!(found, [images.clone(), Vec::new(), images]);
+}
+
+/// A turn of calls made from a seed; some of them have effects.
+fn any_turn(dice: &mut Dice, turn: usize) -> Vec<Event> {
+    let mut events = vec![prompt(&format!("prompt {turn}"))];
+    for n in 0..dice.below(6) {
+        let id = format!("c{turn}-{n}");
+        let (name, effects) = match dice.below(2) {
+            0 => ("bash", vec![Effect::Exec { command: "x".to_owned(), cwd: "/".into() }]),
+            _ => ("read", vec![Effect::Read("/x".into())]),
+        };
+        let call = call(&id, name, "{}");
+        events.push(reply(vec![Block::ToolCall(call.clone())], Some(StopReason::ToolUse)));
+        events.push(requested(call, effects));
+        events.push(started(&id));
+        let output = format!("{{\"stdout\":\"{}\"}}", "x".repeat(dice.below(300)));
+        events.push(finished(&id, ToolOutput::success(&output)));
+    }
+    events.push(say(&format!("answer {turn}")));
+    events.push(turn_over());
+    events
+}
+
+/// LOG-5, REL-2: power is lost after each event of many turns, with any part of what was not synced on the disk. What was
+/// announced by then is there, and the history is one that providers accept.
+#[test]
+fn power_cuts_after_each_event() {
+    let full = std::env::var_os("ZORI_SOAK").is_some();
+    let turns = if full { 200 } else { 40 };
+    let (mut dice, mut cases) = (Dice(7), 0);
+    let medium = Faulty::default();
+    let mut log = medium.log(Durability::Full);
+    let mut effective = HashSet::new();
+    for turn in 0..turns {
+        for event in any_turn(&mut dice, turn) {
+            log.append(&event).unwrap();
+            let announced = match &event.kind {
+                EventKind::Turn(TurnEvent::TurnStarted { .. } | TurnEvent::TurnFinished(_)) => true,
+                EventKind::Tool(ToolEvent::ToolRequested(asked)) => {
+                    if asked.effects.iter().any(Effect::mutates) {
+                        effective.insert(asked.call.id.clone());
+                    }
+                    false
+                }
+                EventKind::Tool(ToolEvent::ToolStarted { call, .. }) => effective.contains(call),
+                EventKind::Tool(ToolEvent::ToolFinished(done)) => effective.contains(&done.call),
+                _ => false,
+            };
+            let (content, on_disk) = {
+                let faults = medium.0.lock().unwrap();
+                (faults.content.clone(), faults.on_disk.clone())
+            };
+            assert!(content.starts_with(&on_disk));
+            if announced {
+                assert_eq!(content.len(), on_disk.len(), "turn {turn}: what was announced is on the disk");
+            }
+            let sound = String::from_utf8(on_disk.clone()).unwrap().lines().count();
+            let unsynced = content.len() - on_disk.len();
+            for _ in 0..3 {
+                let kept = on_disk.len() + dice.below(unsynced + 1);
+                // What the disk did not get is cut off, or zeros where the length was written first.
+                let mut after = content[..kept].to_vec();
+                after.resize(kept + dice.below(2) * dice.below(64), 0);
+                let records = Records::new(Box::new(io::Cursor::new(after)), "/s".into());
+                let read = records.filter_map(Result::ok).count();
+                assert!(read >= sound, "turn {turn}: {read} of {sound} records");
+                cases += 1;
+            }
+        }
+        let records =
+            Records::new(Box::new(io::Cursor::new(medium.0.lock().unwrap().on_disk.clone())), "/s".into());
+        check_history(&LoadedSession::read(records).unwrap().history);
+    }
+    println!("LOG-5: 0 announced events lost over {turns} turns: {cases} cases");
+}
+
+/// LOG-5: the folders that were made for a session have new entries, which are synced with its own.
+#[test]
+fn folders_that_were_made() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("a/b/c");
+    let grown = crate::dir::create_private_listed(&dir).unwrap();
+    let names: Vec<_> =
+        grown.iter().map(|dir| dir.strip_prefix(temp.path()).unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["a/b", "a", ""]);
+    assert!(crate::dir::create_private_listed(&dir).unwrap().is_empty());
+}
+
+/// A pipe has no end, and nobody may ever read it.
+#[test]
+fn a_pipe_in_the_place_of_the_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let made = std::process::Command::new("mkfifo").arg(dir.file(&id())).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("a_pipe_in_the_place_of_the_file: not run, there is no mkfifo");
+        return;
+    }
+    let error = writer(&dir, Durability::Process).append(&prompt("a")).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}: it is a pipe, not a file", dir.file(&id()).display()));
+    let error = dir.load(&id()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("{}: it is a pipe or a device, not a file", dir.file(&id()).display())
+    );
+}
+
+/// With `full`, what a call has changed is on the disk before the record that says so; a file that cannot be synced is told,
+/// and saved all the same.
+#[test]
+fn changed_files_are_synced_first() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("f");
+    fs::write(&path, "new").unwrap();
+    let change = |path: &Path| {
+        let mut output = ToolOutput::success("{}");
+        output.changes = vec![FileChange { path: path.to_owned(), before: None, after: Some("new".into()) }];
+        finished("1", output)
+    };
+    for (path, told) in [
+        (path, None),
+        (
+            "/nowhere/f".into(),
+            Some("/s: /nowhere/f could not be synced: No such file or directory (os error 2)"),
+        ),
+    ] {
+        let medium = Faulty::default();
+        let mut log = medium.log(Durability::Full);
+        log.append(&prompt("a")).unwrap();
+        let error = log.append(&change(&path)).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), told);
+        assert!(medium.content().contains("tool_result"), "it is saved all the same");
+        assert!(medium.log(Durability::Process).append(&change(Path::new("/nowhere/f"))).is_ok());
+    }
 }

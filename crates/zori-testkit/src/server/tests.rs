@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::gate::Gate;
-use crate::reply::Cut;
+use crate::reply::Disconnect;
 
 fn connect(server: &ModelServer) -> TcpStream {
     let stream = TcpStream::connect(server.address).unwrap();
@@ -87,13 +87,13 @@ fn connections_that_break_off() {
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).map(|_| rest).map_err(|e| e.kind())
     };
-    assert_eq!(cut(Cut::Fin), Ok(Vec::new()));
-    assert_eq!(cut(Cut::Rst), Err(ErrorKind::ConnectionReset));
+    assert_eq!(cut(Disconnect::Fin), Ok(Vec::new()));
+    assert_eq!(cut(Disconnect::Rst), Err(ErrorKind::ConnectionReset));
 }
 
 #[test]
 fn a_body_shorter_than_its_length() {
-    let server = ModelServer::start([Reply::json(200, "{\"a\":1}").cut_after(3, Cut::Fin)]);
+    let server = ModelServer::start([Reply::json(200, "{\"a\":1}").cut_after(3, Disconnect::Fin)]);
     let mut stream = connect(&server);
     post(&mut stream, "{}");
     let mut all = String::new();

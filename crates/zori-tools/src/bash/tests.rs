@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use zori_core::confine::{Confine, ConfineError, Confined};
+use zori_core::confine::{Confine, ConfineError, Confined, Holding};
 use zori_core::tool::{LiveOutput, OutputStream, ProcessEnd};
 
 use super::*;
@@ -89,15 +89,17 @@ fn shells_that_do_not_start() {
         check(&scratch, &long),
         r#"{"ok":false,"error":{"code":"spawn_error","message":"cannot start `sh`: Argument list too long (os error 7); the command is too long: write it to a file and run that"}}"#
     );
-    let tool = bash(&scratch, |env| env.child_env_set.push(("PATH".into(), "/nonexistent".into())));
+    let missing = scratch.path().join("missing");
+    let tool = bash(&scratch, |env| env.child_env_set.push(("PATH".into(), missing.clone().into())));
     assert_eq!(
         call(&tool, &DEF, r#"{"command":"true"}"#).envelope.get(),
         r#"{"ok":false,"error":{"code":"spawn_error","message":"cannot start `sh`: No such file or directory (os error 2)"}}"#
     );
-    let tool = bash(&scratch, |env| env.root = "/nonexistent/root".into());
+    let tool = bash(&scratch, |env| env.root = missing.clone());
+    let shown = missing.display().to_string();
     assert_eq!(
-        call(&tool, &DEF, r#"{"command":"true"}"#).envelope.get(),
-        r#"{"ok":false,"error":{"code":"spawn_error","message":"cannot start `sh`: No such file or directory (os error 2); the working directory /nonexistent/root does not exist any more"}}"#
+        call(&tool, &DEF, r#"{"command":"true"}"#).envelope.get().replace(&shown, "$MISSING"),
+        r#"{"ok":false,"error":{"code":"spawn_error","message":"cannot start `sh`: No such file or directory (os error 2); the working directory $MISSING does not exist any more"}}"#
     );
 }
 
@@ -106,7 +108,12 @@ fn a_lost_shell_is_an_exec_error() {
     let scratch = Scratch::new();
     let tool = bash(&scratch, |_| {});
     let lost = ProcessError::Wait(io::Error::from_raw_os_error(libc::ECHILD));
-    let start = Start { command: "true", cwd: Path::new("/"), consent: Consent::Rule };
+    let start = CommandStart {
+        command: "true",
+        cwd: Path::new("/"),
+        consent: Consent::Rule,
+        holding: Holding::Usual,
+    };
     assert_eq!(
         tool.failed(&lost, &start).envelope.get(),
         r#"{"ok":false,"error":{"code":"exec_error","message":"cannot wait for `sh`: No child processes (os error 10)"}}"#
@@ -117,7 +124,7 @@ fn a_lost_shell_is_an_exec_error() {
 struct Suspicious;
 
 impl Confine for Suspicious {
-    fn prepare(&self, start: &Start<'_>) -> Result<Confined, ConfineError> {
+    fn prepare(&self, start: &CommandStart<'_>) -> Result<Confined, ConfineError> {
         if start.command == "refused" {
             return Err(ConfineError("there is no sandbox; get one".to_owned()));
         }
@@ -130,11 +137,11 @@ impl Confine for Suspicious {
         })
     }
 
-    fn profile(&self, start: &Start<'_>) -> String {
+    fn profile(&self, start: &CommandStart<'_>) -> String {
         format!("box for {:?}", start.consent)
     }
 
-    fn suspects(&self, start: &Start<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
+    fn suspects(&self, start: &CommandStart<'_>, exit_code: i32, stderr: &str) -> Option<Denial> {
         let message = format!("{} ended with {exit_code}: {stderr}", start.command);
         (exit_code != 0).then(|| Denial { profile: self.profile(start), about: "files", message })
     }

@@ -1,14 +1,13 @@
-//! The names of the Agent Zero provider (`agent-zero.md` section 6). Where its tools may go (AT-3) is that provider's
+//! The names of the Agent Zero provider. Where its tools may go is that provider's
 //! business.
 
 use serde_json::{Map, Value};
 use zori_core::tool::ToolKind;
 
-use super::{Dialect, Entry, Field, Source, entry, layout, own, same};
-use crate::args::BadArgs;
+use super::{Dialect, Entry, Field, Results, Source, entry, layout, own, same};
+use crate::args::ArgsError;
 use crate::def::{Need, Ty};
 
-/// The table.
 pub const A0: Dialect = Dialect {
     name: "a0",
     tools: &[
@@ -107,6 +106,7 @@ pub const A0: Dialect = Dialect {
         },
     ],
     unbuilt: &[],
+    results: Results::Plain,
 };
 
 /// The defaults of the provider's `context` settings.
@@ -115,7 +115,7 @@ const DEPTH: i64 = 4;
 const FILES: i64 = 200;
 
 /// First and last line become a first line and a number of lines.
-fn lines(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+fn lines(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     let mut take = |name| map.remove(name).and_then(|value| value.as_i64());
     let (start, end) = (take("start_line"), take("end_line"));
     let first = start.unwrap_or(1).max(1);
@@ -125,7 +125,7 @@ fn lines(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
     }
     if let Some(end) = end {
         if end < first {
-            return Err(BadArgs::Wrong {
+            return Err(ArgsError::Wrong {
                 field: "end_line".into(),
                 wanted: format!("at least {first}, the first line"),
                 found: end.to_string(),
@@ -136,8 +136,8 @@ fn lines(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
     Ok(())
 }
 
-/// More than the tool gives is taken for as much as it gives.
-fn bounds(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+/// Clamps limits to the tool's own maximum.
+fn bounds(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     let mut take = |name| map.remove(name).and_then(|value| value.as_i64());
     let (depth, files) = (take("max_depth"), take("max_files"));
     map.insert("depth".into(), depth.unwrap_or(DEPTH).clamp(1, 10).into());
@@ -146,7 +146,7 @@ fn bounds(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
 }
 
 /// Plain text, by default in any case.
-fn plain_search(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+fn plain_search(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     let limit = map.remove("max_matches").and_then(|value| value.as_i64()).unwrap_or(50);
     let exact = map.remove("case_sensitive").and_then(|value| value.as_bool()).unwrap_or(false);
     map.insert("limit".into(), limit.clamp(1, 2000).into());
@@ -155,8 +155,8 @@ fn plain_search(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
     Ok(())
 }
 
-/// Content that is no text is written as JSON.
-fn any_content(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+/// Content that is not a string is written as JSON.
+fn any_content(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     if let Some(content) = map.get_mut("content").filter(|content| !content.is_string()) {
         *content = Value::String(content.to_string());
     }
@@ -164,7 +164,7 @@ fn any_content(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
 }
 
 /// A number of replacements; 0 or less is all of them.
-fn count(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+fn count(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     match map.remove("count").and_then(|value| value.as_i64()) {
         Some(n) if n <= 0 => map.insert("replace_all".into(), true.into()),
         n => map.insert("first".into(), n.unwrap_or(1).into()),

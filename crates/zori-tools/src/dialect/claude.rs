@@ -1,13 +1,12 @@
-//! The names of the Claude protocol (`stream-json.md` section 14), with results as its clients read them best.
+//! The names of the Claude protocol (`docs/contracts/claude-protocol.md`), with results as its clients read them best.
 
 use serde_json::{Map, Value};
 use zori_core::tool::ToolKind;
 
-use super::{Dialect, Entry, Field, Source, entry, layout, own, renamed, same};
-use crate::args::BadArgs;
+use super::{Dialect, Entry, Field, Results, Source, entry, layout, own, renamed, same};
+use crate::args::ArgsError;
 use crate::def::{Need, Param, Ty};
 
-/// The table.
 pub const CLAUDE: Dialect = Dialect {
     name: "claude",
     tools: &[
@@ -37,7 +36,6 @@ pub const CLAUDE: Dialect = Dialect {
             )
         },
         Entry {
-            unbuilt: &["run_in_background"],
             about: Some("Run a shell command in the working directory, without stdin."),
             adapt: Some(milliseconds),
             layout: Some(layout::output),
@@ -48,6 +46,7 @@ pub const CLAUDE: Dialect = Dialect {
                     same("command"),
                     own("timeout", Ty::Int, Need::Optional, "milliseconds, at most 600000"),
                     own("description", Ty::Text, Need::Optional, "what it does, in 5 to 10 words"),
+                    renamed("run_in_background", "background"),
                 ],
             )
         },
@@ -112,12 +111,45 @@ pub const CLAUDE: Dialect = Dialect {
                 &[same("description"), same("prompt"), same("subagent_type"), same("model")],
             )
         },
+        Entry {
+            aliases: &["BashOutput"],
+            unbuilt: &["filter"],
+            adapt: Some(blocking),
+            layout: Some(layout::job),
+            ..entry(
+                ToolKind::JobOutput,
+                "TaskOutput",
+                &[
+                    Field {
+                        name: "task_id",
+                        aliases: &["bash_id", "shell_id"],
+                        source: Source::Canonical("job_id"),
+                    },
+                    own("block", Ty::Flag, Need::Optional, "wait for its end; default true"),
+                    own(
+                        "timeout",
+                        Ty::Int,
+                        Need::Optional,
+                        "milliseconds to wait, default 30000, at most 600000",
+                    ),
+                ],
+            )
+        },
+        Entry {
+            aliases: &["TaskStop", "KillBash"],
+            layout: Some(layout::job),
+            ..entry(
+                ToolKind::JobKill,
+                "KillShell",
+                &[Field {
+                    name: "shell_id",
+                    aliases: &["task_id", "bash_id"],
+                    source: Source::Canonical("job_id"),
+                }],
+            )
+        },
     ],
     unbuilt: &[
-        "BashOutput",
-        "KillShell",
-        "TaskOutput",
-        "TaskStop",
         "WebSearch",
         "NotebookEdit",
         "ExitPlanMode",
@@ -127,6 +159,7 @@ pub const CLAUDE: Dialect = Dialect {
         "Skill",
         "LSP",
     ],
+    results: Results::Plain,
 };
 
 const OLD_STRING: Param =
@@ -135,10 +168,10 @@ const NEW_STRING: Param =
     Param { name: "new_string", aliases: &["new"], ty: Ty::Text, need: Need::Required, about: "" };
 
 /// The time limit is in milliseconds here; a begun second counts.
-fn milliseconds(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+fn milliseconds(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     if let Some(ms) = map.remove("timeout").and_then(|value| value.as_i64()) {
         if !(1..=600_000).contains(&ms) {
-            return Err(BadArgs::Wrong {
+            return Err(ArgsError::Wrong {
                 field: "timeout".into(),
                 wanted: "1 to 600000 milliseconds".into(),
                 found: ms.to_string(),
@@ -149,8 +182,23 @@ fn milliseconds(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
     Ok(())
 }
 
+/// A call waits for the end of the job unless it says no; a begun second counts.
+fn blocking(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
+    let ms = map.remove("timeout").and_then(|value| value.as_i64()).unwrap_or(30_000);
+    if !(0..=600_000).contains(&ms) {
+        return Err(ArgsError::Wrong {
+            field: "timeout".into(),
+            wanted: "0 to 600000 milliseconds".into(),
+            found: ms.to_string(),
+        });
+    }
+    let block = map.remove("block").and_then(|value| value.as_bool()).unwrap_or(true);
+    map.insert("wait_secs".into(), if block { (ms + 999) / 1000 } else { 0 }.into());
+    Ok(())
+}
+
 /// Clients expect file names unless they ask for lines, and no limit when they say 0.
-fn search(map: &mut Map<String, Value>) -> Result<(), BadArgs> {
+fn search(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     let mode = map.remove("output_mode").unwrap_or_else(|| "files_with_matches".into());
     map.insert("mode".into(), mode);
     if let Some(limit) = map.remove("head_limit").and_then(|value| value.as_i64()) {

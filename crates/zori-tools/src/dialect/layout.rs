@@ -106,12 +106,15 @@ pub fn patched(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
 /// What a command printed, both streams, and its exit code where it is not 0.
 pub fn output(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
     filled(output, |data| {
-        let mut out = String::new();
-        for stream in ["stdout", "stderr"] {
-            let text = text_of(data, stream).trim_end_matches('\n');
-            if !text.is_empty() {
-                push_line(&mut out, format_args!("{text}"));
-            }
+        let mut out = streams(data);
+        if let Some(job) = data["job_id"].as_str() {
+            push_line(
+                &mut out,
+                format_args!(
+                    "Command running in background with ID: {job}. Read its output with TaskOutput, end it with KillShell."
+                ),
+            );
+            return out;
         }
         match data["exit_code"].as_i64() {
             Some(0) => {}
@@ -125,6 +128,32 @@ pub fn output(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
         }
         with_note(data, out)
     })
+}
+
+/// What a background job printed since the last call, and its state.
+pub fn job(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
+    filled(output, |data| {
+        let mut out = streams(data);
+        let (id, status) = (text_of(data, "job_id"), text_of(data, "status"));
+        match (data["exit_code"].as_i64(), data["signal"].as_i64()) {
+            (_, Some(signal)) => push_line(&mut out, format_args!("({id}: {status} by signal {signal})")),
+            (Some(code), None) => push_line(&mut out, format_args!("({id}: {status} with code {code})")),
+            (None, None) => push_line(&mut out, format_args!("({id}: {status})")),
+        }
+        out
+    })
+}
+
+/// Both streams of a command, one after the other.
+fn streams(data: &Value) -> String {
+    let mut out = String::new();
+    for stream in ["stdout", "stderr"] {
+        let text = text_of(data, stream).trim_end_matches('\n');
+        if !text.is_empty() {
+            push_line(&mut out, format_args!("{text}"));
+        }
+    }
+    out
 }
 
 /// One file name a line.
@@ -235,7 +264,12 @@ fn filled(mut output: ToolOutput, lay_out: impl FnOnce(&Value) -> String) -> Too
         None => {
             let envelope: Envelope =
                 serde_json::from_str(output.envelope.get()).expect("an envelope is JSON");
-            lay_out(&envelope.data.unwrap_or_default())
+            let data = envelope.data.unwrap_or_default();
+            let mut text = lay_out(&data);
+            if let Some(mended) = data["mended"].as_str() {
+                push_line(&mut text, format_args!("Note: {mended}"));
+            }
+            text
         }
     };
     output.text = Some(text.into());

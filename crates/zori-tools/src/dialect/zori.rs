@@ -1,8 +1,9 @@
-//! The names of the core document: what `zori` shows by default. Results are the envelopes as they are.
+//! The names of the core document: what `zori` shows by default, with results as plain text, and what `zdx` shows, with the
+//! envelopes as they are.
 
 use zori_core::tool::ToolKind;
 
-use super::{Dialect, entry, own, same};
+use super::{Dialect, Entry, Listed, Results, entry, own, same};
 use crate::def::{Need, Ty};
 use crate::edit::{EXPECTED, NEW, OLD};
 
@@ -18,7 +19,11 @@ pub const ZORI: Dialect = Dialect {
             "edit",
             &[same("path"), same("old"), same("new"), same("expected_replacements")],
         ),
-        entry(ToolKind::Bash, "bash", &[same("command"), same("timeout_secs")]),
+        entry(
+            ToolKind::Bash,
+            "bash",
+            &[same("command"), same("timeout_secs"), same("background"), same("stay")],
+        ),
         entry(
             ToolKind::MultiEdit,
             "multi_edit",
@@ -48,6 +53,15 @@ pub const ZORI: Dialect = Dialect {
             "task",
             &[same("description"), same("prompt"), same("subagent_type"), same("model")],
         ),
+        Entry {
+            listed: Listed::WithJobs,
+            ..entry(ToolKind::JobOutput, "job_output", &[same("job_id"), same("wait_secs")])
+        },
+        Entry { listed: Listed::WithJobs, ..entry(ToolKind::JobKill, "job_kill", &[same("job_id")]) },
     ],
     unbuilt: &[],
+    results: Results::Plain,
 };
+
+/// The same names, and results as the core document has them.
+pub const ZDX: Dialect = Dialect { name: "zdx", results: Results::Envelope, ..ZORI };

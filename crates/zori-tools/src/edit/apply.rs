@@ -1,13 +1,16 @@
-//! Replaces text in text: exactly, or else tolerant of blanks where only one place can be meant.
+//! Replaces text in text: exactly, or else by a tolerant tier where only one place can be meant.
 //!
-//! Pure; used by `edit` and `multi_edit`.
+//! Pure; used by `edit` and `multi_edit`. What is tolerated is in [`crate::matching`].
 
-use std::collections::BTreeMap;
 use std::ops::Range;
+
+use crate::matching::change::Change;
+use crate::matching::{self, Bounds, Found, Miss};
+use zori_core::tool::Leniency;
 
 /// How many places are to be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ReplaceCount {
     /// All, and there must be this many.
     Exactly(usize),
     /// All, however many, but at least one.
@@ -23,150 +26,94 @@ pub struct Applied {
     pub text: String,
     /// How many places were replaced.
     pub replacements: usize,
-    /// Set when `old` was not matched exactly: what was overlooked.
-    pub tolerated: Option<&'static str>,
+    /// Set when `old` was not matched exactly.
+    pub tolerated: Option<Tolerated>,
+    /// Whether newlines of `new` became CRLF, as the file has them.
+    pub line_ends: bool,
+}
+
+/// How a tolerant match was made.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tolerated {
+    /// What was overlooked.
+    pub what: &'static str,
+    /// Where the new text stands.
+    pub place: Range<usize>,
 }
 
 /// Why nothing was replaced.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Miss {
+pub enum ReplaceError {
     /// `old` does not occur.
     NotFound,
-    /// `old` occurs another number of times.
-    Count {
-        /// As often as this.
-        found: usize,
-    },
+    /// `old` occurs another number of times, beginning at these bytes.
+    Count { starts: Vec<usize> },
+    /// It occurs in several places but for something that a tier overlooks.
+    Several { what: &'static str, starts: Vec<usize> },
 }
 
 /// Replaces `old`, which is not empty, by `new`.
-pub fn apply(text: &str, old: &str, new: &str, wanted: Wanted) -> Result<Applied, Miss> {
-    let found = text.matches(old).count();
-    let take = match wanted {
-        Wanted::Exactly(n) if found == n => n,
-        Wanted::Exactly(1) if found == 0 => return tolerant(text, old, new),
-        Wanted::All | Wanted::First(_) if found == 0 => return tolerant(text, old, new),
-        Wanted::All => found,
-        Wanted::First(n) => found.min(n),
-        Wanted::Exactly(_) if found == 0 => return Err(Miss::NotFound),
-        Wanted::Exactly(_) => return Err(Miss::Count { found }),
-    };
-    Ok(Applied { text: text.replacen(old, new, take), replacements: take, tolerated: None })
-}
-
-/// Whole lines of `text` that equal those of `old` but for blanks at their ends, or but for their indentation.
-/// Only a single such place counts: a guess between two would be worse than an error.
-fn tolerant(text: &str, old: &str, new: &str) -> Result<Applied, Miss> {
-    let wanted: Vec<&str> = old.lines().collect();
-    if wanted.iter().all(|line| line.trim().is_empty()) {
-        return Err(Miss::NotFound);
-    }
-    let lines = line_ranges(text);
-    if let Some(place) = only_place(text, &lines, &wanted, |a, b| a.trim_end() == b.trim_end()) {
-        return Ok(replace_lines(text, &lines[place], old, new, "blanks or carriage returns at line ends"));
-    }
-    let place = only_place(text, &lines, &wanted, |a, b| a.trim() == b.trim()).ok_or(Miss::NotFound)?;
-    let theirs = lines[place.clone()].iter().map(|range| &text[range.clone()]);
-    let new = reindent(new, &wanted, theirs).ok_or(Miss::NotFound)?;
-    Ok(replace_lines(text, &lines[place], old, &new, "indentation"))
-}
-
-/// Returns the lines of a text without their newline.
-fn line_ranges(text: &str) -> Vec<Range<usize>> {
-    let mut start = 0;
-    text.split_inclusive('\n')
-        .map(|line| {
-            let range = start..start + line.strip_suffix('\n').unwrap_or(line).len();
-            start += line.len();
-            range
-        })
-        .collect()
-}
-
-/// Returns the lines that match, if they do in one place only.
-fn only_place(
+pub fn apply(
     text: &str,
-    lines: &[Range<usize>],
-    wanted: &[&str],
-    same: impl Fn(&str, &str) -> bool,
-) -> Option<Range<usize>> {
-    let mut places = (0..(lines.len() + 1).checked_sub(wanted.len())?).filter(|&at| {
-        wanted.iter().zip(&lines[at..]).all(|(wanted, range)| same(wanted, &text[range.clone()]))
-    });
-    let at = places.next()?;
-    places.next().is_none().then_some(at..at + wanted.len())
-}
-
-fn replace_lines(
-    text: &str,
-    place: &[Range<usize>],
     old: &str,
     new: &str,
-    tolerated: &'static str,
-) -> Applied {
-    let (Some(first), Some(last)) = (place.first(), place.last()) else {
-        unreachable!("a place has as many lines as `old`, which is not empty")
+    wanted: ReplaceCount,
+    leniency: Leniency,
+) -> Result<Applied, ReplaceError> {
+    let found = text.matches(old).count();
+    let take = match wanted {
+        ReplaceCount::Exactly(n) if found == n => n,
+        ReplaceCount::Exactly(n) if found > 0 || n > 1 => {
+            if found == 0 {
+                return Err(ReplaceError::NotFound);
+            }
+            return Err(ReplaceError::Count { starts: text.match_indices(old).map(|(at, _)| at).collect() });
+        }
+        _ if found == 0 => return tolerant(text, old, new, leniency),
+        ReplaceCount::All | ReplaceCount::Exactly(_) => found,
+        ReplaceCount::First(n) => found.min(n),
     };
-    let crlf = text[first.clone()].ends_with('\r');
-    let mut end = last.end;
-    let mut new = new.to_owned();
-    if crlf && !new.contains('\r') {
-        new = new.replace('\n', "\r\n");
-        // The carriage return before a newline that stays is not part of what was asked to be replaced.
-        if !old.ends_with('\n') && text[last.clone()].ends_with('\r') {
-            end -= 1;
-        }
+    let follows = leniency == Leniency::Forgiving && new.contains('\n') && !new.contains('\r');
+    if !follows || !text.contains('\r') {
+        let text = text.replacen(old, new, take);
+        return Ok(Applied { text, replacements: take, tolerated: None, line_ends: false });
     }
-    if old.ends_with('\n') {
-        end = (end + 1).min(text.len());
+    let mut out = String::with_capacity(text.len() + new.len());
+    let (mut done, mut line_ends) = (0, false);
+    for (at, _) in text.match_indices(old).take(take) {
+        out.push_str(&text[done..at]);
+        let crlf = is_crlf_line(text, at);
+        line_ends |= crlf;
+        out.push_str(&if crlf { new.replace('\n', "\r\n") } else { new.to_owned() });
+        done = at + old.len();
     }
-    let text = [&text[..first.start], &new, &text[end..]].concat();
-    Applied { text, replacements: 1, tolerated: Some(tolerated) }
+    out.push_str(&text[done..]);
+    Ok(Applied { text: out, replacements: take, tolerated: None, line_ends })
 }
 
-/// Gives `new` the indentation of the file, learnt from how the lines of `old` differ from the file's. `None` where
-/// they do not differ in one consistent way.
-fn reindent<'a>(new: &str, old: &[&str], theirs: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut map: BTreeMap<&str, &str> = BTreeMap::new();
-    for (old, theirs) in old.iter().zip(theirs) {
-        if old.trim().is_empty() {
-            continue;
-        }
-        let (from, to) = (indent(old), indent(theirs));
-        if *map.entry(from).or_insert(to) != to {
-            return None;
-        }
+/// Returns whether the line at this byte ends with CRLF; of a last line without an end, the one before it says so.
+fn is_crlf_line(text: &str, at: usize) -> bool {
+    match text[at..].find('\n') {
+        Some(newline) => text[..at + newline].ends_with('\r'),
+        None => text[..at].rfind('\n').is_some_and(|newline| text[..newline].ends_with('\r')),
     }
-    // Most often one prefix is missing from every line, or one too many is there.
-    let added = common(map.iter().map(|(from, to)| to.strip_suffix(from)));
-    let mut out = String::with_capacity(new.len() + 64);
-    for line in new.split_inclusive('\n') {
-        let from = indent(line);
-        let known = map.iter().filter(|(key, _)| from.starts_with(**key)).max_by_key(|(key, _)| key.len());
-        match (known, added) {
-            _ if line.trim().is_empty() => out.push_str(line),
-            (Some((key, to)), _) => {
-                out.push_str(to);
-                out.push_str(&line[key.len()..]);
-            }
-            (None, Some(prefix)) => {
-                out.push_str(prefix);
-                out.push_str(line);
-            }
-            (None, None) => return None,
-        }
-    }
-    Some(out)
 }
 
-fn indent(line: &str) -> &str {
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-/// Returns the value if all are the same one.
-fn common<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> Option<&'a str> {
-    let first = values.next()??;
-    values.all(|value| value == Some(first)).then_some(first)
+fn tolerant(text: &str, old: &str, new: &str, leniency: Leniency) -> Result<Applied, ReplaceError> {
+    if leniency == Leniency::Exact {
+        return Err(ReplaceError::NotFound);
+    }
+    let change = Change::Text { old: old.to_owned(), new: new.to_owned() };
+    match matching::tolerant(text, &change, Bounds::Anywhere, leniency) {
+        Err(Miss::Nowhere) => Err(ReplaceError::NotFound),
+        Err(Miss::Several { tolerated, starts }) => Err(ReplaceError::Several { what: tolerated, starts }),
+        Ok(Found { range, new, tolerated }) => {
+            let place = range.start..range.start + new.len();
+            let text = [&text[..range.start], &new, &text[range.end..]].concat();
+            let tolerated = Some(Tolerated { what: tolerated, place });
+            Ok(Applied { text, replacements: 1, tolerated, line_ends: false })
+        }
+    }
 }
 
 #[cfg(test)]
@@ -174,10 +121,12 @@ mod tests {
     use super::*;
 
     /// The one place that knows the API: what came of it, in one line.
-    fn check(text: &str, old: &str, new: &str, wanted: Wanted) -> String {
-        match apply(text, old, new, wanted) {
-            Ok(Applied { text, replacements, tolerated }) => {
-                format!("{replacements} {:?} {text:?}", tolerated.unwrap_or("exact"))
+    fn check(text: &str, old: &str, new: &str, wanted: ReplaceCount) -> String {
+        match apply(text, old, new, wanted, Leniency::Forgiving) {
+            Ok(Applied { text, replacements, tolerated, line_ends }) => {
+                let how =
+                    tolerated.map_or(if line_ends { "crlf" } else { "exact" }, |tolerated| tolerated.what);
+                format!("{replacements} {how:?} {text:?}")
             }
             Err(miss) => format!("{miss:?}"),
         }
@@ -185,63 +134,58 @@ mod tests {
 
     #[test]
     fn exact() {
-        assert_eq!(check("aXbX", "X", "y", Wanted::Exactly(2)), r#"2 "exact" "ayby""#);
-        assert_eq!(check("aXbX", "X", "y", Wanted::Exactly(1)), "Count { found: 2 }");
-        assert_eq!(check("aXbX", "X", "y", Wanted::All), r#"2 "exact" "ayby""#);
-        assert_eq!(check("aXbX", "X", "y", Wanted::First(1)), r#"1 "exact" "aybX""#);
-        assert_eq!(check("aaa", "aa", "b", Wanted::Exactly(1)), r#"1 "exact" "ba""#);
-        assert_eq!(check("abc", "X", "y", Wanted::Exactly(2)), "NotFound");
-        assert_eq!(check("abc", "X", "y", Wanted::First(2)), "NotFound");
-        // No newline is ever touched.
-        assert_eq!(check("a\r\nb\r\n", "b", "c", Wanted::Exactly(1)), r#"1 "exact" "a\r\nc\r\n""#);
+        assert_eq!(check("aXbX", "X", "y", ReplaceCount::Exactly(2)), r#"2 "exact" "ayby""#);
+        assert_eq!(check("aXbX", "X", "y", ReplaceCount::Exactly(1)), "Count { starts: [1, 3] }");
+        assert_eq!(check("aXbX", "X", "y", ReplaceCount::All), r#"2 "exact" "ayby""#);
+        assert_eq!(check("aXbX", "X", "y", ReplaceCount::First(1)), r#"1 "exact" "aybX""#);
+        assert_eq!(check("aaa", "aa", "b", ReplaceCount::Exactly(1)), r#"1 "exact" "ba""#);
+        assert_eq!(check("abc", "X", "y", ReplaceCount::Exactly(2)), "NotFound");
+        assert_eq!(check("abc", "X", "y", ReplaceCount::First(2)), "NotFound");
+        // No newline is ever touched that is not part of the change.
+        assert_eq!(check("a\r\nb\r\n", "b", "c", ReplaceCount::Exactly(1)), r#"1 "exact" "a\r\nc\r\n""#);
+        assert_eq!(
+            check("a\r\nb\r\n", "b", "c\nd", ReplaceCount::Exactly(1)),
+            r#"1 "crlf" "a\r\nc\r\nd\r\n""#
+        );
+        assert_eq!(check("a\nb\r\n", "a", "c\nd", ReplaceCount::Exactly(1)), r#"1 "exact" "c\nd\nb\r\n""#);
+    }
+
+    /// The profile `zdx` has its document's exact matching, and writes what it was told.
+    #[test]
+    fn exact_means_exact() {
+        let strict = |text, old, new| apply(text, old, new, ReplaceCount::Exactly(1), Leniency::Exact);
+        assert_eq!(strict("abc  \nd\n", "abc\nd", "x"), Err(ReplaceError::NotFound));
+        assert_eq!(strict("a\r\nb\r\n", "b", "c\nd").unwrap().text, "a\r\nc\nd\r\n");
     }
 
     #[test]
-    fn blanks_at_line_ends() {
-        let ends = "blanks or carriage returns at line ends";
+    fn tolerant_tiers_are_named() {
+        let one = ReplaceCount::Exactly(1);
         assert_eq!(
-            check("one  \ntwo\nthree\n", "one\ntwo", "1\n2", Wanted::Exactly(1)),
-            format!("1 {ends:?} {:?}", "1\n2\nthree\n")
+            check("one  \ntwo\nthree\n", "one\ntwo", "1\n2", one),
+            r#"1 "blanks at line ends" "1\n2\nthree\n""#
+        );
+        assert_eq!(check("one\ntwo\n", "one \ntwo \n", "1\n", one), r#"1 "blanks at line ends" "1\n""#);
+        assert_eq!(
+            check("one\r\ntwo\r\nthree\r\n", "one\ntwo\n", "1\n2\n", one),
+            r#"1 "line ends (CRLF)" "1\r\n2\r\nthree\r\n""#
         );
         assert_eq!(
-            check("one\ntwo\n", "one \ntwo \n", "1\n", Wanted::Exactly(1)),
-            format!("1 {ends:?} {:?}", "1\n")
+            check("\tif x:\n\t\ty\n", "    if x:\n        y", "    if x:\n        z\n        w", one),
+            r#"1 "indentation" "\tif x:\n\t\tz\n\t\tw\n""#
         );
-        assert_eq!(
-            check("one\r\ntwo\r\nthree\r\n", "one\ntwo", "1\n2", Wanted::Exactly(1)),
-            format!("1 {ends:?} {:?}", "1\r\n2\r\nthree\r\n")
-        );
-        assert_eq!(
-            check("one\r\ntwo\r\nthree\r\n", "one\ntwo\n", "1\n2\n", Wanted::Exactly(1)),
-            format!("1 {ends:?} {:?}", "1\r\n2\r\nthree\r\n")
-        );
-    }
-
-    #[test]
-    fn indentation() {
-        let file = "fn a() {\n        if x {\n            y();\n        }\n}\n";
-        assert_eq!(
-            check(file, "if x {\n    y();\n}", "if x {\n    z();\n\n    w();\n}", Wanted::Exactly(1)),
-            format!(
-                "1 \"indentation\" {:?}",
-                "fn a() {\n        if x {\n            z();\n\n            w();\n        }\n}\n"
-            )
-        );
-        // Tabs where the model wrote blanks.
-        assert_eq!(
-            check("\tif x:\n\t\ty\n", "    if x:\n        y", "    if x:\n        z\n        w", Wanted::All),
-            format!("1 \"indentation\" {:?}", "\tif x:\n\t\tz\n\t\tw\n")
-        );
-        // A level the file does not show cannot be guessed.
-        assert_eq!(check("\tx\n", "        x", "    y", Wanted::Exactly(1)), "NotFound");
     }
 
     #[test]
     fn no_guessing() {
-        // Two places match tolerantly.
-        assert_eq!(check("  x\n    x\n", "\tx", "y", Wanted::Exactly(1)), "NotFound");
-        assert_eq!(check("a \nb\n", "  \n", "y", Wanted::Exactly(1)), "NotFound");
-        assert_eq!(check("a\n", "a\nb\nc", "y", Wanted::Exactly(1)), "NotFound");
-        assert_eq!(check("", "a", "y", Wanted::Exactly(1)), "NotFound");
+        let one = ReplaceCount::Exactly(1);
+        assert_eq!(check("  x\n    x\n", "\tx", "y", one), "NotFound");
+        assert_eq!(check("a \nb\n", "  \n", "y", one), "NotFound");
+        assert_eq!(check("a\n", "a\nb\nc", "y", one), "NotFound");
+        assert_eq!(check("", "a", "y", one), "NotFound");
+        assert_eq!(
+            check("abc “x”\nabc “x”\n", "abc \"x\"", "y", ReplaceCount::All),
+            "Several { what: \"quotes, dashes, blanks or composed letters\", starts: [0, 12] }"
+        );
     }
 }

@@ -6,9 +6,9 @@ use zori_core::text::prefix;
 /// How much of a file is looked at; a hint must not cost more than the edit.
 const MAX_SEARCHED: usize = 4 << 20;
 /// How many lines are shown.
-const MAX_LINES: usize = 12;
+const MAX_LINES: usize = 6;
 /// How much of a line is shown.
-const MAX_LINE: usize = 200;
+const MAX_LINE: usize = 120;
 /// How many places are compared as a whole after the single-line search.
 const CANDIDATES: usize = 8;
 
@@ -30,7 +30,7 @@ pub fn nearest(text: &str, old: &str) -> Vec<Line> {
         return Vec::new();
     };
     let lines: Vec<&str> = prefix(text, MAX_SEARCHED).lines().collect();
-    let mut likeness = Likeness::new(anchor);
+    let mut likeness = Similarity::new(anchor);
     let mut best: Vec<(u32, usize)> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let score = likeness.of(line);
@@ -40,8 +40,8 @@ pub fn nearest(text: &str, old: &str) -> Vec<Line> {
             best.truncate(CANDIDATES);
         }
     }
-    let mut wanted_lines: Vec<Likeness> =
-        wanted.iter().take(MAX_LINES).map(|line| Likeness::new(line)).collect();
+    let mut wanted_lines: Vec<Similarity> =
+        wanted.iter().take(MAX_LINES).map(|line| Similarity::new(line)).collect();
     let start = best
         .into_iter()
         .map(|(score, at)| (at.saturating_sub(anchor_at), score))
@@ -61,14 +61,14 @@ pub fn nearest(text: &str, old: &str) -> Vec<Line> {
 }
 
 /// How alike lines are to one given line, by the pairs of bytes they share.
-struct Likeness {
+struct Similarity {
     /// How often each pair occurs in the given line.
     pairs: Box<[u16]>,
     count: u32,
     taken: Vec<usize>,
 }
 
-impl Likeness {
+impl Similarity {
     fn new(line: &str) -> Self {
         let mut pairs = vec![0; 1 << 16].into_boxed_slice();
         let mut count = 0;
@@ -137,6 +137,6 @@ mod tests {
     #[test]
     fn long_lines_are_cut() {
         let long = "ab".repeat(1000);
-        assert_eq!(nearest(&long, &long[1..]), vec![Line { line: 1, text: "ab".repeat(100) }]);
+        assert_eq!(nearest(&long, &long[1..]), vec![Line { line: 1, text: "ab".repeat(60) }]);
     }
 }

@@ -15,10 +15,10 @@ struct Tools {
 
 impl Tools {
     fn new() -> Self {
-        Self::with(Seen::default())
+        Self::with(SeenFiles::default())
     }
 
-    fn with(seen: Seen) -> Self {
+    fn with(seen: SeenFiles) -> Self {
         let scratch = Scratch::new();
         let (env, seen) = (Arc::new(scratch.env()), Arc::new(seen));
         Self {
@@ -103,7 +103,7 @@ fn checks_come_in_order_and_change_nothing() {
         ),
         (
             r#"{"path":"f","old":"x","new":"","expected_replacements":2}"#,
-            r#"{"code":"replacement_count_mismatch","message":"expected 2 and found 3 occurrences of `old` in $ROOT/f; add surrounding lines to make it unique, or ask for all 3"}"#,
+            r#"{"code":"replacement_count_mismatch","message":"expected 2 and found 3 occurrences of `old` in $ROOT/f, at lines 4, 4, 4; add surrounding lines to make it unique, or ask for all 3"}"#,
         ),
     ];
     for (args, error) in cases {
@@ -122,8 +122,8 @@ fn tolerant_matches_say_so() {
         r#"{"ok":true,"data":{"path":"$ROOT/f","replacements":1}}"#
     );
     assert_eq!(
-        tools.edit(r#"{"path":"f","old":"\tz();","new":"\tw();"}"#),
-        r#"{"ok":true,"data":{"path":"$ROOT/f","replacements":1,"note":"`old` was matched without regard to indentation"}}"#
+        tools.edit(r#"{"path":"f","old":"if x {\n\tz();","new":"if x {\n\tw();"}"#),
+        r#"{"ok":true,"data":{"path":"$ROOT/f","replacements":1,"note":"`old` was matched without regard to indentation; it now reads as shown","now":"1\tif x {\n2\t        w();"}}"#
     );
     assert_eq!(tools.scratch.get("f"), "if x {\n        w();\n}\n");
 }
@@ -159,11 +159,11 @@ fn a_folder_that_cannot_take_the_new_content_is_a_write_error() {
     let tools = Tools::new();
     tools.scratch.put("f", "old");
     tools.scratch.put("gone/f", "old");
-    let gone = Slot::at(&tools.scratch.path().join("gone/f")).unwrap();
+    let gone = NameInDir::at(&tools.scratch.path().join("gone/f")).unwrap();
     let meta = gone.meta().unwrap();
     fs::remove_dir_all(tools.scratch.path().join("gone")).unwrap();
-    let like = Like { meta: &meta, file: None };
-    let failure = Staged::new(&gone, b"new", Some(like), &Cancel::new()).unwrap_err();
+    let like = AttributeSource { meta: &meta, file: None };
+    let failure = StagedFile::new(&gone, b"new", Some(like), &Cancel::new()).unwrap_err();
     assert_eq!(failure.to_string(), "No such file or directory (os error 2)");
     let name = "n".repeat(255);
     tools.scratch.put(&name, "old");
@@ -191,7 +191,7 @@ fn several_edits_all_or_none() {
         ),
         (
             r#"{"path":"f","edits":[{"old":"y","new":"x"},{"old":"d","new":"z"}]}"#,
-            r#"{"code":"replacement_count_mismatch","message":"edit 2 of 2: expected 1 and found 2 occurrences of `old` in $ROOT/f; add surrounding lines to make it unique, or ask for all 2; no edit was made"}"#,
+            r#"{"code":"replacement_count_mismatch","message":"edit 2 of 2: expected 1 and found 2 occurrences of `old` in $ROOT/f, at lines 1, 1; add surrounding lines to make it unique, or ask for all 2; no edit was made"}"#,
         ),
         (
             r#"{"path":"f","edits":[{"old":"y","new":"x"},{"old":"","new":"z"}]}"#,
@@ -211,7 +211,7 @@ fn several_edits_all_or_none() {
 /// An editor with one buffer.
 struct Buffer(std::sync::Mutex<String>);
 
-impl zori_core::files::HeldFiles for Buffer {
+impl zori_core::files::ClientFiles for Buffer {
     fn read(&self, _: &Path) -> Option<String> {
         Some(self.0.lock().unwrap().clone())
     }
@@ -229,7 +229,7 @@ impl zori_core::files::HeldFiles for Buffer {
 #[test]
 fn what_an_editor_holds_is_read_changed_and_stored_there() {
     let buffer = Arc::new(Buffer(std::sync::Mutex::new("unsaved\n".to_owned())));
-    let tools = Tools::with(Seen::of(Some(buffer.clone())));
+    let tools = Tools::with(SeenFiles::of(Some(buffer.clone())));
     tools.scratch.put("f", "disk\n");
     let said = |output: ToolOutput| tools.scratch.hide(output.envelope.get());
     assert_eq!(

@@ -1,20 +1,23 @@
 //! A fetched page, turned into text of bounded size.
 
-use std::io::{self, Read};
-
 use serde::Serialize;
 use zori_core::cancel::Cancel;
 use zori_core::text::prefix;
 use zori_core::tool::{ToolCode, ToolOutput};
 use zori_core::transport::HttpResponse;
 
-use crate::walk::place::cancelled;
+use crate::cancellable::CancellableRead;
+use crate::walk::start::cancelled;
 
 /// How much text a result holds.
 const MAX_TEXT: usize = 100 << 10;
 
 /// How many columns a rendered page has; wide, because every wrapped line costs the model a token.
 const WIDTH: usize = 120;
+
+/// How much the HTML parser gets at once. Its time grows with the square of how deep elements are nested, so a hostile
+/// page could keep it busy for hours; between two pieces the call can be cancelled.
+const MAX_PIECE: usize = 512;
 
 /// How a body becomes text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub enum PageKind {
 }
 
 impl PageKind {
-    /// Returns how a response's body becomes text; `None` if it is no text.
+    /// Returns how to turn a response's body into text; `None` if it is not text.
     pub fn of(response: &HttpResponse) -> Option<Self> {
         // Without a type it is most often text; a wrong guess shows.
         let Some(value) = response.header("content-type") else { return Some(Self::Text) };
@@ -49,7 +52,6 @@ impl PageKind {
 pub struct Page {
     /// The URL that answered.
     pub url: String,
-    /// The status.
     pub status: u16,
     /// The type, as the server gave it.
     pub content_type: Option<String>,
@@ -61,7 +63,6 @@ pub struct Page {
     pub cut: bool,
 }
 
-/// What the model reads.
 #[derive(Serialize)]
 struct Data<'a> {
     url: &'a str,
@@ -108,25 +109,7 @@ fn text(body: &[u8], kind: PageKind, cancel: &Cancel) -> Result<String, html2tex
         PageKind::Html => html2text::config::plain()
             .no_table_borders()
             .allow_width_overflow()
-            .string_from_read(Polled { body, cancel }, WIDTH),
+            .string_from_read(CancellableRead { inner: body, cancel, max_piece: MAX_PIECE }, WIDTH),
         PageKind::Text => Ok(String::from_utf8_lossy(body).into_owned()),
-    }
-}
-
-/// A body that ends with an error when the call is cancelled. The parser's time grows with the square of how deep
-/// elements are nested, so a hostile page could keep it busy for hours.
-struct Polled<'a> {
-    body: &'a [u8],
-    cancel: &'a Cancel,
-}
-
-impl Read for Polled<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() {
-            return Err(io::Error::other("canceled"));
-        }
-        // Small pieces, because a deeply nested one takes long.
-        let piece = buffer.len().min(512);
-        self.body.read(&mut buffer[..piece])
     }
 }

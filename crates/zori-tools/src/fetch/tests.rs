@@ -122,8 +122,14 @@ fn what_is_asked() {
     assert!(call(&fetch, PLAIN).ok());
     let asked = fake.asked.lock().unwrap().take().unwrap();
     assert_eq!(
-        (asked.method, asked.url.as_str(), asked.redirects, asked.body.len(), asked.limits.connect),
-        (Method::Get, "https://example.com", Redirects::Any(5), 0, Some(Duration::from_secs(15)))
+        (asked.method, asked.url.as_str(), asked.redirects, asked.addresses, asked.limits.connect),
+        (
+            Method::Get,
+            "https://example.com",
+            Redirects::SameOrigin,
+            Addresses::Public,
+            Some(Duration::from_secs(15))
+        )
     );
     assert_eq!(fetch.effects(&raw(PLAIN)), [Effect::Net { url: "https://example.com".to_owned() }]);
 }

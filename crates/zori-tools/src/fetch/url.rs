@@ -17,7 +17,6 @@ pub enum UrlError {
     BadCharacter,
 }
 
-/// Checks a URL.
 pub fn check(url: &str) -> Result<(), UrlError> {
     if url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(UrlError::BadCharacter);

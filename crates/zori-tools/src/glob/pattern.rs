@@ -1,4 +1,4 @@
-//! A glob pattern taken apart: the directory it starts in, and what is matched below it.
+//! A glob pattern, split into the directory it starts in and what is matched below it.
 //!
 //! `src/**/*.rs` need not walk the whole tree, and `.github/*.yml` may start in a hidden directory because it says so.
 
@@ -33,7 +33,7 @@ impl Pattern {
         Self { start: normalise(&base.join(prefix)), rest: rest.to_owned() }
     }
 
-    /// Compiles what is matched below the start; `None` if the start is all there is.
+    /// Compiles the pattern below the start; `None` if the pattern names only the start.
     pub fn compile(&self) -> Result<Option<GlobSet>, Error> {
         if self.rest.is_empty() {
             return Ok(None);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::grep::query::{Mode, Page};
-use crate::grep::search::Found;
+use crate::grep::search::FileMatches;
 
 /// How many bytes of lines are kept of all files together.
 const MAX_BYTES: usize = 16 << 20;
@@ -31,7 +31,7 @@ pub struct Cutoff {
 
 #[derive(Default)]
 struct State {
-    files: BTreeMap<Arc<[u8]>, Found>,
+    files: BTreeMap<Arc<[u8]>, FileMatches>,
     weight: usize,
     bytes: usize,
     cutoff: Option<Arc<[u8]>>,
@@ -40,7 +40,7 @@ struct State {
 /// The first files with matches, in path order.
 pub struct Collected {
     /// Each file's absolute path and what was found in it.
-    pub files: BTreeMap<Arc<[u8]>, Found>,
+    pub files: BTreeMap<Arc<[u8]>, FileMatches>,
     /// Whether there was too much text to keep.
     pub overflow: bool,
 }
@@ -68,7 +68,7 @@ impl Collector {
     }
 
     /// Adds a file's matches.
-    pub fn add(&self, path: &[u8], found: Found) {
+    pub fn add(&self, path: &[u8], found: FileMatches) {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.weight += weight(self.mode, &found);
@@ -111,6 +111,6 @@ impl Collector {
 }
 
 /// Returns how much of a page a file takes: its matches where they are shown, else one.
-pub fn weight(mode: Mode, found: &Found) -> usize {
+pub fn weight(mode: Mode, found: &FileMatches) -> usize {
     if mode == Mode::Content { found.count } else { 1 }
 }

@@ -18,14 +18,13 @@ pub struct Line {
 /// Why a line is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// It matches.
     Match,
     /// It stands near one that does.
     Context,
 }
 
-/// Returns a line as text, without its end. A long one is cut to the part around the byte that `find` returns, or
-/// to its beginning; what is missing is said.
+/// Returns a line as text, without its end. A long one is cut to the part around the byte that `find` returns, or to
+/// its beginning, with a note of what is missing.
 pub fn cut_around(line: &[u8], find: impl FnOnce(&[u8]) -> Option<usize>) -> String {
     let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
     let line = &line[..end];

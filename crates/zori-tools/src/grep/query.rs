@@ -13,7 +13,7 @@ use zori_core::tool::ToolOutput;
 use crate::env::ToolEnv;
 use crate::paths::resolve;
 use crate::walk::filter::Filter;
-use crate::walk::place::invalid;
+use crate::walk::start::{invalid, number};
 
 /// The values of `mode`.
 pub const MODES: &[&str] = &["content", "files_with_matches", "count"];
@@ -112,13 +112,13 @@ pub struct Query {
 impl Query {
     /// Checks and compiles; the failure is written for the model.
     pub fn new(args: &GrepArgs) -> Result<Self, ToolOutput> {
-        let context = number("context", args.context, 0, MAX_CONTEXT)?;
-        let limit = match number("limit", args.limit, DEFAULT_LIMIT, MAX_LIMIT)? {
+        let context = number("context", args.context, 0, 0..=MAX_CONTEXT)?;
+        let limit = match number("limit", args.limit, DEFAULT_LIMIT, 0..=MAX_LIMIT)? {
             // Models that know `head_limit` use 0 for "no limit".
             0 => MAX_LIMIT,
             limit => limit,
         };
-        let offset = number("offset", args.offset, 0, MAX_OFFSET)?;
+        let offset = number("offset", args.offset, 0, 0..=MAX_OFFSET)?;
         let (only, not) = match args.glob.as_deref().filter(|glob| !glob.is_empty()) {
             None => (None, None),
             Some(glob) => match glob.strip_prefix('!') {
@@ -139,8 +139,8 @@ impl Query {
             page: Page { offset, limit },
             types: args.r#type.as_deref().map(types).transpose()?,
             multiline,
-            before: number("before", args.before, context, MAX_CONTEXT)?,
-            after: number("after", args.after, context, MAX_CONTEXT)?,
+            before: number("before", args.before, context, 0..=MAX_CONTEXT)?,
+            after: number("after", args.after, context, 0..=MAX_CONTEXT)?,
             only,
             not,
         })
@@ -207,12 +207,4 @@ fn types(name: &str) -> Result<Types, ToolOutput> {
         .select(name)
         .build()
         .map_err(|_| invalid(format!("`type` `{name}` is not known; use `glob`, e.g. `*.{name}`")))
-}
-
-fn number(name: &str, value: Option<i64>, default: usize, max: usize) -> Result<usize, ToolOutput> {
-    match value.map(usize::try_from) {
-        None => Ok(default),
-        Some(Ok(value)) if value <= max => Ok(value),
-        Some(_) => Err(invalid(format!("`{name}` must be 0 to {max}"))),
-    }
 }

@@ -1,7 +1,7 @@
 //! Searches one file after another, on one thread.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use grep_matcher::Matcher;
@@ -9,16 +9,17 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 use zori_core::cancel::Cancel;
 
-use crate::folder::{self, Meta, OpenError};
+use crate::cancellable::CancellableRead;
 use crate::grep::line::{self, Line, LineKind};
 use crate::grep::query::{Mode, Query};
+use crate::open_dir::{self, FileMeta, OpenError};
 
 /// How many bytes of one file's lines are kept.
 const MAX_BYTES: usize = 4 << 20;
 
 /// What was found in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FileMatches {
     /// How many lines match, as far as they were counted.
     pub count: usize,
     /// Matching lines and their context, in order; none in modes that do not show them.
@@ -31,7 +32,7 @@ pub struct Found {
 
 /// Why a file was not searched to its end.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum SearchError {
     /// It holds a NUL byte.
     Binary,
     /// A line of it is too long to be kept in memory, or all of it if a match may span lines.
@@ -59,52 +60,41 @@ impl<'a> Search<'a> {
     }
 
     /// Searches a file; `None` if nothing matches.
-    pub fn file(&mut self, path: &Path) -> Result<Option<Found>, Trouble> {
+    pub fn file(&mut self, path: &Path) -> Result<Option<FileMatches>, SearchError> {
         let file = open(path).map_err(|error| match error {
-            OpenError::Changed => Trouble::Changed,
-            OpenError::Io(error) => Trouble::Io(error),
+            OpenError::Changed => SearchError::Changed,
+            OpenError::Io(error) => SearchError::Io(error),
         })?;
-        let mut sink =
-            FileSink { matcher: &self.matcher, mode: self.mode, found: Found::default(), binary: false };
-        let reader = Polled { file, cancel: self.cancel };
+        let mut sink = FileSink {
+            matcher: &self.matcher,
+            mode: self.mode,
+            found: FileMatches::default(),
+            binary: false,
+        };
+        let reader = CancellableRead { inner: file, cancel: self.cancel, max_piece: usize::MAX };
         let searched = self.searcher.search_reader(&self.matcher, reader, &mut sink);
         match searched {
-            _ if self.cancel.is_cancelled() => Err(Trouble::Cancelled),
+            _ if self.cancel.is_cancelled() => Err(SearchError::Cancelled),
             // The searcher's own error is that its buffer may not grow; the others come from the system.
-            Err(error) if error.raw_os_error().is_none() => Err(Trouble::TooLong),
-            Err(error) => Err(Trouble::Io(error)),
-            Ok(()) if sink.binary => Err(Trouble::Binary),
+            Err(error) if error.raw_os_error().is_none() => Err(SearchError::TooLong),
+            Err(error) => Err(SearchError::Io(error)),
+            Ok(()) if sink.binary => Err(SearchError::Binary),
             Ok(()) => Ok((sink.found.count > 0).then_some(sink.found)),
         }
     }
 }
 
-/// Opens a file that the walk came across. A pipe or a device that took its place is not read.
+/// Opens a file that the walk found. A pipe or a device that took its place is not read.
 fn open(path: &Path) -> Result<File, OpenError> {
-    let file = folder::read(path)?;
-    if Meta::of(&file)?.kind.is_file() { Ok(file) } else { Err(OpenError::Changed) }
-}
-
-/// A file that stops being readable when the call is cancelled, so that a huge one does not hold it up.
-struct Polled<'a> {
-    file: File,
-    cancel: &'a Cancel,
-}
-
-impl Read for Polled<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() {
-            return Err(io::Error::other("canceled"));
-        }
-        self.file.read(buffer)
-    }
+    let file = open_dir::read(path)?;
+    if FileMeta::of(&file)?.kind.is_file() { Ok(file) } else { Err(OpenError::Changed) }
 }
 
 /// Takes the lines of one file.
 struct FileSink<'a> {
     matcher: &'a RegexMatcher,
     mode: Mode,
-    found: Found,
+    found: FileMatches,
     binary: bool,
 }
 
@@ -147,22 +137,5 @@ impl Sink for FileSink<'_> {
     fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), io::Error> {
         self.binary |= end.binary_byte_offset().is_some();
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::walk::tree::Tree;
-
-    #[test]
-    fn a_file_cannot_be_read_on_after_a_cancel() {
-        let tree = Tree::new(&[("f", "some text")]);
-        let cancel = Cancel::new();
-        let mut file = Polled { file: File::open(tree.root.join("f")).unwrap(), cancel: &cancel };
-        let mut buffer = [0; 4];
-        assert_eq!(file.read(&mut buffer).unwrap(), 4);
-        cancel.cancel();
-        assert_eq!(file.read(&mut buffer).unwrap_err().to_string(), "canceled");
     }
 }

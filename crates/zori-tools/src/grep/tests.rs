@@ -257,16 +257,16 @@ fn bad_values() {
     }
 }
 
-/// A hole reads as NUL bytes, so the first of its ten GiB is enough (FS-5).
+/// A hole reads as NUL bytes, so the first of its bytes are enough (FS-5). Nothing reads a TiB in a minute.
 #[test]
 fn a_huge_sparse_file_is_not_read_to_its_end() {
     let tree = Tree::new(&[("a", "hit\n"), ("huge", "hit\n")]);
     let huge = OpenOptions::new().write(true).open(tree.root.join("huge")).unwrap();
-    huge.set_len(10 << 30).unwrap();
+    huge.set_len(1 << 40).unwrap();
     let started = Instant::now();
     assert_eq!(grep(&tree, r#"{"pattern":"hit"}"#), "a:1:hit");
     assert_eq!(grep(&tree, r#"{"pattern":"hit\\n"}"#), "a:1:hit\n(1 unsearched)");
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

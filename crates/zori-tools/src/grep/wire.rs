@@ -10,9 +10,9 @@ use serde::Serialize;
 use crate::grep::collect::Collected;
 use crate::grep::line::LineKind;
 use crate::grep::query::{Mode, Query};
-use crate::grep::search::Found;
+use crate::grep::search::FileMatches;
 use crate::target::Target;
-use crate::walk::place::{renamed, shown};
+use crate::walk::start::{renamed, shown};
 
 /// How many bytes of paths and text a result holds at most.
 const MAX_BYTES: usize = 256 << 10;
@@ -66,7 +66,7 @@ struct End {
 
 /// How many files are not in the result.
 #[derive(Clone, Copy)]
-pub struct Left {
+pub struct NotSearched {
     /// Because they could not be searched.
     pub unsearched: usize,
     /// Because permissions keep them back.
@@ -74,7 +74,7 @@ pub struct Left {
 }
 
 /// Returns the page of what was found that the query asks for, as JSON.
-pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, left: Left) -> String {
+pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, left: NotSearched) -> String {
     let mut page =
         Paging { skip: query.page.offset, left: query.page.limit, bytes: MAX_BYTES, more: found.overflow };
     let files = found.files.iter().map(|(path, found)| {
@@ -104,7 +104,10 @@ pub fn data(root: &Path, start: &Target, query: &Query, found: &Collected, left:
     serde_json::to_string(&data).expect("strings and numbers are JSON")
 }
 
-fn content<'a>(page: &mut Paging, files: impl Iterator<Item = (Cow<'a, str>, &'a Found)>) -> Vec<Match<'a>> {
+fn content<'a>(
+    page: &mut Paging,
+    files: impl Iterator<Item = (Cow<'a, str>, &'a FileMatches)>,
+) -> Vec<Match<'a>> {
     let mut matches = Vec::new();
     for (path, found) in files {
         // A file is here because it has a match, so a full page is not the last one.
@@ -161,7 +164,7 @@ impl Paging {
         true
     }
 
-    fn end(&self, left: Left) -> End {
+    fn end(&self, left: NotSearched) -> End {
         let told = |count: usize| (!self.more && count > 0).then_some(count);
         End { truncated: self.more, unsearched: told(left.unsearched), withheld: told(left.withheld) }
     }

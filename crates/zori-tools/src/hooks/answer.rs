@@ -18,20 +18,22 @@ const MAX_TEXT: usize = 16 << 10;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) verdict: Option<(Verdict, Option<String>)>,
-    /// What the model is told.
+    /// Context for the model.
     pub(super) context: Option<String>,
     /// Why the turn shall end.
     pub(super) halt: Option<String>,
-    /// What the user is told.
+    /// A message for the user.
     pub(super) message: Option<String>,
     /// The input the call shall have.
     pub(super) input: Option<String>,
+    /// What the model shall read of the call.
+    pub(super) output: Option<String>,
 }
 
-/// The JSON of an answer; what is not known is left alone.
+/// The JSON of an answer; unknown fields are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Printed {
+struct AnswerJson {
     r#continue: Option<bool>,
     stop_reason: Option<String>,
     system_message: Option<String>,
@@ -47,10 +49,12 @@ struct Specific {
     permission_decision_reason: Option<String>,
     additional_context: Option<String>,
     updated_input: Option<Box<serde_json::value::RawValue>>,
+    #[serde(rename = "updatedMCPToolOutput")]
+    updated_output: Option<serde_json::Value>,
 }
 
-/// Understands how a hook ended. An error says why it has not answered.
-pub(super) fn understand(event: HookEvent, ended: &Finished, limit: Duration) -> Result<Answer, String> {
+/// Interprets how a hook ended. The error says why it has no answer.
+pub(super) fn interpret(event: HookEvent, ended: &Finished, limit: Duration) -> Result<Answer, String> {
     let stdout = ended.stdout.text.trim();
     if ended.end.timed_out {
         return Err(format!("it did not answer within {} seconds", limit.as_secs_f32()));
@@ -61,7 +65,7 @@ pub(super) fn understand(event: HookEvent, ended: &Finished, limit: Duration) ->
             let said = text(ended.stderr.text.trim());
             Ok(Answer { verdict: Some((Verdict::Deny, said)), ..Answer::default() })
         }
-        (0, None) if ended.stdout.cut.is_some() => Err("it printed too much".into()),
+        (0, None) if ended.stdout.cut => Err("it printed too much".into()),
         (0, None) if stdout.starts_with('{') => {
             let answer = read(event, stdout).map_err(|why| match why.strip_prefix(NO_ANSWER) {
                 Some(why) => format!("what it printed is no answer{why}"),
@@ -86,15 +90,26 @@ pub(super) fn understand(event: HookEvent, ended: &Finished, limit: Duration) ->
     }
 }
 
+/// Returns an output as the model reads it: a text, the texts of a list of blocks, or else the JSON.
+fn readable(output: &serde_json::Value) -> String {
+    let blocks = output.as_array().or_else(|| output["content"].as_array());
+    let texts: Vec<&str> = blocks.into_iter().flatten().filter_map(|block| block["text"].as_str()).collect();
+    match output.as_str() {
+        Some(text) => text.to_owned(),
+        None if !texts.is_empty() => texts.join("\n"),
+        None => output.to_string(),
+    }
+}
+
 const NO_ANSWER: &str = "its answer is none";
 
-/// Understands the JSON of an answer.
+/// Parses the JSON of an answer.
 pub(super) fn read(event: HookEvent, json: &str) -> Result<Answer, String> {
     let printed = serde_json::from_str(json).map_err(|error| format!("{NO_ANSWER}: {error}"))?;
     judge(event, printed)
 }
 
-fn judge(event: HookEvent, printed: Printed) -> Result<Answer, String> {
+fn judge(event: HookEvent, printed: AnswerJson) -> Result<Answer, String> {
     let mut answer =
         Answer { message: printed.system_message.as_deref().and_then(text), ..Answer::default() };
     let reason = printed.reason.as_deref().and_then(text);
@@ -112,6 +127,9 @@ fn judge(event: HookEvent, printed: Printed) -> Result<Answer, String> {
     };
     let Some(specific) = printed.hook_specific_output else { return Ok(answer) };
     answer.context = specific.additional_context.as_deref().and_then(text);
+    if event == HookEvent::PostToolUse {
+        answer.output = specific.updated_output.as_ref().filter(|output| !output.is_null()).map(readable);
+    }
     if !before_call {
         return Ok(answer);
     }
@@ -142,7 +160,7 @@ mod tests {
     use crate::process::output::Captured;
 
     fn ended(exit_code: i32, stdout: &str, stderr: &str) -> Finished {
-        let captured = |text: &str| Captured { text: text.to_owned(), cut: None };
+        let captured = |text: &str| Captured { text: text.to_owned(), cut: false, file: None };
         Finished {
             end: ProcessEnd { exit_code, signal: None, timed_out: false },
             stdout: captured(stdout),
@@ -152,9 +170,9 @@ mod tests {
     }
 
     fn answer(event: HookEvent, exit_code: i32, stdout: &str, stderr: &str) -> String {
-        let understood = understand(event, &ended(exit_code, stdout, stderr), Duration::from_secs(1));
+        let understood = interpret(event, &ended(exit_code, stdout, stderr), Duration::from_secs(1));
         match understood {
-            Ok(Answer { verdict, context, halt, message, input: _ }) => {
+            Ok(Answer { verdict, context, halt, message, input: _, output: _ }) => {
                 let verdict = verdict.map(|(verdict, why)| format!("{} {why:?}", verdict.as_str()));
                 let parts = [("", verdict), ("context ", context), ("halt ", halt), ("message ", message)];
                 let said = parts.into_iter().filter_map(|(what, text)| Some(format!("{what}{}", text?)));
@@ -177,7 +195,7 @@ mod tests {
         assert_eq!(prompt(" It is Monday.\n"), "context It is Monday.");
         let timed_out =
             Finished { end: ProcessEnd { exit_code: -1, signal: None, timed_out: true }, ..ended(0, "", "") };
-        let late = understand(HookEvent::Stop, &timed_out, Duration::from_millis(1500));
+        let late = interpret(HookEvent::Stop, &timed_out, Duration::from_millis(1500));
         assert_eq!(late.unwrap_err(), "it did not answer within 1.5 seconds");
     }
 

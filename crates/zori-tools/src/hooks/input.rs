@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use zori_core::hook::{Moment, ToolMoment};
+use zori_core::hook::{HookCall, HookInput};
 use zori_core::tool::ToolKind;
 
-use super::Scene;
+use super::HookContext;
 use super::matcher::{source, trigger};
 use crate::dialect::{CLAUDE, Source, ZORI};
 use crate::paths;
@@ -53,50 +53,50 @@ struct Input<'a> {
 }
 
 /// Returns the object for a moment.
-pub(super) fn json(moment: &Moment<'_>, mode: &str, scene: &Scene<'_>) -> String {
+pub(super) fn json(moment: &HookInput<'_>, mode: &str, context: &HookContext<'_>) -> String {
     let mut input = Input {
-        session_id: scene.session.as_str(),
-        transcript_path: scene.transcript.map(paths::shown).unwrap_or_default(),
-        cwd: paths::shown(scene.root),
+        session_id: context.session.as_str(),
+        transcript_path: context.transcript.map(paths::shown).unwrap_or_default(),
+        cwd: paths::shown(context.root),
         permission_mode: mode,
         hook_event_name: moment.event().as_str(),
         ..Input::default()
     };
     if let Some(call) = moment.call() {
         input.tool_name = Some(name(call));
-        input.tool_input = Some(arguments(call, scene));
+        input.tool_input = Some(arguments(call, context));
         input.tool_use_id = Some(call.id.as_str());
     }
     match *moment {
-        Moment::SessionStart { resumed, model } => {
+        HookInput::SessionStart { resumed, model } => {
             (input.source, input.model) = (Some(source(resumed)), Some(model));
         }
-        Moment::UserPromptSubmit { prompt } => input.prompt = Some(prompt),
-        Moment::PreToolUse(_) => {}
-        Moment::PostToolUse { result, .. } => input.tool_response = Some(result),
-        Moment::PreCompact { asked, focus } => {
+        HookInput::UserPromptSubmit { prompt } => input.prompt = Some(prompt),
+        HookInput::PreToolUse(_) => {}
+        HookInput::PostToolUse { result, .. } => input.tool_response = Some(result),
+        HookInput::PreCompact { asked, focus } => {
             input.trigger = Some(trigger(asked));
             input.custom_instructions = Some(focus.unwrap_or_default());
         }
-        Moment::Stop { again, text } => {
+        HookInput::Stop { again, text } => {
             (input.stop_hook_active, input.last_assistant_message) = (Some(again), Some(text));
         }
-        Moment::SubagentStop { kind, again, text } => {
+        HookInput::SubagentStop { kind, again, text } => {
             input.agent_type = Some(kind);
             (input.stop_hook_active, input.last_assistant_message) = (Some(again), Some(text));
         }
-        Moment::SessionEnd => input.reason = Some("other"),
+        HookInput::SessionEnd => input.reason = Some("other"),
     }
     serde_json::to_string(&input).expect("strings and JSON are JSON")
 }
 
-fn name<'a>(call: &ToolMoment<'a>) -> &'a str {
+fn name<'a>(call: &HookCall<'a>) -> &'a str {
     let shown = call.kind.and_then(|kind| CLAUDE.shows(kind).or_else(|| ZORI.shows(kind)));
     shown.map_or(call.name, |entry| entry.name)
 }
 
 /// Returns canonical arguments by the names the Claude protocol has for them.
-fn arguments(call: &ToolMoment<'_>, scene: &Scene<'_>) -> Value {
+fn arguments(call: &HookCall<'_>, context: &HookContext<'_>) -> Value {
     let args: Map<String, Value> = serde_json::from_str(call.args.get()).unwrap_or_default();
     let entry = call.kind.and_then(|kind| CLAUDE.shows(kind));
     let fields = entry.map_or(&[][..], |entry| entry.fields);
@@ -104,7 +104,7 @@ fn arguments(call: &ToolMoment<'_>, scene: &Scene<'_>) -> Value {
         let field = fields.iter().find(|f| matches!(f.source, Source::Canonical(own) if own == name));
         let value = match (name.as_str(), value) {
             ("path", Value::String(path)) => {
-                paths::shown(&paths::resolve_at(scene.root, scene.home, &path)).into()
+                paths::shown(&paths::resolve_at(context.root, context.home, &path)).into()
             }
             ("edits", Value::Array(edits)) => edits.into_iter().map(edit).collect(),
             (_, value) => value,

@@ -1,10 +1,10 @@
-//! Whom a moment concerns: a hook's `matcher` against the names of what happens.
+//! Which hooks an event concerns: a hook's `matcher` against the event's names.
 
 use std::fmt;
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
-use zori_core::hook::Moment;
+use zori_core::hook::HookInput;
 
 use crate::dialect::{CLAUDE, ZORI};
 
@@ -23,16 +23,15 @@ enum Kind {
 /// Why a matcher cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the matcher `{text}` is no regular expression: {why}")]
-pub struct BadMatcher {
-    /// The matcher.
+pub struct MatcherError {
     pub text: String,
     /// What is wrong with it.
     pub why: String,
 }
 
 impl Matcher {
-    /// Understands the text of a matcher.
-    pub fn parse(text: Option<&str>) -> Result<Self, BadMatcher> {
+    /// Parses a matcher.
+    pub fn parse(text: Option<&str>) -> Result<Self, MatcherError> {
         let text = text.unwrap_or_default();
         if matches!(text, "" | "*") {
             return Ok(Self(Kind::All));
@@ -43,12 +42,12 @@ impl Matcher {
         let expression = RegexMatcher::new(text).map_err(|error| {
             let why = error.to_string();
             let last = why.lines().next_back().unwrap_or_default();
-            BadMatcher { text: text.to_owned(), why: last.trim_start_matches("error: ").to_owned() }
+            MatcherError { text: text.to_owned(), why: last.trim_start_matches("error: ").to_owned() }
         })?;
         Ok(Self(Kind::Expression(Box::new(expression))))
     }
 
-    /// Returns whether one of the names fits. What has no names concerns everybody.
+    /// Returns whether one of the names matches. An event without names matches always.
     pub fn matches(&self, names: &[&str]) -> bool {
         let fits = |name: &&str| match &self.0 {
             Kind::All => true,
@@ -70,19 +69,20 @@ impl fmt::Debug for Matcher {
     }
 }
 
-/// Returns the names a moment goes by: a tool's in the Claude protocol, our own, and the one it was called by.
-pub(crate) fn subjects<'a>(moment: &Moment<'a>) -> Vec<&'a str> {
+/// Returns the names that matchers compare with: for a tool, its name in the Claude protocol, our own, and the one it
+/// was called by.
+pub(crate) fn moment_names<'a>(moment: &HookInput<'a>) -> Vec<&'a str> {
     match moment {
-        Moment::PreToolUse(call) | Moment::PostToolUse { call, .. } => {
+        HookInput::PreToolUse(call) | HookInput::PostToolUse { call, .. } => {
             let tables = [&CLAUDE, &ZORI].into_iter();
             let known = tables.filter_map(|table| Some(table.shows(call.kind?)?.name));
             known.chain([call.name]).collect()
         }
-        Moment::SessionStart { resumed, .. } => vec![source(*resumed)],
-        Moment::PreCompact { asked, .. } => vec![trigger(*asked)],
-        Moment::SubagentStop { kind, .. } => vec![*kind],
-        Moment::SessionEnd => vec!["other"],
-        Moment::UserPromptSubmit { .. } | Moment::Stop { .. } => Vec::new(),
+        HookInput::SessionStart { resumed, .. } => vec![source(*resumed)],
+        HookInput::PreCompact { asked, .. } => vec![trigger(*asked)],
+        HookInput::SubagentStop { kind, .. } => vec![*kind],
+        HookInput::SessionEnd => vec!["other"],
+        HookInput::UserPromptSubmit { .. } | HookInput::Stop { .. } => Vec::new(),
     }
 }
 

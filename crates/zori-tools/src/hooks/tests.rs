@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use serde_json::value::RawValue;
-use zori_core::hook::{HookVerdict, ToolMoment};
+use zori_core::hook::{HookCall, HookVerdict};
 use zori_core::ids::CallId;
 use zori_core::tool::ToolKind;
 
@@ -33,13 +33,13 @@ fn programs(scratch: &Scratch, hooks: Vec<Hook>) -> HookPrograms {
 }
 
 /// Tells of a call before it runs.
-fn before(programs: &HookPrograms, kind: ToolKind, name: &str, args: &str) -> Heard {
+fn before(programs: &HookPrograms, kind: ToolKind, name: &str, args: &str) -> HookResponse {
     let (id, args) = (CallId::new("c1"), RawValue::from_string(args.to_owned()).unwrap());
-    let call = ToolMoment { id: &id, name, kind: Some(kind), args: &args };
-    runtime().block_on(programs.tell(Moment::PreToolUse(call), "default"))
+    let call = HookCall { id: &id, name, kind: Some(kind), args: &args };
+    runtime().block_on(programs.fire(HookInput::PreToolUse(call), "default"))
 }
 
-fn bash(programs: &HookPrograms) -> Heard {
+fn bash(programs: &HookPrograms) -> HookResponse {
     before(programs, ToolKind::Bash, "bash", r#"{"command":"ls"}"#)
 }
 
@@ -73,16 +73,16 @@ fn the_other_moments() {
     let programs = programs(&scratch, events);
     let (id, args) = (CallId::new("c1"), RawValue::from_string("{}".to_owned()).unwrap());
     let result = RawValue::from_string(r#"{"ok":true,"data":{}}"#.to_owned()).unwrap();
-    let call = ToolMoment { id: &id, name: "mine", kind: None, args: &args };
+    let call = HookCall { id: &id, name: "mine", kind: None, args: &args };
     for moment in [
-        Moment::SessionStart { resumed: true, model: "m" },
-        Moment::UserPromptSubmit { prompt: "hi\n\"you\"" },
-        Moment::PostToolUse { call, result: &result },
-        Moment::PreCompact { asked: true, focus: None },
-        Moment::Stop { again: false, text: "done" },
-        Moment::SessionEnd,
+        HookInput::SessionStart { resumed: true, model: "m" },
+        HookInput::UserPromptSubmit { prompt: "hi\n\"you\"" },
+        HookInput::PostToolUse { call, result: &result },
+        HookInput::PreCompact { asked: true, focus: None },
+        HookInput::Stop { again: false, text: "done" },
+        HookInput::SessionEnd,
     ] {
-        runtime().block_on(programs.tell(moment, "plan"));
+        runtime().block_on(programs.fire(moment, "plan"));
     }
     let seen = scratch.hide(&scratch.get("seen"));
     let common = r#"{"session_id":"s1","transcript_path":"/base/sessions/s1.jsonl","cwd":"$ROOT","permission_mode":"plan","hook_event_name":"#;
@@ -115,7 +115,7 @@ fn all_that_match_run_and_the_strictest_counts() {
             pre("B.*", &say("ask")),
         ],
     );
-    assert_eq!(bash(&programs), Heard { verdict: denied("no"), ..Heard::default() });
+    assert_eq!(bash(&programs), HookResponse { verdict: denied("no"), ..HookResponse::default() });
     assert_eq!(scratch.get("ran"), "allow\nblocked\nask\n");
 }
 
@@ -126,8 +126,8 @@ fn a_project_cannot_allow() {
     let allows =
         "echo '{\"hookSpecificOutput\":{\"permissionDecision\":\"allow\",\"additionalContext\":\"c\"}}'";
     let allow = Hook { origin: Origin::Project, ..hook(HookEvent::PreToolUse, "", allows) };
-    let heard = bash(&programs(&scratch, vec![allow]));
-    assert_eq!(heard, Heard { context: vec!["c".into()], ..Heard::default() });
+    let response = bash(&programs(&scratch, vec![allow]));
+    assert_eq!(response, HookResponse { context: vec!["c".into()], ..HookResponse::default() });
     let deny = Hook { origin: Origin::Project, ..hook(HookEvent::PreToolUse, "", "echo no >&2; exit 2") };
     assert_eq!(bash(&programs(&scratch, vec![deny])).verdict, denied("no"));
 }
@@ -148,9 +148,12 @@ fn a_hook_that_fails_denies_and_is_reported_once() {
         let text = format!(
             "The hook `{shown}` (settings.json) failed: {why}; calls it would look at are denied until it works or is removed"
         );
-        let remarks = vec![Remark { level: NoticeLevel::Warning, text }];
-        assert_eq!(bash(&programs), Heard { verdict: denied(&reason), remarks, ..Heard::default() });
-        assert_eq!(bash(&programs), Heard { verdict: denied(&reason), ..Heard::default() });
+        let notices = vec![HookNotice { level: NoticeLevel::Warning, text }];
+        assert_eq!(
+            bash(&programs),
+            HookResponse { verdict: denied(&reason), notices, ..HookResponse::default() }
+        );
+        assert_eq!(bash(&programs), HookResponse { verdict: denied(&reason), ..HookResponse::default() });
     }
 }
 
@@ -163,9 +166,9 @@ fn a_hook_that_hangs_is_ended_with_all_it_started() {
     };
     let programs = programs(&scratch, vec![slow]);
     let start = Instant::now();
-    let heard = bash(&programs);
+    let response = bash(&programs);
     let reason = "the hook `sleep 60 & echo $! > pid; wait` (settings.json) failed: it did not answer within 0.2 seconds";
-    assert_eq!(heard.verdict, denied(reason));
+    assert_eq!(response.verdict, denied(reason));
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     let pid = scratch.get("pid");
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
@@ -178,7 +181,7 @@ fn input_that_nobody_reads() {
     let scratch = Scratch::new();
     let programs = programs(&scratch, vec![hook(HookEvent::PreToolUse, "", "exit 0")]);
     let args = format!("{{\"command\":\"{}\"}}", "x".repeat(1 << 20));
-    assert_eq!(before(&programs, ToolKind::Bash, "bash", &args), Heard::default());
+    assert_eq!(before(&programs, ToolKind::Bash, "bash", &args), HookResponse::default());
 }
 
 #[test]
@@ -189,9 +192,9 @@ fn a_hook_that_is_not_what_was_trusted_does_not_run() {
         unchanged: Some(Arc::new(|| false)),
         ..hook(HookEvent::PreToolUse, "", "touch ran")
     };
-    let heard = bash(&programs(&scratch, vec![changed]));
+    let response = bash(&programs(&scratch, vec![changed]));
     let reason = "the hook `touch ran` (settings.json) failed: it was changed since this folder was trusted, and is not run";
-    assert_eq!(heard.verdict, denied(reason));
+    assert_eq!(response.verdict, denied(reason));
     assert!(!scratch.path().join("ran").exists());
 }
 
@@ -205,7 +208,7 @@ fn it_knows_where_the_project_is_and_nothing_it_should_not() {
         vec![hook(HookEvent::Stop, "", "echo $CLAUDE_PROJECT_DIR ${HOME-gone} > out; pwd >> out")],
     );
     programs.parts.env = Arc::new(env);
-    runtime().block_on(programs.tell(Moment::Stop { again: false, text: "" }, "default"));
+    runtime().block_on(programs.fire(HookInput::Stop { again: false, text: "" }, "default"));
     assert_eq!(scratch.hide(&scratch.get("out")), "$ROOT gone\n$ROOT\n");
 }
 
@@ -214,8 +217,8 @@ fn nobody_listens_to_what_concerns_nobody() {
     let scratch = Scratch::new();
     let programs = programs(&scratch, vec![hook(HookEvent::PreToolUse, "Edit", "exit 2")]);
     let (id, args) = (CallId::new("c1"), RawValue::from_string("{}".to_owned()).unwrap());
-    let call = |kind| ToolMoment { id: &id, name: "x", kind: Some(kind), args: &args };
-    assert!(programs.listens(&Moment::PreToolUse(call(ToolKind::Edit))));
-    assert!(!programs.listens(&Moment::PreToolUse(call(ToolKind::Bash))));
-    assert!(!programs.listens(&Moment::SessionEnd));
+    let call = |kind| HookCall { id: &id, name: "x", kind: Some(kind), args: &args };
+    assert!(programs.wants(&HookInput::PreToolUse(call(ToolKind::Edit))));
+    assert!(!programs.wants(&HookInput::PreToolUse(call(ToolKind::Bash))));
+    assert!(!programs.wants(&HookInput::SessionEnd));
 }

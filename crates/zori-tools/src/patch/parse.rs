@@ -11,7 +11,6 @@ mod unified;
 pub struct FilePatch {
     /// Which file, as the patch names it.
     pub path: String,
-    /// What happens to it.
     pub action: Action,
 }
 
@@ -38,7 +37,6 @@ pub struct Hunk {
     pub line: Option<usize>,
     /// Lines that stand somewhere above it, one after another.
     pub seek: Vec<String>,
-    /// Its lines.
     pub lines: Vec<HunkLine>,
     /// Whether it is the end of the file.
     pub at_end: bool,
@@ -57,9 +55,9 @@ pub enum HunkLine {
     Add(String),
 }
 
-/// Why a text is no patch. Line numbers are those of the patch.
+/// Why a text cannot be parsed as a patch. Line numbers are those of the patch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPatch {
+pub enum PatchError {
     /// Neither form was recognised.
     #[error(
         "this is no patch: start with `--- a/FILE` and `+++ b/FILE` (unified diff), or with `*** Begin Patch`"
@@ -74,7 +72,6 @@ pub enum BadPatch {
     /// A line that is not understood.
     #[error("line {line} of the patch: {what}")]
     Line {
-        /// Which.
         line: usize,
         /// What is wrong with it.
         what: String,
@@ -82,20 +79,24 @@ pub enum BadPatch {
 }
 
 /// Reads a patch.
-pub fn parse(patch: &str) -> Result<Vec<FilePatch>, BadPatch> {
-    let lines: Vec<&str> = patch.lines().collect();
+pub fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
+    let mut lines: Vec<&str> = patch.lines().collect();
+    // A fence around the patch is not part of it.
+    while lines.last().is_some_and(|line| line.trim().is_empty() || line.trim() == "```") {
+        lines.pop();
+    }
     let files = match lines.iter().position(|line| line.trim() == "*** Begin Patch") {
         Some(begin) => envelope::parse(&lines, begin + 1)?,
         None => unified::parse(&lines)?,
     };
-    if files.is_empty() { Err(BadPatch::Empty) } else { Ok(files) }
+    if files.is_empty() { Err(PatchError::Empty) } else { Ok(files) }
 }
 
-fn bad_line<T>(index: usize, what: impl Into<String>) -> Result<T, BadPatch> {
-    Err(BadPatch::Line { line: index + 1, what: what.into() })
+fn bad_line<T>(index: usize, what: impl Into<String>) -> Result<T, PatchError> {
+    Err(PatchError::Line { line: index + 1, what: what.into() })
 }
 
-/// Reads a line of a hunk; `None` if it is none. An empty line is an empty context line whose blank got lost.
+/// Parses a line of a hunk; `None` if it is not one. An empty line is an empty context line that lost its blank.
 fn hunk_line(line: &str) -> Option<HunkLine> {
     match line.as_bytes().first() {
         None => Some(HunkLine::Keep(String::new())),

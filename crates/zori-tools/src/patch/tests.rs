@@ -71,7 +71,7 @@ fn tolerance_is_noted() {
     scratch.put("f", "a  \nb\n");
     assert_eq!(
         check(&scratch, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
-        r#"{"ok":true,"data":{"files":[{"path":"$ROOT/f","action":"updated"}],"note":"1 hunks were matched without regard to blanks at line ends"}}"#
+        r#"{"ok":true,"data":{"files":[{"path":"$ROOT/f","action":"updated"}],"note":"hunks were matched without regard to blanks at line ends; they now read as shown","now":"1\ta  \n2\tc"}}"#
     );
     assert_eq!(scratch.get("f"), "a  \nc\n");
 }
@@ -125,7 +125,7 @@ fn one_misfit_and_nothing_changes() {
         ),
         (
             "nonsense",
-            r#"{"code":"invalid_patch","message":"line 8 of the patch: a changed line starts with `+` or `-`, a line that stays with a blank"}"#,
+            r#"{"code":"invalid_patch","message":"hunk 1 of $ROOT/f changes nothing: no line is added or removed"}"#,
         ),
     ];
     for (bad, error) in cases {
@@ -144,9 +144,10 @@ fn a_failure_while_writing_puts_everything_back() {
     scratch.put("gone", "still here\n");
     let entry = |name: &str, before: Option<&str>, after: Option<&str>| {
         let path = scratch.path().join(name);
-        let before = before.map(|text| Before {
+        let before = before.map(|text| OriginalFile {
+            encoding: Encoding::Utf8,
             text: Some(text.into()),
-            meta: Slot::at(&scratch.path().join("f")).unwrap().meta().unwrap(),
+            meta: NameInDir::at(&scratch.path().join("f")).unwrap().meta().unwrap(),
             file: None,
             unreadable: None,
             held: false,
@@ -162,7 +163,7 @@ fn a_failure_while_writing_puts_everything_back() {
         entry("late", None, Some("ours\n")),
         entry("gone", Some("still here\n"), None),
     ];
-    let failure = commit::commit(&entries, &Seen::default(), &Cancel::new()).unwrap_err();
+    let failure = commit::commit(&entries, &SeenFiles::default(), &Cancel::new()).unwrap_err();
     assert_eq!(
         scratch.hide(failure.envelope.get()),
         r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/late: File exists (os error 17); nothing was changed"}}"#
@@ -173,7 +174,7 @@ fn a_failure_while_writing_puts_everything_back() {
 
     // Somebody changed a file that the plan has read.
     scratch.put("f", "changed\n");
-    let failure = commit::commit(&entries[..2], &Seen::default(), &Cancel::new()).unwrap_err();
+    let failure = commit::commit(&entries[..2], &SeenFiles::default(), &Cancel::new()).unwrap_err();
     assert_eq!(
         scratch.hide(failure.envelope.get()),
         r#"{"ok":false,"error":{"code":"io_error","message":"$ROOT/f: another process changed it meanwhile; read it again; nothing was changed"}}"#
@@ -229,7 +230,7 @@ impl Editor {
     }
 }
 
-impl zori_core::files::HeldFiles for Editor {
+impl zori_core::files::ClientFiles for Editor {
     fn read(&self, path: &Path) -> Option<String> {
         self.buffers.lock().unwrap().get(path.file_name()?.to_str()?).cloned()
     }
@@ -249,7 +250,7 @@ impl zori_core::files::HeldFiles for Editor {
 }
 
 fn applied(scratch: &Scratch, editor: Arc<Editor>, patch: &str) -> String {
-    let tool = Patch::new(Arc::new(scratch.env()), Arc::new(Seen::of(Some(editor))));
+    let tool = Patch::new(Arc::new(scratch.env()), Arc::new(SeenFiles::of(Some(editor))));
     scratch.hide(call(&tool, &DEF, &serde_json::json!({ "patch": patch }).to_string()).envelope.get())
 }
 

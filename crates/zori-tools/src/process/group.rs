@@ -1,10 +1,10 @@
-//! A process group of ours: signalled as a whole, and looked at to see whether anybody is left in it.
+//! A process group of ours: signalled as a whole, and checked for live members.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 use tokio::process::Child;
 
-/// A process group. Its number stays taken as long as anybody is in it, even after its leader was reaped.
+/// A process group. Its number stays taken as long as it has members, even after its leader was reaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group(Pid);
 
@@ -25,13 +25,13 @@ impl Group {
         self.0.as_raw_nonzero().get()
     }
 
-    /// Asks everybody in it to end.
+    /// Sends SIGTERM to the group.
     pub fn terminate(self) {
         // That nobody is left is what was wanted.
         let _ = kill_process_group(self.0, Signal::TERM);
     }
 
-    /// Asks everybody in it to end but its leader: where the leader's end is everybody's, nobody could comply.
+    /// Sends SIGTERM to all but the leader: where the leader's end kills the rest, nobody could clean up.
     #[cfg(target_os = "linux")]
     pub fn terminate_led(self) {
         for process in members(self.id()).filter(|pid| *pid != self.id()) {
@@ -41,24 +41,29 @@ impl Group {
         }
     }
 
-    /// There is no such leader here.
+    /// There is no such leader on this platform.
     #[cfg(not(target_os = "linux"))]
     pub fn terminate_led(self) {
         self.terminate();
     }
 
-    /// Makes everybody in it end.
+    /// Sends SIGKILL to the group.
     pub fn kill(self) {
         let _ = kill_process_group(self.0, Signal::KILL);
     }
 
-    /// Returns whether its number is taken, be it by the dead. Cheap.
+    /// Reaps orphans of the group, which are our children. Call it when nobody waits for the leader any more.
+    pub fn reap_orphans(self) {
+        while let Ok(Some(_)) = waitpgid(self.0, WaitOptions::NOHANG) {}
+    }
+
+    /// Returns whether its number is taken, zombies included. Cheap.
     pub fn exists(self) -> bool {
         // `SRCH`: nobody. `PERM`: nobody of ours, so the number was given to somebody else.
         !matches!(test_kill_process_group(self.0), Err(Errno::SRCH | Errno::PERM))
     }
 
-    /// Returns whether anybody is left in it. The dead whom nobody has reaped do not count.
+    /// Returns whether any process is left in it. Zombies do not count.
     pub fn alive(self) -> bool {
         self.exists() && !only_dead(self.id())
     }
@@ -97,6 +102,8 @@ fn lives_in(stat: &[u8], group: i32) -> bool {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::os::unix::process::CommandExt;
+
     use super::*;
 
     #[test]
@@ -105,9 +112,18 @@ mod tests {
         assert!(!lives_in(b"7 (a) Z 1 42 42 0", 42));
         assert!(!lives_in(b"7 (a) S 1 41 42 0", 42));
         assert!(!lives_in(b"", 42));
-        assert!(lives_in(
-            &std::fs::read("/proc/self/stat").unwrap(),
-            rustix::process::getpgrp().as_raw_nonzero().get()
-        ));
+    }
+
+    /// A group of our own: the group of the test may be one of another PID namespace, which has no number here.
+    #[test]
+    fn a_group_and_its_members() {
+        let mut child = std::process::Command::new("sleep").arg("300").process_group(0).spawn().unwrap();
+        let group = Group::new(child.id().cast_signed()).unwrap();
+        assert!(lives_in(&std::fs::read(format!("/proc/{}/stat", child.id())).unwrap(), group.id()));
+        assert_eq!(members(group.id()).collect::<Vec<_>>(), [group.id()]);
+        assert!(group.alive());
+        group.kill();
+        child.wait().unwrap();
+        assert!(!group.alive());
     }
 }

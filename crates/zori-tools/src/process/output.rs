@@ -15,22 +15,17 @@ const CEILING: usize = 8 << 20;
 const CEILING_END: usize = 1 << 20;
 /// The most that is written to a file; what comes after it is counted only.
 const MAX_SPILL: u64 = 1 << 30;
-/// The longest piece of a line that is held back for the rest of it while somebody watches (L-12).
+/// The longest part of a line that is held back from the live output until the rest arrives (L-12).
 const MAX_PENDING: usize = 64 << 10;
 
 /// What a process printed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// The text; bytes that are no UTF-8 are replaced. Where something was cut out, it says so.
+    /// The text; bytes that are not UTF-8 are replaced. A note marks where something was cut out.
     pub text: String,
-    /// Set when something was cut out.
-    pub cut: Option<Cut>,
-}
-
-/// What is missing from a text.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// Where all of it is, unless it could not be stored.
+    /// Whether something was cut out.
+    pub cut: bool,
+    /// Where all of it is, if it is stored.
     pub file: Option<PathBuf>,
 }
 
@@ -42,14 +37,16 @@ pub struct Collector {
     /// How many bytes of each end are kept beyond that.
     end: usize,
     folder: Arc<SpillFolder>,
-    live: Option<Feed>,
+    live: Option<LiveFeed>,
     /// All of it, or after the limit its beginning.
     head: Vec<u8>,
-    over: Option<Over>,
+    over: Option<Overflow>,
+    /// How much may be written to files.
+    room: u64,
 }
 
-/// What there is of a stream that has passed its limit.
-struct Over {
+/// The state of a stream that has passed its limit.
+struct Overflow {
     total: u64,
     tail: Tail,
     spill: Option<Spill>,
@@ -58,6 +55,7 @@ struct Over {
 struct Spill {
     path: PathBuf,
     file: File,
+    written: u64,
     room: u64,
     failed: bool,
 }
@@ -74,8 +72,8 @@ impl Collector {
             1..CEILING => (max, max / 2),
             _ => (CEILING, CEILING_END),
         };
-        let live = live.map(|live| Feed { live, stream, pending: Vec::new() });
-        Self { stream, limit, end, folder, live, head: Vec::new(), over: None }
+        let live = live.map(|live| LiveFeed { live, stream, pending: Vec::new() });
+        Self { stream, limit, end, folder, live, head: Vec::new(), over: None, room: MAX_SPILL }
     }
 
     /// Takes the next bytes.
@@ -94,22 +92,57 @@ impl Collector {
         }
     }
 
+    /// Passes nothing on any more to who watches.
+    pub fn stop_live(&mut self) {
+        if let Some(feed) = self.live.take() {
+            feed.finish();
+        }
+    }
+
+    /// Returns the text that came since the last time. The files of all those texts together are bounded like one.
+    pub fn take(&mut self) -> Captured {
+        let fresh = Self {
+            stream: self.stream,
+            limit: self.limit,
+            end: self.end,
+            folder: self.folder.clone(),
+            live: self.live.take(),
+            head: Vec::new(),
+            over: None,
+            room: self
+                .over
+                .as_ref()
+                .and_then(|over| over.spill.as_ref())
+                .map_or(self.room, |spill| spill.room),
+        };
+        let mut all = std::mem::replace(self, fresh);
+        if all.over.is_none() {
+            // A character that is not complete is left for the next time.
+            self.head = all.head.split_off(all.head.len() - unfinished(&all.head));
+        }
+        all.finish()
+    }
+
     /// Returns the text.
     pub fn finish(self) -> Captured {
         if let Some(feed) = self.live {
             feed.finish();
         }
         let Some(over) = self.over else {
-            return Captured { text: lossy(self.head), cut: None };
+            return Captured { text: lossy(self.head), cut: false, file: None };
         };
         let head = whole_start(&self.head);
         let tail = whole_end(over.tail.bytes());
         let missing = over.total - (head.len() + tail.len()) as u64;
         let (place, file) = match over.spill {
             Some(spill) if spill.failed => ("the file with all of it could not be written".to_owned(), None),
-            Some(spill) if spill.room == 0 => {
+            Some(spill) if spill.written == MAX_SPILL => {
                 (format!("the first GiB of it is in {}", spill.path.display()), Some(spill.path))
             }
+            Some(spill) if spill.written < over.total => (
+                format!("the first {} bytes of it are in {}", spill.written, spill.path.display()),
+                Some(spill.path),
+            ),
             Some(spill) => (format!("all of it is in {}", spill.path.display()), Some(spill.path)),
             None => ("the file with all of it could not be made".to_owned(), None),
         };
@@ -119,7 +152,7 @@ impl Collector {
             over.total,
             String::from_utf8_lossy(tail)
         );
-        Captured { text, cut: Some(Cut { file }) }
+        Captured { text, cut: true, file }
     }
 
     /// From here on only both ends are kept, and everything goes to a file.
@@ -129,16 +162,17 @@ impl Collector {
             OutputStream::Stderr => "stderr",
         };
         let spill = self.folder.create(name).ok();
-        let spill = spill.map(|(path, file)| Spill { path, file, room: MAX_SPILL, failed: false });
+        let spill =
+            spill.map(|(path, file)| Spill { path, file, written: 0, room: self.room, failed: false });
         let all = std::mem::take(&mut self.head);
         self.head = all[..self.end].to_vec();
-        let mut over = Over { total: 0, tail: Tail::new(self.end), spill };
+        let mut over = Overflow { total: 0, tail: Tail::new(self.end), spill };
         over.push(&all);
         self.over = Some(over);
     }
 }
 
-impl Over {
+impl Overflow {
     fn push(&mut self, chunk: &[u8]) {
         self.total += chunk.len() as u64;
         self.tail.push(chunk);
@@ -147,6 +181,7 @@ impl Over {
         if !spill.failed {
             spill.failed = spill.file.write_all(&chunk[..len]).is_err();
             spill.room -= len as u64;
+            spill.written += len as u64;
         }
     }
 }
@@ -216,14 +251,14 @@ fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }
 
-/// Passes whole lines on to whoever watches.
-struct Feed {
+/// Passes whole lines on to the live output.
+struct LiveFeed {
     live: Arc<dyn LiveOutput>,
     stream: OutputStream,
     pending: Vec<u8>,
 }
 
-impl Feed {
+impl LiveFeed {
     fn push(&mut self, chunk: &[u8]) {
         let lines = chunk.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline + 1);
         if lines > 0 {

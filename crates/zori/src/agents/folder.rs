@@ -3,13 +3,13 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Description, file};
+use super::{AgentDescription, file};
 
-/// So many files of one folder are read.
-pub const MOST: usize = 200;
+/// The most files that one folder may contribute.
+pub const MAX_FILES: usize = 200;
 
-/// Reads the user's folder. The second value says of each file that cannot be used why.
-pub fn of_user(folder: &Path) -> (Vec<Description>, Vec<String>) {
+/// Reads the user's folder. The second value holds a warning for each file that is skipped.
+pub fn read_user_agents(folder: &Path) -> (Vec<AgentDescription>, Vec<String>) {
     let mut names: Vec<_> = match std::fs::read_dir(folder) {
         Ok(entries) => {
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -19,9 +19,9 @@ pub fn of_user(folder: &Path) -> (Vec<Description>, Vec<String>) {
         }
         Err(error) => return (Vec::new(), vec![format!("cannot read {}: {error}", folder.display())]),
     };
-    names.retain(|name| is_one(name));
+    names.retain(|name| is_agent_file(name));
     names.sort_unstable();
-    names.truncate(MOST);
+    names.truncate(MAX_FILES);
     let (mut agents, mut warnings) = (Vec::new(), Vec::new());
     for path in names.into_iter().map(|name| folder.join(name)) {
         let read = match path.metadata() {
@@ -31,18 +31,18 @@ pub fn of_user(folder: &Path) -> (Vec<Description>, Vec<String>) {
         };
         match read.and_then(|bytes| file::read(&path, &bytes)) {
             Ok(agent) => agents.push(agent),
-            Err(why) => warnings.push(skipped(&path, &why)),
+            Err(why) => warnings.push(skip_warning(&path, &why)),
         }
     }
     (agents, warnings)
 }
 
 /// Returns whether a file of this name holds a sub-agent.
-pub fn is_one(name: &str) -> bool {
+pub fn is_agent_file(name: &str) -> bool {
     name.ends_with(".md") && !name.starts_with('.')
 }
 
-/// Says that a file is not used.
-pub fn skipped(path: &Path, why: &str) -> String {
+/// Returns the warning for a file that is skipped.
+pub fn skip_warning(path: &Path, why: &str) -> String {
     format!("{} {why}; it is no sub-agent", path.display())
 }

@@ -1,220 +1,204 @@
-//! The command line of Claude Code, as its SDKs write it (`stream-json.md` chapter 11): the flags, as a table, and the words
-//! that mean something else there.
+//! The command line of Claude Code, as its SDKs write it (`docs/contracts/claude-protocol.md`): the flags, as a table,
+//! and the words that mean something else there.
 //!
-//! Both SDKs call the program without a command. A flag that changes nothing here says so in `--help`, and on standard
-//! error when it is given: none is swallowed.
+//! Both SDKs call the program without a command. Most of their flags work for people and scripts, too; [`PROTOCOL_ONLY`] are
+//! refused without `--output-format`. Those that change nothing here are a table of their own, `args/without_effect.rs`.
 
-use zori_contract::args::Args;
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
-use zori_policy::mode::Protocol;
 
-use crate::hooks::Written;
+use crate::program::ZORI;
 
-use super::flags::{PROMPT, PROTOCOL_VERSION, SESSION};
+use super::flags::{PROTOCOL_VERSION, SESSION_NAME, WITH_PROMPT};
+use super::without_effect::WITHOUT_EFFECT;
 
-/// What is added to flags without effect.
-const NO_EFFECT: &str = "Accepted; no effect here";
+/// The flags by which a call says what it reads or writes as Claude Code does.
+pub const SPOKEN: &[Flag] = &[OUTPUT_FORMAT, INPUT_FORMAT, PROTOCOL_VERSION];
 
-/// A flag without effect that takes a value.
-const fn ignored(long: &'static str) -> Flag {
-    Flag::valued(long, "VALUE", Kind::Text, NO_EFFECT).many().rare()
-}
+/// The heading of these flags in the help.
+const HEADING: &str = "Options of Claude Code";
+
+/// `--output-format`.
+pub const OUTPUT_FORMAT: Flag = Flag::valued(
+    "output-format",
+    "FORMAT",
+    Kind::Choice(&["text", "json", "stream-json"]),
+    "Answer as Claude Code does: text, json (the result), stream-json (the Claude protocol)",
+)
+.rare();
+/// `--input-format`.
+pub const INPUT_FORMAT: Flag = Flag::valued(
+    "input-format",
+    "FORMAT",
+    Kind::Choice(&["text", "stream-json"]),
+    "What standard input is, beside `--output-format`: text, stream-json (the Claude protocol)",
+)
+.rare();
+/// `--append-system-prompt`.
+pub const APPEND_SYSTEM_PROMPT: Flag =
+    Flag::valued("append-system-prompt", "TEXT", Kind::Text, "Say this behind the system prompt").rare();
+/// `--system-prompt-file`.
+pub const SYSTEM_PROMPT_FILE: Flag =
+    Flag::valued("system-prompt-file", "FILE", Kind::Text, "Read the system prompt from a file").rare();
+/// `--tools`.
+pub const TOOLS: Flag =
+    Flag::valued("tools", "NAMES", Kind::Text, "Offer only these tools; empty: none, default: all").rare();
+/// `--permission-prompt-tool`.
+pub const PERMISSION_PROMPT_TOOL: Flag = Flag::valued(
+    "permission-prompt-tool",
+    "NAME",
+    Kind::Text,
+    "Who is asked: stdio (the program that reads), or a tool of its MCP servers, mcp__SERVER__TOOL",
+)
+.rare();
+/// `--allow-dangerously-skip-permissions`.
+pub const ALLOW_DANGEROUSLY_SKIP_PERMISSIONS: Flag =
+    Flag::switch("allow-dangerously-skip-permissions", "Permit the mode bypassPermissions later on").rare();
+/// `--dangerously-skip-permissions`.
+pub const DANGEROUSLY_SKIP_PERMISSIONS: Flag =
+    Flag::switch("dangerously-skip-permissions", "Start in the mode bypassPermissions").rare();
+/// `--session-id`.
+pub const SESSION_ID: Flag =
+    Flag::valued("session-id", "ID", Kind::Id(SESSION_NAME), "What the new session is called").rare();
+/// `--no-session-persistence`.
+pub const NO_SESSION_PERSISTENCE: Flag = Flag::switch("no-session-persistence", "Save no session").rare();
+/// `--include-partial-messages`.
+pub const INCLUDE_PARTIAL_MESSAGES: Flag =
+    Flag::switch("include-partial-messages", "Tell messages in pieces, too").rare();
+/// `--replay-user-messages`.
+pub const REPLAY_USER_MESSAGES: Flag =
+    Flag::switch("replay-user-messages", "Repeat each prompt when its turn begins").rare();
+/// `--mcp-config`.
+pub const MCP_CONFIG: Flag = Flag::valued(
+    "mcp-config",
+    "JSON",
+    Kind::Text,
+    "MCP servers of the type sdk, as JSON or in a file; others are refused",
+)
+.many()
+.rare();
+/// `--add-dir`.
+pub const ADD_DIR: Flag =
+    Flag::valued("add-dir", "DIR", Kind::Text, "One more folder to work in; may be repeated").many().rare();
+/// `--json-schema`.
+pub const JSON_SCHEMA: Flag =
+    Flag::valued("json-schema", "JSON", Kind::Json, "What the answer has to look like, as a JSON Schema")
+        .rare();
+/// `--max-thinking-tokens`.
+pub const MAX_THINKING_TOKENS: Flag = Flag::valued(
+    "max-thinking-tokens",
+    "N",
+    Kind::Int { min: 0, max: i64::MAX },
+    "How much the model may think",
+)
+.rare();
+/// `--effort`.
+pub const EFFORT: Flag = Flag::valued(
+    "effort",
+    "LEVEL",
+    Kind::Choice(&["low", "medium", "high", "xhigh", "max"]),
+    "How much the model thinks: low, medium, high, xhigh, max",
+)
+.rare();
+/// `--resume-session-at`.
+pub const RESUME_SESSION_AT: Flag = Flag::valued(
+    "resume-session-at",
+    "UUID",
+    Kind::Text,
+    "With `--resume`: only up to this message of the model",
+)
+.rare();
+/// `--fallback-model`.
+pub const FALLBACK_MODEL: Flag = Flag::valued(
+    "fallback-model",
+    "MODEL",
+    Kind::Text,
+    "What a turn goes on with when the model is overloaded",
+)
+.rare();
+/// `--agents`.
+pub const AGENTS: Flag =
+    Flag::valued("agents", "JSON", Kind::Text, "Sub-agents, by name: description, prompt, tools, model")
+        .rare();
+/// `--setting-sources`.
+pub const SETTING_SOURCES: Flag = Flag::valued(
+    "setting-sources",
+    "NAMES",
+    Kind::Text,
+    "Whose files describe sub-agents: user, project; AGENTS.md and the config count always",
+)
+.rare();
+/// `--settings`.
+pub const SETTINGS: Flag = Flag::valued(
+    "settings",
+    "JSON",
+    Kind::Text,
+    "Claude Code's settings, as JSON or in a file: permissions, env, model, hooks",
+)
+.rare();
+/// `--include-hook-events`.
+pub const INCLUDE_HOOK_EVENTS: Flag =
+    Flag::switch("include-hook-events", "Tell when hooks begin and end").rare();
 
 /// The flags that `exec` takes for the Claude protocol.
 pub const FLAGS: &[Flag] = &[
     PROTOCOL_VERSION,
-    Flag::valued(
-        "output-format",
-        "FORMAT",
-        Kind::Choice(&["text", "json", "stream-json"]),
-        "Answer as Claude Code does: text, json (the result), stream-json (the Claude protocol)",
-    )
-    .rare(),
-    Flag::valued(
-        "input-format",
-        "FORMAT",
-        Kind::Choice(&["text", "stream-json"]),
-        "What standard input is, beside `--output-format`: text, stream-json (the Claude protocol)",
-    )
-    .rare(),
-    Flag::valued("append-system-prompt", "TEXT", Kind::Text, "Say this behind the system prompt").rare(),
-    Flag::valued("system-prompt-file", "FILE", Kind::Text, "Read the system prompt from a file").rare(),
-    Flag::valued("tools", "NAMES", Kind::Text, "Offer only these tools; empty: none, default: all").rare(),
-    Flag::valued(
-        "permission-prompt-tool",
-        "NAME",
-        Kind::Text,
-        "Who is asked: stdio (the program that reads), or a tool of its MCP servers, mcp__SERVER__TOOL",
-    )
-    .rare(),
-    Flag::switch("allow-dangerously-skip-permissions", "Permit the mode bypassPermissions later on").rare(),
-    Flag::switch("dangerously-skip-permissions", "Start in the mode bypassPermissions").rare(),
-    Flag::switch("continue", "Go on with the newest session of this folder").short('c').rare(),
-    Flag::valued("resume", "ID", Kind::Text, "Go on with this session").short('r').rare(),
-    Flag::switch("fork-session", "With `--resume` or `--continue`: go on in a copy").rare(),
-    Flag::valued("session-id", "ID", Kind::Id(SESSION), "What the new session is called").rare(),
-    Flag::switch("no-session-persistence", "Save no session").rare(),
-    Flag::switch("include-partial-messages", "Tell messages in pieces, too").rare(),
-    Flag::switch("replay-user-messages", "Repeat each prompt when its turn begins").rare(),
-    Flag::valued(
-        "mcp-config",
-        "JSON",
-        Kind::Text,
-        "MCP servers, as JSON or in a file; those of type sdk are used",
-    )
-    .many()
-    .rare(),
-    Flag::valued("add-dir", "DIR", Kind::Text, "One more folder to work in; may be repeated").many().rare(),
-    Flag::valued("json-schema", "JSON", Kind::Text, "What the answer has to look like, as a JSON Schema")
-        .rare(),
-    Flag::valued(
-        "max-thinking-tokens",
-        "N",
-        Kind::Int { min: 0, max: i64::MAX },
-        "How much the model may think",
-    )
-    .rare(),
-    Flag::valued("effort", "LEVEL", Kind::Text, "How much the model thinks: low, medium, high, max").rare(),
-    Flag::valued(
-        "resume-session-at",
-        "UUID",
-        Kind::Text,
-        "With `--resume`: only up to this message of the model",
-    )
-    .rare(),
-    Flag::valued(
-        "fallback-model",
-        "MODEL",
-        Kind::Text,
-        "What a turn goes on with when the model is overloaded",
-    )
-    .rare(),
-    Flag::valued("agents", "JSON", Kind::Text, "Sub-agents, by name: description, prompt, tools, model")
-        .rare(),
-    Flag::valued(
-        "setting-sources",
-        "NAMES",
-        Kind::Text,
-        "Whose files describe sub-agents: user, project; AGENTS.md and the config count always",
-    )
-    .rare(),
-    ignored("resume-drops-turn"),
-    Flag::valued(
-        "settings",
-        "JSON",
-        Kind::Text,
-        "Claude Code's settings, as JSON or in a file: permissions, env, model, hooks",
-    )
-    .rare(),
-    ignored("thinking-display"),
-    ignored("agent"),
-    ignored("betas"),
-    ignored("plugin-dir"),
-    ignored("plugin-dir-no-mcp"),
-    ignored("task-budget"),
-    ignored("debug-file"),
-    Flag::switch("debug-to-stderr", NO_EFFECT).rare(),
-    Flag::switch("strict-mcp-config", NO_EFFECT).rare(),
-    Flag::switch("include-hook-events", "Tell when hooks begin and end").rare(),
-    Flag::switch("session-mirror", NO_EFFECT).rare(),
-    Flag::switch("await-initialize", NO_EFFECT).rare(),
+    OUTPUT_FORMAT,
+    INPUT_FORMAT,
+    APPEND_SYSTEM_PROMPT,
+    SYSTEM_PROMPT_FILE,
+    TOOLS,
+    PERMISSION_PROMPT_TOOL,
+    ALLOW_DANGEROUSLY_SKIP_PERMISSIONS,
+    DANGEROUSLY_SKIP_PERMISSIONS,
+    SESSION_ID,
+    NO_SESSION_PERSISTENCE,
+    INCLUDE_PARTIAL_MESSAGES,
+    REPLAY_USER_MESSAGES,
+    MCP_CONFIG,
+    ADD_DIR,
+    JSON_SCHEMA,
+    MAX_THINKING_TOKENS,
+    EFFORT,
+    RESUME_SESSION_AT,
+    FALLBACK_MODEL,
+    AGENTS,
+    SETTING_SOURCES,
+    SETTINGS,
+    INCLUDE_HOOK_EVENTS,
 ];
 
-/// Flags that mean something whatever is printed; the others are for the protocol.
-const ALWAYS: &[&str] = &[
-    "protocol-version",
-    "output-format",
-    "input-format",
-    "no-session-persistence",
-    "add-dir",
-    "fallback-model",
-    "agents",
-    "setting-sources",
-    "settings",
+/// Flags that mean something only beside `--output-format`: they shape its lines, or name who reads them.
+pub const PROTOCOL_ONLY: &[Flag] = &[
+    PERMISSION_PROMPT_TOOL,
+    ALLOW_DANGEROUSLY_SKIP_PERMISSIONS,
+    INCLUDE_PARTIAL_MESSAGES,
+    REPLAY_USER_MESSAGES,
+    MCP_CONFIG,
+    RESUME_SESSION_AT,
+    INCLUDE_HOOK_EVENTS,
 ];
 
-/// Flags without effect that every SDK sends; nobody wants to read of them each time.
-const QUIET: &[&str] = &["strict-mcp-config", "await-initialize"];
-
-const COUNT: usize = PROMPT.len() + FLAGS.len();
+const COUNT: usize = WITH_PROMPT.len() + FLAGS.len() + WITHOUT_EFFECT.len();
 
 /// All flags of `exec`.
 pub const EXEC: &[Flag] = &joined();
 
 const fn joined() -> [Flag; COUNT] {
-    let mut all = [PROMPT[0]; COUNT];
+    let mut all = [WITH_PROMPT[0]; COUNT];
     let mut at = 0;
     while at < COUNT {
-        all[at] = if at < PROMPT.len() { PROMPT[at] } else { FLAGS[at - PROMPT.len()] };
+        let (prompt, flags) = (WITH_PROMPT.len(), FLAGS.len());
+        all[at] = if at < prompt {
+            WITH_PROMPT[at]
+        } else if at < prompt + flags {
+            FLAGS[at - prompt].below(HEADING)
+        } else {
+            WITHOUT_EFFECT[at - prompt - flags].flag
+        };
         at += 1;
     }
     all
-}
-
-/// What was typed of it.
-#[derive(Clone, Debug, Default)]
-pub struct ClaudeArgs {
-    /// `--protocol-version`.
-    pub version: Option<Protocol>,
-    /// `--output-format`.
-    pub output: Option<String>,
-    /// `--input-format stream-json`.
-    pub stream_input: bool,
-    /// `--append-system-prompt`.
-    pub append_system_prompt: Option<String>,
-    /// `--system-prompt-file`.
-    pub system_prompt_file: Option<String>,
-    /// `--tools`.
-    pub tools: Option<String>,
-    /// `--permission-prompt-tool`.
-    pub prompt_tool: Option<String>,
-    /// `--allow-dangerously-skip-permissions`.
-    pub may_bypass: bool,
-    /// `--dangerously-skip-permissions`.
-    pub bypass: bool,
-    /// `--continue`.
-    pub continues: bool,
-    /// `--resume`.
-    pub resume: Option<String>,
-    /// `--fork-session`.
-    pub fork: bool,
-    /// `--session-id`.
-    pub session_id: Option<String>,
-    /// `--include-partial-messages`.
-    pub partial: bool,
-    /// `--replay-user-messages`.
-    pub replay_prompts: bool,
-    /// `--mcp-config`.
-    pub mcp_config: Vec<String>,
-    /// `--add-dir`.
-    pub add_dirs: Vec<String>,
-    /// `--json-schema`.
-    pub json_schema: Option<String>,
-    /// `--max-thinking-tokens`.
-    pub max_thinking_tokens: Option<u64>,
-    /// `--effort`.
-    pub effort: Option<String>,
-    /// `--resume-session-at`.
-    pub resume_at: Option<String>,
-    /// `--include-hook-events`.
-    pub hook_events: bool,
-    /// `--settings`.
-    pub settings: Option<String>,
-    /// The hooks of `--settings`.
-    pub hooks: Vec<Written>,
-    /// What `--settings` sets for commands and hooks.
-    pub env: Vec<(String, String)>,
-    /// `--fallback-model`.
-    pub fallback: Option<String>,
-    /// `--agents`.
-    pub agents: Option<String>,
-    /// `--setting-sources`.
-    pub sources: Sources,
-    /// What was given and has no effect.
-    pub without_effect: Vec<&'static str>,
-    /// What was given and has none unless the protocol is spoken.
-    pub of_protocol: Vec<&'static str>,
 }
 
 /// Whose files count, where Claude Code would not look at them all.
@@ -234,82 +218,28 @@ impl Default for Sources {
 }
 
 impl Sources {
-    fn parse(list: &str) -> Self {
+    /// Reads the names of `--setting-sources`.
+    pub fn parse(list: &str) -> Self {
         let names = |name| list.split(',').any(|word| word.trim() == name);
         Self { user: names("user"), project: names("project") || names("local") }
     }
 }
 
-impl ClaudeArgs {
-    /// Takes the values over.
-    pub fn new(args: &Args) -> Self {
-        let text = |name| args.text(name).map(str::to_owned);
-        let idle =
-            |flag: &&Flag| flag.about == NO_EFFECT && args.has(flag.long) && !QUIET.contains(&flag.long);
-        let version = args.text("protocol-version").map(|version| match version {
-            "1" | "yume" | "flat" => Protocol::Yume,
-            _ => Protocol::Claude,
-        });
-        Self {
-            version,
-            output: text("output-format").or(version.map(|_| "stream-json".to_owned())),
-            stream_input: args.text("input-format") == Some("stream-json"),
-            append_system_prompt: text("append-system-prompt"),
-            system_prompt_file: text("system-prompt-file"),
-            tools: text("tools"),
-            prompt_tool: text("permission-prompt-tool"),
-            may_bypass: args.has("allow-dangerously-skip-permissions"),
-            bypass: args.has("dangerously-skip-permissions"),
-            continues: args.has("continue"),
-            resume: text("resume"),
-            fork: args.has("fork-session"),
-            session_id: text("session-id"),
-            partial: args.has("include-partial-messages"),
-            replay_prompts: args.has("replay-user-messages"),
-            mcp_config: args.all("mcp-config").to_vec(),
-            add_dirs: args.all("add-dir").to_vec(),
-            json_schema: text("json-schema"),
-            max_thinking_tokens: args.int("max-thinking-tokens").map(i64::unsigned_abs),
-            effort: text("effort"),
-            resume_at: text("resume-session-at"),
-            hook_events: args.has("include-hook-events"),
-            settings: text("settings"),
-            hooks: Vec::new(),
-            env: Vec::new(),
-            fallback: text("fallback-model"),
-            agents: text("agents"),
-            sources: args.text("setting-sources").map_or_else(Sources::default, Sources::parse),
-            without_effect: FLAGS.iter().filter(idle).map(|flag| flag.long).collect(),
-            of_protocol: {
-                let given = FLAGS.iter().map(|flag| flag.long).filter(|name| args.has(name));
-                given.filter(|name| !ALWAYS.contains(name)).collect()
-            },
-        }
+/// Makes a command line of ours of one of Claude Code: it has no command, and a format flag.
+pub fn rewrite(words: &mut Vec<String>) {
+    let names = |word: &str, flag: &Flag| {
+        let value = word.strip_prefix("--").and_then(|word| word.strip_prefix(flag.long));
+        value.is_some_and(|value| value.is_empty() || value.starts_with('='))
+    };
+    let theirs = words.first().is_some_and(|word| word.starts_with('-') || word == "exec")
+        && words
+            .iter()
+            .take_while(|word| *word != "--")
+            .any(|word| SPOKEN.iter().any(|flag| names(word, flag)));
+    if !theirs {
+        return;
     }
-
-    /// Returns whether the run speaks as Claude Code does.
-    pub fn speaks(&self) -> bool {
-        self.protocol().is_some()
-    }
-
-    /// Returns the protocol that is spoken, if one is.
-    pub fn protocol(&self) -> Option<Protocol> {
-        let asked = self.output.is_some() || self.stream_input;
-        self.version.or(asked.then_some(Protocol::Claude))
-    }
-}
-
-/// Returns whether the words are a command line of Claude Code, and makes one of ours of it: without a command, and with a
-/// format flag.
-pub fn words(words: &mut Vec<String>, takes_next: impl Fn(&str) -> bool) -> bool {
-    let names = |word: &String, name: &str| word == name || word.starts_with(&format!("{name}="));
-    let ours = words.first().is_some_and(|word| word.starts_with('-') || word == "exec")
-        && words.iter().take_while(|word| *word != "--").any(|word| {
-            ["--output-format", "--input-format", "--protocol-version"].iter().any(|name| names(word, name))
-        });
-    if !ours {
-        return false;
-    }
+    let global = ZORI.global_flags();
     let mut kept = Vec::with_capacity(words.len() + 1);
     let mut rest = std::mem::take(words).into_iter().peekable();
     if rest.peek().is_none_or(|word| word != "exec") {
@@ -330,7 +260,7 @@ pub fn words(words: &mut Vec<String>, takes_next: impl Fn(&str) -> bool) -> bool
             "--thinking" => kept.extend(rest.next().and_then(|value| thinking(&value))),
             _ if word.starts_with("--thinking=") => kept.extend(thinking(&word["--thinking=".len()..])),
             _ => {
-                let wants = takes_next(&word);
+                let wants = EXEC.iter().chain(&global).any(|flag| flag.wants_next(&word));
                 kept.push(word);
                 if wants {
                     kept.extend(rest.next());
@@ -339,7 +269,6 @@ pub fn words(words: &mut Vec<String>, takes_next: impl Fn(&str) -> bool) -> bool
         }
     }
     *words = kept;
-    true
 }
 
 /// Returns our word for how Claude Code says that a model may think; `None` is as it likes.
@@ -355,7 +284,7 @@ fn thinking(value: &str) -> Option<String> {
 mod tests {
     fn check(line: &[&str], wanted: &[&str]) {
         let mut words: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
-        crate::args::rewrite::words(&mut words);
+        super::rewrite(&mut words);
         assert_eq!(words, wanted);
     }
 
@@ -416,7 +345,7 @@ mod tests {
 
     #[test]
     fn other_command_lines_are_left_alone() {
-        check(&["-p", "hi"], &["exec", "-p", "hi"]);
+        check(&["-p", "hi"], &["-p", "hi"]);
         check(&["sessions", "list", "--output-format", "x"], &["sessions", "list", "--output-format", "x"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The flags, as tables. Parsing, help, manifest, completions and the reference page walk them.
 
-use zori_contract::flag::Flag;
+use zori_contract::flag::{Flag, Positional};
 use zori_contract::kind::{Kind, Pattern};
 use zori_core::cost::MicroUsd;
 use zori_core::ids::SessionId;
@@ -8,40 +8,109 @@ use zori_core::ids::SessionId;
 use crate::network;
 
 /// What a session is called (DECISIONS 28).
-pub const SESSION: Pattern = Pattern {
+pub const SESSION_NAME: Pattern = Pattern {
     name: "session_id",
     regex: "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$",
     fits: |text| SessionId::parse(text).is_ok(),
 };
 
-/// The flags of the commands that take a prompt; before the command they belong to it, too (`args/rewrite.rs`).
-pub const PROMPT: &[Flag] = &[
-    Flag::valued("prompt", "TEXT", Kind::Text, "The prompt; `-` reads it from standard input").short('p'),
+/// What a model is called: names of vendors, files and resources, and nothing that looks made up.
+const MODEL_NAME: Pattern = Pattern {
+    name: "model_name",
+    regex: "^[^\\s<>{}$`|;]{1,300}$",
+    fits: |text| {
+        (1..=300).contains(&text.len())
+            && !text.contains(|c: char| c.is_whitespace() || "<>{}$`|;".contains(c))
+    },
+};
+
+/// `--prompt`.
+pub const PROMPT: Flag =
+    Flag::valued("prompt", "TEXT", Kind::Text, "The prompt; `-` reads it from standard input").short('p');
+/// `--image`.
+pub const IMAGE: Flag =
     Flag::valued("image", "FILE", Kind::Text, "Show the model an image with the prompt; may be repeated")
-        .many(),
-    Flag::valued(
-        "record",
-        "FILE",
-        Kind::Text,
-        "Write what goes to and comes from the provider to a new file",
-    )
-    .rare(),
-    Flag::valued(
-        "replay",
-        "FILE",
-        Kind::Text,
-        "Run a recording again, offline and without a key; tools really run",
-    )
-    .rare(),
-    Flag::switch("replay-lenient", "Go on where a replay differs from its recording").rare(),
+        .many();
+/// `--record`.
+pub const RECORD: Flag = Flag::valued(
+    "record",
+    "FILE",
+    Kind::Text,
+    "Write what goes to and comes from the provider to a new file",
+)
+.rare();
+/// `--replay`.
+pub const REPLAY: Flag = Flag::valued(
+    "replay",
+    "FILE",
+    Kind::Text,
+    "Run a recording again, offline and without a key; tools really run",
+)
+.rare();
+/// `--replay-lenient`.
+pub const REPLAY_LENIENT: Flag =
+    Flag::switch("replay-lenient", "Go on where a replay differs from its recording").rare();
+/// `--plain`.
+pub const PLAIN: Flag =
+    Flag::switch("plain", "Chat line by line, without a screen: for screen readers and simple terminals");
+/// `--heartbeat-interval`.
+pub const HEARTBEAT_INTERVAL: Flag = Flag::valued(
+    "heartbeat-interval",
+    "SECONDS",
+    Kind::Int { min: 0, max: 86_400 },
+    "Say on standard error every so often that it is still at work; 0: never",
+)
+.rare();
+
+/// `--continue`.
+pub const CONTINUE: Flag =
+    Flag::switch("continue", "Go on with the newest session of this folder").short('c').excludes(&RESUME);
+/// `--resume`.
+pub const RESUME: Flag = Flag::valued(
+    "resume",
+    "ID",
+    Kind::Text,
+    "Go on with this session, by its name or the first letters; at a terminal without ID: choose one",
+)
+.short('r');
+/// `--fork-session`.
+pub const FORK_SESSION: Flag =
+    Flag::switch("fork-session", "With `--resume` or `--continue`: go on in a copy").rare();
+
+/// The flags of the commands that take a prompt; they may stand before it, too (`Program::ahead`).
+pub const WITH_PROMPT: &[Flag] = &[
+    PROMPT,
+    IMAGE,
+    CONTINUE,
+    RESUME,
+    FORK_SESSION,
+    RECORD,
+    REPLAY,
+    REPLAY_LENIENT,
     TRUST_WORKSPACE,
-    Flag::valued(
-        "heartbeat-interval",
-        "SECONDS",
-        Kind::Int { min: 0, max: 86_400 },
-        "Say on standard error every so often that it is still at work; 0: never",
-    )
-    .rare(),
+    HEARTBEAT_INTERVAL,
+];
+
+/// `--any`.
+pub const ANY: Flag = Flag::switch("any", "Take the newest session of all folders, not of this one");
+
+/// The flags of the command that goes on with a session by itself.
+pub const RESUMING: &[Flag] =
+    &[PROMPT, IMAGE, ANY, RECORD, REPLAY, REPLAY_LENIENT, TRUST_WORKSPACE, HEARTBEAT_INTERVAL, PLAIN];
+
+/// The same with those of the chat alone, for the call without a command.
+pub const WITH_CHAT: &[Flag] = &[
+    PROMPT,
+    IMAGE,
+    CONTINUE,
+    RESUME,
+    FORK_SESSION,
+    RECORD,
+    REPLAY,
+    REPLAY_LENIENT,
+    TRUST_WORKSPACE,
+    HEARTBEAT_INTERVAL,
+    PLAIN,
 ];
 
 /// `--protocol-version`: which dialect of the Claude protocol is spoken.
@@ -57,6 +126,39 @@ pub const PROTOCOL_VERSION: Flag = Flag::valued(
 pub const TRUST_WORKSPACE: Flag =
     Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare();
 
+/// `--api-base`, for GUIs.
+pub const API_BASE: Flag =
+    Flag::valued("api-base", "URL", Kind::Text, "Where the provider's API is, for this run");
+
+/// `--history-file`, for GUIs.
+pub const HISTORY_FILE: Flag = Flag::valued(
+    "history-file",
+    "FILE",
+    Kind::Text,
+    "Begin with this conversation: a JSON array of messages with `role` and `content`",
+)
+.rare();
+
+/// `--keep`, for the demo.
+pub const KEEP: Flag = Flag::switch("keep", "Keep the scratch folder and say where it is");
+
+/// The session to go on with, as an argument.
+pub const ID: Positional = Positional::optional(
+    "ID",
+    Kind::Id(SESSION_NAME),
+    "The session; the latest of this folder needs no name",
+);
+
+/// The prompt as an argument; a lone `-` waits for standard input.
+pub const DASH: Positional = Positional::optional(
+    "PROMPT",
+    Kind::Text,
+    "The prompt; `-` waits for standard input, however long it takes",
+);
+
+/// What a chat begins with.
+pub const FIRST_PROMPT: Positional = Positional::optional("PROMPT", Kind::Text, "The first prompt");
+
 /// `--policy`, for the commands about one.
 pub const POLICY: Flag =
     Flag::valued("policy", "FILE", Kind::Path, "A policy file, in place of this machine's settings");
@@ -65,104 +167,184 @@ pub const POLICY: Flag =
 pub const PROFILE: Flag =
     Flag::valued("profile", "NAME", Kind::Text, "The profile of the policy file; the only one needs no name");
 
-/// The flags every command takes, before and after its name (CLI-1), beside those of every command line.
-pub const GLOBAL: &[Flag] = &[
-    Flag::valued("root", "DIR", Kind::Text, "Working directory of the tools").aliases(&["cwd"]).default("."),
-    Flag::valued("model", "MODEL", Kind::Text, "The model, or `provider:model`"),
-    Flag::valued("provider", "NAME", Kind::Text, "Who serves the model"),
-    Flag::valued("session", "ID", Kind::Id(SESSION), "Go on with this session, or start one of this name"),
-    Flag::switch("no-save", "Save no session"),
-    Flag::valued(
-        "system-prompt",
-        "TEXT",
-        Kind::Text,
-        "Replace the configured system prompt; empty clears it",
-    )
-    .rare(),
-    Flag::valued(
-        "permission-mode",
-        "MODE",
-        Kind::Text,
-        "What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny",
-    )
-    .aliases(&["security-mode"])
-    .rare(),
-    Flag::valued(
-        "sandbox",
-        "LEVEL",
-        Kind::Choice(&["workspace", "read-only", "off"]),
-        "What commands may write, held by a sandbox: workspace, read-only; off: no sandbox",
-    )
-    .rare(),
+/// `--root`.
+pub const ROOT: Flag =
+    Flag::valued("root", "DIR", Kind::Text, "Working directory of the tools").aliases(&["cwd"]).default(".");
+/// `--model`.
+pub const MODEL: Flag =
+    Flag::valued("model", "MODEL", Kind::Name(MODEL_NAME), "The model, or `provider:model`");
+/// `--provider`.
+pub const PROVIDER: Flag = Flag::valued("provider", "NAME", Kind::Text, "Who serves the model");
+/// `--session`.
+pub const SESSION: Flag = Flag::valued(
+    "session",
+    "ID",
+    Kind::Id(SESSION_NAME),
+    "Go on with this session, or start one of this name",
+);
+/// `--no-save`.
+pub const NO_SAVE: Flag = Flag::switch("no-save", "Save no session");
+/// `--no-checkpoints`.
+pub const NO_CHECKPOINTS: Flag =
+    Flag::switch("no-checkpoints", "Capture nothing of what calls change; undo is off").rare();
+/// `--system-prompt`.
+pub const SYSTEM_PROMPT: Flag = Flag::valued(
+    "system-prompt",
+    "TEXT",
+    Kind::Text,
+    "Replace the configured system prompt; empty clears it",
+)
+.rare();
+/// `--permission-mode`.
+pub const PERMISSION_MODE: Flag = Flag::valued(
+    "permission-mode",
+    "MODE",
+    Kind::Text,
+    "What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny",
+)
+.aliases(&["security-mode"])
+.rare();
+/// `--sandbox`.
+pub const SANDBOX: Flag = Flag::valued(
+    "sandbox",
+    "LEVEL",
+    Kind::Choice(&["workspace", "read-only", "off"]),
+    "What commands may write, held by a sandbox: workspace, read-only; off: no sandbox",
+)
+.rare();
+/// `--allow`.
+pub const ALLOW: Flag =
     Flag::valued("allow", "RULES", Kind::Text, "Let these calls run, such as `Bash(git diff:*)`")
         .aliases(&["allowedTools", "allowed-tools"])
         .many()
-        .rare(),
-    Flag::valued("ask", "RULES", Kind::Text, "Ask about these calls in every mode").many().rare(),
-    Flag::valued("deny", "RULES", Kind::Text, "Never let these calls run")
-        .aliases(&["disallowedTools", "disallowed-tools"])
-        .many()
-        .rare(),
-    Flag::switch("yes", "Answer every question with yes; what is denied stays denied")
-        .short('y')
-        .aliases(&["auto"])
-        .rare(),
-    Flag::valued("config", "FILE", Kind::Text, "Read the settings from this file")
-        .check(|value| match std::path::Path::new(value).is_file() {
-            true => Ok(()),
-            false => Err(format!("`--config` takes a file, and `{value}` is none")),
-        })
-        .excludes("no-config")
-        .rare(),
-    Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare(),
-    Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare(),
-    Flag::switch("quiet", "Print nothing on standard error").short('q').rare(),
+        .rare();
+/// `--ask`.
+pub const ASK: Flag =
+    Flag::valued("ask", "RULES", Kind::Text, "Ask about these calls in every mode").many().rare();
+/// `--deny`.
+pub const DENY: Flag = Flag::valued("deny", "RULES", Kind::Text, "Never let these calls run")
+    .aliases(&["disallowedTools", "disallowed-tools"])
+    .many()
+    .rare();
+/// `--yes`.
+pub const YES: Flag = Flag::switch("yes", "Answer every question with yes; what is denied stays denied")
+    .short('y')
+    .aliases(&["auto"])
+    .rare();
+/// `--config`.
+pub const CONFIG: Flag = Flag::valued("config", "FILE", Kind::Text, "Read the settings from this file")
+    .check(|value| match std::path::Path::new(value).is_file() {
+        true => Ok(()),
+        false => Err(format!("`--config` takes a file, and `{value}` is none")),
+    })
+    .excludes(&NO_CONFIG)
+    .rare();
+/// `--no-config`.
+pub const NO_CONFIG: Flag =
+    Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare();
+/// `--bare`.
+pub const BARE: Flag =
+    Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare();
+/// `--quiet`.
+pub const QUIET: Flag = Flag::switch("quiet", "Print nothing on standard error").short('q').rare();
+/// `--retries`.
+pub const RETRIES: Flag =
     Flag::valued("retries", "N", Kind::Int { min: 0, max: 20 }, "How often a failed request is tried again")
-        .rare(),
-    Flag::valued(
-        "retry-delay",
-        "MS",
-        Kind::Int { min: 0, max: 60_000 },
-        "The first wait before that, in milliseconds",
-    )
-    .rare(),
-    Flag::valued(
-        "connect-timeout",
-        "DURATION",
-        Kind::Duration,
-        "How long a connection may take; 0: for ever",
-    )
-    .rare(),
+        .rare();
+/// `--retry-delay`.
+pub const RETRY_DELAY: Flag = Flag::valued(
+    "retry-delay",
+    "MS",
+    Kind::Int { min: 0, max: 60_000 },
+    "The first wait before that, in milliseconds",
+)
+.rare();
+/// `--connect-timeout`.
+pub const CONNECT_TIMEOUT: Flag = Flag::valued(
+    "connect-timeout",
+    "DURATION",
+    Kind::Duration,
+    "How long a connection may take; 0: for ever",
+)
+.rare();
+/// `--proxy`.
+pub const PROXY: Flag =
     Flag::valued("proxy", "URL", Kind::Url, "Send every request through this proxy, whatever variables say")
         .check(network::check_proxy)
-        .excludes("no-proxy")
-        .rare(),
-    Flag::switch("no-proxy", "Send every request straight to its host, whatever variables say").rare(),
-    Flag::valued(
-        "thinking",
-        "LEVEL",
-        Kind::Choice(&["off", "low", "medium", "high", "max"]),
-        "How much the model thinks: off, low, medium, high, max",
-    )
-    .rare(),
-    Flag::valued("max-turns", "N", FROM_ONE, "Ask the model at most N times for one prompt").rare(),
+        .excludes(&NO_PROXY)
+        .rare();
+/// `--no-proxy`.
+pub const NO_PROXY: Flag =
+    Flag::switch("no-proxy", "Send every request straight to its host, whatever variables say").rare();
+/// `--thinking`.
+pub const THINKING: Flag = Flag::valued(
+    "thinking",
+    "LEVEL",
+    Kind::Choice(&["off", "low", "medium", "high", "max"]),
+    "How much the model thinks: off, low, medium, high, max",
+)
+.rare();
+/// `--max-turns`.
+pub const MAX_TURNS: Flag =
+    Flag::valued("max-turns", "N", FROM_ONE, "Ask the model at most N times for one prompt").rare();
+/// `--max-budget-usd`.
+pub const MAX_BUDGET_USD: Flag =
     Flag::valued("max-budget-usd", "USD", Kind::Text, "Stop when the run has cost that much")
         .aliases(&["max-cost"])
         .check(|value| match dollars(value) {
             Some(_) => Ok(()),
             None => Err(format!("`--max-budget-usd` takes an amount of dollars such as 0.50, not `{value}`")),
         })
-        .rare(),
-    Flag::valued(
-        "max-tokens-total",
-        "N",
-        FROM_ONE,
-        "Stop when the run has used that many tokens, read and written",
-    )
-    .rare(),
-    // It chooses the tables, so it is read before them (`profile.rs`).
+        .rare();
+/// `--max-tokens-total`.
+pub const MAX_TOKENS_TOTAL: Flag = Flag::valued(
+    "max-tokens-total",
+    "N",
+    FROM_ONE,
+    "Stop when the run has used that many tokens, read and written",
+)
+.rare();
+/// `--show-config`.
+// It takes the place of the command, so it is read before the tables (`show_config.rs`).
+pub const SHOW_CONFIG: Flag =
+    Flag::switch("show-config", "Print the settings that hold and where each comes from, and do nothing")
+        .rare();
+/// `--as`.
+// It chooses the tables, so it is read before them (`profile.rs`).
+pub const AS: Flag =
     Flag::valued("as", "NAME", Kind::Text, "Behave as the program of this name: zori, zdx, zeph, yume-cli")
-        .rare(),
+        .rare();
+
+/// The flags every command takes, before and after its name (CLI-1), beside those of every command line.
+pub const GLOBAL: &[Flag] = &[
+    ROOT,
+    MODEL,
+    PROVIDER,
+    SESSION,
+    NO_SAVE,
+    NO_CHECKPOINTS,
+    SYSTEM_PROMPT,
+    PERMISSION_MODE,
+    SANDBOX,
+    ALLOW,
+    ASK,
+    DENY,
+    YES,
+    CONFIG,
+    NO_CONFIG,
+    BARE,
+    QUIET,
+    RETRIES,
+    RETRY_DELAY,
+    CONNECT_TIMEOUT,
+    PROXY,
+    NO_PROXY,
+    THINKING,
+    MAX_TURNS,
+    MAX_BUDGET_USD,
+    MAX_TOKENS_TOTAL,
+    SHOW_CONFIG,
+    AS,
 ];
 
 const FROM_ONE: Kind = Kind::Int { min: 1, max: i64::MAX };

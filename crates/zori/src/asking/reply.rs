@@ -17,7 +17,7 @@ pub(crate) fn discard() {
 
 /// Waits for a line, as the kernel's own line editing gives it; Ctrl-C stays a signal. `None` means that there will be
 /// none: Ctrl-D, or a terminal that is gone.
-pub(super) async fn next() -> Option<String> {
+pub(crate) async fn next() -> Option<String> {
     // The thread lets go of the terminal when `waiting` is dropped, which is also when this future is.
     let (over, waiting) = pipe_with(PipeFlags::CLOEXEC).ok()?;
     let line = tokio::task::spawn_blocking(move || line(&over)).await;

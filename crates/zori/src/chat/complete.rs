@@ -54,7 +54,7 @@ fn commands(word: &str) -> Vec<String> {
 }
 
 /// Lists what a partly typed path may become. An `@` before it is kept: people write files that way.
-fn files(root: &Path, word: &str) -> Vec<String> {
+pub(crate) fn files(root: &Path, word: &str) -> Vec<String> {
     let (mark, path) = word.strip_prefix('@').map_or(("", word), |rest| ("@", rest));
     let (folder, stem) = path.rsplit_once('/').map_or(("", path), |(folder, stem)| (folder, stem));
     let prefix = &path[..path.len() - stem.len()];

@@ -1,6 +1,7 @@
 //! The line editor at a terminal: history, several lines, completion of commands and files, Ctrl-C.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,6 @@ use zori_contract::failure::Failure;
 
 use super::complete::FilesAndCommands;
 use super::lines::Line;
-use crate::settings::Settings;
 use crate::signals::Signals;
 
 /// How many lines are remembered.
@@ -23,7 +23,8 @@ const REMEMBERED: usize = 1000;
 /// A second Ctrl-C leaves only so soon after the first: later ones mean the line that was typed since.
 const AGAIN: Duration = Duration::from_secs(3);
 
-/// The terminal as it was before the editor changed it, for a signal that ends the program in the middle.
+/// The terminal as it was before the editor changed it, for a signal that ends the program in the middle. The process has
+/// one terminal, and what restores it is a plain function that hears signals.
 static BEFORE: OnceLock<Termios> = OnceLock::new();
 
 /// The editor.
@@ -34,13 +35,12 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// Prepares the editor. What is typed is remembered in the base directory, unless nothing is saved.
-    pub fn new(settings: &Settings, colour: bool) -> Self {
+    /// Prepares the editor. `history`: the file that keeps what is typed; `root`: where completed paths begin.
+    pub fn new(history: Option<PathBuf>, root: &Path, colour: bool) -> Self {
         if let Ok(modes) = tcgetattr(std::io::stdin()) {
             BEFORE.get_or_init(|| modes);
         }
-        let file = settings.base.as_ref().filter(|_| settings.save).map(|base| base.chat_history());
-        let history = match file.filter(|path| private(path).is_ok()) {
+        let history = match history.filter(|path| private(path).is_ok()) {
             Some(path) => FileBackedHistory::with_file(REMEMBERED, path),
             None => FileBackedHistory::new(REMEMBERED),
         };
@@ -59,7 +59,7 @@ impl Editor {
         let menu = ColumnarMenu::default().with_name("completion").with_marker("");
         let mut inner = Reedline::create()
             .with_edit_mode(Box::new(Emacs::new(keys)))
-            .with_completer(Box::new(FilesAndCommands::new(settings.root.clone())))
+            .with_completer(Box::new(FilesAndCommands::new(root.to_owned())))
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
             .with_quick_completions(true)
             .with_partial_completions(true)
@@ -78,7 +78,7 @@ impl Editor {
     pub fn next(&mut self, signals: &Signals) -> Result<Line, Failure> {
         loop {
             let editing = signals.while_editing(restore);
-            let signal = self.inner.read_line(&You);
+            let signal = self.inner.read_line(&You("you> "));
             drop(editing);
             match signal {
                 Ok(Signal::Success(text)) => {
@@ -94,7 +94,7 @@ impl Editor {
                 }
                 Ok(Signal::CtrlC) => {
                     self.leaving = Some(Instant::now());
-                    let mut ui = crate::ui::Ui::standard();
+                    let mut ui = crate::ui::Ui::fixed_words();
                     ui.say("(Ctrl-C again, Ctrl-D or :q to quit)");
                 }
                 Ok(_) => {}
@@ -106,17 +106,31 @@ impl Editor {
     }
 }
 
+impl Editor {
+    /// Waits for the answer to a question. Ctrl-C and Ctrl-D are the end of it.
+    pub fn ask(&mut self, question: &str, signals: &Signals) -> Result<Line, Failure> {
+        let editing = signals.while_editing(restore);
+        let signal = self.inner.read_line(&You(&format!("{question} ")));
+        drop(editing);
+        match signal {
+            Ok(Signal::Success(text)) => Ok(Line::Text(text)),
+            Ok(_) => Ok(Line::End),
+            Err(error) => Err(Failure::new(&IO_ERROR, format!("cannot read the terminal: {error}"))),
+        }
+    }
+}
+
 /// Puts the terminal back as it was, pasting included.
 fn restore() {
     if let Some(before) = BEFORE.get() {
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
     }
-    let mut ui = crate::ui::Ui::standard();
+    let mut ui = crate::ui::Ui::fixed_words();
     ui.raw("\x1b[?2004l\r\n");
 }
 
 /// Makes the history file, for the owner only: it holds what people ask.
-fn private(path: &std::path::Path) -> std::io::Result<()> {
+fn private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     if let Some(parent) = path.parent() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
@@ -140,11 +154,11 @@ fn unfold(text: &str) -> String {
 }
 
 /// The prompt.
-struct You;
+struct You<'a>(&'a str);
 
-impl Prompt for You {
+impl Prompt for You<'_> {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed("you> ")
+        Cow::Borrowed(self.0)
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {

@@ -1,12 +1,12 @@
 //! Where the chat's lines come from: the editor at a terminal, or a pipe.
 
 use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 
 use super::editor::Editor;
-use crate::settings::Settings;
 use crate::signals::Signals;
 
 /// What came in.
@@ -26,9 +26,9 @@ pub enum Lines {
 }
 
 impl Lines {
-    /// Reads from the terminal.
-    pub fn editor(settings: &Settings, colour: bool) -> Self {
-        Self::Editor(Box::new(Editor::new(settings, colour)))
+    /// Reads from the terminal. `history`: the file that keeps what is typed.
+    pub fn editor(history: Option<PathBuf>, root: &Path, colour: bool) -> Self {
+        Self::Editor(Box::new(Editor::new(history, root, colour)))
     }
 
     /// Reads standard input as it is.
@@ -40,20 +40,30 @@ impl Lines {
     pub fn next(&mut self, signals: &Signals) -> Result<Line, Failure> {
         match self {
             Self::Editor(editor) => editor.next(signals),
-            Self::Pipe => {
-                // The prompt goes where the talk goes; nothing can be done when that is gone.
-                let mut err = std::io::stderr();
-                let _ = err.write_all(b"you> ").and_then(|()| err.flush());
-                let mut line = Vec::new();
-                let waiting = signals.while_editing(|| {});
-                let read = std::io::stdin().lock().read_until(b'\n', &mut line);
-                drop(waiting);
-                let failed = |why: String| Failure::new(&IO_ERROR, why);
-                match read.map_err(|error| failed(format!("cannot read standard input: {error}")))? {
-                    0 => Ok(Line::End),
-                    _ => Ok(Line::Text(String::from_utf8_lossy(&line).into_owned())),
-                }
-            }
+            Self::Pipe => Self::read("you> ", signals),
+        }
+    }
+
+    /// Waits for the answer to a question, which stands where the prompt does. Whoever leaves has answered.
+    pub fn ask(&mut self, question: &str, signals: &Signals) -> Result<Line, Failure> {
+        match self {
+            Self::Editor(editor) => editor.ask(question, signals),
+            Self::Pipe => Self::read(&format!("{question} "), signals),
+        }
+    }
+
+    fn read(prompt: &str, signals: &Signals) -> Result<Line, Failure> {
+        // The prompt goes where the talk goes; nothing can be done when that is gone.
+        let mut err = std::io::stderr();
+        let _ = err.write_all(prompt.as_bytes()).and_then(|()| err.flush());
+        let mut line = Vec::new();
+        let waiting = signals.while_editing(|| {});
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+        drop(waiting);
+        let failed = |why: String| Failure::new(&IO_ERROR, why);
+        match read.map_err(|error| failed(format!("cannot read standard input: {error}")))? {
+            0 => Ok(Line::End),
+            _ => Ok(Line::Text(String::from_utf8_lossy(&line).into_owned())),
         }
     }
 }

@@ -3,77 +3,69 @@
 //! It is the chat of `chat.rs` but for where lines come from and where words go. Each turn that fails is told as an event
 //! and does not end the session; the exit code is that of the last of them (D-4).
 
+use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_core::cost::Spent;
 use zori_frontends::jsonl::command::Command;
-use zori_frontends::jsonl::{Code, Events};
+use zori_frontends::jsonl::{Code, EventWriter};
+use zori_host::{Answers, SessionSettings, Which};
 
 use super::Chat;
 use super::slash::{self, Found, Next};
 use crate::args::LowArgs;
-use crate::asking::Answers;
 use crate::attachment::{self, Viewer};
-use crate::client::Client;
-use crate::commands::Cx;
-use crate::network::Network;
-use crate::outlet::Outlet;
-use crate::sandbox::confinement::Confinement;
-use crate::secrets;
+use crate::commands::AgentCx;
+use crate::commands::exec::wanted::Wanted;
+use crate::frontend;
+use crate::plain::{Advice, PlainSession};
 use crate::settings::Settings;
 use crate::signals::Signals;
-use crate::trust::Asks;
+use crate::stdin::{Client, Lines};
 use crate::ui::Ui;
-use crate::wire_up::{self, Open, Run, Session};
+use crate::which_session;
+use crate::wire_up;
 use crate::workers::Workers;
 
 /// Serves a program until its lines end.
-pub fn serve(cx: &mut Cx<'_>, args: &LowArgs, open: Open, events: Events) -> Result<Exit, Failure> {
-    let signals = Signals::install(&cx.cancel)?;
-    let settings = Settings::resolve(cx, args, &Asks::Nobody);
-    signals.check()?;
-    let mut settings = settings?;
-    if let Some(error) = settings.missing_key(cx.profile.name) {
-        return Err(error);
+pub fn serve(
+    cx: &mut AgentCx<'_>,
+    args: &LowArgs,
+    which: Which,
+    events: EventWriter,
+) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let Settings { mut session, run } = Settings::with_key(cx, args, &signals)?;
+    if session.permission.answers == Answers::Nobody && !run.bare {
+        session.permission.answers = Answers::Client;
     }
-    if settings.answers == Answers::Nobody && !settings.bare {
-        settings.answers = Answers::Client;
+    if args.protocol.json_schema.is_some() {
+        let message = "`--json-schema` is for one prompt, and standard input may have many";
+        return Err(Failure::new(&VALIDATION_ERROR, message).hint("give the prompt with `-p TEXT`"));
     }
-    let confinement = Confinement::start(&settings)?;
-    let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
-    let attached = attachment::load_all(&args.images, viewer)?;
-    let saved = wire_up::open(&settings, open, cx.ui)?;
-    let network = Network::open(cx, &settings)?;
-    let provider = wire_up::provider(&settings, &network);
-    let id = saved.id.clone();
-    super::greet(cx, &settings, confinement.as_deref(), &saved);
-    let workers = Workers::new(settings.bare, cx.ui);
-    let client = Client::new(events.clone(), workers, settings.bare, cx.terminal.stdin);
-    let outlet = Outlet::plain(cx, &settings)?;
-    let run = Run {
-        settings: &settings,
-        network: &network,
-        provider: provider.clone(),
-        confinement: confinement.clone(),
-        spent_before: Spent::NOTHING,
-    };
-    let mut session = Session::start(cx, run, saved, outlet)?;
-    session.asking.attend(Some(client));
-    let mut chat = Chat { cx, settings, network, provider, confinement, signals, session, id, attached };
+    let wanted = Wanted::of(args, &mut session, cx.ui)?;
+    let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
+    let attached = attachment::load_all(&args.prompt.images, viewer)?;
+    let which = which_session::choose_over(which, &args.session, &session, cx.profile)?;
+    let prepared = wire_up::prepare(cx, session, &run, which)?;
+    super::greet(cx, &prepared, &run);
+    let workers = Workers::new(run.bare, &cx.app, cx.ui);
+    let client =
+        Client::new(events.clone(), Lines::new(workers), cx.app.redactor(), run.bare, cx.terminal.stdin);
+    let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {
+        frontend::plain_with(cx, settings, &wanted)
+    });
+    let plain = PlainSession::start_with(cx, prepared, run, Some(client), parts)?;
+    let mut chat = Chat { cx, signals, plain, args: None, attached, supervised: false };
     let exit = chat.follow(&events);
-    let Chat { cx, network, signals, session, confinement, .. } = chat;
+    let Chat { cx, signals, plain, .. } = chat;
     signals.leave();
-    let closed = session.finish(cx.ui);
-    if let Some(confinement) = confinement {
-        confinement.end(cx.ui);
-    }
-    network.close(cx.ui);
+    let [closed, _] = plain.close(cx.ui, Advice::default());
     signals.die_of_hangup();
     Ok(if exit == Exit::Success { closed } else { exit })
 }
 
-/// What becomes of a line.
-enum Said {
+/// What to do after a line.
+enum LineAction {
     /// The model gets this.
     Ask(String),
     /// It has been dealt with.
@@ -83,36 +75,39 @@ enum Said {
 }
 
 impl Chat<'_, '_> {
-    fn follow(&mut self, events: &Events) -> Exit {
+    fn follow(&mut self, events: &EventWriter) -> Exit {
         let mut exit = Exit::Success;
         while let Some(command) = self.heard() {
-            let said = match command {
-                Command::Exit => Said::Quit,
-                Command::Line(line) if matches!(line.as_str(), "exit" | "quit") => Said::Quit,
-                Command::Line(line) => self.slash(&line, events, Said::Ask(line.clone())),
+            let action = match command {
+                Command::Exit => LineAction::Quit,
+                Command::Line(line) if line.is_empty() => LineAction::Done,
+                Command::Line(line) if matches!(line.as_str(), "exit" | "quit") => LineAction::Quit,
+                Command::Line(line) => self.slash(&line, events, LineAction::Ask(line.clone())),
                 Command::Slash(line) => {
                     let refused = format!("`{line}` is no slash command; `/help` shows them all");
                     match slash::find(&line) {
                         Found::Nothing => self.refuse(events, Code::BadCommand, &refused),
-                        Found::Unknown(_) | Found::Command(..) => self.slash(&line, events, Said::Done),
+                        Found::Unknown(_) | Found::Command(..) => self.slash(&line, events, LineAction::Done),
                     }
                 }
-                Command::Prompt(text) => Said::Ask(text),
+                Command::Prompt(text) => LineAction::Ask(text),
                 // No turn runs, so there is nothing to end.
-                Command::Interrupt => Said::Done,
+                Command::Interrupt => LineAction::Done,
                 Command::Answer(_) => self.refuse(events, Code::BadCommand, "no question is open"),
             };
-            match said {
-                Said::Quit => break,
-                Said::Done => {}
-                Said::Ask(text) => {
-                    let ended = self.turn(text).exit;
+            match action {
+                LineAction::Quit => break,
+                LineAction::Done => {}
+                LineAction::Ask(text) => {
+                    let ended = self.turn(text);
                     exit = if ended == Exit::Success { exit } else { ended };
-                    let by_client =
-                        self.session.asking.client().as_mut().is_some_and(Client::take_interrupted);
+                    let by_client = self.plain.peer.client().is_some_and(Client::take_interrupted);
                     // Whoever presses Ctrl-C does not mean the first of many lines; at a terminal there is the next one.
                     if ended == Exit::Interrupted && !by_client && !self.cx.terminal.stdin {
                         return exit;
+                    }
+                    if self.signals.ending().is_none() && self.ask_client_to_continue(events) {
+                        break;
                     }
                 }
             }
@@ -129,29 +124,44 @@ impl Chat<'_, '_> {
     /// Waits for the next command. A signal ends the program meanwhile.
     fn heard(&mut self) -> Option<Command> {
         let waiting = self.signals.while_editing(|| {});
-        let Session { runtime, asking, .. } = &mut self.session;
-        let command = runtime.block_on(asking.client().as_mut()?.next());
+        let command = self.plain.next_command();
         drop(waiting);
         command
     }
 
     /// Runs a slash command. What it says is an answer (D-8), and what cannot be done an error.
-    fn slash(&mut self, line: &str, events: &Events, otherwise: Said) -> Said {
+    fn slash(&mut self, line: &str, events: &EventWriter, otherwise: LineAction) -> LineAction {
         let (command, rest) = match slash::find(line) {
             Found::Nothing => return otherwise,
             Found::Unknown(why) => return self.refuse(events, Code::BadCommand, &why),
             Found::Command(command, rest) => (command, rest),
         };
-        let (mut ui, collected) = Ui::collecting();
+        let (mut ui, collected) = Ui::collecting(&self.cx.app.env);
         std::mem::swap(self.cx.ui, &mut ui);
-        let next = (command.run)(self, rest);
+        let next = match command.run_here(self, rest) {
+            Ok(Next::Compact(focus)) => {
+                self.plain.compact(focus.as_deref(), &self.signals);
+                Ok(Next::Done)
+            }
+            next => next,
+        };
         std::mem::swap(self.cx.ui, &mut ui);
+        if matches!(next, Ok(Next::Recap)) {
+            return self.recap(events);
+        }
         // Whether the reader is gone is looked at after each command.
         let _ = events.answer(collected.text().trim_end());
         match next {
-            Ok(Next::Quit) => Said::Quit,
-            Ok(Next::Ask(text)) => Said::Ask(text),
-            Ok(Next::Done | Next::Prompt) => Said::Done,
+            Ok(Next::Quit) => LineAction::Quit,
+            Ok(Next::Ask(text)) => LineAction::Ask(text),
+            Ok(
+                Next::Done
+                | Next::Prompt
+                | Next::Compact(_)
+                | Next::Recap
+                | Next::Elsewhere(_)
+                | Next::Feedback,
+            ) => LineAction::Done,
             Err(failure) => {
                 self.cx.ui.report(&failure);
                 self.refuse(events, Code::AgentError, &failure.message)
@@ -159,8 +169,19 @@ impl Chat<'_, '_> {
         }
     }
 
-    fn refuse(&self, events: &Events, code: Code, why: &str) -> Said {
-        let _ = events.error(code, &secrets::redactor().redact(why));
-        Said::Done
+    /// Sums the session up: an answer with its cost, or an error of its own code.
+    fn recap(&mut self, events: &EventWriter) -> LineAction {
+        let (text, spent) = self.plain.recap(&self.signals);
+        let redactor = self.cx.app.redactor();
+        let answer = text.map_err(|why| redactor.redact(&why).into_owned());
+        let answer = answer.as_deref().map_err(|why| (Code::RecapError, why.as_str()));
+        let session = self.plain.session();
+        let _ = events.aside(answer, spent, session.is_saved().then(|| session.id().as_str()));
+        LineAction::Done
+    }
+
+    fn refuse(&self, events: &EventWriter, code: Code, why: &str) -> LineAction {
+        let _ = events.error(code, &self.cx.app.redactor().redact(why));
+        LineAction::Done
     }
 }

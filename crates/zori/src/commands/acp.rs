@@ -1,15 +1,26 @@
-//! `acp`: the protocol is in `acp.rs`.
+//! `acp`: the protocol is in `zori-serve`.
 
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use zori_acp::{AcpClient, AgentInfo, MessageWriter};
 use zori_contract::command::Command;
-use zori_contract::exit::Danger;
+use zori_contract::exit::{Danger, Exit};
+use zori_contract::failure::Failure;
 use zori_contract::mode::{Class, Format};
+use zori_policy::mode::Protocol;
+use zori_serve::acp::{self, LOGIN};
 
-use super::{example, own_streams};
-use crate::acp;
-use crate::args::flags;
+use super::{AgentCx, example, own_streams};
+use crate::args::{LowArgs, flags};
 use crate::program::App;
+use crate::serving::Serving;
+use crate::signals::Signals;
+use crate::stdin::Lines;
+use crate::terminal;
+use crate::wire_up;
+use crate::workers::Workers;
 
-/// The entry. Editors start it; the folder, and what is said, come by the protocol.
+/// Editors start it; the folder, and what is said, come by the protocol.
 pub const COMMAND: Command<App> = Command {
     flags: const { &[flags::TRUST_WORKSPACE] },
     danger: Danger::Mutating,
@@ -27,6 +38,35 @@ pub const COMMAND: Command<App> = Command {
     ..Command::new(
         &["acp"],
         "Serve an editor by the Agent Client Protocol on standard input and output",
-        |cx, args| own_streams(cx, args, acp::run),
+        |cx, args| own_streams(cx, args, run),
     )
 };
+
+/// Serves the editor until it hangs up.
+fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let runtime = wire_up::runtime()?;
+    let name = cx.profile.name;
+    if cx.terminal.stdin {
+        cx.ui.say(&format!(
+            "`{name} acp` is for editors: it reads JSON-RPC from standard input; Ctrl-D ends it"
+        ));
+    }
+    let auth = format!(
+        "Set the key's environment variable, or run `{name} auth login` in a terminal, then try again"
+    );
+    let me = AgentInfo { name, version: env!("CARGO_PKG_VERSION"), auth: (LOGIN, "Key or login", auth) };
+    let client = AcpClient::new(MessageWriter::new(Box::new(terminal::stdout()?)), me);
+    let lines = Lines::new(Workers::new(args.bare, &cx.app, cx.ui));
+    let (told, signalled) = mpsc::channel(16);
+    let listening = signals.listen(told);
+    let mut serving = Serving { cx, args: args.speaking(Protocol::Own) };
+    let served = acp::serve(&mut serving, &client, lines, signalled, terminal::reader_gone());
+    let exit = LocalSet::new().block_on(&runtime, served);
+    drop(listening);
+    signals.leave();
+    // A blocking thread that still reads a slow disk must not keep the program from ending.
+    runtime.shutdown_background();
+    signals.die_of_hangup();
+    Ok(signals.ending().unwrap_or(exit))
+}

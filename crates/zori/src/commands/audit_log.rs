@@ -1,6 +1,5 @@
 //! `audit-log`: reads the audit log, or checks its chains.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -11,67 +10,60 @@ use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
 use zori_contract::reply::Reply;
+use zori_serve::parse_session;
 use zori_store::{AuditEntry, StoreError, VerifyError, audit_entries, audit_path, verify};
 
 use super::{Context, example};
 use crate::args::LowArgs;
-use crate::base::Base;
+use crate::args::flags;
+use crate::data_dir::DataDir;
 use crate::error::{AUDIT_BROKEN, BASE_UNUSABLE};
 use crate::program::App;
-use crate::settings::{parse_session, root};
+use crate::settings::root;
 
-/// The entry.
+const EVENT: Flag = Flag::valued(
+    "event",
+    "NAME",
+    Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "undo", "trust", "run"]),
+    "Show only these: decision, approval, sandbox, mode, tool, undo, trust or run",
+);
+const SINCE: Flag =
+    Flag::valued("since", "TIME", Kind::Text, "Show only what happened since, such as 2026-01-31T12:00")
+        .check(|value| match value.starts_with(|c: char| c.is_ascii_digit()) && value.contains('-') {
+            true => Ok(()),
+            false => Err(format!("`--since` takes a time such as 2026-01-31T12:00, not `{value}`")),
+        });
+const COMMAND_NAME: Flag =
+    Flag::valued("command", "NAME", Kind::Text, "Show only runs of this command, such as `sessions rm`");
+const TRACE_ID: Flag = Flag::valued(
+    "trace-id",
+    "ID",
+    Kind::Text,
+    "Show only runs that are part of this, as `ZORI_TRACE_ID` said",
+);
+const LIMIT: Flag =
+    Flag::valued("limit", "N", Kind::Int { min: 1, max: i64::MAX }, "Show at most so many, the latest")
+        .default("100");
+const CURSOR: Flag = Flag::valued(
+    "cursor",
+    "CURSOR",
+    Kind::Int { min: 1, max: i64::MAX },
+    "Show what was before that, as `meta.pagination.next_cursor` of the page after it said",
+);
+const VERIFY: Flag =
+    Flag::switch("verify", "Check the chains of all audit logs and name the first broken link");
+
 pub const COMMAND: Command<App> = Command {
-    flags: const {
-        &[
-            Flag::valued(
-                "event",
-                "NAME",
-                Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "trust", "run"]),
-                "Show only these: decision, approval, sandbox, mode, tool, trust or run",
-            ),
-            Flag::valued(
-                "since",
-                "TIME",
-                Kind::Text,
-                "Show only what happened since, such as 2026-01-31T12:00",
-            )
-            .check(|value| {
-                match value.starts_with(|c: char| c.is_ascii_digit()) && value.contains('-') {
-                    true => Ok(()),
-                    false => Err(format!("`--since` takes a time such as 2026-01-31T12:00, not `{value}`")),
-                }
-            }),
-            Flag::valued(
-                "command",
-                "NAME",
-                Kind::Text,
-                "Show only runs of this command, such as `sessions rm`",
-            ),
-            Flag::valued(
-                "trace-id",
-                "ID",
-                Kind::Text,
-                "Show only runs that are part of this, as `ZORI_TRACE_ID` said",
-            ),
-            Flag::valued(
-                "limit",
-                "N",
-                Kind::Int { min: 1, max: i64::MAX },
-                "Show at most so many, the latest",
-            )
-            .default("100"),
-            Flag::switch("verify", "Check the chains of all audit logs and name the first broken link"),
-        ]
-    },
+    flags: const { &[EVENT, SINCE, COMMAND_NAME, TRACE_ID, LIMIT, CURSOR, VERIFY] },
     // A chain is checked as a whole.
     rules: &[
-        Rule::Excludes { flag: "verify", other: "session" },
-        Rule::Excludes { flag: "verify", other: "event" },
-        Rule::Excludes { flag: "verify", other: "limit" },
-        Rule::Excludes { flag: "verify", other: "since" },
-        Rule::Excludes { flag: "verify", other: "command" },
-        Rule::Excludes { flag: "verify", other: "trace-id" },
+        Rule::Excludes { flag: &VERIFY, other: &flags::SESSION },
+        Rule::Excludes { flag: &VERIFY, other: &EVENT },
+        Rule::Excludes { flag: &VERIFY, other: &LIMIT },
+        Rule::Excludes { flag: &VERIFY, other: &CURSOR },
+        Rule::Excludes { flag: &VERIFY, other: &SINCE },
+        Rule::Excludes { flag: &VERIFY, other: &COMMAND_NAME },
+        Rule::Excludes { flag: &VERIFY, other: &TRACE_ID },
     ],
     examples: &[
         example("what was decided lately in this project", "zori audit-log --event decision --limit 20"),
@@ -86,44 +78,45 @@ pub const COMMAND: Command<App> = Command {
 
 /// Prints the latest records of this project and of commands, or checks every log there is.
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let base = Base::find(cx.app.profile)?;
-    if args.has("verify") { check(&base) } else { show(args, &base) }
+    let data_dir = cx.app.data_dir()?;
+    if args.has(&VERIFY) { check(&data_dir) } else { show(args, &data_dir) }
 }
 
-fn show(args: &Args, base: &Base) -> Result<Reply, Failure> {
-    let session = args.text("session").map(parse_session).transpose()?;
-    let limit = args.int("limit").and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+fn show(args: &Args, data_dir: &DataDir) -> Result<Reply, Failure> {
+    let session = args.text(&flags::SESSION).map(parse_session).transpose()?;
+    let limit = args.int(&LIMIT).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
     let wanted = |entry: &AuditEntry| {
-        args.text("event").is_none_or(|event| *event == entry.event)
-            && args.text("since").is_none_or(|since| *since <= *entry.ts)
-            && args.text("command").is_none_or(|name| entry.command.as_deref() == Some(name))
-            && args.text("trace-id").is_none_or(|id| entry.trace_id.as_deref() == Some(id))
+        args.text(&EVENT).is_none_or(|event| *event == entry.event)
+            && args.text(&SINCE).is_none_or(|since| *since <= *entry.ts)
+            && args.text(&COMMAND_NAME).is_none_or(|name| entry.command.as_deref() == Some(name))
+            && args.text(&TRACE_ID).is_none_or(|id| entry.trace_id.as_deref() == Some(id))
             && session.as_ref().is_none_or(|id| entry.session.as_deref() == Some(id.as_str()))
     };
     let mut shown = Vec::new();
-    for path in [base.audit(), base.project_audit(&root(&LowArgs::new(args))?)] {
-        let mut latest = VecDeque::new();
+    for path in [data_dir.audit(), data_dir.project_audit(&root(&LowArgs::new(args))?)] {
         let take = |entry: AuditEntry| {
             if wanted(&entry) {
-                latest.push_back(entry);
-                if latest.len() > limit {
-                    latest.pop_front();
-                }
+                shown.push(entry);
             }
         };
         audit_entries(&path, take).map_err(unreadable)?;
-        shown.extend(latest);
     }
     // Stable, so that records of one millisecond keep their order.
     shown.sort_by(|a, b| a.ts.cmp(&b.ts));
-    let latest = &shown[shown.len().saturating_sub(limit)..];
+    // Records are only ever added, so that a page is counted from the first one.
+    let end = args.int(&CURSOR).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX).min(shown.len());
+    let start = end.saturating_sub(limit);
+    let latest = &shown[start..end];
     let text: String = latest.iter().map(|entry| entry.line() + "\n").collect();
-    Ok(Reply::one(json!({"entries": latest})).text(or_none(text)))
+    let next = (start > 0).then(|| start.to_string());
+    let pagination = json!({"total": shown.len(), "returned": latest.len(), "truncated": latest.len() < shown.len(),
+                            "has_more": next.is_some(), "next_cursor": next});
+    Ok(Reply::one(json!({"entries": latest})).text(or_none(text)).meta("pagination", pagination))
 }
 
-fn check(base: &Base) -> Result<Reply, Failure> {
+fn check(data_dir: &DataDir) -> Result<Reply, Failure> {
     let (mut text, mut files) = (String::new(), Vec::<Value>::new());
-    for path in logs(base).map_err(unreadable)? {
+    for path in logs(data_dir).map_err(unreadable)? {
         for file in verify(&path).map_err(broken)? {
             let path = file.path.display().to_string();
             text += &format!("{path}: {} records, the chain holds\n", file.records);
@@ -141,15 +134,15 @@ fn or_none(text: String) -> String {
 }
 
 /// Returns the log of commands and that of every project.
-fn logs(base: &Base) -> Result<Vec<PathBuf>, StoreError> {
-    let projects = base.dir().join("projects");
+fn logs(data_dir: &DataDir) -> Result<Vec<PathBuf>, StoreError> {
+    let projects = data_dir.dir().join("projects");
     let mut folders: Vec<PathBuf> = match std::fs::read_dir(&projects) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(source) => return Err(StoreError::Io { path: projects, source }),
     };
     folders.sort();
-    Ok([base.audit()].into_iter().chain(folders.iter().map(|folder| audit_path(folder))).collect())
+    Ok([data_dir.audit()].into_iter().chain(folders.iter().map(|folder| audit_path(folder))).collect())
 }
 
 fn broken(error: VerifyError) -> Failure {

@@ -1,64 +1,83 @@
 //! `auth login`, `auth logout` and `auth status` (AUTH-1, AUTH-2). No secret is ever printed.
 
+mod token_input;
+
+use std::process::{self, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use zori_auth::browser::{self, Flow, LoginError};
+use zori_auth::grant::{Grant, Kind};
+use zori_auth::pkce::Pkce;
+use zori_auth::store::{self, CredentialStore, StoreError};
+use zori_auth::{LOOKUP, account, accounts};
 use zori_contract::args::Args;
 use zori_contract::command::{Command, Rule};
-use zori_contract::error::{CANCELLED, IO_ERROR, TERMINATED, TIMEOUT};
+use zori_contract::error::{CANCELLED, ErrorKind, INPUT_REQUIRED, IO_ERROR, TERMINATED, TIMEOUT};
 use zori_contract::exit::{Danger, Exit};
-use zori_contract::failure::Failure;
+use zori_contract::failure::{Failure, Phase};
 use zori_contract::flag::Flag;
+use zori_contract::flag::framework;
 use zori_contract::gate::Preview;
 use zori_contract::kind;
-use zori_contract::mode::Talk;
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
+use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
+use zori_core::text;
 use zori_core::time::Clock;
+use zori_host::{SystemClock, is_loopback, random_bytes};
 use zori_providers::catalog::{self, PROVIDERS, ProviderFacts};
 use zori_providers::quirks::KeyNeed;
 
 use super::{Context, example, ui};
-use crate::auth::browser::{self, Flow};
-use crate::auth::grant::{Grant, Kind};
-use crate::auth::store::{self, CredentialStore, StoreFailure};
-use crate::auth::{LOOKUP, account, accounts, token_input};
-use crate::base::Base;
-use crate::clock::SystemClock;
+use crate::args::flags;
+use crate::child_env::ChildEnv;
 use crate::config::Config;
-use crate::error::{BASE_UNUSABLE, CREDENTIAL_STORE_UNAVAILABLE, SETTING_INVALID};
-use crate::model_choice::{base_url, is_loopback, unknown, variable};
-use crate::network;
+use crate::credentials;
+use crate::environment::Environment;
+use crate::error::{
+    BASE_UNUSABLE, CREDENTIAL_STORE_UNAVAILABLE, LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE,
+    SETTING_INVALID,
+};
+use crate::model_choice::{auth_methods, base_url, key_from_env, unknown_provider};
 use crate::program::App;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
 
-/// The entry of `auth login`. It waits for a person, and is given five minutes.
+const WITH_TOKEN: Flag =
+    Flag::switch("with-token", "Read a key from standard input instead of opening a browser");
+const TOKEN_ENV_VAR: Flag = Flag::valued(
+    "token-env-var",
+    "VAR",
+    kind::Kind::SecretVar,
+    "Take the key from this variable of the environment; also `--token-from-env`",
+)
+.aliases(&["token-from-env"]);
+const TOKEN_FROM_FILE: Flag =
+    Flag::valued("token-from-file", "FILE", kind::Kind::Path, "Take the key from this file");
+const HEADLESS: Flag = Flag::switch(
+    "headless",
+    "Open no browser, only print the address and wait; where no person sits it has to be asked for",
+);
+
+/// How much of a server's own words is repeated.
+const MAX_QUOTED: usize = 300;
+
+/// It waits for a person, and is given five minutes.
 pub const LOGIN: Command<App> = Command {
-    flags: const {
-        &[
-            Flag::switch("with-token", "Read a key from standard input instead of opening a browser"),
-            Flag::valued(
-                "token-env-var",
-                "VAR",
-                kind::Kind::SecretVar,
-                "Take the key from this variable of the environment",
-            ),
-            Flag::switch(
-                "headless",
-                "Open no browser, only print the address; so it is where no person sits",
-            ),
-        ]
-    },
+    flags: const { &[WITH_TOKEN, TOKEN_ENV_VAR, TOKEN_FROM_FILE, HEADLESS] },
     rules: &[
-        Rule::Excludes { flag: "token-env-var", other: "with-token" },
-        Rule::Excludes { flag: "token-env-var", other: "headless" },
-        Rule::Excludes { flag: "with-token", other: "headless" },
+        Rule::Excludes { flag: &TOKEN_FROM_FILE, other: &WITH_TOKEN },
+        Rule::Excludes { flag: &TOKEN_FROM_FILE, other: &TOKEN_ENV_VAR },
+        Rule::Excludes { flag: &TOKEN_FROM_FILE, other: &HEADLESS },
+        Rule::Excludes { flag: &TOKEN_ENV_VAR, other: &WITH_TOKEN },
+        Rule::Excludes { flag: &TOKEN_ENV_VAR, other: &HEADLESS },
+        Rule::Excludes { flag: &WITH_TOKEN, other: &HEADLESS },
     ],
     examples: &[
         example("in a browser", "zori auth login --provider openrouter"),
@@ -87,7 +106,6 @@ pub const LOGIN: Command<App> = Command {
     )
 };
 
-/// The entry of `auth logout`.
 pub const LOGOUT: Command<App> = Command {
     examples: &[
         example("of everything", "zori auth logout"),
@@ -96,7 +114,7 @@ pub const LOGOUT: Command<App> = Command {
     danger: Danger::Destructive,
     preview: Some(|cx, args| {
         let (config, wanted) = (config(cx)?, wanted(args)?);
-        let store = needed(&config, wanted.unwrap_or(&PROVIDERS[0]))?;
+        let store = needed(&config, wanted.unwrap_or(&PROVIDERS[0]), &cx.app.env)?;
         let stored = kept(&*store, wanted).map(|(facts, _)| facts.name.to_owned()).collect();
         Ok(Preview { verb: "delete", items: stored, reversible: false })
     }),
@@ -105,7 +123,6 @@ pub const LOGOUT: Command<App> = Command {
     ..Command::new(&["auth", "logout"], "Forget the stored keys and logins", logout)
 };
 
-/// The entry of `auth status`.
 pub const STATUS: Command<App> = Command {
     examples: &[
         example("where keys come from; one in the environment wins", "zori auth status"),
@@ -121,7 +138,7 @@ pub const STATUS: Command<App> = Command {
 fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
     let facts = chosen(args, &config)?;
-    let address = base_url(facts, &config)?;
+    let address = base_url(facts, &config, &cx.app.env)?;
     if facts.api.key_need() == KeyNeed::Optional && is_loopback(&address) {
         let message = format!("{} on this machine needs no key", facts.display);
         return Err(
@@ -129,20 +146,37 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         );
     }
     let mut ui = ui(cx);
-    let signals = Signals::install(&cx.cancel)?;
-    let stored = if let Some(name) = args.text("token-env-var") {
-        needed(&config, facts).and_then(|store| Ok((store, Grant::api_key(token_input::in_variable(name)?))))
-    } else if args.has("with-token") {
-        needed(&config, facts).and_then(|store| {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let stored = if let Some(name) = args.text(&TOKEN_ENV_VAR) {
+        needed(&config, facts, &cx.app.env)
+            .and_then(|store| Ok((store, Grant::api_key(token_input::in_variable(name, &cx.app.env)?))))
+    } else if let Some(file) = args.text(&TOKEN_FROM_FILE) {
+        needed(&config, facts, &cx.app.env).and_then(|store| {
+            Ok((store, Grant::api_key(token_input::in_file(cx.place.cwd.join(file).as_path())?)))
+        })
+    } else if args.has(&WITH_TOKEN) {
+        needed(&config, facts, &cx.app.env).and_then(|store| {
             let key = token_input::read(facts.display, cx.inputs.stdin_terminal, &signals, &mut ui)?;
             Ok((store, Grant::api_key(key)))
         })
     } else {
-        // The way comes first: without one it does not matter where the way would have led.
-        let flow = Flow::of(facts, &config, &address, cx.program.name)?;
-        let person = Terminal::of(cx, args.has("non-interactive")).interactive() && !args.has("headless");
-        needed(&config, facts)
-            .and_then(|store| Ok((store, in_browser(&mut ui, person, facts, &flow, &signals)?)))
+        // Where a login could not be kept, it does not matter how it would be had.
+        needed(&config, facts, &cx.app.env).and_then(|store| {
+            let person = Terminal::of(cx, args.has(&framework::NON_INTERACTIVE)).interactive();
+            let headless = args.has(&HEADLESS);
+            let nobody = !person && !headless;
+            let flow = Flow::of(facts, credentials::login_settings(&config, facts.name), &address);
+            let flow = match flow {
+                Err(error @ LoginError::Unsupported { .. }) if nobody => {
+                    let failure = not_logged_in(&error, facts, cx.program.name);
+                    return Err(Failure { kind: &INPUT_REQUIRED, phase: Phase::Execution, ..failure });
+                }
+                Err(error) => return Err(not_logged_in(&error, facts, cx.program.name)),
+                Ok(_) if nobody => return Err(nobody_there(facts, cx.program.name)),
+                Ok(flow) => flow,
+            };
+            Ok((store, in_browser(cx, &mut ui, person && !headless, facts, &flow, &signals)?))
+        })
     };
     let (store, grant) = match stored {
         Ok(stored) => stored,
@@ -151,11 +185,11 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    store.set(account(facts), &grant).map_err(|failure| unusable(failure, facts))?;
+    store.set(account(facts), &grant).map_err(|error| unusable(&error, facts))?;
     let what = if grant.kind == Kind::OAuth { "login" } else { "key" };
     let data = json!({"provider": facts.name, "kind": grant.kind.as_str()});
     let reply = Reply::changed(Effect::Updated, data).text(format!("Stored the {what} of {}", facts.display));
-    Ok(match variable(facts) {
+    Ok(match key_from_env(facts, &cx.app.env) {
         Some(_) => reply.warn(overshadowed(facts, "is set, and is used instead of what is stored")),
         None => reply,
     })
@@ -167,7 +201,7 @@ fn overshadowed(facts: &ProviderFacts, what: &str) -> Warning {
 
 /// Returns whose key it is about: `--provider`, else as configured.
 fn chosen(args: &Args, config: &Config) -> Result<&'static ProviderFacts, Failure> {
-    provider(args.text("provider").or(config.text("provider")).unwrap_or(PROVIDERS[0].name))
+    provider(args.text(&flags::PROVIDER).or(config.text("provider")).unwrap_or(PROVIDERS[0].name))
 }
 
 /// Returns the accounts of which something is, or may be, stored.
@@ -185,10 +219,10 @@ fn kept<'s>(
 fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
     let wanted = wanted(args)?;
-    let store = needed(&config, wanted.unwrap_or(&PROVIDERS[0]))?;
+    let store = needed(&config, wanted.unwrap_or(&PROVIDERS[0]), &cx.app.env)?;
     let (mut text, mut forgotten) = (String::new(), Vec::new());
     for (facts, _) in kept(&*store, wanted) {
-        store.erase(facts.name).map_err(|failure| unusable(failure, facts))?;
+        store.erase(facts.name).map_err(|error| unusable(&error, facts))?;
         text.push_str(&format!("Forgot what was stored of {}\n", facts.display));
         forgotten.push(facts.name);
     }
@@ -200,7 +234,7 @@ fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     }
     let effect = if forgotten.is_empty() { Effect::Noop } else { Effect::Deleted };
     let reply = Reply::changed(effect, json!({"forgotten": forgotten})).text(text);
-    Ok(match wanted.filter(|facts| variable(facts).is_some()) {
+    Ok(match wanted.filter(|facts| key_from_env(facts, &cx.app.env).is_some()) {
         Some(facts) => reply.warn(overshadowed(facts, "is set, and is used as before")),
         None => reply,
     })
@@ -209,13 +243,13 @@ fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 /// Prints a line a provider: where its key comes from, and what is known of it.
 fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    let wanted = wanted(args)?;
-    let mut store = store::open(&config);
+    let (wanted, env) = (wanted(args)?, &cx.app.env);
+    let mut store = credentials::open(&config, env).ok();
     let until = Instant::now() + LOOKUP;
     let (mut text, mut rows, mut warning) = (String::new(), Vec::new(), None);
     for facts in PROVIDERS.iter().filter(|facts| wanted.is_none_or(|wanted| wanted.name == facts.name)) {
         let mut found = None;
-        if variable(facts).is_none()
+        if key_from_env(facts, env).is_none()
             && let Some(opened) = &store
         {
             let left = until.saturating_duration_since(Instant::now());
@@ -228,9 +262,9 @@ fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             }
         }
         let shown = wanted.is_some() || facts.api.key_need() == KeyNeed::Required;
-        if shown || variable(facts).is_some() || found.is_some() {
-            text.push_str(&line(facts, found.as_ref()));
-            rows.push(described(facts, found.as_ref()));
+        if shown || key_from_env(facts, env).is_some() || found.is_some() {
+            text.push_str(&line(facts, found.as_ref(), env));
+            rows.push(described(facts, found.as_ref(), env));
         }
     }
     let mut reply = Reply::one(json!({"providers": rows})).text(text);
@@ -239,8 +273,8 @@ fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 /// Returns where a key comes from, for programs.
-fn described(facts: &ProviderFacts, found: Option<&Grant>) -> Value {
-    let (source, note) = source(facts, found);
+fn described(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> Value {
+    let (source, note) = source(facts, found, env);
     let stored = found.filter(|_| source == "store");
     json!({
         "name": facts.name,
@@ -254,9 +288,9 @@ fn described(facts: &ProviderFacts, found: Option<&Grant>) -> Value {
 }
 
 /// Returns where a key comes from, and what is known of it.
-fn source(facts: &ProviderFacts, found: Option<&Grant>) -> (&'static str, String) {
+fn source(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> (&'static str, String) {
     match found {
-        _ if variable(facts).is_some() => ("env", facts.key_var.to_owned()),
+        _ if key_from_env(facts, env).is_some() => ("env", facts.key_var.to_owned()),
         Some(grant) => ("store", about(grant)),
         None if facts.api.key_need() == KeyNeed::Optional => ("none", "needs no key".to_owned()),
         None => match facts.name {
@@ -267,8 +301,8 @@ fn source(facts: &ProviderFacts, found: Option<&Grant>) -> (&'static str, String
     }
 }
 
-fn line(facts: &ProviderFacts, found: Option<&Grant>) -> String {
-    let (source, more) = source(facts, found);
+fn line(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> String {
+    let (source, more) = source(facts, found, env);
     format!("{}\n", format!("{:<12} {source:<6} {more}", facts.name).trim_end())
 }
 
@@ -284,6 +318,7 @@ fn about(grant: &Grant) -> String {
 
 /// Shows the address, opens it where somebody is there, and waits.
 fn in_browser(
+    cx: &Context<'_>,
     ui: &mut Ui,
     person: bool,
     facts: &ProviderFacts,
@@ -295,7 +330,7 @@ fn in_browser(
         .enable_time()
         .build()
         .map_err(|error| Failure::new(&IO_ERROR, format!("cannot start the runtime: {error}")))?;
-    let transport = network::http()?;
+    let transport = cx.app.network.http()?;
     let (sender, mut inputs) = mpsc::channel(4);
     let listening = signals.listen(sender);
     let clock = SystemClock::new();
@@ -305,12 +340,15 @@ fn in_browser(
             facts.display
         ));
         if person {
-            browser::open(url);
+            open_browser(url, &cx.app.env);
         }
     };
+    let pkce = Pkce::new(random_bytes(), random_bytes());
     let result = runtime.block_on(async {
         tokio::select! {
-            grant = browser::login(flow, &*transport, &clock, show) => grant,
+            grant = browser::login(flow, pkce, &*transport, &clock, show) => {
+                grant.map_err(|error| not_logged_in(&error, facts, cx.program.name))
+            }
             cause = cancelled(&mut inputs) => Err(given_up(cause)),
         }
     });
@@ -345,33 +383,108 @@ fn given_up(cause: CancelCause) -> Failure {
     }
 }
 
+/// Tries to open the address in the user's browser; whether that works, the user sees.
+fn open_browser(url: &str, env: &Environment) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = process::Command::new(program);
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    ChildEnv::keys_only(env).apply(&mut command);
+    if let Ok(mut child) = command.spawn() {
+        // Reaped when it ends, which may be after us.
+        std::thread::spawn(move || child.wait());
+    }
+}
+
+/// Says that nobody is there to log in, and what works without.
+fn nobody_there(facts: &ProviderFacts, program: &str) -> Failure {
+    let name = facts.name;
+    Failure::new(&INPUT_REQUIRED, format!("a login to {} needs a person, and nobody is there", facts.display))
+        .field("auth_methods", auth_methods(facts, program))
+        .hint(format!("set {} instead", facts.key_var))
+        .hint(format!(
+            "`{program} auth login --provider {name} --with-token` takes a key from standard input"
+        ))
+        .hint(format!(
+            "`{program} auth login --provider {name} --headless` prints the address of the login and waits"
+        ))
+}
+
+/// Says why nobody logged in, and what to do about it. `program` is our own name.
+fn not_logged_in(error: &LoginError, facts: &ProviderFacts, program: &str) -> Failure {
+    let name = facts.name;
+    let with_token =
+        format!("`{program} auth login --provider {name} --with-token` takes a key from standard input");
+    match error {
+        LoginError::Unsupported { .. } => Failure::new(&SETTING_INVALID, error.to_string())
+            .field("auth_methods", auth_methods(facts, program))
+            .hint(format!("set {}", facts.key_var))
+            .hint(with_token)
+            .hint(format!(
+                "with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.{name}] of the config file"
+            ))
+            .hint(format!("`{program} auth login --provider openrouter` needs neither")),
+        LoginError::Incomplete { missing } => {
+            let missing: Vec<_> = missing.iter().map(|key| format!("`{key}`")).collect();
+            let message = format!("[auth.{name}] in the config file lacks {}", missing.join(" and "));
+            Failure::new(&SETTING_INVALID, message).hint(with_token)
+        }
+        LoginError::Listen(_) => Failure::new(&IO_ERROR, error.to_string()),
+        LoginError::Refused(why) => {
+            let message = format!("the login was refused: {}", quoted(why));
+            Failure::new(&LOGIN_FAILED, message).hint("nothing was stored; try again to allow it")
+        }
+        LoginError::Exchange(failure) => {
+            let message = format!("the login was not completed: {}", quoted(&failure.message));
+            Failure::new(exchange_kind(failure), message).hint("nothing was stored")
+        }
+    }
+}
+
+fn exchange_kind(failure: &ProviderFailure) -> &'static ErrorKind {
+    match (failure.status, failure.kind) {
+        (Some(400..=403), _) => &LOGIN_FAILED,
+        (Some(408 | 429 | 500..), _) | (None, FailureKind::Timeout | FailureKind::Transport) => {
+            &LOGIN_UNAVAILABLE
+        }
+        _ => &LOGIN_UNREADABLE,
+    }
+}
+
+/// Returns a server's own words, as far as they are repeated.
+fn quoted(words: &str) -> String {
+    text::prefix(&text::one_line(words), MAX_QUOTED).to_owned()
+}
+
 fn config(cx: &Context<'_>) -> Result<Config, Failure> {
-    let config = match Base::find(cx.app.profile) {
-        Ok(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
+    let config = match cx.app.data_dir() {
+        Ok(data_dir) => data_dir.read_config()?,
         // Nothing is kept there; without one there is nothing to read, either.
         Err(error) if error.kind == &BASE_UNUSABLE => Config::default(),
         Err(error) => return Err(error),
     };
-    config.warnings.iter().for_each(|warning| cx.say(Talk::Errors, &format!("Warning: {warning}")));
+    config.warnings.iter().for_each(|warning| cx.warn(Warning::new("CONFIG_WARNING", warning.clone())));
     Ok(config)
 }
 
 fn wanted(args: &Args) -> Result<Option<&'static ProviderFacts>, Failure> {
-    args.text("provider").map(provider).transpose()
+    args.text(&flags::PROVIDER).map(provider).transpose()
 }
 
 fn provider(name: &str) -> Result<&'static ProviderFacts, Failure> {
-    catalog::provider(name).ok_or_else(|| unknown(name))
+    catalog::provider(name).ok_or_else(|| unknown_provider(name))
 }
 
 /// Returns the store, or says that there is none (AUTH-5).
-fn needed(config: &Config, facts: &ProviderFacts) -> Result<Arc<dyn CredentialStore>, Failure> {
-    store::open(config)
-        .ok_or_else(|| unusable(StoreFailure("this machine has no credential store".to_owned()), facts))
+fn needed(
+    config: &Config,
+    facts: &ProviderFacts,
+    env: &Environment,
+) -> Result<Arc<dyn CredentialStore>, Failure> {
+    credentials::open(config, env).map_err(|error| unusable(&error, facts))
 }
 
-fn unusable(failure: StoreFailure, facts: &ProviderFacts) -> Failure {
-    Failure::new(&CREDENTIAL_STORE_UNAVAILABLE, failure.to_string())
+fn unusable(error: &StoreError, facts: &ProviderFacts) -> Failure {
+    Failure::new(&CREDENTIAL_STORE_UNAVAILABLE, error.to_string())
         .hint(format!("set {} instead; keys are never kept in a plain file", facts.key_var))
         .hint("`credential_helper` in the config file names a program that keeps them, such as a password manager's")
 }

@@ -19,27 +19,26 @@ use zori_contract::kind::Kind;
 use zori_contract::mode::Class;
 use zori_contract::reply::Reply;
 use zori_contract::world::World;
+use zori_host::random_bytes;
 
 use super::{COMMANDS, Context, example};
-use crate::clock::random;
+use crate::environment::Clocks;
 use crate::error::{DISPATCH_PARSE_ERROR, DISPATCH_REFUSED};
-use crate::outside::Clocks;
 use crate::program::App;
+use crate::secrets;
 
-/// The entry. What its lines change is in their own answers.
+const IGNORE_ERRORS: Flag = Flag::switch("ignore-errors", "Go on after a line that fails");
+const DRY_RUN: Flag = Flag::switch("dry-run", "Say what the lines would do and do nothing");
+const RESUME_FROM: Flag = Flag::valued(
+    "resume-from",
+    "LINE",
+    Kind::Int { min: 1, max: i64::MAX },
+    "Begin with this line, as `resume_from` of a batch that failed says",
+);
+
+/// What its lines change is in their own answers.
 pub const COMMAND: Command<App> = Command {
-    flags: const {
-        &[
-            Flag::switch("ignore-errors", "Go on after a line that fails"),
-            Flag::switch("dry-run", "Say what the lines would do and do nothing"),
-            Flag::valued(
-                "resume-from",
-                "LINE",
-                Kind::Int { min: 1, max: i64::MAX },
-                "Begin with this line, as `resume_from` of a batch that failed says",
-            ),
-        ]
-    },
+    flags: const { &[IGNORE_ERRORS, DRY_RUN, RESUME_FROM] },
     class: Class::Document,
     danger: Danger::Mutating,
     stdin: Some(StdinInput { max_bytes: input::DEFAULT_BYTES, format: "jsonl", required: true }),
@@ -59,14 +58,14 @@ pub const COMMAND: Command<App> = Command {
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let input = cx.input(args)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&input).into_owned();
-    let first = args.int("resume-from").and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+    let first = args.int(&RESUME_FROM).and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let last = lines.clone().last().map_or(0, |(number, _)| number);
     if first > last.max(1) {
         let message = format!("`--resume-from {first}` is behind the last line, which is {last}");
         return Err(Failure::new(&VALIDATION_ERROR, message).field("resume_from", first));
     }
-    let how = if args.has("dry-run") { Lines::Shown } else { Lines::Run };
+    let how = if args.has(&DRY_RUN) { BatchMode::Shown } else { BatchMode::Run };
     let (mut total, mut failed, mut first_failed) = (0, 0, None);
     for (number, line) in lines.filter(|(number, _)| *number >= first) {
         cx.cancel.check()?;
@@ -79,10 +78,11 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             first_failed.get_or_insert(number);
         }
         // A reader that is gone wants no more of it.
-        if !matches!(cx.outlet.stream(&format!("{answer}\n")), zori_contract::outlet::Written::Done) {
+        if !matches!(cx.streams.stream(&format!("{answer}\n")), zori_contract::output_streams::Written::Done)
+        {
             break;
         }
-        if failed > 0 && !args.has("ignore-errors") {
+        if failed > 0 && !args.has(&IGNORE_ERRORS) {
             break;
         }
     }
@@ -96,7 +96,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// What is done with the lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lines {
+enum BatchMode {
     /// They are run.
     Run,
     /// It is only said what they would do.
@@ -104,7 +104,7 @@ enum Lines {
 }
 
 /// Runs one line and returns its envelope.
-fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: Lines) -> Value {
+fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: BatchMode) -> Value {
     let (name, argv) = match call(line, lines) {
         Ok(call) => call,
         Err(failure) => return refused(cx, number, &failure),
@@ -116,7 +116,6 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: Lines) -> Value 
     let out = Buffer::default();
     let mut inputs = cx.inputs.clone();
     (inputs.stdin_terminal, inputs.stdout_terminal, inputs.stderr_terminal) = (false, false, false);
-    let profile = cx.app.profile;
     let world = World {
         argv,
         inputs,
@@ -125,13 +124,15 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: Lines) -> Value 
         stdout: Box::new(out.clone()),
         stderr: Box::new(io::sink()),
         clock: Arc::new(Clocks(Instant::now())),
-        random: random(),
-        temp: cx.place.cwd.join(std::env::temp_dir()),
+        random: random_bytes(),
+        temp: cx.place.cwd.join(cx.app.env.temp_dir()),
         output: Box::new(|_| None),
+        redactor: Some(secrets::redactor_of_output(&cx.app.env)),
         cancel: Cancel::default(),
-        end: |_| {},
+        end: Arc::new(|_| {}),
     };
-    zori_contract::run::run(profile.program, world, |begin| Ok(crate::started(profile, begin)));
+    let app = cx.app.clone();
+    zori_contract::run::run(app.profile.program, world, |begin| Ok(crate::started(app, begin)));
     let printed = out.0.lock().unwrap_or_else(PoisonError::into_inner);
     let mut answer: Value = serde_json::from_slice(&printed).unwrap_or(Value::Null);
     answer["meta"]["_cmd"] = json!(name);
@@ -140,7 +141,7 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: Lines) -> Value 
 }
 
 /// Reads a line: `_cmd` is the command, `_opts` its options, and every other field an option or argument of that name.
-fn call(line: &str, lines: Lines) -> Result<(String, Vec<OsString>), Failure> {
+fn call(line: &str, lines: BatchMode) -> Result<(String, Vec<OsString>), Failure> {
     let wrong = |why: String| Failure::new(&DISPATCH_PARSE_ERROR, why);
     let mut fields: Map<String, Value> = serde_json::from_str(line)
         .map_err(|error| wrong(format!("the line is not a JSON object: {error}")))?;
@@ -154,7 +155,7 @@ fn call(line: &str, lines: Lines) -> Result<(String, Vec<OsString>), Failure> {
     }
     let mut words: Vec<String> = name.split('.').map(str::to_owned).collect();
     words.extend(["--output=json".to_owned(), "--non-interactive".to_owned()]);
-    if lines == Lines::Shown {
+    if lines == BatchMode::Shown {
         // What would be changed is said where that is known, and nothing else is done than to look at the arguments.
         let previews = find(&name).is_some_and(|command| command.preview.is_some());
         words.push(if previews { "--dry-run" } else { "--validate-only" }.to_owned());

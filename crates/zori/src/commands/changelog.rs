@@ -11,21 +11,16 @@ use zori_contract::reply::Reply;
 use super::{Context, example};
 use crate::program::App;
 
+const SINCE: Flag =
+    Flag::valued("since", "VERSION", Kind::Name(Pattern::SEMVER), "Only what is newer than this version");
+
 const TEXT: &str = include_str!("../../../../CHANGELOG.md");
 
 /// The headings of an entry, as Keep a Changelog has them; those that are not there are empty.
 const HEADINGS: &[&str] = &["added", "changed", "fixed", "removed", "breaking"];
 
-/// The entry.
 pub const COMMAND: Command<App> = Command {
-    flags: const {
-        &[Flag::valued(
-            "since",
-            "VERSION",
-            Kind::Name(Pattern::SEMVER),
-            "Only what is newer than this version",
-        )]
-    },
+    flags: const { &[SINCE] },
     examples: &[
         example("everything", "zori changelog"),
         example("what is new", "zori changelog --since 0.1.0"),
@@ -38,7 +33,7 @@ pub const COMMAND: Command<App> = Command {
 };
 
 fn run(_: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let since = args.text("since").and_then(numbers);
+    let since = args.text(&SINCE).and_then(numbers);
     let newer =
         |version: &str| since.is_none_or(|since| numbers(version).is_none_or(|version| version > since));
     let (mut entries, mut text) = (Vec::new(), String::new());

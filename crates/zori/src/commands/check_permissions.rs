@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::{Command, Place};
-use zori_contract::failure::{Failure, Issue};
+use zori_contract::failure::{Failure, Issue, IssueCode};
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
 use zori_contract::reply::Reply;
@@ -11,9 +11,10 @@ use zori_contract::reply::Reply;
 use super::{COMMANDS, Context, example};
 use crate::program::App;
 
-/// The entry.
+const FOR: Flag = Flag::valued("for", "COMMAND", Kind::Text, "One command, such as `sessions list`");
+
 pub const COMMAND: Command<App> = Command {
-    flags: const { &[Flag::valued("for", "COMMAND", Kind::Text, "One command, such as `sessions list`")] },
+    flags: const { &[FOR] },
     examples: &[
         example("of every command", "zori check-permissions"),
         example("of one", "zori check-permissions --for \"sessions list\""),
@@ -31,17 +32,21 @@ fn find(name: &str) -> Option<&'static Command<App>> {
 }
 
 fn known(args: &Args, _: &Place) -> Vec<Issue> {
-    let unknown = args.text("for").filter(|name| find(name).is_none());
+    let unknown = args.text(&FOR).filter(|name| find(name).is_none());
     let issue = |name: &str| {
-        Issue::new("--for", "INVALID_VALUE", format!("`--for` takes the name of a command, not `{name}`"))
-            .value(name)
+        Issue::new(
+            "--for",
+            IssueCode::InvalidValue,
+            format!("`--for` takes the name of a command, not `{name}`"),
+        )
+        .value(name)
     };
     unknown.map(issue).into_iter().collect()
 }
 
 fn run(_: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     const NONE: &str = "No command needs a scope: providers' keys have none.";
-    if let Some(command) = args.text("for").and_then(find) {
+    if let Some(command) = args.text(&FOR).and_then(find) {
         let data = json!({"command": command.name(), "required_scopes": [], "active_scopes": [], "over_privileged": false});
         return Ok(Reply::one(data).text(format!("`{}` needs no scope.", command.name())));
     }

@@ -21,23 +21,20 @@ use zori_contract::reply::{Effect, Reply};
 use zori_contract::walk::Walk;
 
 use super::{Context, example};
-use crate::base::Base;
 use crate::program::App;
 
-/// The entry.
-pub const COMMAND: Command<App> = Command {
-    flags: const {
-        &[
-            Flag::valued(
+const SCOPE: Flag = Flag::valued(
                 "scope",
                 "SCOPE",
                 Kind::Choice(&["all", "temp", "cache", "logs"]),
                 "What to remove: temp (folders of runs that are gone), cache (remembered answers), logs (put aside for 30 days), all",
             )
-            .default("all"),
-            Flag::valued("min-age", "DURATION", Kind::Duration, "Only what is older than this").default("1h"),
-        ]
-    },
+            .default("all");
+const MIN_AGE: Flag =
+    Flag::valued("min-age", "DURATION", Kind::Duration, "Only what is older than this").default("1h");
+
+pub const COMMAND: Command<App> = Command {
+    flags: const { &[SCOPE, MIN_AGE] },
     examples: &[
         example("what would go", "zori cleanup --dry-run"),
         example("let it go", "zori cleanup --yes"),
@@ -102,26 +99,27 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Returns what can go, sorted by path. Everything is looked at before anything goes.
 fn leftovers(cx: &Context<'_>, args: &Args) -> Result<Vec<Leftover>, Failure> {
-    let scope = args.text("scope").unwrap_or("all");
-    let age = args.duration("min-age").unwrap_or_default();
+    let scope = args.text(&SCOPE).unwrap_or("all");
+    let age = args.duration(&MIN_AGE).unwrap_or_default();
     let walk = Walk::asked(args);
     let wanted = |kind: &str| scope == "all" || scope == kind;
     let mut found = Vec::new();
     if wanted("temp") {
-        let dead = children(&cx.place.cwd.join(std::env::temp_dir()), walk)?;
-        found.extend(dead.filter(|path| is_of_a_dead_run(path, cx.program.name)).map(|path| ("temp", path)));
+        let dead = children(&cx.place.cwd.join(cx.app.env.temp_dir()), walk)?;
+        found.extend(dead.filter(|path| is_from_dead_run(path, cx.program.name)).map(|path| ("temp", path)));
     }
-    if let Ok(base) = Base::find(cx.app.profile) {
-        let base = cx.place.cwd.join(base.dir());
+    if let Ok(data_dir) = cx.app.data_dir() {
+        let data_dir = cx.place.cwd.join(data_dir.dir());
         if wanted("cache") {
             // The lock beside them may be held at any time.
-            let answers = children(&base.join("idempotency"), walk)?.filter(|path| !path.ends_with(".lock"));
+            let answers =
+                children(&data_dir.join("idempotency"), walk)?.filter(|path| !path.ends_with(".lock"));
             found.extend(answers.map(|path| ("cache", path)));
         }
         if wanted("logs") {
-            let projects = children(&base.join("projects"), walk)?.map(|project| base.join(project));
-            for folder in projects.chain([base.clone()]) {
-                let aside = children(&folder, walk)?.filter(|path| is_put_aside(path));
+            let projects = children(&data_dir.join("projects"), walk)?.map(|project| data_dir.join(project));
+            for folder in projects.chain([data_dir.clone()]) {
+                let aside = children(&folder, walk)?.filter(|path| is_rotated_log(path));
                 found.extend(aside.map(|path| ("logs", path)));
             }
         }
@@ -156,7 +154,7 @@ fn children(folder: &AbsPath, walk: Walk) -> Result<impl Iterator<Item = PathBuf
 }
 
 /// Returns whether a file is a part of an audit log that was put aside because it was full.
-fn is_put_aside(path: &Path) -> bool {
+fn is_rotated_log(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let number = name.strip_prefix("audit.jsonl.").is_some_and(|number| number.parse::<u32>().is_ok());
     number && fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file())
@@ -164,7 +162,7 @@ fn is_put_aside(path: &Path) -> bool {
 
 /// Returns whether a folder is one that a run of ours made for itself, and the run is gone: `zori-PID-N` of the tools, whose
 /// process is not there, or `zori-ID` of the framework, whose lock nobody holds.
-fn is_of_a_dead_run(path: &Path, program: &str) -> bool {
+fn is_from_dead_run(path: &Path, program: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let ours = name.strip_prefix(program).or_else(|| name.strip_prefix("zori"));
     let Some(rest) = ours.and_then(|rest| rest.strip_prefix('-')) else { return false };

@@ -9,19 +9,19 @@ use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
+use zori_contract::flag::{Flag, framework};
 use zori_contract::gate::Preview;
 use zori_contract::reply::{Effect, Reply};
 use zori_providers::catalog::PROVIDERS;
 
 use super::{Context, example};
-use crate::base::Base;
+use crate::args::flags;
 use crate::config::keys::KEYS;
-use crate::config::{Config, template};
+use crate::config::template;
 use crate::error::BASE_UNUSABLE;
 use crate::permissions;
 use crate::program::App;
 
-/// The entry of `config path`.
 pub const PATH: Command<App> = Command {
     examples: &[
         example("where the settings are", "zori config path"),
@@ -32,7 +32,6 @@ pub const PATH: Command<App> = Command {
     ..Command::new(&["config", "path"], "Print where the config file is, or would be", path)
 };
 
-/// The entry of `config show`.
 pub const SHOW: Command<App> = Command {
     examples: &[
         example("what is set, and where", "zori config show"),
@@ -44,7 +43,6 @@ pub const SHOW: Command<App> = Command {
     ..Command::new(&["config", "show"], "Show each setting that is set, and where it comes from", show)
 };
 
-/// The entry of `config init`.
 pub const INIT: Command<App> = Command {
     examples: &[
         example("write it", "zori config init"),
@@ -52,7 +50,7 @@ pub const INIT: Command<App> = Command {
     ],
     danger: Danger::Mutating,
     preview: Some(|cx, _| {
-        let path = Base::find(cx.app.profile)?.config();
+        let path = cx.app.data_dir()?.config();
         let items = if path.exists() { Vec::new() } else { vec![path.display().to_string()] };
         Ok(Preview { verb: "create", items, reversible: true })
     }),
@@ -66,35 +64,35 @@ pub const INIT: Command<App> = Command {
 
 /// Prints the config file's path, whether or not there is one.
 fn path(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let path = Base::find(cx.app.profile)?.config().display().to_string();
+    let path = cx.app.data_dir()?.config().display().to_string();
     Ok(Reply::one(json!({"path": path})).text(path))
 }
 
 /// Settings that a flag of another name sets, too.
-const FLAGS: &[(&str, &str)] = &[
-    ("provider", "provider"),
-    ("model", "model"),
-    ("thinking", "thinking"),
-    ("system_prompt", "system-prompt"),
-    ("output", "output"),
-    ("retries", "retries"),
-    ("retry_delay_ms", "retry-delay"),
-    ("connect_timeout_ms", "connect-timeout"),
-    ("max_turns", "max-turns"),
-    ("max_budget_usd", "max-budget-usd"),
-    ("max_tokens_total", "max-tokens-total"),
-    ("security.mode", "permission-mode"),
+const FLAGS: &[(&str, Flag)] = &[
+    ("provider", flags::PROVIDER),
+    ("model", flags::MODEL),
+    ("thinking", flags::THINKING),
+    ("system_prompt", flags::SYSTEM_PROMPT),
+    ("output", framework::OUTPUT),
+    ("retries", flags::RETRIES),
+    ("retry_delay_ms", flags::RETRY_DELAY),
+    ("connect_timeout_ms", flags::CONNECT_TIMEOUT),
+    ("max_turns", flags::MAX_TURNS),
+    ("max_budget_usd", flags::MAX_BUDGET_USD),
+    ("max_tokens_total", flags::MAX_TOKENS_TOTAL),
+    ("security.mode", flags::PERMISSION_MODE),
 ];
 
 /// Prints every setting, with where its value comes from. What nobody set is `null`, and the default of the reference.
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let path = Base::find(cx.app.profile)?.config();
-    let config = Config::load(&path, PROVIDERS[0].key_var)?;
+    let data_dir = cx.app.data_dir()?;
+    let (path, config) = (data_dir.config(), data_dir.read_config()?);
     let variable = |key: &str| {
         let base_url = PROVIDERS.iter().find(|facts| key == format!("{}_base_url", facts.name));
         match key {
             "output" => Some(format!("{}_OUTPUT", cx.program.prefix)),
-            "security.mode" => permissions::mode_variable().map(|(name, _)| name.to_owned()),
+            "security.mode" => permissions::mode_variable(&cx.app.env).map(|(name, _)| name.to_owned()),
             _ => base_url.map(|facts| facts.base_url_var.to_owned()),
         }
     };
@@ -126,12 +124,12 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Writes the commented file. An existing one is left alone.
 fn init(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let base = Base::find(cx.app.profile)?;
-    let path = base.config();
+    let data_dir = cx.app.data_dir()?;
+    let path = data_dir.config();
     let failed = |error: std::io::Error| {
         Failure::new(&BASE_UNUSABLE, format!("cannot write the config file {}: {error}", path.display()))
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(base.dir()).map_err(failed)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(data_dir.dir()).map_err(failed)?;
     let mut file = match File::create_new(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

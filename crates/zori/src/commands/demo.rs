@@ -3,25 +3,28 @@
 use zori_contract::command::Command;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_contract::flag::Flag;
-use zori_contract::mode::{Class, Format};
-use zori_core::cost::Spent;
+use zori_contract::mode::Class;
+use zori_host::Upstream;
 
-use super::{Cx, example, exec, failure_event, own_streams};
+use super::{AGENT_FORMATS, AgentCx, example, failure_event, own_streams};
 use crate::args::LowArgs;
+use crate::args::flags;
 use crate::demo::Demo;
-use crate::network::Network;
-use crate::outlet::Outlet;
+use crate::network;
+use crate::outcome::{self, Report};
+use crate::plain::{Advice, PlainSession};
 use crate::program::App;
-use crate::sandbox::confinement::Confinement;
+use crate::screen::{self, Left, Opening};
+use crate::settings::Settings;
 use crate::signals::Signals;
-use crate::wire_up::{Run, Saved, Session};
+use crate::wire_up::{self, Prepared};
 
-/// The entry. It changes nothing but a folder of its own, which goes with it.
+/// It changes nothing but a folder of its own, which goes with it.
 pub const COMMAND: Command<App> = Command {
-    flags: const { &[Flag::switch("keep", "Keep the scratch folder and say where it is")] },
+    flags: const { &[flags::KEEP, flags::PLAIN] },
     class: Class::Agent,
-    formats: &[("plain", Format::Plain), ("jsonl", Format::Jsonl)],
+    formats: AGENT_FORMATS,
+    output_schema: super::exec::OUTPUT_SCHEMA,
     exits: &[Exit::Partial],
     timeout_ms: None,
     failure_line: Some(failure_event),
@@ -34,42 +37,61 @@ pub const COMMAND: Command<App> = Command {
 };
 
 /// Plays the demo in a scratch folder that is removed afterwards.
-fn run(cx: &mut Cx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
-    let signals = Signals::install(&cx.cancel)?;
+fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    play(cx, args, signals)
+}
+
+/// Plays it; `/demo` of a chat does so, too.
+pub(crate) fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Exit, Failure> {
     let demo = Demo::prepare(cx)?;
-    let settings = demo.settings(args)?;
-    let confinement = Confinement::start(&settings)?;
+    let Settings { session, run } = demo.settings(args)?;
+    let host = wire_up::host(session)?;
     cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
-    cx.ui.say(&format!("you> {}\n", demo.prompt()));
-    let network = Network::open(cx, &settings)?;
-    let (provider, inside) = (demo.provider(), confinement.clone());
-    let outlet = Outlet::plain(cx, &settings)?;
-    let run = Run {
-        settings: &settings,
-        network: &network,
-        provider,
-        confinement: inside,
-        spent_before: Spent::NOTHING,
-    };
-    let mut session = Session::start(cx, run, Saved::nowhere(), outlet)?;
-    let exit = exec::turn(&mut session, demo.prompt().into(), &signals).exit;
-    signals.leave();
-    let closed = session.finish(cx.ui);
-    if let Some(confinement) = confinement {
-        confinement.end(cx.ui);
+    let on_screen = screen::fits(cx, args.plain);
+    if !on_screen {
+        cx.ui.say(&format!("you> {}\n", demo.prompt()));
     }
+    let network = network::open(cx, &host.settings, &run)?;
+    let (opened, upstream) = (host.unsaved(), Upstream { network, provider: demo.provider() });
+    if on_screen {
+        let opening = Opening::Prompt(demo.prompt().to_owned());
+        let prepared = Prepared { host, opened, upstream };
+        let left = screen::run(cx, signals, prepared, run, None, Vec::new(), opening)?;
+        farewell(cx, args, demo);
+        return Ok(match left {
+            Left::Over(exit) => exit,
+            Left::Again(_) => Exit::Success,
+        });
+    }
+    let mut plain = PlainSession::start(cx, Prepared { host, opened, upstream }, run, None)?;
+    let end = plain.turn(demo.prompt().into(), &signals);
+    let exit = outcome::exit(&end.summary.outcome, end.summary.effects);
+    let way = cx.app.network.way_to(&plain.host.settings.model.base_url, cx.profile.name);
+    let mut report = Report::new(plain.session().id(), false, 0, way);
+    report.add_turn(&end, plain.session().messages());
+    cx.report = Some(report);
+    signals.leave();
+    let [closed, _] = plain.close(cx.ui, Advice::default());
+    if exit == Exit::Success {
+        farewell(cx, args, demo);
+    } else if args.keep {
+        cx.ui.say(&format!("\nThe result is in {}", demo.keep().display()));
+    }
+    signals.die_of_hangup();
+    Ok(if exit == Exit::Success { closed } else { exit })
+}
+
+/// Says where the result is, and how to go on with a real model.
+fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo) {
     match args.keep {
         true => cx.ui.say(&format!("\nThe result is in {}", demo.keep().display())),
         false => drop(demo),
     }
-    if exit == Exit::Success {
-        cx.ui.say(&format!(
-            "\nThat was {name} with a script for a model. With one of your own:\n\n    \
-             export ANTHROPIC_API_KEY=...\n    {name} exec -p \"What does this project do?\"",
-            name = cx.profile.name
-        ));
-    }
-    signals.die_of_hangup();
-    Ok(if exit == Exit::Success { closed } else { exit })
+    cx.ui.say(&format!(
+        "\nThat was {name} with a script for a model. With one of your own:\n\n    \
+         export ANTHROPIC_API_KEY=...\n    {name} exec -p \"What does this project do?\"",
+        name = cx.profile.name
+    ));
 }

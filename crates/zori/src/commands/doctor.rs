@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
+use zori_auth::grant::Kind;
 use zori_contract::args::Args;
 use zori_contract::child::{self, Purpose};
 use zori_contract::command::Command;
@@ -15,32 +16,32 @@ use zori_contract::flag::Flag;
 use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
 use zori_core::time::Clock as _;
-use zori_core::transport::Limits;
-use zori_providers::catalog::{PROVIDERS, ProviderFacts};
+use zori_core::transport::Timeouts;
+use zori_host::SystemClock;
+use zori_providers::catalog::ProviderFacts;
 use zori_providers::key::Credential;
-use zori_providers::reach::{Reach, reach};
+use zori_providers::reachability::{self, Reachability};
 use zori_sandbox::{Backend, Machine};
 
+use super::status::tree_size;
 use super::{Context, example};
 use crate::args::LowArgs;
-use crate::auth::grant::Kind;
-use crate::base::Base;
-use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::error::CHECKS_FAILED;
-use crate::model_choice::{self, Choice, Key};
-use crate::network;
+use crate::model_choice::{self, Key, ModelChoice};
 use crate::program::App;
 use crate::settings;
 use crate::ui::Ui;
+use crate::undo;
 use crate::wire_up;
 
-/// How long the provider is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const OFFLINE: Flag = Flag::switch("offline", "Do not ask the provider whether it can be reached");
 
-/// The entry.
+/// How long the provider is waited for.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
 pub const COMMAND: Command<App> = Command {
-    flags: const { &[Flag::switch("offline", "Do not ask the provider whether it can be reached")] },
+    flags: const { &[OFFLINE] },
     examples: &[
         example("what is missing", "zori doctor"),
         example("for one provider", "zori doctor --provider openai"),
@@ -109,7 +110,7 @@ impl Check {
 }
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let mut checks = vec![system(), base(cx)];
+    let mut checks = vec![system(), data_dir(cx)];
     let config = match config(cx) {
         Ok((config, check)) => {
             checks.push(check);
@@ -124,6 +125,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (bash, git) = (program(cx, "bash"), program(cx, "git"));
     checks.extend([
         sandbox(cx),
+        undo_check(cx, &config),
         tool("bash", bash.as_deref()),
         tool("git", git.as_deref()).optional(),
         terminal(cx),
@@ -162,16 +164,16 @@ fn system() -> Check {
     }
 }
 
-fn base(cx: &Context<'_>) -> Check {
-    match Base::find(cx.app.profile) {
-        Ok(base) if !base.dir().exists() => {
-            Check::fine("base", format!("{} (made when something is saved)", base.dir().display()))
+fn data_dir(cx: &Context<'_>) -> Check {
+    match cx.app.data_dir() {
+        Ok(data_dir) if !data_dir.dir().exists() => {
+            Check::fine("base", format!("{} (made when something is saved)", data_dir.dir().display()))
         }
-        Ok(base) => match rustix::fs::access(base.dir(), rustix::fs::Access::WRITE_OK) {
-            Ok(()) => Check::fine("base", base.dir().display().to_string()),
+        Ok(data_dir) => match rustix::fs::access(data_dir.dir(), rustix::fs::Access::WRITE_OK) {
+            Ok(()) => Check::fine("base", data_dir.dir().display().to_string()),
             Err(error) => Check::bad(
                 "base",
-                format!("{} cannot be written to: {error}", base.dir().display()),
+                format!("{} cannot be written to: {error}", data_dir.dir().display()),
                 format!("make it yours, or set {} to another folder", cx.app.profile.home_var),
             ),
         },
@@ -180,11 +182,11 @@ fn base(cx: &Context<'_>) -> Check {
 }
 
 fn config(cx: &Context<'_>) -> Result<(Config, Check), Check> {
-    let Ok(base) = Base::find(cx.app.profile) else {
+    let Ok(data_dir) = cx.app.data_dir() else {
         return Ok((Config::default(), Check::fine("config", "none: there is no base directory")));
     };
-    let path = base.config();
-    match Config::load(&path, PROVIDERS[0].key_var) {
+    let path = data_dir.config();
+    match data_dir.read_config() {
         Ok(config) if !path.exists() => {
             let fine = Check::fine("config", format!("none; `{} config init` writes one", cx.program.name));
             Ok((config, fine))
@@ -198,22 +200,33 @@ fn config(cx: &Context<'_>) -> Result<(Config, Check), Check> {
     }
 }
 
-/// Who would answer, and whether there is a key for it.
+/// Checks which model would answer, and whether there is a key for it.
 fn provider(cx: &Context<'_>, args: &Args, config: &Config) -> Vec<Check> {
-    let choice = match model_choice::choose(&LowArgs::new(args), config, &mut Ui::silent()) {
+    let choice = match model_choice::choose(
+        &LowArgs::new(args),
+        config,
+        &cx.app.env,
+        cx.app.profile,
+        &mut Ui::silent(),
+    ) {
         Ok(choice) => choice,
         Err(failure) => return vec![Check::failed("provider", &failure, "choose another with `--provider`")],
     };
-    let chosen =
-        Check::fine("provider", format!("{}:{} at {}", choice.facts.name, choice.model, choice.base_url));
+    let chosen = Check::fine(
+        "provider",
+        format!("{}:{} at {}", choice.model.facts.name, choice.model.name, choice.model.base_url),
+    );
     let name = cx.program.name;
     let credentials = match &choice.key {
-        Ok(Some(_)) => Check::fine("credentials", format!("a key of {}", choice.facts.display)),
+        Ok(Some(_)) => Check::fine("credentials", format!("a key of {}", choice.model.facts.display)),
         Ok(None) => Check::fine("credentials", "none needed"),
         Err(why) => Check::bad(
             "credentials",
             why,
-            format!("set {}, or `{name} auth login --provider {}`", choice.facts.key_var, choice.facts.name),
+            format!(
+                "set {}, or `{name} auth login --provider {}`",
+                choice.model.facts.key_var, choice.model.facts.name
+            ),
         ),
     };
     vec![chosen, credentials, connection(cx, args, config, &choice)]
@@ -221,15 +234,15 @@ fn provider(cx: &Context<'_>, args: &Args, config: &Config) -> Vec<Check> {
 
 /// Whether the provider answers and takes the key: a key that is refused, a network that is not there and a certificate that
 /// is not trusted are mended in different ways.
-fn connection(cx: &Context<'_>, args: &Args, config: &Config, choice: &Choice) -> Check {
+fn connection(cx: &Context<'_>, args: &Args, config: &Config, choice: &ModelChoice) -> Check {
     const NAME: &str = "connection";
     let unasked = |why: &str| Check::fine(NAME, format!("not asked: {why}")).optional();
     let credential = match &choice.key {
-        _ if args.has("offline") => return unasked("`--offline`"),
+        _ if args.has(&OFFLINE) => return unasked("`--offline`"),
         Err(_) => return unasked("there is no key"),
         Ok(None) => None,
         Ok(Some(Key::Variable(key))) => Some(Credential::Key(key.clone())),
-        Ok(Some(Key::Program(token))) => Some(Credential::Token(token.clone())),
+        Ok(Some(Key::Program(token) | Key::Token(token))) => Some(Credential::Token(token.clone())),
         Ok(Some(Key::Stored(stored))) => match stored.grant.kind {
             Kind::ApiKey => Some(Credential::Key(stored.grant.access.clone())),
             Kind::OAuth if stored.grant.is_expired(SystemClock::new().now()) => {
@@ -239,61 +252,86 @@ fn connection(cx: &Context<'_>, args: &Args, config: &Config, choice: &Choice) -
         },
     };
     let asked =
-        ask(choice, credential.as_ref(), settings::patience::http_limits(&LowArgs::new(args), config));
-    let ProviderFacts { display, base_url_var, .. } = choice.facts;
+        ask(cx, choice, credential.as_ref(), settings::timeouts::http_limits(&LowArgs::new(args), config));
+    let ProviderFacts { display, base_url_var, .. } = choice.model.facts;
     match asked {
         Err(failure) => Check::failed(NAME, &failure, "unset SSL_CERT_FILE"),
-        Ok(Reach::Answers) if credential.is_none() => Check::fine(NAME, format!("{display} answers")),
-        Ok(Reach::Answers) => Check::fine(NAME, format!("{display} answers, and takes the key")),
-        Ok(Reach::KeyRefused(why)) => Check::bad(
+        Ok(Reachability::Answers) if credential.is_none() => Check::fine(NAME, format!("{display} answers")),
+        Ok(Reachability::Answers) => Check::fine(NAME, format!("{display} answers, and takes the key")),
+        Ok(Reachability::KeyRefused(why)) => Check::bad(
             NAME,
             format!("{display} answers, and refuses the key: {why}"),
-            choice.advice(cx.program.name),
+            model_choice::key_hint(choice.model.facts, &choice.key, cx.program.name),
         ),
-        Ok(Reach::Certificate(why)) => Check::bad(
+        Ok(Reachability::Certificate(why)) => Check::bad(
             NAME,
             format!("what answers for {display} is not trusted: {why}"),
             "set SSL_CERT_FILE to the certificates of whoever signs in this network, such as a proxy",
         ),
-        Ok(Reach::NoConnection(why)) if choice.facts.is_local() => Check::bad(
+        Ok(Reachability::NoConnection(why)) if choice.model.facts.is_local() => Check::bad(
             NAME,
             format!("{display} is not there: {why}"),
             format!("start {display}, or set {base_url_var} to where it is"),
         ),
-        Ok(Reach::NoConnection(why)) => Check::bad(
+        Ok(Reachability::NoConnection(why)) => Check::bad(
             NAME,
             format!("{display} cannot be reached: {why}"),
             format!(
                 "look at the network, at HTTPS_PROXY if there is a proxy, and at {base_url_var} if it is set"
             ),
         ),
-        Ok(Reach::Trouble(why)) => {
+        Ok(Reachability::Trouble(why)) => {
             Check::bad(NAME, format!("{display} is in trouble: {why}"), "try again later")
         }
     }
 }
 
 /// Asks for the models, and waits for a few seconds.
-fn ask(choice: &Choice, credential: Option<&Credential>, limits: Limits) -> Result<Reach, Failure> {
-    let patient = |limit: Option<Duration>| Some(limit.unwrap_or(PATIENCE).min(PATIENCE));
+fn ask(
+    cx: &Context<'_>,
+    choice: &ModelChoice,
+    credential: Option<&Credential>,
+    limits: Timeouts,
+) -> Result<Reachability, Failure> {
+    let patient = |limit: Option<Duration>| Some(limit.unwrap_or(TIMEOUT).min(TIMEOUT));
     let limits =
-        Limits { connect: patient(limits.connect), first_byte: patient(limits.first_byte), ..limits };
-    let transport = network::http()?;
+        Timeouts { connect: patient(limits.connect), first_byte: patient(limits.first_byte), ..limits };
+    let transport = cx.app.network.http()?;
     let runtime = wire_up::runtime()?;
-    let asking = reach(&*transport, choice.facts, &choice.base_url, credential, limits);
-    let asked = runtime.block_on(async { tokio::time::timeout(PATIENCE, asking).await });
+    let asking =
+        reachability::check(&*transport, choice.model.facts, &choice.model.base_url, credential, limits);
+    let asked = runtime.block_on(async { tokio::time::timeout(TIMEOUT, asking).await });
     // A name that is still being looked up must not keep the program from ending.
     runtime.shutdown_background();
-    Ok(asked.unwrap_or_else(|_| Reach::NoConnection(format!("no answer within {PATIENCE:?}"))))
+    Ok(asked.unwrap_or_else(|_| Reachability::NoConnection(format!("no answer within {TIMEOUT:?}"))))
 }
 
 fn sandbox(cx: &Context<'_>) -> Check {
-    let machine = Machine::look(&[PathBuf::from(cx.place.cwd.as_path())]);
+    let machine = Machine::detect(&[PathBuf::from(cx.place.cwd.as_path())]);
     let told = machine.explain().join("; ");
     match machine.backend {
         Backend::Bubblewrap(_) | Backend::Landlock(_) => Check::fine("sandbox", told).optional(),
         Backend::None => Check::bad("sandbox", told, "install the package `bubblewrap`").optional(),
     }
+}
+
+/// Checks how much of what calls change in this folder can be put back, and what that costs.
+fn undo_check(cx: &Context<'_>, config: &Config) -> Check {
+    const NAME: &str = "undo";
+    let Ok(data_dir) = cx.app.data_dir() else {
+        return Check::fine(NAME, "off: there is no base directory").optional();
+    };
+    let root = cx.place.cwd.as_path();
+    let settings = undo::settings(config, Some(&data_dir), root, false, false);
+    let Some(dir) = &settings.dir else {
+        return Check::fine(NAME, "off: `undo.checkpoints` is false").optional();
+    };
+    let shown = settings.root.display();
+    let found = match zori_host::uncovered(&settings.root, cx.app.env.home().as_deref()) {
+        Some(why) => format!("only what the file tools change: {why}"),
+        None => format!("all changes in {shown}; {} bytes are kept", tree_size(dir)),
+    };
+    Check::fine(NAME, found).optional()
 }
 
 fn terminal(cx: &Context<'_>) -> Check {

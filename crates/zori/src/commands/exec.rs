@@ -1,57 +1,60 @@
 //! `exec`: one prompt, one turn, the exit code of its end.
 
-use tokio::sync::mpsc;
+pub mod wanted;
+
+use std::collections::VecDeque;
+
 use zori_contract::args::Args;
-use zori_contract::command::{Command, Place};
+use zori_contract::command::{Command, Place, Rule, StdinInput};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Danger;
 use zori_contract::exit::Exit;
-use zori_contract::failure::{Failure, Issue};
-use zori_contract::flag::Positional;
-use zori_contract::kind::Kind;
+use zori_contract::failure::{Failure, Issue, IssueCode};
+use zori_contract::flag::framework::{FORMAT, IDEMPOTENCY_KEY, JSON, NO_STREAM, OUTPUT, STREAM, TIMEOUT};
+use zori_contract::gate::Preview;
 use zori_contract::mode::Class;
-use zori_core::cost::Spent;
-use zori_core::event::TurnSummary;
-use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::input::Prompt;
-use zori_core::outcome::Outcome;
+use zori_host::{Answers, SessionSettings, Track, Which};
 use zori_policy::mode::Protocol;
 
+use self::wanted::{Checked, Wanted};
 use super::chat::RECORDING;
-use super::{AGENT_EXITS, AGENT_FORMATS, Cx, example, failure_event, own_streams};
+use super::{AGENT_EXITS, AGENT_FORMATS, AgentCx, example, failure_event, own_streams};
 use crate::args::LowArgs;
 use crate::args::claude;
-use crate::asking::{self, Answers};
+use crate::args::flags;
+use crate::args::without_effect::WITHOUT_EFFECT;
 use crate::attachment::{self, Viewer};
 use crate::chat;
 use crate::claude_settings;
-use crate::client::Client;
+use crate::frontend;
 use crate::gui;
-use crate::network::{self, Network};
+use crate::model_choice;
 use crate::outcome::{self, Report};
-use crate::outlet::Outlet;
+use crate::plain::{Advice, PlainSession};
 use crate::program::App;
 use crate::prompt::{self, Sources};
-use crate::sandbox::confinement::Confinement;
-use crate::settings::Settings;
+use crate::settings::{RunSettings, Settings};
 use crate::signals::Signals;
+use crate::stdin::{Client, Lines};
 use crate::stream_json;
-use crate::trust::Asks;
-use crate::wire_up::{self, Open, Run, Session};
+use crate::which_session;
+use crate::wire_up;
 use crate::workers::Workers;
 
-/// The entry.
 pub const COMMAND: Command<App> = Command {
     flags: claude::EXEC,
-    args: const { &[Positional::optional("-", Kind::Text, "Wait for standard input, however long it takes")] },
-    rules: RECORDING,
+    args: const { &[flags::DASH] },
+    shows: const { &[flags::YES, flags::PERMISSION_MODE, flags::SANDBOX, TIMEOUT] },
+    rules: RULES,
     danger: Danger::Mutating,
     class: Class::Agent,
     formats: AGENT_FORMATS,
     exits: AGENT_EXITS,
     timeout_ms: None,
+    stdin: Some(StdinInput { max_bytes: prompt::MAX_STDIN, format: "text", required: false }),
     examples: &[
-        example("a question", "zori exec -p \"What does main.rs do?\""),
+        example("a question", "zori exec \"What does main.rs do?\""),
         example("with what another program says", "git diff | zori exec -p \"Review this change\""),
         example("events for a program", "zori exec --json -p \"What does main.rs do?\""),
         example("with a picture", "zori exec --image screen.png -p \"What is wrong here?\""),
@@ -59,23 +62,37 @@ pub const COMMAND: Command<App> = Command {
     output_schema: OUTPUT_SCHEMA,
     declares: DECLARES,
     failure_line: Some(failure_event),
-    validate: only_a_dash,
+    preview: Some(preview),
+    validate: one_prompt,
     ..Command::new(&["exec"], "Run one prompt and print the answer", |cx, args| {
         let speaks = cx.app.profile.speaks.filter(|_| !cx.mode.asked);
-        own_streams(cx, args, |cx, args| match speaks.filter(|_| !args.claude.speaks()) {
-            Some(protocol) => one_turn(cx, &args.speaking(protocol), Open::ByFlags),
-            None => one_turn(cx, args, Open::ByFlags),
+        own_streams(cx, args, |cx, args| match speaks.filter(|_| args.protocol.spoken().is_none()) {
+            Some(protocol) => one_turn(cx, &args.speaking(protocol), Which::BySettings),
+            None => one_turn(cx, args, Which::BySettings),
         })
     })
 };
 
+/// What does not go together.
+const RULES: &[Rule] = &[
+    RECORDING[0],
+    RECORDING[1],
+    RECORDING[2],
+    Rule::Excludes { flag: &claude::SYSTEM_PROMPT_FILE, other: &flags::SYSTEM_PROMPT },
+    Rule::Excludes { flag: &claude::SESSION_ID, other: &flags::SESSION },
+];
+
 /// What a run of a model says of itself, with `--output json`.
-pub(super) const OUTPUT_SCHEMA: &str = r#"{"type":"object",
-    "required":["session_id","result","effect","usage","cost_usd","num_turns","completed_steps","_source","_trusted"],
+pub(super) const OUTPUT_SCHEMA: &str = r#"{"type":"object","required":["effect"],"anyOf":[{"required":["would_affect"]},
+    {"required":["session_id","result","usage","cost_usd","num_turns","completed_steps","partial","failed_step","pending_steps",
+                 "skipped_steps","denied_steps","resume_from","structured_output","_source","_trusted"]}],
     "properties":{"session_id":{"type":"string"},"result":{"type":"string"},"effect":{"enum":["updated","noop"]},
     "usage":{"type":"object","required":["input_tokens","output_tokens","cache_read_tokens","cache_write_tokens"]},
     "cost_usd":{"type":["number","null"]},"num_turns":{"type":"integer"},
-    "completed_steps":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#;
+    "completed_steps":{"type":"array","x-ordered":true,"items":{"type":"string"}},"partial":{"type":"boolean"},
+    "failed_step":{"type":["string","null"]},"pending_steps":{"type":"array","x-ordered":true,"items":{"type":"string"}},
+    "skipped_steps":{"type":"array"},"denied_steps":{"type":"array","x-ordered":true,"items":{"type":"object",
+    "required":["step","reason"]}},"resume_from":{"type":["string","null"]}}}"#;
 
 /// What a run of a model declares.
 pub(super) const DECLARES: &str = r#"{
@@ -90,51 +107,72 @@ pub(super) const DECLARES: &str = r#"{
     ]
 }"#;
 
-fn only_a_dash(args: &Args, _: &Place) -> Vec<Issue> {
-    // Claude Code takes the prompt as an argument.
-    let speaks = ["output-format", "input-format", "protocol-version"].iter().any(|name| args.has(name));
-    let other = args.text("-").filter(|text| *text != "-" && !speaks);
-    let issue = |text| {
-        Issue::new("-", "UNEXPECTED_ARGUMENT", format!("`{text}` is one argument too many"))
-            .value(text)
-            .suggest("give the prompt with `-p TEXT`; a lone `-` reads standard input")
+/// Says what would be run, without asking anybody.
+pub(super) fn preview(_: &super::Context<'_>, args: &Args) -> Result<Preview, Failure> {
+    let prompt = args.text(&flags::PROMPT).or(args.text(&flags::DASH)).filter(|prompt| *prompt != "-");
+    let prompt = prompt.unwrap_or("the prompt on standard input");
+    Ok(Preview { verb: "run", items: vec![prompt.to_owned()], reversible: false })
+}
+
+fn one_prompt(args: &Args, _: &Place) -> Vec<Issue> {
+    let speaks = claude::SPOKEN.iter().any(|flag| args.has(flag));
+    let other = args.text(&flags::DASH).filter(|text| *text != "-" && args.has(&flags::PROMPT));
+    // What it says may be a secret that was not meant to be here.
+    let issue = |_: &str| {
+        Issue::new("PROMPT", IssueCode::ConflictingArguments, "there are two prompts: `-p` and an argument")
+            .suggest("leave one of them out; a lone `-` adds standard input to `-p`")
     };
-    let outputs = ["output", "format", "json", "stream", "no-stream"];
-    let twice = outputs.iter().find(|name| speaks && args.has(name)).map(|name| {
-        let message = format!("`--output-format` and `--{name}` both say what to print");
-        Issue::new("--output-format", "CONFLICTING_ARGUMENTS", message).suggest("leave one of them out")
+    let outputs = [OUTPUT, FORMAT, JSON, STREAM, NO_STREAM];
+    let idle = claude::PROTOCOL_ONLY.iter().chain(WITHOUT_EFFECT.iter().map(|entry| &entry.flag));
+    let alone = idle.filter(|flag| !speaks && args.has(*flag)).map(|flag| {
+        let message = format!("`{}` is for the Claude protocol, and needs `--output-format`", flag.param());
+        Issue::new(&flag.param(), IssueCode::ConflictingArguments, message)
+            .suggest("add `--output-format stream-json`, or leave it out")
     });
-    other.map(issue).into_iter().chain(twice).collect()
+    let twice = outputs.iter().find(|flag| speaks && args.has(*flag)).map(|flag| {
+        let message = format!("`--output-format` and `--{}` both say what to print", flag.long);
+        Issue::new("--output-format", IssueCode::ConflictingArguments, message)
+            .suggest("leave one of them out")
+    });
+    let once = args.has(&IDEMPOTENCY_KEY) && (speaks || outputs_events(args));
+    let once = once.then(|| {
+        let message = "`--idempotency-key` gives an answer again, which a stream of lines cannot do";
+        Issue::new("--idempotency-key", IssueCode::ConflictingArguments, message)
+            .suggest("leave it out, or ask for `--output json`")
+    });
+    let tools = if speaks { Vec::new() } else { wanted::unknown_tools(args) };
+    other.map(issue).into_iter().chain(twice).chain(alone).chain(once).chain(tools).collect()
+}
+
+/// Returns whether the call asks for events.
+fn outputs_events(args: &Args) -> bool {
+    let says = |flag, value| args.text(flag) == Some(value);
+    args.has(&JSON) || args.has(&STREAM) || says(&FORMAT, "json") || says(&OUTPUT, "jsonl")
 }
 
 /// Runs one prompt in a session.
-pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Failure> {
+pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Failure> {
     let args = &claude_settings::applied(args, cx.ui)?;
-    match args.claude.protocol() {
+    match args.protocol.spoken() {
         Some(Protocol::Yume) => return gui::run(cx, args),
         Some(_) => return stream_json::serve(cx, args),
-        None => {
-            for flag in &args.claude.of_protocol {
-                cx.ui.warn(&format!("`--{flag}` has no effect without `--output-format`"));
-            }
-        }
+        None => {}
     }
-    let asked = args.prompt.is_some() || args.dash;
-    if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.replay.is_none()) {
-        return chat::serve(cx, args, open, events);
+    let args = &claude_settings::understood(args)?;
+    let asked = args.prompt.text.is_some() || args.prompt.dash || args.prompt.file.is_some();
+    if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.recording.replay.is_none()) {
+        return chat::serve(cx, args, which, events);
     }
-    let signals = Signals::install(&cx.cancel)?;
-    let settings = Settings::resolve(cx, args, &Asks::Nobody);
-    // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
-    signals.check()?;
-    let mut settings = settings?;
-    if let Some(error) = settings.missing_key(cx.profile.name) {
-        return Err(error);
-    }
-    let viewer = Viewer { facts: settings.choice.facts, model: &settings.choice.model };
-    let images = attachment::load_all(&args.images, viewer)?;
-    let other_images = asked && settings.prompts.first().is_some_and(|recorded| recorded.images != images);
-    let prompts = match &settings.prompts[..] {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    // What is not there is said before a key is looked for.
+    let from_stdin =
+        args.prompt.text.is_none() && args.recording.replay.is_none() && prompt::is_at_hand(&signals)?;
+    let text = if from_stdin { Some(gather(cx, args, &signals)?) } else { None };
+    let Settings { mut session, run } = Settings::with_key(cx, args, &signals)?;
+    let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
+    let images = attachment::load_all(&args.prompt.images, viewer)?;
+    let other_images = asked && run.prompts.first().is_some_and(|recorded| recorded.images != images);
+    let prompts = match &run.prompts[..] {
         [_, ..] if !asked && !images.is_empty() => {
             return Err(Failure::new(
                 &VALIDATION_ERROR,
@@ -143,128 +181,105 @@ pub fn one_turn(cx: &mut Cx<'_>, args: &LowArgs, open: Open) -> Result<Exit, Fai
             .hint("leave `--image` out"));
         }
         recorded @ [_, ..] if !asked => recorded.to_vec(),
-        _ => vec![Prompt { text: gather(cx, args, &signals)?, images }],
+        _ => {
+            let text = match text {
+                Some(text) => text,
+                None => gather(cx, args, &signals)?,
+            };
+            vec![Prompt { text, images, uuid: None }]
+        }
     };
-    if !settings.guidelines.is_empty() {
-        let paths: Vec<_> = settings.guidelines.iter().map(|path| path.display().to_string()).collect();
+    if !run.guidelines.is_empty() {
+        let paths: Vec<_> = run.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
     }
-    let client = attended(cx, args, &mut settings);
-    let confinement = Confinement::start(&settings)?;
-    let saved = wire_up::open(&settings, open, cx.ui)?;
-    let id = saved.id.clone();
-    let network = Network::open(cx, &settings)?;
-    let provider = wire_up::provider(&settings, &network);
-    let outlet = Outlet::plain(cx, &settings)?;
-    let run = Run {
-        settings: &settings,
-        network: &network,
-        provider,
-        confinement: confinement.clone(),
-        spent_before: Spent::NOTHING,
-    };
-    let mut session = Session::start(cx, run, saved, outlet)?;
-    session.asking.attend(client);
+    let wanted = Wanted::of(args, &mut session, cx.ui)?;
+    let client = attended(cx, args, &mut session, &run);
+    let which = which_session::choose_over(which, &args.session, &session, cx.profile)?;
+    let prepared = wire_up::prepare(cx, session, &run, which)
+        .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
+    let parts = wanted.clone();
+    let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {
+        frontend::plain_with(cx, settings, &parts)
+    });
+    let mut plain = PlainSession::start_with(cx, prepared, run, client, parts)?;
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
-    for prompt in prompts {
-        network.prompt(&prompt);
-        let before = session.engine.messages().len();
-        let ended = turn(&mut session, prompt, &signals);
-        exit = if ended.exit == Exit::Success { exit } else { ended.exit };
-        refused |= ended.refused;
-        cx.report
-            .get_or_insert_with(|| {
-                let way = network::way_to(&settings.choice.base_url, cx.profile.name);
-                Report::new(&id, settings.retry.per_request, way)
-            })
-            .turn(&ended.summary, session.engine.messages().get(before..).unwrap_or_default());
-        unasked |= ended.unasked;
-        let on_track = network.turn_over(cx.ui);
-        if !on_track && other_images {
+    wanted.begin();
+    let mut prompts = VecDeque::from(prompts);
+    while let Some(prompt) = prompts.pop_front() {
+        let before = plain.session().messages().len();
+        let end = plain.turn(prompt, &signals);
+        let ended = outcome::exit(&end.summary.outcome, end.summary.effects);
+        exit = if ended == Exit::Success { exit } else { ended };
+        refused |= end.key_refused();
+        unasked |= end.unasked;
+        let settings = &plain.host.settings;
+        let mut report = cx.report.take().unwrap_or_else(|| {
+            let way = cx.app.network.way_to(&settings.model.base_url, cx.profile.name);
+            Report::new(plain.session().id(), settings.storage.save, settings.request.retry.per_request, way)
+        });
+        report.add_turn(&end, plain.session().messages().get(before..).unwrap_or_default());
+        let checked = wanted.check(cx, &end, &mut report);
+        cx.report = Some(report);
+        match checked? {
+            Checked::Fine => {}
+            Checked::Again(prompt) => prompts.push_front(prompt.into()),
+            Checked::Failed(unfit) => exit = unfit,
+        }
+        cx.ui.notices(&end.notices);
+        if end.track == Track::Off && other_images {
             cx.ui.say("Hint: the recorded prompt has other images: give the same ones with `--image`");
         }
-        if !on_track || signals.ending().is_some() {
+        if end.track == Track::Off || signals.ending().is_some() {
             break;
         }
     }
     signals.leave();
     if let Some(report) = &mut cx.report {
-        report.pids(session.pid_file());
+        report.set_pid_file(plain.session().pid_file());
+        if refused {
+            let (facts, key) = (plain.host.settings.model.facts, &plain.run.key);
+            report.set_auth(model_choice::auth_advice(facts, key, cx.profile.name));
+        }
     }
-    let closed = session.finish(cx.ui);
-    if unasked {
-        cx.ui.say(asking::WAYS_OUT);
-    }
-    if let Some(confinement) = confinement {
-        confinement.end(cx.ui);
-    }
-    if refused {
-        cx.ui.say(&format!("Hint: {}", settings.choice.advice(cx.profile.name)));
-    }
-    let replayed = network.close(cx.ui);
+    let advice = refused
+        .then(|| model_choice::key_hint(plain.host.settings.model.facts, &plain.run.key, cx.profile.name));
+    let [closed, replayed] = plain.close(cx.ui, Advice { unasked, key: advice });
     signals.die_of_hangup();
     // A reader that went away after the turn was over has got everything (DECISIONS 24).
     Ok([exit, closed, replayed].into_iter().find(|exit| *exit != Exit::Success).unwrap_or(Exit::Success))
 }
 
 /// Lets the program that reads the events answer questions, where it can.
-fn attended(cx: &mut Cx<'_>, args: &LowArgs, settings: &mut Settings) -> Option<Client> {
+fn attended(
+    cx: &mut AgentCx<'_>,
+    args: &LowArgs,
+    session: &mut SessionSettings,
+    run: &RunSettings,
+) -> Option<Client> {
     let events = cx.front.events()?.clone();
-    let from_stdin = args.dash || args.prompt.as_deref() == Some("-");
-    if settings.bare || from_stdin || settings.answers != Answers::Nobody {
+    let from_stdin = args.prompt.dash || args.prompt.text.as_deref() == Some("-");
+    if run.bare || from_stdin || session.permission.answers != Answers::Nobody {
         return None;
     }
-    settings.answers = Answers::Client;
-    Some(Client::new(events, Workers::new(settings.bare, cx.ui), settings.bare, cx.terminal.stdin))
+    session.permission.answers = Answers::Client;
+    Some(Client::new(
+        events,
+        Lines::new(Workers::new(run.bare, &cx.app, cx.ui)),
+        cx.app.redactor(),
+        run.bare,
+        cx.terminal.stdin,
+    ))
 }
 
-fn gather(cx: &mut Cx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, Failure> {
+fn gather(cx: &mut AgentCx<'_>, args: &LowArgs, signals: &Signals) -> Result<String, Failure> {
     // Behind `--json` standard input has the answers to questions, unless the prompt is to come from there (D-3).
     let silent = cx.terminal.stdin || cx.front.events().is_some();
-    let sources = Sources { flag: args.prompt.as_deref(), dash: args.dash, stdin_terminal: silent };
-    prompt::gather(sources, signals, cx.ui)
-}
-
-/// Compacts the conversation, unless signals cancel it.
-pub fn compact(session: &mut Session, focus: Option<&str>, signals: &Signals) {
-    let (sender, mut inputs) = mpsc::channel(16);
-    let listening = signals.listen(sender);
-    session.runtime.block_on(session.engine.compact(focus, &mut inputs));
-    drop(listening);
-}
-
-/// How a turn ended.
-pub struct Ended {
-    /// The exit code it would lead to.
-    pub exit: Exit,
-    /// Whether it ended because the provider did not take the key.
-    pub refused: bool,
-    /// Whether a call was denied because nobody could be asked about it.
-    pub unasked: bool,
-    /// All that is known of it.
-    pub summary: TurnSummary,
-}
-
-/// Runs a turn that signals can cancel.
-pub fn turn(session: &mut Session, prompt: Prompt, signals: &Signals) -> Ended {
-    let (sender, mut inputs) = mpsc::channel(16);
-    let listening = signals.listen(sender.clone());
-    let Session { engine, runtime, asking, .. } = session;
-    let (summary, _) = runtime.block_on(async {
-        tokio::select! {
-            biased;
-            over = engine.turn(prompt, &mut inputs) => over,
-            never = asking.answer(&sender) => match never {},
-        }
-    });
-    drop(listening);
-    let refused = |failure: &ProviderFailure| {
-        failure.status == Some(401) || (failure.status.is_none() && failure.kind == FailureKind::Auth)
+    let sources = Sources {
+        flag: args.prompt.text.as_deref(),
+        file: args.prompt.file.as_deref(),
+        dash: args.prompt.dash,
+        stdin_terminal: silent,
     };
-    Ended {
-        exit: outcome::exit(&summary.outcome, summary.effects),
-        unasked: asking.take_unasked(),
-        refused: matches!(&summary.outcome, Outcome::Failed(failure) if refused(failure)),
-        summary,
-    }
+    prompt::gather(sources, signals, cx.ui)
 }

@@ -1,4 +1,4 @@
-//! `handoff`: a document that lets another session, or another person, go on (`core-cli.md` chapter 13).
+//! `handoff`: a document that lets another session, or another person, go on (`docs/contracts/handoff.md`).
 
 use serde_json::{Value, json};
 use zori_contract::args::Args;
@@ -10,59 +10,53 @@ use zori_contract::error::IO_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
+use zori_contract::flag::framework;
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
-use zori_contract::mode::{Class, Talk};
+use zori_contract::mode::{Class, Verbosity};
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
 use zori_core::cost::Spent;
-use zori_core::ids::IdSource;
 use zori_core::provider::{Delivery, Effort};
-use zori_providers::catalog::PROVIDERS;
+use zori_host::{Network, random_number};
 use zori_providers::quirks::ToolStyle;
 use zori_redact::Redactor;
 use zori_store::Record;
 
-use super::sessions::{directory, latest, load, named, none_yet};
+use super::sessions::{directory, latest, load, named, no_sessions_yet};
 use super::{Context, example, ui};
 use crate::args::{LowArgs, flags};
-use crate::base::Base;
-use crate::clock::SystemIds;
 use crate::config::Config;
-use crate::handoff::model::{self, Answer, Ask};
-use crate::handoff::{Bundle, Words};
-use crate::model_choice::{self, Choice};
-use crate::network::Network;
+use crate::handoff::model::{self, Answer, HandoffRequest};
+use crate::handoff::{Bundle, HandoffText};
+use crate::model_choice::{self, ModelChoice};
 use crate::program::App;
-use crate::secrets;
 use crate::settings;
 use crate::wire_up;
 
-/// The entry.
+/// `--goal`.
+pub const GOAL: Flag = Flag::valued("goal", "TEXT", Kind::Text, "What is to be done next").required();
+const FROM_SESSION: Flag = Flag::valued(
+    "from-session",
+    "ID",
+    Kind::Id(flags::SESSION_NAME),
+    "The session; the latest needs no name",
+);
+const OUT: Flag = Flag::valued("out", "FILE", Kind::Path, "Write the document to this file instead");
+const NO_MODEL: Flag = Flag::switch("no-model", "Ask no model: say only what is found in the session");
+
 pub const COMMAND: Command<App> = Command {
-    flags: const {
-        &[
-            Flag::valued("goal", "TEXT", Kind::Text, "What is to be done next").required(),
-            Flag::valued(
-                "from-session",
-                "ID",
-                Kind::Id(flags::SESSION),
-                "The session; the latest needs no name",
-            ),
-            Flag::valued("out", "FILE", Kind::Path, "Write the document to this file instead"),
-            Flag::switch("no-model", "Ask no model: say only what is found in the session"),
-        ]
-    },
-    changes_with: Some("out"),
+    flags: const { &[GOAL, FROM_SESSION, OUT, NO_MODEL] },
+    changes_with: Some(&OUT),
     preview: Some(|cx, args| {
-        let items = args.text("out").map(|name| cx.place.cwd.join(name).to_string()).into_iter().collect();
+        let items = args.text(&OUT).map(|name| cx.place.cwd.join(name).to_string()).into_iter().collect();
         Ok(Preview { verb: "write", items, reversible: false })
     }),
     idempotent: true,
     // A document that is only printed is not kept.
     rules: &[
-        Rule::Needs { flag: "dry-run", value: None, other: "out" },
-        Rule::Needs { flag: "idempotency-key", value: None, other: "out" },
+        Rule::Needs { flag: &framework::DRY_RUN, value: None, other: &OUT },
+        Rule::Needs { flag: &framework::IDEMPOTENCY_KEY, value: None, other: &OUT },
     ],
     class: Class::Document,
     exits: &[Exit::NotFound],
@@ -83,23 +77,23 @@ pub const COMMAND: Command<App> = Command {
 };
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let sessions = directory(cx.app.profile)?;
-    let id = match args.text("from-session") {
+    let sessions = directory(cx.app)?;
+    let id = match args.text(&FROM_SESSION) {
         Some(text) => named(cx.app.profile, &sessions, text)?,
         None => latest(&sessions, None)?
-            .ok_or_else(|| none_yet(cx.app.profile, "No sessions found to hand off"))?,
+            .ok_or_else(|| no_sessions_yet(cx.app.profile, "No sessions found to hand off"))?,
     };
     let loaded = load(cx.app.profile, &sessions, &id)?;
-    let goal = args.text("goal").unwrap_or_default();
-    let bundle = Bundle::find(&loaded.records, cx.place.cwd.as_path());
-    let written = match args.has("no-model") {
-        true => Written::found("--no-model"),
+    let goal = args.text(&GOAL).unwrap_or_default();
+    let bundle = Bundle::from_records(&loaded.records, cx.place.cwd.as_path());
+    let draft = match args.has(&NO_MODEL) {
+        true => Draft::without_model("--no-model", cx.app.redactor()),
         false => by_model(cx, args, &loaded.records, goal, id.as_str())?,
     };
-    let words = written.words.unwrap_or_else(|| bundle.words(goal, id.as_str()));
-    let text = written.redactor.redact(&bundle.markdown(goal, &words)).into_owned();
-    let mut reply = match args.text("out") {
-        None => Reply::document(text),
+    let words = draft.text.unwrap_or_else(|| bundle.text_without_model(goal, id.as_str()));
+    let text = draft.redactor.redact(&bundle.markdown(goal, &words)).into_owned();
+    let mut reply = match args.text(&OUT) {
+        None => Reply::document(text).external(),
         Some(name) => {
             let path = cx.place.cwd.join(name);
             let effect = if path.as_path().exists() { Effect::Updated } else { Effect::Created };
@@ -107,32 +101,32 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             let text = clean::string(&text, &mut Found::default());
             atomic_write(&path, text.as_bytes())
                 .map_err(|error| Failure::new(&IO_ERROR, format!("cannot write {path}: {error}")))?;
-            cx.say(Talk::Normal, &format!("Wrote {path}"));
+            cx.say(Verbosity::Normal, &format!("Wrote {path}"));
             let cleanup = json!({"command": format!("rm {path}"), "auto_cleanup_after_seconds": null});
             Reply::changed(effect, json!({"path": path, "cleanup": cleanup})).text("")
         }
     };
-    reply.warnings.extend(written.warning);
-    reply.meta.insert("written_by".into(), written.by);
+    reply.warnings.extend(draft.warning);
+    reply.meta.insert("written_by".into(), draft.by);
     Ok(loaded.warn(reply))
 }
 
-/// Whose words the document has.
-struct Written {
-    /// A model's; without any, those that were found.
-    words: Option<Words>,
-    /// The same for programs.
+/// The prose of the document, and who wrote it.
+struct Draft {
+    /// The model's text; `None` if it comes from the records.
+    text: Option<HandoffText>,
+    /// Who wrote it, for the envelope.
     by: Value,
     warning: Option<Warning>,
-    /// What takes the secrets out that are known by now.
+    /// Knows every secret that has turned up so far.
     redactor: Redactor,
 }
 
-impl Written {
-    /// No model was asked, for this reason.
-    fn found(why: &str) -> Self {
+impl Draft {
+    /// Makes a draft for which no model was asked, for this reason.
+    fn without_model(why: &str, redactor: Redactor) -> Self {
         let by = json!({"model": null, "reason": why});
-        Self { words: None, by, warning: None, redactor: secrets::redactor() }
+        Self { text: None, by, warning: None, redactor }
     }
 }
 
@@ -144,34 +138,34 @@ fn by_model(
     records: &[Record],
     goal: &str,
     session: &str,
-) -> Result<Written, Failure> {
+) -> Result<Draft, Failure> {
     let args = LowArgs::new(args);
-    let config = match Base::find(cx.app.profile) {
-        Ok(base) => Config::load(&base.config(), PROVIDERS[0].key_var)?,
+    let config = match cx.app.data_dir() {
+        Ok(data_dir) => data_dir.read_config()?,
         Err(_) => Config::default(),
     };
-    let choice = model_choice::choose(&args, &config, &mut ui(cx))?;
-    let redactor = Redactor::new(choice.secrets.clone());
+    let choice = model_choice::choose(&args, &config, &cx.app.env, cx.app.profile, &mut ui(cx))?;
+    let redactor = Redactor::new(choice.model.secrets.clone());
     if let Err(why) = &choice.key {
-        cx.say(Talk::Normal, &format!("No model was asked: {why}"));
-        return Ok(Written { redactor, ..Written::found(why) });
+        cx.say(Verbosity::Normal, &format!("No model was asked: {why}"));
+        return Ok(Draft::without_model(why, redactor));
     }
-    let name = format!("{}:{}", choice.facts.name, choice.model);
-    let question = model::question(records, goal, &redactor, room(&choice));
+    let name = format!("{}:{}", choice.model.facts.name, choice.model.name);
+    let question = model::question(records, goal, &redactor, transcript_limit(&choice));
     let answer = match ask(cx, &args, &config, &choice, question) {
         Ok(answer) => answer,
         Err(why) => {
             cx.cancel.check()?;
-            return Ok(without(&name, &redactor.redact(&why), redactor.clone()));
+            return Ok(after_model_failure(&name, &redactor.redact(&why), redactor.clone()));
         }
     };
-    let Some(words) = model::read(&answer.text, goal, session) else {
-        return Ok(without(&name, "its answer is not what it was asked for", redactor));
+    let Some(text) = model::parse_answer(&answer.text, goal, session) else {
+        return Ok(after_model_failure(&name, "its answer is not what it was asked for", redactor));
     };
-    let Spent { usage, cost } = Spent::request(answer.usage, choice.prices(&choice.model));
+    let Spent { usage, cost } = Spent::request(answer.usage, choice.model.prices(&choice.model.name));
     let price = cost.map_or_else(|| "at an unknown price".to_owned(), |cost| cost.to_string());
     cx.say(
-        Talk::Normal,
+        Verbosity::Normal,
         &format!(
             "Written by {name}: {} tokens in, {} out, {price}. Read it before you use it.",
             usage.input + usage.cache_read + usage.cache_write,
@@ -185,19 +179,19 @@ fn by_model(
         "cost_usd": cost.map(|cost| cost.0 as f64 / 1_000_000.0),
         "retries": answer.retries,
     });
-    Ok(Written { words: Some(words), by, warning: None, redactor })
+    Ok(Draft { text: Some(text), by, warning: None, redactor })
 }
 
-/// The model was no help.
-fn without(name: &str, why: &str, redactor: Redactor) -> Written {
+/// Makes a draft after the model failed, with a warning.
+fn after_model_failure(name: &str, why: &str, redactor: Redactor) -> Draft {
     let message = format!("the handoff is without the words of {name}: {why}");
     let warning = Some(Warning::new("MODEL_FAILED", message));
-    Written { warning, redactor, ..Written::found(why) }
+    Draft { warning, ..Draft::without_model(why, redactor) }
 }
 
 /// Returns how much of the session the model can take, in bytes: half its window at three bytes a token, if that is less.
-fn room(choice: &Choice) -> usize {
-    let window = choice.facts.model(&choice.model).map(|model| model.context_window as usize);
+fn transcript_limit(choice: &ModelChoice) -> usize {
+    let window = choice.model.facts.model(&choice.model.name).map(|model| model.context_window as usize);
     window.map_or(model::MAX_TRANSCRIPT, |tokens| (tokens / 2 * 3).min(model::MAX_TRANSCRIPT))
 }
 
@@ -206,37 +200,41 @@ fn ask(
     cx: &Context<'_>,
     args: &LowArgs,
     config: &Config,
-    choice: &Choice,
+    choice: &ModelChoice,
     question: String,
 ) -> Result<Answer, String> {
-    let network = Network::live_to(&choice.base_url).map_err(|failure| failure.message)?;
+    let network =
+        Network::live(cx.app.network.http_to(&choice.model.base_url).map_err(|failure| failure.message)?);
     // No tools are offered, so that it does not matter how they would be.
-    let limits = settings::patience::http_limits(args, config);
-    let provider = wire_up::provider_of(choice, &network, limits, ToolStyle::Native);
-    let ask = Ask {
+    let limits = settings::timeouts::http_limits(args, config);
+    let provider = wire_up::provider_of(&choice.model, &choice.key, &network, limits, ToolStyle::Native);
+    let request = HandoffRequest {
         provider: &*provider,
-        model: &choice.model,
-        max_tokens: choice.reply_limit(&choice.model, config.count("max_tokens").map(|n| n as u32)),
-        effort: args.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
+        model: &choice.model.name,
+        system: model::SYSTEM,
+        max_tokens: choice
+            .model
+            .reply_limit(&choice.model.name, config.count("max_tokens").map(|n| n as u32)),
+        effort: args.model.thinking.or_else(|| Effort::by_name(config.text("thinking")?)),
         delivery: match config.flag("stream") {
             Some(false) => Delivery::Whole,
             _ => Delivery::Streamed,
         },
-        retry: settings::patience::retry(args, config),
-        random: || SystemIds.random(),
+        retry: settings::timeouts::retry(args, config, &cx.app.env),
+        random: random_number,
     };
-    let (told, word) = tokio::sync::oneshot::channel();
+    let (stop_sender, stop) = tokio::sync::oneshot::channel();
     cx.cancel.on_cancel(move |_| {
         // Whoever has the answer already does not wait for the word.
-        let _ = told.send(());
+        let _ = stop_sender.send(());
         Ends::ByItself
     });
     let runtime = wire_up::runtime().map_err(|failure| failure.message)?;
     let ended = runtime.block_on(async {
         tokio::select! {
             biased;
-            _ = word => Err("interrupted".to_owned()),
-            answer = ask.within(model::LIMIT, question) => answer.map_err(|failure| failure.message),
+            _ = stop => Err("interrupted".to_owned()),
+            answer = request.send_within(model::LIMIT, question) => answer.map_err(|failure| failure.message),
         }
     });
     // A name that is still being looked up must not keep the program from ending.

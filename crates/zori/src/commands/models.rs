@@ -9,16 +9,17 @@ use zori_contract::flag::Positional;
 use zori_contract::kind::Kind;
 use zori_contract::reply::Reply;
 use zori_core::cost::{MicroUsd, Prices};
-use zori_providers::catalog::{self, Model, Origin, PROVIDERS, ProviderFacts};
+use zori_providers::catalog::{Lifecycle, Model, Origin, PROVIDERS, ProviderFacts};
 
 use super::{Context, example};
-use crate::base::Base;
+use crate::args::flags;
 use crate::config::Config;
 use crate::error::MODEL_NOT_FOUND;
-use crate::model_choice::{local_servers, unknown};
+use crate::model_choice::{local_servers, unknown_provider};
 use crate::program::App;
 
-/// The entry of `models list`.
+const MODEL_ARG: Positional = Positional::required("MODEL", Kind::Text, "The model, or `provider:model`");
+
 pub const LIST: Command<App> = Command {
     examples: &[
         example("the models there are", "zori models list"),
@@ -30,7 +31,8 @@ pub const LIST: Command<App> = Command {
     output_schema: r#"{"type":"array","x-ordered":true,"items":{"type":"object",
         "required":["id","provider","model","context_window","max_output","price_input_usd","price_output_usd","origin"],
         "properties":{"id":{"type":"string"},"context_window":{"type":["integer","null"]},
-        "max_output":{"type":["integer","null"]},"origin":{"enum":["built_in","config","local"]}}}}"#,
+        "max_output":{"type":["integer","null"]},"origin":{"enum":["built_in","config","local"]},
+        "lifecycle":{"enum":["current","ending","retired"]}}}}"#,
     declares: r#"{"has_network_io":true}"#,
     ..Command::new(
         &["models", "list"],
@@ -39,12 +41,11 @@ pub const LIST: Command<App> = Command {
     )
 };
 
-/// The entry of `models show`.
 pub const SHOW: Command<App> = Command {
-    args: const { &[Positional::required("MODEL", Kind::Text, "The model, or `provider:model`")] },
+    args: const { &[MODEL_ARG] },
     examples: &[
-        example("what is known of it", "zori models show claude-haiku-4-5"),
-        example("of that provider", "zori models show openai:gpt-5"),
+        example("what is known of it", "zori models show claude-sonnet-5-5"),
+        example("of that provider", "zori models show openai:gpt-6.1-terra"),
     ],
     exits: &[Exit::NotFound],
     output_schema: r#"{"type":"object","required":["id","provider","model","default","context_window","max_output",
@@ -56,8 +57,8 @@ pub const SHOW: Command<App> = Command {
 /// Prints a line a model: `provider:model`, window, reply limit, prices of a million tokens in and out.
 fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    let wanted = match args.text("provider") {
-        Some(name) => Some(config.catalog.provider(name).ok_or_else(|| unknown(name))?),
+    let wanted = match args.text(&flags::PROVIDER) {
+        Some(name) => Some(config.catalog.provider(name).ok_or_else(|| unknown_provider(name))?),
         None => None,
     };
     let listed = |facts: &ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
@@ -69,13 +70,14 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         }
     }
     if PROVIDERS.iter().any(|facts| facts.is_local() && listed(facts)) {
-        for found in local_servers(&config).iter().filter(|found| listed(found.facts)) {
+        for found in local_servers(&config, &cx.app.env).iter().filter(|found| listed(found.facts)) {
             for id in &found.models {
                 let name = format!("{}:{id}", found.facts.name);
                 text.push_str(&format!("{name}  at {}\n", found.base_url));
                 rows.push(
                     json!({"id": name, "provider": found.facts.name, "model": id, "context_window": null,
-                    "max_output": null, "price_input_usd": 0.0, "price_output_usd": 0.0, "origin": "local"}),
+                    "max_output": null, "price_input_usd": 0.0, "price_output_usd": 0.0, "origin": "local",
+                    "lifecycle": "current", "ends_on": null, "successor": null}),
                 );
             }
         }
@@ -88,8 +90,8 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Reads the config file, which may add models.
 fn config(cx: &Context<'_>) -> Result<Config, Failure> {
-    match Base::find(cx.app.profile) {
-        Ok(base) => Config::load(&base.config(), PROVIDERS[0].key_var),
+    match cx.app.data_dir() {
+        Ok(data_dir) => data_dir.read_config(),
         Err(_) => Ok(Config::default()),
     }
 }
@@ -97,10 +99,10 @@ fn config(cx: &Context<'_>) -> Result<Config, Failure> {
 /// Prints what is known of one model.
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    let asked = args.text("MODEL").unwrap_or_default();
+    let asked = args.text(&MODEL_ARG).unwrap_or_default();
     let (provider, id) = match asked.split_once(':') {
-        Some((name, id)) if catalog::provider(name).is_some() => (Some(name), id),
-        _ => (args.text("provider"), asked),
+        Some((name, id)) if config.catalog.provider(name).is_some() => (Some(name), id),
+        _ => (args.text(&flags::PROVIDER), asked),
     };
     let searched =
         || config.catalog.providers().filter(|facts| provider.is_none_or(|name| name == facts.name));
@@ -132,7 +134,11 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             Origin::BuiltIn => "",
             Origin::Config => "From:           the config file\n",
         },
-    );
+    ) + &match model.lifecycle {
+        Lifecycle::Current => String::new(),
+        Lifecycle::Ending { on, successor } => format!("Ends:           {on}; then `{successor}`\n"),
+        Lifecycle::Retired { successor } => format!("Retired:        use `{successor}`\n"),
+    };
     let mut data = described(facts, model);
     data["default"] = json!(facts.default_model == model.id);
     data["abilities"] = json!(able);
@@ -153,12 +159,32 @@ fn row(facts: &ProviderFacts, model: &Model) -> String {
         Origin::BuiltIn => "",
         Origin::Config => " (config file)",
     };
-    format!("{name:<37} {:>8} {:>8}  {prices}{origin}\n", model.context_window, model.max_output)
+    let lifecycle = in_short(model.lifecycle);
+    format!("{name:<37} {:>8} {:>8}  {prices}{origin}{lifecycle}\n", model.context_window, model.max_output)
+}
+
+/// Returns how long a model is served, where that has an end.
+fn in_short(lifecycle: Lifecycle) -> String {
+    match lifecycle {
+        Lifecycle::Current => String::new(),
+        Lifecycle::Ending { on, successor } => format!(" (ends {on}: use {successor})"),
+        Lifecycle::Retired { successor } => format!(" (retired: use {successor})"),
+    }
+}
+
+/// Returns the same for programs: the word, the day and the successor.
+fn lifecycle(model: &Model) -> (&'static str, Option<&'static str>, Option<&'static str>) {
+    match model.lifecycle {
+        Lifecycle::Current => ("current", None, None),
+        Lifecycle::Ending { on, successor } => ("ending", Some(on), Some(successor)),
+        Lifecycle::Retired { successor } => ("retired", None, Some(successor)),
+    }
 }
 
 /// Returns a model for programs; prices are dollars for a million tokens.
 fn described(facts: &ProviderFacts, model: &Model) -> Value {
     let prices = facts.prices(model.id);
+    let (lifecycle, ends_on, successor) = lifecycle(model);
     json!({
         "id": format!("{}:{}", facts.name, model.id),
         "provider": facts.name,
@@ -171,6 +197,9 @@ fn described(facts: &ProviderFacts, model: &Model) -> Value {
             Origin::BuiltIn => "built_in",
             Origin::Config => "config",
         },
+        "lifecycle": lifecycle,
+        "ends_on": ends_on,
+        "successor": successor,
     })
 }
 

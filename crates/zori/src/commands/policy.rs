@@ -14,15 +14,16 @@ use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_contract::flag::{Flag, Positional};
 use zori_contract::kind::Kind;
-use zori_contract::mode::{Class, Talk};
+use zori_contract::mode::Class;
 use zori_contract::reply::Reply;
+use zori_contract::warning::Warning;
 use zori_core::BoxFuture;
 use zori_core::permission::Decision;
 use zori_core::tool::{Effect, Toolbox};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_policy::decide::Explanation;
-use zori_policy::file::{PolicyFile, Wanted};
-use zori_policy::{Asker, Call, Policy, decide, explain as walk};
+use zori_policy::file::{ExpectedVerdict, PolicyFile};
+use zori_policy::{Approver, Call, Policy, decide, explain as walk};
 use zori_tools::env::ToolEnv;
 use zori_tools::lookup;
 use zori_tools::toolset::ToolSet;
@@ -32,6 +33,18 @@ use crate::args::{LowArgs, flags};
 use crate::error::{CONFIG_INVALID, POLICY_UNEXPECTED};
 use crate::program::App;
 use crate::settings;
+
+const TOOL: Flag =
+    Flag::valued("tool", "NAME", Kind::Text, "The tool; without it the call is a shell command");
+const INPUT: Flag = Flag::valued("input", "JSON", Kind::Json, "Its input, a JSON object");
+const COMMAND_ARG: Positional = Positional::optional("COMMAND", Kind::Text, "A shell command");
+const CORPUS: Flag = Flag::valued(
+    "corpus",
+    "TSV",
+    Kind::Path,
+    "Further cases: id, class, profile, command as JSON, verdict, why",
+);
+const FILE_ARG: Positional = Positional::required("FILE", Kind::Path, "The policy file");
 
 /// One line of input.
 #[derive(Deserialize)]
@@ -71,17 +84,9 @@ pub const CHECK: Command<App> = Command {
     ..Command::new(&["policy", "check"], "Decide about calls on standard input, a JSON object a line", check)
 };
 
-/// The entry of `policy explain`.
 pub const EXPLAIN: Command<App> = Command {
-    flags: const {
-        &[
-            flags::POLICY,
-            flags::PROFILE,
-            Flag::valued("tool", "NAME", Kind::Text, "The tool; without it the call is a shell command"),
-            Flag::valued("input", "JSON", Kind::Json, "Its input, a JSON object"),
-        ]
-    },
-    args: const { &[Positional::optional("COMMAND", Kind::Text, "A shell command")] },
+    flags: const { &[flags::POLICY, flags::PROFILE, TOOL, INPUT] },
+    args: const { &[COMMAND_ARG] },
     examples: &[
         example("a command", "zori policy explain \"git push\""),
         example(
@@ -95,20 +100,9 @@ pub const EXPLAIN: Command<App> = Command {
     ..Command::new(&["policy", "explain"], "Say step by step what would happen to a call", explain)
 };
 
-/// The entry of `policy test`.
 pub const TEST: Command<App> = Command {
-    flags: const {
-        &[
-            flags::PROFILE,
-            Flag::valued(
-                "corpus",
-                "TSV",
-                Kind::Path,
-                "Further cases: id, class, profile, command as JSON, verdict, why",
-            ),
-        ]
-    },
-    args: const { &[Positional::required("FILE", Kind::Path, "The policy file")] },
+    flags: const { &[flags::PROFILE, CORPUS] },
+    args: const { &[FILE_ARG] },
     examples: &[
         example("by what the file expects", "zori policy test policy.json"),
         example("and by more cases", "zori policy test policy.json --corpus cases.tsv"),
@@ -122,8 +116,8 @@ pub const TEST: Command<App> = Command {
 /// Decides about every call on standard input, one JSON object a line, and prints one decision each.
 fn check(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (file, name) = open(args)?;
-    let policy = chosen(cx, &file, &name, args.text("profile"))?;
-    let bench = Bench::new(policy, file.home(), cx);
+    let policy = chosen(cx, &file, &name, args.text(&flags::PROFILE))?;
+    let harness = PolicyHarness::new(policy, file.home(), cx);
     let mut out = String::new();
     let mut bad = 0;
     let input = text(cx.input(args)?.unwrap_or_default())?;
@@ -132,13 +126,13 @@ fn check(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             Ok(call) => {
                 let cwd =
                     call.cwd.as_deref().map_or_else(|| file.cwd().to_owned(), |cwd| file.cwd().join(cwd));
-                let decision = decide(&bench.policy, &bench.call(&call.tool, &call.input, &cwd)?);
+                let decision = decide(&harness.policy, &harness.call(&call.tool, &call.input, &cwd)?);
                 (call.id, decision)
             }
             Err(error) => {
                 bad += 1;
                 let flaw = format!("line {number} is not a call: {error}");
-                (None, decide(&bench.policy, &Call::flawed("", flaw)))
+                (None, decide(&harness.policy, &Call::malformed("", flaw)))
             }
         };
         let line = DecisionLine {
@@ -155,7 +149,7 @@ fn check(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         return Ok(Reply::document(out));
     }
     // What could be decided is: a reader that is gone will not miss the rest.
-    let _ = cx.outlet.stream(&out);
+    let _ = cx.streams.stream(&out);
     let message = format!("lines that are no calls, and count as denied: {bad}");
     Err(Failure::new(&VALIDATION_ERROR, message)
         .hint("a line is `{\"id\":1,\"tool\":\"bash\",\"input\":{\"command\":\"ls\"}}`"))
@@ -164,24 +158,24 @@ fn check(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 /// Prints for one call what each step had to say.
 fn explain(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (tool, input) = asked(args)?;
-    let (policy, home, cwd) = match args.text("policy") {
+    let (policy, home, cwd) = match args.text(&flags::POLICY) {
         Some(_) => {
             let (file, name) = open(args)?;
-            let policy = chosen(cx, &file, &name, args.text("profile"))?;
+            let policy = chosen(cx, &file, &name, args.text(&flags::PROFILE))?;
             (policy, file.home().to_owned(), file.cwd().to_owned())
         }
         None => {
-            let (gathered, home) = settings::policy(cx.app.profile, &LowArgs::new(args))?;
+            let (gathered, home) = settings::policy(cx.app, &LowArgs::new(args))?;
             for warning in &gathered.warnings {
-                cx.say(Talk::Errors, &format!("Warning: {warning}"));
+                cx.warn(Warning::new("POLICY_WARNING", warning.clone()));
             }
-            let cwd = gathered.policy.ground.cwd.clone();
+            let cwd = gathered.policy.workspace.cwd.clone();
             // What would be asked is said to be asked, whoever runs this.
-            (Policy { asker: Asker::Present, ..gathered.policy }, home.unwrap_or_default(), cwd)
+            (Policy { approver: Approver::Present, ..gathered.policy }, home.unwrap_or_default(), cwd)
         }
     };
-    let bench = Bench::new(policy, &home, cx);
-    let explanation = walk(&bench.policy, &bench.call(&tool, &input, &cwd)?);
+    let harness = PolicyHarness::new(policy, &home, cx);
+    let explanation = walk(&harness.policy, &harness.call(&tool, &input, &cwd)?);
     let Decision { verdict, class, reason, rule, .. } = &explanation.decision;
     let rule = rule.as_ref().map(
         |rule| json!({"text": &*rule.text, "source": rule.source.to_string(), "layer": rule.layer.as_str()}),
@@ -189,19 +183,19 @@ fn explain(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let data = json!({
         "tool": tool,
         "input": serde_json::from_str::<Value>(input.get()).unwrap_or(Value::Null),
-        "mode": bench.policy.mode.shown(),
+        "mode": harness.policy.mode.shown(),
         "class": class.as_str(),
         "verdict": verdict.as_str(),
         "reason": reason,
         "rule": rule,
         "steps": explanation.lines(),
     });
-    Ok(Reply::one(data).text(shown(&tool, &input, &bench.policy, &explanation)))
+    Ok(Reply::one(data).text(shown(&tool, &input, &harness.policy, &explanation)))
 }
 
-/// Holds a policy against its own expectations.
+/// Checks a policy against its own expectations.
 fn test(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let path = args.text("FILE").unwrap_or_default();
+    let path = args.text(&FILE_ARG).unwrap_or_default();
     let (file, name) = read(path)?;
     let mut cases = Vec::new();
     for (number, expect) in (1..).zip(&file.expect) {
@@ -214,7 +208,7 @@ fn test(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             why: expect.why.clone().unwrap_or_default(),
         });
     }
-    if let Some(corpus) = args.text("corpus") {
+    if let Some(corpus) = args.text(&CORPUS) {
         cases.extend(corpus_cases(corpus)?);
     }
     if cases.is_empty() {
@@ -222,18 +216,18 @@ fn test(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             .hint("add `\"expect\": [{\"tool\":\"bash\",\"input\":{\"command\":\"rm -rf /\"},\"verdict\":\"deny\"}]`")
             .hint("or give `--corpus TSV`"));
     }
-    let mut benches: Vec<(String, Bench)> = Vec::new();
+    let mut harnesses: Vec<(String, PolicyHarness)> = Vec::new();
     let mut failures = Vec::new();
     let mut out = String::new();
     for case in &cases {
-        let asked = case.profile.as_deref().or(args.text("profile"));
+        let asked = case.profile.as_deref().or(args.text(&flags::PROFILE));
         let profile = file.choose(asked, &name).map_err(bad_file)?.to_owned();
-        if !benches.iter().any(|(known, _)| *known == profile) {
+        if !harnesses.iter().any(|(known, _)| *known == profile) {
             let policy = chosen(cx, &file, &name, Some(&profile))?;
-            benches.push((profile.clone(), Bench::new(policy, file.home(), cx)));
+            harnesses.push((profile.clone(), PolicyHarness::new(policy, file.home(), cx)));
         }
-        let (_, bench) = benches.iter().find(|(known, _)| *known == profile).expect("it was just added");
-        let decision = decide(&bench.policy, &bench.call(&case.tool, &case.input, file.cwd())?);
+        let (_, harness) = harnesses.iter().find(|(known, _)| *known == profile).expect("it was just added");
+        let decision = decide(&harness.policy, &harness.call(&case.tool, &case.input, file.cwd())?);
         if !case.wanted.is_met_by(decision.verdict) {
             failures.push(json!({
                 "case": case.name,
@@ -272,7 +266,7 @@ struct Case {
     profile: Option<String>,
     tool: String,
     input: Box<RawValue>,
-    wanted: Wanted,
+    wanted: ExpectedVerdict,
     why: String,
 }
 
@@ -286,8 +280,8 @@ fn corpus_cases(path: &str) -> Result<Vec<Case>, Failure> {
         let [id, _, profile, command, wanted, why @ ..] = columns.as_slice() else {
             return Err(bad("a row has an id, class, profile, command, verdict and why, separated by tabs"));
         };
-        let wanted =
-            Wanted::parse(wanted).ok_or_else(|| bad("the verdict is `allow`, `ask`, `deny` or `ask+`"))?;
+        let wanted = ExpectedVerdict::parse(wanted)
+            .ok_or_else(|| bad("the verdict is `allow`, `ask`, `deny` or `ask+`"))?;
         let command: &RawValue =
             serde_json::from_str(command).map_err(|_| bad("the command is not a JSON string"))?;
         let input = RawValue::from_string(format!(r#"{{"command":{command}}}"#));
@@ -303,34 +297,42 @@ fn corpus_cases(path: &str) -> Result<Vec<Case>, Failure> {
     rows.map(case).collect()
 }
 
-/// A policy with tools to understand calls by.
-struct Bench {
+/// A policy with the tools that parse calls.
+struct PolicyHarness {
     policy: Policy,
     env: ToolEnvParts,
 }
 
 struct ToolEnvParts {
     home: PathBuf,
+    temp_dir: PathBuf,
     dialect: &'static zori_tools::dialect::Dialect,
 }
 
-/// The network of those who only look: nothing is sent, and so no certificate is read.
-struct Nowhere;
+/// A transport that sends nothing, so that no certificate is read.
+struct NoNetwork;
 
-impl Transport for Nowhere {
+impl Transport for NoNetwork {
     fn send(&self, _: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
         Box::pin(async { Err(TransportFailure::Connect("calls are only looked at here".to_owned())) })
     }
 }
 
-impl Bench {
+impl PolicyHarness {
     fn new(policy: Policy, home: &Path, cx: &Context<'_>) -> Self {
-        Self { policy, env: ToolEnvParts { home: home.to_owned(), dialect: cx.app.profile.dialect } }
+        Self {
+            policy,
+            env: ToolEnvParts {
+                home: home.to_owned(),
+                temp_dir: cx.app.env.temp_dir().to_owned(),
+                dialect: cx.app.profile.dialect,
+            },
+        }
     }
 
     /// Understands a call as a run would, with what the disk says about its paths.
     fn call(&self, tool: &str, input: &RawValue, cwd: &Path) -> Result<Call, Failure> {
-        let ground = &self.policy.ground;
+        let workspace = &self.policy.workspace;
         let effects = match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
             Some((server, name)) => Some(vec![Effect::Mcp {
                 server: server.to_owned(),
@@ -341,29 +343,32 @@ impl Bench {
             None => None,
         };
         if let Some(effects) = effects {
-            return Ok(Call::new(tool, None, &effects, ground));
+            return Ok(Call::new(tool, None, &effects, workspace));
         }
         let env = ToolEnv {
             root: cwd.to_owned(),
             home: Some(self.env.home.clone()),
             timeout: None,
+            leniency: zori_core::tool::Leniency::Forgiving,
+            shell: zori_tools::env::ShellProgram::Sh,
+            job_after: None,
             bash_max_output: 0,
-            temp_parent: std::env::temp_dir(),
+            temp_parent: self.env.temp_dir.clone(),
             child_env_removed: Box::new(Vec::new),
             child_env_set: Vec::new(),
             confine: None,
             files: None,
             terminals: None,
-            transport: Arc::new(Nowhere),
+            transport: Arc::new(NoNetwork),
         };
         let tools = ToolSet::new(Arc::new(env), self.env.dialect);
         Ok(match tools.resolve(tool, input) {
             Ok(resolved) => {
-                let mut call = Call::new(tool, resolved.tool.kind(), &resolved.effects, ground);
+                let mut call = Call::new(tool, resolved.tool.kind(), &resolved.effects, workspace);
                 call.gather(lookup::look);
                 call
             }
-            Err(bad) => Call::flawed(tool, bad.message),
+            Err(bad) => Call::malformed(tool, bad.message),
         })
     }
 }
@@ -378,10 +383,10 @@ fn asked(args: &Args) -> Result<(String, Box<RawValue>), Failure> {
         RawValue::from_string(text.trim().to_owned())
             .map_err(|error| usage(&format!("the input is not JSON: {error}")))
     };
-    let tool = args.text("tool").unwrap_or("bash").to_owned();
-    let input = match (args.text("COMMAND"), args.text("input")) {
+    let tool = args.text(&TOOL).unwrap_or("bash").to_owned();
+    let input = match (args.text(&COMMAND_ARG), args.text(&INPUT)) {
         (Some(_), Some(_)) => return Err(usage("a command and `--input` are two calls")),
-        (Some(_), None) if args.has("tool") => {
+        (Some(_), None) if args.has(&TOOL) => {
             return Err(usage("`--tool` wants `--input`, not a command"));
         }
         (Some(command), None) => {
@@ -414,7 +419,7 @@ fn open(args: &Args) -> Result<(PolicyFile, String), Failure> {
         Failure::new(&VALIDATION_ERROR, "`policy check` needs `--policy FILE`")
             .hint("docs/policy-files.md says what is in one")
     };
-    read(args.text("policy").ok_or_else(missing)?)
+    read(args.text(&flags::POLICY).ok_or_else(missing)?)
 }
 
 fn read(path: &str) -> Result<(PolicyFile, String), Failure> {
@@ -427,7 +432,7 @@ fn text_of(path: &str) -> Result<String, Failure> {
         .map_err(|error| Failure::new(&VALIDATION_ERROR, format!("cannot read {path}: {error}")))
 }
 
-fn bad_file(error: zori_policy::file::BadFile) -> Failure {
+fn bad_file(error: zori_policy::file::PolicyFileError) -> Failure {
     Failure::new(&CONFIG_INVALID, error.to_string())
 }
 
@@ -436,7 +441,7 @@ fn chosen(cx: &Context<'_>, file: &PolicyFile, name: &str, asked: Option<&str>) 
     let profile = file.choose(asked, name).map_err(bad_file)?.to_owned();
     let (policy, remarks) = file.policy(&profile, name).map_err(bad_file)?;
     for remark in remarks {
-        cx.say(Talk::Errors, &format!("Warning: {}", remark.text));
+        cx.warn(Warning::new("POLICY_WARNING", remark.text));
     }
     Ok(policy)
 }

@@ -19,22 +19,20 @@ use zori_contract::reply::{Effect, Reply};
 use super::{COMMANDS, Context, example};
 use crate::program::App;
 
-/// The entry.
+const OUTPUT_DIR: Flag = Flag::valued("output-dir", "DIR", Kind::Path, "Where the files go").required();
+const SKILL_FORMAT: Flag =
+    Flag::valued("skill-format", "FORMAT", Kind::Choice(&["markdown", "json"]), "What they are")
+        .default("markdown");
+
 pub const COMMAND: Command<App> = Command {
-    flags: const {
-        &[
-            Flag::valued("output-dir", "DIR", Kind::Path, "Where the files go").required(),
-            Flag::valued("skill-format", "FORMAT", Kind::Choice(&["markdown", "json"]), "What they are")
-                .default("markdown"),
-        ]
-    },
+    flags: const { &[OUTPUT_DIR, SKILL_FORMAT] },
     examples: &[
         example("for another agent", "zori generate-skills --output-dir skills/zori"),
         example("which files", "zori generate-skills --output-dir skills/zori --dry-run"),
     ],
     danger: Danger::Mutating,
     preview: Some(|cx, args| {
-        let folder = cx.place.cwd.join(args.text("output-dir").unwrap_or_default());
+        let folder = cx.place.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
         let items = files(cx, args).iter().map(|file| folder.join(&file.name).to_string()).collect();
         Ok(Preview { verb: "create", items, reversible: true })
     }),
@@ -54,8 +52,8 @@ struct File {
 }
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let folder = cx.place.cwd.join(args.text("output-dir").unwrap_or_default());
-    let format = args.text("skill-format").unwrap_or_default().to_owned();
+    let folder = cx.place.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
+    let format = args.text(&SKILL_FORMAT).unwrap_or_default().to_owned();
     let failed =
         |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot write to {folder}: {error}"));
     fs::create_dir_all(&folder).map_err(failed)?;
@@ -72,7 +70,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn files(cx: &Context<'_>, args: &Args) -> Vec<File> {
-    let json = args.text("skill-format") == Some("json");
+    let json = args.text(&SKILL_FORMAT) == Some("json");
     let mut files = vec![context(cx, json)];
     files.extend(COMMANDS.iter().map(|command| skill(cx, command, json)));
     files

@@ -1,4 +1,4 @@
-//! `start`: a run for a GUI, as lines of the Yume dialect (`stream-json.md` chapters 5, 6 and 11).
+//! `start`: a run for a GUI, as lines of the Yume dialect (`docs/contracts/claude-protocol.md`).
 
 use zori_contract::command::{Command, Rule};
 use zori_contract::exit::{Danger, Exit};
@@ -11,15 +11,29 @@ use zori_policy::mode::Protocol;
 use super::exec::DECLARES;
 use super::{example, own_streams};
 use crate::args::LowArgs;
-use crate::args::flags::{PROTOCOL_VERSION, SESSION};
+use crate::args::flags;
+use crate::args::flags::{API_BASE, HISTORY_FILE, PROTOCOL_VERSION, SESSION_NAME, TRUST_WORKSPACE};
 use crate::gui;
 use crate::program::App;
 use crate::stream_json;
 
-/// The entry.
+const PROMPT: Flag = Flag::valued(
+    "prompt",
+    "TEXT",
+    Kind::Text,
+    "The prompt of the one turn; else standard input has it, or lines",
+)
+.short('p');
+const SESSION_ID: Flag =
+    Flag::valued("session-id", "ID", Kind::Id(SESSION_NAME), "What the new session is called");
+const RESUME: Flag = Flag::valued("resume", "ID", Kind::Id(SESSION_NAME), "Go on with this session");
+const OUTPUT_FORMAT: Flag =
+    Flag::valued("output-format", "FORMAT", Kind::Choice(&["stream-json"]), "What is written: stream-json")
+        .default("stream-json");
+
 pub const COMMAND: Command<App> = Command {
     flags: FLAGS,
-    rules: const { &[Rule::Excludes { flag: "session", other: "session-id" }] },
+    rules: const { &[Rule::Excludes { flag: &flags::SESSION, other: &SESSION_ID }] },
     danger: Danger::Mutating,
     class: Class::Protocol,
     formats: const { &[("plain", Format::Plain)] },
@@ -33,47 +47,22 @@ pub const COMMAND: Command<App> = Command {
         example("many turns, with lines on standard input", "zori start --session-id sess-1 < frames.jsonl"),
     ],
     declares: DECLARES,
+    failure_line: Some(gui::failure_lines),
     ..Command::new(&["start"], "Run for a GUI: flat JSON lines, in the dialect of Yume", |cx, args| {
         own_streams(cx, args, start)
     })
 };
 
-const FLAGS: &[Flag] = &[
-    Flag::valued(
-        "prompt",
-        "TEXT",
-        Kind::Text,
-        "The prompt of the one turn; else standard input has it, or lines",
-    )
-    .short('p'),
-    Flag::valued("session-id", "ID", Kind::Id(SESSION), "What the new session is called"),
-    Flag::valued("resume", "ID", Kind::Id(SESSION), "Go on with this session"),
-    PROTOCOL_VERSION,
-    Flag::valued("output-format", "FORMAT", Kind::Choice(&["stream-json"]), "What is written: stream-json")
-        .default("stream-json"),
-    Flag::valued("api-base", "URL", Kind::Text, "Where the provider's API is, for this run"),
-    Flag::valued(
-        "history-file",
-        "FILE",
-        Kind::Text,
-        "Accepted; no effect here: sessions are kept, and `--resume` goes on with one",
-    )
-    .rare(),
-    Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare(),
-];
+const FLAGS: &[Flag] =
+    &[PROMPT, SESSION_ID, RESUME, PROTOCOL_VERSION, OUTPUT_FORMAT, API_BASE, HISTORY_FILE, TRUST_WORKSPACE];
 
-fn start(cx: &mut super::Cx<'_>, low: &LowArgs) -> Result<Exit, Failure> {
+fn start(cx: &mut super::AgentCx<'_>, low: &LowArgs) -> Result<Exit, Failure> {
     let mut low = low.clone();
-    if low.claude.version == Some(Protocol::Claude) {
-        low.claude.output = Some("stream-json".to_owned());
-        low.claude.stream_input = low.prompt.is_none();
+    if low.protocol.version == Some(Protocol::Claude) {
+        low.protocol.output = Some("stream-json".to_owned());
+        low.protocol.stream_input = low.prompt.text.is_none();
         return stream_json::serve(cx, &low);
     }
-    low.protocol = Some(Protocol::Yume);
-    if low.history_file {
-        cx.ui.warn(
-            "`--history-file` has no effect here: sessions are kept, and `--resume ID` goes on with one",
-        );
-    }
+    low.protocol.version = Some(Protocol::Yume);
     gui::run(cx, &low)
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use zori_auth::Stored;
 use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::failure::Failure;
@@ -10,13 +11,11 @@ use zori_contract::reply::Reply;
 use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 
 use super::{Context, example};
-use crate::auth::{self, Stored};
-use crate::base::Base;
-use crate::config::Config;
-use crate::model_choice::variable;
+use crate::credentials;
+use crate::data_dir::DataDir;
+use crate::model_choice::key_from_env;
 use crate::program::App;
 
-/// The entry.
 pub const COMMAND: Command<App> = Command {
     examples: &[
         example("what is kept where", "zori status"),
@@ -30,7 +29,7 @@ pub const COMMAND: Command<App> = Command {
 };
 
 fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let keyed: Vec<_> = PROVIDERS.iter().filter(|facts| variable(facts).is_some()).collect();
+    let keyed: Vec<_> = PROVIDERS.iter().filter(|facts| key_from_env(facts, &cx.app.env).is_some()).collect();
     // A key in the environment wins, and then the store is not touched.
     let stored = if keyed.is_empty() { stored(cx) } else { None };
     let mut text = match (keyed.as_slice(), &stored) {
@@ -42,9 +41,9 @@ fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         }
     };
     let (mut files, mut effects) = (Vec::new(), Vec::new());
-    match Base::find(cx.app.profile) {
-        Ok(base) => {
-            for (path, purpose, kind) in kept(&base) {
+    match cx.app.data_dir() {
+        Ok(data_dir) => {
+            for (path, purpose, kind) in kept(&data_dir) {
                 let size = size(&path);
                 let shown = path.display().to_string();
                 files.push(json!({"path": shown, "purpose": purpose, "exists": size.is_some()}));
@@ -56,8 +55,15 @@ fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
                     effects.push(json!({"path": shown, "type": kind, "size_bytes": bytes}));
                 }
             }
+            // What is kept of this project, so that it can be undone (UNDO-31).
+            let undo = data_dir.project_undo(&data_dir.project_root(cx.place.cwd.as_path()));
+            if undo.is_dir() {
+                let (shown, bytes) = (undo.display().to_string(), tree_size(&undo));
+                text.push_str(&format!("{:<10} {shown} ({bytes} bytes)\n", "Undo:"));
+                effects.push(json!({"path": shown, "type": "cache", "size_bytes": bytes}));
+            }
             if effects.is_empty() {
-                text.push_str(&format!("Base:      {} (nothing is kept yet)\n", base.dir().display()));
+                text.push_str(&format!("Base:      {} (nothing is kept yet)\n", data_dir.dir().display()));
             }
         }
         Err(failure) => text.push_str(&format!("Base:      {}\n", failure.message)),
@@ -76,25 +82,35 @@ fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
 /// Returns the first key or login of the credential store. Settings that are wrong and a store that fails are told by those
 /// who need them.
 fn stored(cx: &Context<'_>) -> Option<(&'static ProviderFacts, Stored)> {
-    let base = Base::find(cx.app.profile).ok()?;
-    let config = Config::load(&base.config(), PROVIDERS[0].key_var).ok()?;
-    auth::find_any(&config).ok().flatten()
+    let data_dir = cx.app.data_dir().ok()?;
+    let config = data_dir.read_config().ok()?;
+    credentials::find_any(&config, &cx.app.env).ok().flatten()
 }
 
 /// Returns everything below the base directory that has a meaning: path, purpose, type.
-fn kept(base: &Base) -> [(PathBuf, &'static str, &'static str); 5] {
+fn kept(data_dir: &DataDir) -> [(PathBuf, &'static str, &'static str); 5] {
     [
-        (base.config(), "settings", "config"),
-        (base.sessions(), "sessions", "log"),
-        (base.audit(), "audit log", "log"),
-        (base.guidelines(), "guidelines", "config"),
-        (base.chat_history(), "history", "cache"),
+        (data_dir.config(), "settings", "config"),
+        (data_dir.sessions(), "sessions", "log"),
+        (data_dir.audit(), "audit log", "log"),
+        (data_dir.guidelines(), "guidelines", "config"),
+        (data_dir.chat_history(), "history", "cache"),
     ]
 }
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Returns how many bytes all files below a folder have.
+pub(super) fn tree_size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| {
+        let facts = entry.metadata().ok()?;
+        Some(if facts.is_dir() { tree_size(&entry.path()) } else { facts.len() })
+    });
+    sizes.sum()
 }
 
 /// Returns how many bytes a file has, or the files of a folder; `None` where there is nothing.

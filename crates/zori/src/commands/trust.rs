@@ -1,4 +1,4 @@
-//! `trust show|allow|deny|forget|list`: what the user says about a folder's own settings (`security.md` chapter 6).
+//! `trust show|allow|deny|forget|list`: what the user says about a folder's own settings (`docs/contracts/trust.md`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,22 +17,25 @@ use zori_core::text::one_line;
 use super::{Context, example, ui};
 use crate::args::LowArgs;
 use crate::audit;
-use crate::base::Base;
+use crate::data_dir::DataDir;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
 use crate::program::App;
 use crate::settings::root;
 use crate::trust::project::Project;
-use crate::trust::store::{self, Decided, Entry, Store};
+use crate::trust::store::{self, Entry, TrustState, TrustStore};
 use crate::trust::{self, Answer};
 
-const FOLDER: &[Positional] = &[Positional::optional("DIR", Kind::Text, "The folder; this one unless given")];
+const DIR: Positional = Positional::optional("DIR", Kind::Text, "The folder; this one unless given");
+const WITHOUT_HOOKS: Flag = Flag::switch("without-hooks", "Trust its settings, and run none of its hooks");
+const BELOW: Flag = Flag::switch("below", "Trust this folder and all below it");
+
+const FOLDER: &[Positional] = &[DIR];
 
 /// What is known of a folder after a decision.
 const DECIDED: &str = r#"{"type":"object","required":["effect","folder","state"],"properties":{
     "folder":{"type":"string","pattern":"^/"},"state":{"enum":["undecided","trusted","untrusted"]},
     "below":{"type":"boolean"},"effect":{"enum":["updated","deleted","noop"]}}}"#;
 
-/// The entry of `trust show`.
 pub const SHOW: Command<App> = Command {
     args: FOLDER,
     examples: &[
@@ -50,18 +53,14 @@ pub const SHOW: Command<App> = Command {
     )
 };
 
-/// The entry of `trust allow`. It destroys nothing, but lets programs of others run, so somebody has to agree.
+/// It destroys nothing, but lets programs of others run, so somebody has to agree.
 pub const ALLOW: Command<App> = Command {
     args: FOLDER,
-    flags: const {
-        &[
-            Flag::switch("without-hooks", "Trust its settings, and run none of its hooks"),
-            Flag::switch("below", "Trust this folder and all below it"),
-        ]
-    },
-    danger: Danger::Destructive,
+    flags: const { &[WITHOUT_HOOKS, BELOW] },
+    danger: Danger::Mutating,
+    asks: true,
     preview: Some(|cx, args| {
-        let (_, folder) = start(cx, args)?;
+        let (_, folder) = data_dir_and_folder(cx, args)?;
         let mut items = vec![one_line(&folder.display().to_string()).into_owned()];
         let project = trustable(&folder)?;
         items.extend(trust::lines(&project.items()).iter().map(|line| line.trim().to_owned()));
@@ -76,7 +75,6 @@ pub const ALLOW: Command<App> = Command {
     ..Command::new(&["trust", "allow"], "Trust a folder: its hooks run, its model and prompt count", allow)
 };
 
-/// The entry of `trust deny`.
 pub const DENY: Command<App> = Command {
     args: FOLDER,
     danger: Danger::Mutating,
@@ -93,7 +91,6 @@ pub const DENY: Command<App> = Command {
     )
 };
 
-/// The entry of `trust forget`.
 pub const FORGET: Command<App> = Command {
     args: FOLDER,
     danger: Danger::Mutating,
@@ -106,7 +103,6 @@ pub const FORGET: Command<App> = Command {
     ..Command::new(&["trust", "forget"], "Forget what was decided about a folder", forget)
 };
 
-/// The entry of `trust list`.
 pub const LIST: Command<App> = Command {
     list: true,
     id_field: Some("folder"),
@@ -121,13 +117,13 @@ pub const LIST: Command<App> = Command {
 
 /// Shows what a folder says, and what was said about it.
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let (base, folder) = start(cx, args)?;
-    let project = Project::look(&folder)?;
-    let store = load(&base)?;
-    let entry = store.holds(&folder);
+    let (data_dir, folder) = data_dir_and_folder(cx, args)?;
+    let project = Project::load(&folder)?;
+    let store = load(&data_dir)?;
+    let entry = store.effective_entry(&folder);
     let mut text = format!("{}: {}\n", one_line(&folder.display().to_string()), state(entry, &folder));
     let mut items = Vec::new();
-    let trusted = entry.filter(|entry| entry.state == Decided::Trusted);
+    let trusted = entry.filter(|entry| entry.state == TrustState::Trusted);
     for hook in &project.hooks {
         let (counts, fate) = match trusted {
             Some(entry) if entry.run.contains(&hook.digest) => (true, "runs"),
@@ -144,10 +140,10 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let _ = writeln!(text, "{line}");
         items.push(json!({"what": line.trim(), "counts": trusted.is_some()}));
     }
-    let trouble = project.trouble.iter().map(|trouble| format!("cannot be used: {trouble}"));
-    let foreign = project.foreign.iter().map(|why| format!("cannot be trusted: {why}"));
+    let error = project.hooks_error.iter().map(|error| format!("cannot be used: {error}"));
+    let insecure = project.insecure.iter().map(|why| format!("cannot be trusted: {why}"));
     let remarks: Vec<String> =
-        trouble.chain(foreign).chain(project.remarks()).map(|line| one_line(&line).into_owned()).collect();
+        error.chain(insecure).chain(project.warnings()).map(|line| one_line(&line).into_owned()).collect();
     for remark in &remarks {
         let _ = writeln!(text, "  {remark}");
     }
@@ -159,18 +155,18 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Trusts a folder. Somebody has agreed before it is called.
 fn allow(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let (base, folder) = start(cx, args)?;
+    let (data_dir, folder) = data_dir_and_folder(cx, args)?;
     let project = trustable(&folder)?;
-    load(&base)?;
-    let below = args.has("below");
-    let answer = match (args.has("without-hooks"), below) {
+    load(&data_dir)?;
+    let below = args.has(&BELOW);
+    let answer = match (args.has(&WITHOUT_HOOKS), below) {
         (true, _) => Answer::WithoutPrograms,
         (false, true) => Answer::TrustBelow,
         (false, false) => Answer::Trust,
     };
-    let mut entry = trust::record(&base, &project, answer, &mut ui(cx))?;
+    let mut entry = trust::record(&data_dir, &project, answer, &mut ui(cx))?;
     if below && !entry.below {
-        store::change(&base, &folder, |old| old.map(|old| Entry { below: true, ..old }))?;
+        store::update(&data_dir, &folder, |old| old.map(|old| Entry { below: true, ..old }))?;
         entry.below = true;
     }
     let more = if entry.below { ", and the folders below" } else { "" };
@@ -180,14 +176,14 @@ fn allow(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Marks a folder as one that is not trusted.
 fn deny(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let (base, folder) = start(cx, args)?;
+    let (data_dir, folder) = data_dir_and_folder(cx, args)?;
     // Whatever is in there, it can be distrusted.
-    let Some(entry) = Entry::new(&folder, Decided::Untrusted) else {
+    let Some(entry) = Entry::new(&folder, TrustState::Untrusted) else {
         let message = format!("{} cannot be remembered: its name is not text", folder.display());
         return Err(Failure::new(&SETTING_INVALID, message));
     };
-    store::change(&base, &folder, |_| Some(entry))?;
-    audit::trust(&base, &folder, Decided::Untrusted.as_str(), &[], "user", &mut ui(cx));
+    store::update(&data_dir, &folder, |_| Some(entry))?;
+    audit::trust(&data_dir, &folder, TrustState::Untrusted.as_str(), &[], "user", &mut ui(cx));
     let shown = one_line(&folder.display().to_string()).into_owned();
     let text = format!("{shown} is not trusted; the mode there is `default` unless you choose one");
     Ok(Reply::changed(Effect::Updated, decided(&folder, "untrusted", false)).text(text))
@@ -195,20 +191,20 @@ fn deny(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Forgets what was said.
 fn forget(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let (base, folder) = start(cx, args)?;
+    let (data_dir, folder) = data_dir_and_folder(cx, args)?;
     let shown = one_line(&folder.display().to_string()).into_owned();
     let data = decided(&folder, "undecided", false);
-    if load(&base)?.of(&folder).is_none() {
+    if load(&data_dir)?.entry(&folder).is_none() {
         return Ok(Reply::changed(Effect::Noop, data).text(format!("Nothing was decided about {shown}")));
     }
-    store::change(&base, &folder, |_| None)?;
-    audit::trust(&base, &folder, "undecided", &[], "user", &mut ui(cx));
+    store::update(&data_dir, &folder, |_| None)?;
+    audit::trust(&data_dir, &folder, "undecided", &[], "user", &mut ui(cx));
     Ok(Reply::changed(Effect::Deleted, data).text(format!("Forgot what was decided about {shown}")))
 }
 
 /// Lists all decisions.
 fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let store = load(&Base::find(cx.app.profile)?)?;
+    let store = load(&cx.app.data_dir()?)?;
     let line = |entry: &Entry| {
         let path = Path::new(&entry.path);
         format!("{}: {}\n", one_line(&entry.path), state(Some(entry), path))
@@ -227,14 +223,14 @@ fn decided(folder: &Path, state: &str, below: bool) -> Value {
 }
 
 fn preview(cx: &Context<'_>, args: &Args, verb: &'static str) -> Result<Preview, Failure> {
-    let (_, folder) = start(cx, args)?;
+    let (_, folder) = data_dir_and_folder(cx, args)?;
     Ok(Preview { verb, items: vec![folder.display().to_string()], reversible: true })
 }
 
 /// Returns what a folder says, if somebody may trust it at all.
 fn trustable(folder: &Path) -> Result<Project, Failure> {
-    let project = Project::look(folder)?;
-    match &project.foreign {
+    let project = Project::load(folder)?;
+    match &project.insecure {
         None => Ok(project),
         Some(why) => {
             let message = format!("{} cannot be trusted: {why}", folder.display());
@@ -245,9 +241,9 @@ fn trustable(folder: &Path) -> Result<Project, Failure> {
 }
 
 /// Returns the base directory and the folder in question, canonical.
-fn start(cx: &Context<'_>, args: &Args) -> Result<(Base, PathBuf), Failure> {
-    let base = Base::find(cx.app.profile)?;
-    let folder = match args.text("DIR") {
+fn data_dir_and_folder(cx: &Context<'_>, args: &Args) -> Result<(DataDir, PathBuf), Failure> {
+    let data_dir = cx.app.data_dir()?;
+    let folder = match args.text(&DIR) {
         Some(folder) => match Path::new(folder).canonicalize() {
             Ok(path) if path.is_dir() => path,
             found => {
@@ -258,14 +254,14 @@ fn start(cx: &Context<'_>, args: &Args) -> Result<(Base, PathBuf), Failure> {
         },
         None => root(&LowArgs::new(args))?,
     };
-    Ok((base, folder))
+    Ok((data_dir, folder))
 }
 
-fn load(base: &Base) -> Result<Store, Failure> {
-    let store = Store::load(Some(base));
-    match &store.trouble {
+fn load(data_dir: &DataDir) -> Result<TrustStore, Failure> {
+    let store = TrustStore::load(Some(data_dir));
+    match &store.load_error {
         None => Ok(store),
-        Some(trouble) => Err(Failure::new(&BASE_UNUSABLE, trouble.clone())
+        Some(error) => Err(Failure::new(&BASE_UNUSABLE, error.clone())
             .hint("look at the file, and move it away if it is not yours")),
     }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 use zori_core::cancel::Cancel;
-use zori_tools::atomic::{Like, Staged};
-use zori_tools::folder::{OpenError, Slot};
+use zori_tools::atomic::{AttributeSource, StagedFile};
+use zori_tools::open_dir::{NameInDir, OpenError};
 use zori_tools::target::Target;
 
 use super::Config;
@@ -17,6 +17,14 @@ const KEY: &str = "permissions.allow";
 
 /// Adds the rule, unless it is there already. An error is the second half of a sentence; then the file is as it was.
 pub fn add(path: &Path, rule: &str) -> Result<(), String> {
+    change(path, |text| with_rule(text, rule, path))
+}
+
+/// Replaces the text of a config file by what `how` makes of it, in one step; `None` leaves it as it is.
+pub(super) fn change(
+    path: &Path,
+    how: impl FnOnce(&str) -> Result<Option<String>, String>,
+) -> Result<(), String> {
     let target = Target::found(path).map_err(|error| error.to_string())?;
     let old = match std::fs::read_to_string(path) {
         Ok(text) => Some(text),
@@ -24,12 +32,13 @@ pub fn add(path: &Path, rule: &str) -> Result<(), String> {
         Err(error) => return Err(error.to_string()),
     };
     let text = old.as_deref().unwrap_or_default();
-    let Some(new) = with_rule(text, rule, path)? else { return Ok(()) };
+    let Some(new) = how(text)? else { return Ok(()) };
     let write = || -> Result<(), OpenError> {
-        let slot = Slot::made_at(&target.place, &mut Vec::new())?;
+        let slot = NameInDir::made_at(&target.place, &mut Vec::new())?;
         let meta = if old.is_some() { Some(slot.meta()?) } else { None };
-        let like = meta.as_ref().map(|meta| Like { meta, file: None });
-        let staged = Staged::new(&slot, new.as_bytes(), like, &Cancel::new()).map_err(io::Error::other)?;
+        let like = meta.as_ref().map(|meta| AttributeSource { meta, file: None });
+        let staged =
+            StagedFile::new(&slot, new.as_bytes(), like, &Cancel::new()).map_err(io::Error::other)?;
         if meta.is_some() {
             staged.replace()?
         } else {
@@ -40,8 +49,8 @@ pub fn add(path: &Path, rule: &str) -> Result<(), String> {
     write().map_err(|error| error.to_string())
 }
 
-/// Returns the text with the rule in it; `None` if it has it. The result is read again before it counts: what the file
-/// says beside must be what it said.
+/// Returns the text with the rule added; `None` if it has the rule. Parses the result to check that no other setting
+/// changed.
 fn with_rule(text: &str, rule: &str, path: &Path) -> Result<Option<String>, String> {
     let read = |text: &str| Config::parse(text.as_bytes(), path, "").map_err(|error| error.message);
     let mut before = read(text)?.values;
@@ -53,7 +62,7 @@ fn with_rule(text: &str, rule: &str, path: &Path) -> Result<Option<String>, Stri
         return Ok(None);
     }
     let quoted = serde_json::to_string(rule).expect("a string is JSON, and TOML writes it alike");
-    let (at, piece) = place(text, &quoted);
+    let (at, piece) = insertion(text, &quoted);
     let new = format!("{}{piece}{}", &text[..at], &text[at..]);
     rules.push(Value::String(rule.to_owned()));
     let mut after = read(&new).map(|config| config.values).unwrap_or_default();
@@ -64,8 +73,8 @@ fn with_rule(text: &str, rule: &str, path: &Path) -> Result<Option<String>, Stri
     }
 }
 
-/// Returns where the rule goes, and as what.
-fn place(text: &str, quoted: &str) -> (usize, String) {
+/// Returns the byte offset at which to insert, and the text.
+fn insertion(text: &str, quoted: &str) -> (usize, String) {
     let table = DeTable::parse_recoverable(text).0;
     let table = table.get_ref().get("permissions").map(|value| value.get_ref());
     let Some(DeValue::Table(permissions)) = table else {

@@ -2,48 +2,43 @@
 
 use toml::Value;
 use zori_core::cost::MicroUsd;
+use zori_host::is_loopback;
 use zori_providers::catalog;
 
 use super::own_models;
 use crate::hooks;
-use crate::model_choice::is_loopback;
 use crate::sandbox;
 
 /// A key of the file.
 pub struct Key {
-    /// Its name.
     pub name: &'static str,
-    /// What it holds.
     pub kind: Kind,
     /// What stands behind the comment sign in the file `config init` writes.
     pub example: &'static str,
-    /// What it means.
     pub about: &'static str,
 }
 
 /// What a key holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A string.
     Text,
     /// One of these strings.
     Choice(&'static [&'static str]),
     /// A whole number in this range.
     Count(u64, u64),
-    /// A number.
     Number,
     /// An amount of dollars.
     Money,
-    /// True or false.
     Flag,
     /// Dollars for a million tokens.
     Price,
     /// Tables of [`LOGIN_KEYS`], by provider.
     Logins,
-    /// A list of strings.
     List,
     /// A table of hooks, by event.
     Hooks,
+    /// A table of keys, by action.
+    Keymap,
 }
 
 /// The keys of `[auth.<provider>]` (AUTH-6).
@@ -56,11 +51,11 @@ pub(super) const fn key(name: &'static str, kind: Kind, example: &'static str, a
 /// Every key, in the order `config init` writes them.
 pub const KEYS: &[Key] = &[
     key("provider", Kind::Text, "\"anthropic\"", "Who serves the model"),
-    key("model", Kind::Text, "\"claude-haiku-4-5\"", "The model"),
+    key("model", Kind::Text, "\"claude-sonnet-5-5\"", "The model"),
     key(
         "max_tokens",
         Kind::Count(1, u32::MAX as u64),
-        "8192",
+        "32000",
         "Upper bound of a reply; unset: the model's own limit",
     ),
     key("temperature", Kind::Number, "1.0", "Sent only if set"),
@@ -71,7 +66,12 @@ pub const KEYS: &[Key] = &[
         "How much the model thinks; unset: as the provider has it",
     ),
     key("stream", Kind::Flag, "true", "Take replies as they are made; false: in one piece"),
-    key("system_prompt", Kind::Text, "\"\"", "What the model is told before everything else"),
+    key(
+        "system_prompt",
+        Kind::Text,
+        "\"\"",
+        "What the model is told before everything else, in place of the built-in prompt; empty: nothing",
+    ),
     key(
         "system_prompt_file",
         Kind::Text,
@@ -97,6 +97,37 @@ pub const KEYS: &[Key] = &[
         Kind::Text,
         "\"https://api.githubcopilot.com\"",
         "Another address for GitHub Copilot",
+    ),
+    key("groq_base_url", Kind::Text, "\"https://api.groq.com/openai/v1\"", "Another address for Groq"),
+    key("xai_base_url", Kind::Text, "\"https://api.x.ai/v1\"", "Another address for xAI"),
+    key("deepseek_base_url", Kind::Text, "\"https://api.deepseek.com/v1\"", "Another address for DeepSeek"),
+    key("mistral_base_url", Kind::Text, "\"https://api.mistral.ai/v1\"", "Another address for Mistral"),
+    key("cerebras_base_url", Kind::Text, "\"https://api.cerebras.ai/v1\"", "Another address for Cerebras"),
+    key("together_base_url", Kind::Text, "\"https://api.together.xyz/v1\"", "Another address for Together"),
+    key(
+        "bedrock_base_url",
+        Kind::Text,
+        "\"https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1\"",
+        "Another address for Amazon Bedrock",
+    ),
+    key("litellm_base_url", Kind::Text, "\"http://127.0.0.1:4000/v1\"", "Another address for LiteLLM"),
+    key(
+        "azure_base_url",
+        Kind::Text,
+        "\"https://NAME.openai.azure.com/openai/v1\"",
+        "The address of your Azure OpenAI",
+    ),
+    key(
+        "vertex_base_url",
+        Kind::Text,
+        "\"https://aiplatform.googleapis.com/v1/projects/NAME/locations/global/publishers/google\"",
+        "The address of your Vertex AI project",
+    ),
+    key(
+        "vertex_claude_base_url",
+        Kind::Text,
+        "\"https://aiplatform.googleapis.com/v1/projects/NAME/locations/global/publishers/anthropic\"",
+        "The address of Claude in your Vertex AI project",
     ),
     key("ollama_base_url", Kind::Text, "\"http://127.0.0.1:11434/v1\"", "Another address for Ollama"),
     key("llamacpp_base_url", Kind::Text, "\"http://127.0.0.1:8080/v1\"", "Another address for llama.cpp"),
@@ -194,6 +225,12 @@ pub const KEYS: &[Key] = &[
         Kind::Count(0, 86_400_000),
         "300000",
         "How long a begun answer may be silent; 0: for ever",
+    ),
+    key(
+        "ping_timeout_ms",
+        Kind::Count(0, 86_400_000),
+        "600000",
+        "How long an answer may go on with nothing but signs of life; 0: for ever",
     ),
     key(
         "max_turns",
@@ -304,6 +341,56 @@ pub const KEYS: &[Key] = &[
         "{ PreToolUse = [{ matcher = \"Bash\", hooks = [{ type = \"command\", command = \"my-check\", timeout = 60 }] }] }",
         "Programs that are told what happens and may object, as in Claude Code; also as [[hooks.PreToolUse]]",
     ),
+    key("undo.checkpoints", Kind::Flag, "true", "Capture what calls change, so that it can be put back"),
+    key("undo.required", Kind::Flag, "false", "Refuse calls whose changes cannot be captured"),
+    key("undo.max_file_mb", Kind::Count(1, 1024), "16", "Files larger than this are not captured"),
+    key("undo.max_files", Kind::Count(1, 10_000_000), "500000", "Folders with more files are not looked at"),
+    key("undo.max_baseline_mb", Kind::Count(1, 65_536), "512", "Nor those of which more would be copied"),
+    key("undo.max_wait_ms", Kind::Count(0, 600_000), "5000", "How long a call waits for the first look"),
+    key("undo.max_total_mb", Kind::Count(1, 1_048_576), "1024", "How much is kept over all projects"),
+    key("undo.keep_days", Kind::Count(1, 3650), "14", "For how long"),
+    key("undo.sensitive_hours", Kind::Count(1, 87_600), "24", "For how long contents of sensitive files are"),
+    key(
+        "ui.plain",
+        Kind::Flag,
+        "true",
+        "Chat line by line, without a screen: for screen readers and simple terminals",
+    ),
+    key("ui.theme", Kind::Text, "\"Studio Dark\"", "The colours of the chat; unset: the terminal's own"),
+    key("ui.colour", Kind::Flag, "false", "Whether the chat has colours; NO_COLOR says no, too"),
+    key("ui.ascii", Kind::Flag, "true", "Signs of the chat in ASCII; unset: unless the locale is UTF-8"),
+    key(
+        "ui.motion",
+        Kind::Flag,
+        "false",
+        "Whether the sign of a running turn moves; REDUCE_MOTION says no, too",
+    ),
+    key(
+        "ui.notify",
+        Kind::Choice(&["auto", "bell", "off"]),
+        "\"bell\"",
+        "How a chat nobody looks at says that a long turn is over, or that it asks",
+    ),
+    key("ui.title", Kind::Flag, "false", "Whether the chat sets the title of the window"),
+    key(
+        "ui.notify_command",
+        Kind::Text,
+        "\"notify-send zori \\\"$ZORI_NOTICE\\\"\"",
+        "A command for the shell that is run for such a notice, too",
+    ),
+    key("ui.keys", Kind::Choice(&["emacs", "vim"]), "\"vim\"", "How the chat's composer is edited"),
+    key(
+        "ui.thinking",
+        Kind::Choice(&["fold", "show", "hide"]),
+        "\"show\"",
+        "How much the chat shows of what the model thinks",
+    ),
+    key(
+        "ui.keymap",
+        Kind::Keymap,
+        "{ editor = [\"ctrl+g\", \"ctrl+x ctrl+e\"] }",
+        "Other keys for the chat's actions, which /keys lists; also as a section [ui.keymap]",
+    ),
     key("permissions.allow", Kind::List, "[\"Bash(git diff:*)\"]", "What runs without a question"),
     key("permissions.ask", Kind::List, "[\"Bash(git commit:*)\"]", "What is asked about in every mode"),
     key("permissions.deny", Kind::List, "[\"Read(.env)\", \"Bash(curl:*)\"]", "What never runs"),
@@ -327,8 +414,22 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
         (Kind::Logins, value) => logins(value),
         (Kind::Hooks, value) => {
             let table = serde_json::to_value(value).map_err(|error| error.to_string())?;
-            hooks::read(&table).map(|_| ())
+            hooks::parse_table(&table).map(|_| ())
         }
+        (Kind::Keymap, Value::Table(actions)) => {
+            let are_keys = |keys: &Value| {
+                keys.is_str() || keys.as_array().is_some_and(|keys| keys.iter().all(Value::is_str))
+            };
+            match actions.iter().find(|(_, keys)| !are_keys(keys)) {
+                Some((action, keys)) => Err(format!(
+                    "`{}.{action}` must be a key or a list of keys, not {}",
+                    key.name,
+                    describe(keys)
+                )),
+                None => Ok(()),
+            }
+        }
+        (Kind::Keymap, _) => wrong("a table of keys, by action"),
         (Kind::Text, _) => wrong("a string"),
         (Kind::Flag, _) => wrong("true or false"),
         (Kind::Number, _) => wrong("a number"),

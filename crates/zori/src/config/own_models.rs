@@ -33,11 +33,11 @@ pub const EXAMPLE: &str = "
 # models.\"ollama:qwen3\" = { context_window = 32768, max_output = 8192, images = false }
 ";
 
-/// A model, and whose it is.
-type Own = (&'static ProviderFacts, Model);
+/// A model and its provider.
+type ProviderModel = (&'static ProviderFacts, Model);
 
-/// What is wrong, and at which byte of the file.
-type Wrong = (usize, String);
+/// A byte offset in the file, and what is wrong there.
+type LocatedError = (usize, String);
 
 #[derive(Deserialize)]
 struct File {
@@ -49,8 +49,8 @@ struct Tables {
     models: BTreeMap<Spanned<String>, BTreeMap<String, Spanned<Value>>>,
 }
 
-/// Reads the tables. Also returns the keys in them that mean nothing.
-pub(super) fn read(text: &str) -> Result<(Vec<Own>, Vec<String>), Wrong> {
+/// Reads the tables. Also returns the keys that it does not know.
+pub(super) fn read(text: &str) -> Result<(Vec<ProviderModel>, Vec<String>), LocatedError> {
     let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
     let file: File = toml::from_str(text).map_err(|error| (start(&error), error.message().to_owned()))?;
     let shape = || "`models` holds tables: `[models.\"provider:model\"]`".to_owned();
@@ -72,7 +72,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<Own>, Vec<String>), Wrong> {
     Ok((own, unknown))
 }
 
-fn model(name: &str, fields: &BTreeMap<String, Spanned<Value>>) -> Result<Own, (Option<usize>, String)> {
+fn model(
+    name: &str,
+    fields: &BTreeMap<String, Spanned<Value>>,
+) -> Result<ProviderModel, (Option<usize>, String)> {
     for key in MODEL_KEYS {
         if let Some(value) = fields.get(key.name) {
             check(key, value.get_ref()).map_err(|wrong| (Some(value.span().start), wrong))?;
@@ -121,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn wrong(text: &str) -> Wrong {
+    fn wrong(text: &str) -> LocatedError {
         read(text).expect_err(text)
     }
 
@@ -134,9 +137,20 @@ mod tests {
         .unwrap();
         let shown: Vec<_> =
             own.iter().map(|(facts, m)| (facts.name, m.id, m.context_window, m.prices)).collect();
-        let gpt =
-            Prices { input: 1_250_000, output: 10_000_000, cache_read: 125_000, cache_write: 1_250_000 };
-        let mine = Prices { input: 290_000, output: 1_000_000, cache_read: 290_000, cache_write: 290_000 };
+        let gpt = Prices {
+            input: 1_250_000,
+            output: 10_000_000,
+            cache_read: 125_000,
+            cache_write: 1_250_000,
+            long: None,
+        };
+        let mine = Prices {
+            input: 290_000,
+            output: 1_000_000,
+            cache_read: 290_000,
+            cache_write: 290_000,
+            long: None,
+        };
         assert_eq!(
             shown,
             [("openai", "gpt-5", 400_000, Some(gpt)), ("openrouter", "x/y:free", 1_000, Some(mine))]

@@ -9,7 +9,7 @@ pub fn add(policy: &mut Policy, root: &Path, folders: &[String]) -> Vec<String> 
     let mut warnings = Vec::new();
     for folder in folders {
         match root.join(folder).canonicalize() {
-            Ok(folder) if folder.is_dir() => policy.ground.roots.push(folder),
+            Ok(folder) if folder.is_dir() => policy.workspace.roots.push(folder),
             Ok(_) => warnings.push(format!("`--add-dir {folder}`: it is no folder, and is not added")),
             Err(error) => warnings.push(format!("`--add-dir {folder}`: {error}; it is not added")),
         }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use zori_policy::mode::Protocol;
 
+use zori_core::tool::Leniency;
+
 use super::{BasePlace, Exits, MissingSession, Profile};
 use crate::program;
 
@@ -15,9 +17,13 @@ pub const YUME: Profile = Profile {
     base: BasePlace::Home(".yume"),
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
+    resumes_any: false,
     dialect: &zori_tools::dialect::CLAUDE,
     speaks: Some(Protocol::Yume),
     tool_timeout: Duration::from_secs(120),
     managed_config: "/etc/zori/config.toml",
+    leniency: Leniency::Forgiving,
     bash_max_output: 64 * 1024,
+    built_in_prompt: true,
+    default_models: &[],
 };

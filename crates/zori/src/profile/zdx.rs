@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zori_core::tool::Leniency;
+
 use super::{BasePlace, Exits, MissingSession, Profile};
 use crate::program;
 
@@ -13,9 +15,13 @@ pub const ZDX: Profile = Profile {
     base: BasePlace::Config("zdx"),
     exits: Exits::Folded,
     missing_session: MissingSession::Text,
-    dialect: &zori_tools::dialect::ZORI,
+    resumes_any: true,
+    dialect: &zori_tools::dialect::ZDX,
     speaks: None,
     tool_timeout: Duration::from_secs(30),
     managed_config: "/etc/zori/config.toml",
+    leniency: Leniency::Exact,
     bash_max_output: 0,
+    built_in_prompt: false,
+    default_models: &[("anthropic", "claude-haiku-4-5")],
 };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zori_core::tool::Leniency;
+
 use super::{BasePlace, Exits, MissingSession, Profile};
 use crate::program;
 
@@ -13,9 +15,13 @@ pub const ZEPH: Profile = Profile {
     base: BasePlace::Config("zori"),
     exits: Exits::Folded,
     missing_session: MissingSession::Error,
+    resumes_any: false,
     dialect: &zori_tools::dialect::ZORI,
     speaks: None,
     tool_timeout: Duration::from_secs(120),
     managed_config: "/etc/zori/config.toml",
+    leniency: Leniency::Forgiving,
     bash_max_output: 64 * 1024,
+    built_in_prompt: true,
+    default_models: &[],
 };

@@ -4,34 +4,30 @@ use std::sync::PoisonError;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use zori_contract::exit::Exit;
 use zori_core::input::Prompt;
-use zori_core::outcome::{CancelCause, Outcome};
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::LastTurn;
-use zori_frontends::claude::{Frames, object, uuid};
+use zori_frontends::claude::{FrameWriter, object, uuid};
+use zori_host::{BlockingSession, SystemIds, TurnEnd};
+use zori_serve::claude::client::Next;
+use zori_serve::claude::structured::Structured;
 
-use super::client::{Client, Next};
-use super::structured::Structured;
-use crate::clock::SystemIds;
-use crate::network::Network;
+use super::Client;
+use crate::outcome::protocol_exit;
 use crate::signals::Signals;
 use crate::ui::Ui;
-use crate::wire_up::Session;
 
 /// A session with a client.
 pub struct Conversation {
-    /// The engine, and what it runs on.
-    pub session: Session,
+    /// The session, and what it runs on.
+    pub session: BlockingSession,
     /// The other end.
     pub client: Client,
     /// Ctrl-C and its kin.
     pub signals: Signals,
-    /// What requests go through.
-    pub network: Network,
     /// The way to standard output.
-    pub frames: Frames,
+    pub frames: FrameWriter,
     /// How the last turn ended.
     pub last: LastTurn,
     /// What answers have to look like.
@@ -40,8 +36,6 @@ pub struct Conversation {
     pub replay: bool,
     /// The session.
     pub id: String,
-    /// Whether Ctrl-C came in the last turn.
-    pub signalled: bool,
     /// What it all leads to.
     pub exit: Exit,
 }
@@ -69,7 +63,7 @@ impl Conversation {
                         return;
                     }
                 }
-                Next::Wish(wish) => self.session.engine.wish(wish),
+                Next::Change(change) => self.session.session.apply(change),
                 Next::Initialize(_) => {
                     self.client.warn("`initialize` came after the first prompt; it changes nothing")
                 }
@@ -80,7 +74,7 @@ impl Conversation {
             }
             let waiting = self.signals.while_editing(|| {});
             let Self { session, client, .. } = self;
-            next = session.runtime.block_on(client.next());
+            next = session.block_on(client.next_task());
             drop(waiting);
         }
     }
@@ -90,18 +84,12 @@ impl Conversation {
         if let Some(structured) = &self.structured {
             structured.begin();
         }
-        self.echo(&user);
-        let mut prompt = user.prompt;
+        let uuid = self.echo(&user);
+        let mut prompt = Prompt { uuid, ..user.prompt };
         loop {
-            self.network.prompt(&prompt);
-            let outcome = self.turn(prompt);
-            self.network.turn_over(ui);
-            self.exit = match &outcome {
-                Outcome::Cancelled(CancelCause::Terminate | CancelCause::Hangup) => Exit::Terminated,
-                Outcome::Cancelled(CancelCause::User) if self.signalled => Exit::Interrupted,
-                Outcome::OutputClosed => Exit::General,
-                _ => self.ended(),
-            };
+            let (end, by_signal) = self.turn(prompt);
+            ui.notices(&end.notices);
+            self.exit = protocol_exit(&end.summary.outcome, by_signal, self.is_error());
             if let Some(ending) = self.signals.ending() {
                 self.exit = ending;
                 return false;
@@ -116,44 +104,39 @@ impl Conversation {
         }
     }
 
-    /// Returns what the last turn leads to.
-    fn ended(&self) -> Exit {
+    /// Returns whether the last turn's `result` is an error.
+    fn is_error(&self) -> bool {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match last.as_ref().is_some_and(|over| over.ending.is_error) {
-            true => Exit::General,
-            false => Exit::Success,
-        }
+        last.as_ref().is_some_and(|over| over.ending.is_error)
     }
 
-    fn turn(&mut self, prompt: Prompt) -> Outcome {
-        let (sender, mut inputs) = mpsc::channel(16);
-        let listening = self.signals.listen(sender.clone());
-        let Self { session, client, .. } = self;
-        let Session { engine, runtime, .. } = session;
-        let (summary, _) = runtime.block_on(async {
-            tokio::select! {
-                biased;
-                over = engine.turn(prompt, &mut inputs) => over,
-                never = client.serve(Some(&sender)) => match never {},
-            }
+    /// Runs a turn. The second value: whether a signal came meanwhile, which ends the program where the client's own
+    /// interrupt does not.
+    fn turn(&mut self, prompt: Prompt) -> (TurnEnd, bool) {
+        let Self { session, client, signals, .. } = self;
+        client.turn_begins();
+        let ended = signals.during(client, |peer| {
+            let end = session.turn(prompt, peer);
+            (end, signals.check().is_err())
         });
-        // The client may have ended it as well; a signal ends the program.
-        self.signalled = self.signals.check().is_err();
-        drop(listening);
-        summary.outcome
+        client.turn_over();
+        ended
     }
 
-    fn echo(&self, user: &User) {
-        let Some(message) = user.message.as_deref().filter(|_| self.replay) else { return };
+    /// Says a prompt again where that is wanted. Returns the name the client knows it by, if any.
+    fn echo(&self, user: &User) -> Option<String> {
+        let Some(message) = user.message.as_deref().filter(|_| self.replay) else { return user.uuid.clone() };
         let message = object(message.get());
+        let name = user.uuid.clone().unwrap_or_else(|| uuid(&SystemIds::default()));
         // Whether the reader is gone is looked at after the turn.
         let _ = self.frames.write(&Echo {
             r#type: "user",
             message: &message,
             parent_tool_use_id: None,
             session_id: &self.id,
-            uuid: user.uuid.clone().unwrap_or_else(|| uuid(&SystemIds)),
+            uuid: name.clone(),
             is_replay: true,
         });
+        Some(name)
     }
 }

@@ -1,16 +1,12 @@
 //! Which session a run of the Claude protocol goes on with: `--resume`, `--continue`, `--fork-session`, `--session-id`.
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-
-use zori_core::ids::{IdSource, SessionId};
+use zori_core::ids::SessionId;
+use zori_host::{SessionSettings, Which, session_id};
 use zori_store::SessionDir;
 
-use crate::args::claude::ClaudeArgs;
-use crate::clock::SystemIds;
+use crate::args::SessionArgs;
 use crate::commands::copy_session;
-use crate::settings::Settings;
-use crate::wire_up::Open;
+use crate::which_session::newest_of;
 
 /// Why no session can be opened.
 #[derive(Debug)]
@@ -22,9 +18,9 @@ pub enum Refused {
 }
 
 /// Finds the session.
-pub fn choose(claude: &ClaudeArgs, settings: &Settings) -> Result<Open, Refused> {
-    let sessions = settings.base.as_ref().map(|base| SessionDir::new(base.sessions()));
-    let new = match &claude.session_id {
+pub fn choose(wanted: &SessionArgs, settings: &SessionSettings) -> Result<Which, Refused> {
+    let sessions = settings.storage.sessions.clone().map(SessionDir::new);
+    let new = match &wanted.new_id {
         Some(text) => {
             let id = SessionId::parse(text).map_err(|error| Refused::Taken(error.to_string()))?;
             if sessions.as_ref().is_some_and(|sessions| sessions.file(&id).exists()) {
@@ -34,50 +30,39 @@ pub fn choose(claude: &ClaudeArgs, settings: &Settings) -> Result<Open, Refused>
         }
         None => None,
     };
-    let Some(parent) = parent(claude, settings, sessions.as_ref())? else {
-        return Ok(new.map_or(Open::New, Open::Named));
+    let Some(parent) = parent(wanted, settings, sessions.as_ref())? else {
+        let usual = if settings.storage.named.is_some() { Which::BySettings } else { Which::New };
+        return Ok(new.map_or(usual, Which::Named));
     };
-    if !claude.fork {
-        return Ok(Open::Existing(parent));
+    if !wanted.fork {
+        return Ok(Which::Existing(parent));
     }
-    let id = new.unwrap_or_else(|| SystemIds.session());
-    match sessions.filter(|_| settings.save) {
+    let id = new.unwrap_or_else(session_id);
+    match sessions.filter(|_| settings.storage.save) {
         Some(sessions) => copy_session(&sessions, &parent, &id).map_err(Refused::NotFound)?,
         // Nothing is written, so the copy is only in memory.
-        None => return Ok(Open::Existing(parent)),
+        None => return Ok(Which::Existing(parent)),
     }
-    Ok(Open::Existing(id))
+    Ok(Which::Existing(id))
 }
 
-fn parent(
-    claude: &ClaudeArgs,
-    settings: &Settings,
+/// Finds the session that is gone on with, if any.
+pub fn parent(
+    wanted: &SessionArgs,
+    settings: &SessionSettings,
     sessions: Option<&SessionDir>,
 ) -> Result<Option<SessionId>, Refused> {
-    if let Some(text) = &claude.resume {
+    if let Some(text) = &wanted.resume {
         let found = SessionId::parse(text).ok();
         let found = found.filter(|id| sessions.is_some_and(|sessions| sessions.file(id).exists()));
         let missing = || Refused::NotFound(format!("No conversation found with session ID: {text}"));
         return found.map(Some).ok_or_else(missing);
     }
-    if !claude.continues {
+    if !wanted.continues {
         return Ok(None);
     }
-    let listed = sessions.map(SessionDir::list).transpose().ok().flatten().unwrap_or_default();
-    let here = |id: &SessionId| sessions.is_some_and(|sessions| begun_in(&sessions.file(id), &settings.root));
-    match listed.into_iter().map(|entry| entry.id).find(here) {
+    match sessions.and_then(|sessions| newest_of(sessions, &settings.workspace.root)) {
         Some(id) => Ok(Some(id)),
         None => Err(Refused::NotFound("No conversation found to continue".to_owned())),
     }
-}
-
-/// Returns whether a session was begun in this folder: its first line says where.
-fn begun_in(file: &Path, root: &Path) -> bool {
-    let Ok(file) = std::fs::File::open(file) else { return false };
-    let mut line = String::new();
-    if BufReader::new(file).read_line(&mut line).is_err() {
-        return false;
-    }
-    let meta: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-    meta["root"].as_str().is_some_and(|begun| Path::new(begun) == root)
 }

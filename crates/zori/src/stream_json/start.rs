@@ -7,40 +7,39 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
-use zori_core::hook::{Hooks, Watch};
+use zori_core::hook::{HookObserver, Hooks};
 use zori_core::input::Input;
-use zori_core::provider::Effort;
-use zori_engine::engine::CutAnswer;
 use zori_frontends::claude::control::Initialize;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::{LastTurn, SdkFacts, SdkRenderer};
 use zori_frontends::claude::wire::McpServer;
-use zori_frontends::claude::{Frames, ModelFacts, Tally};
-use zori_frontends::jsonl::Remarks;
+use zori_frontends::claude::{FrameWriter, ModelFacts, Tally};
+use zori_frontends::jsonl::NoticeRenderer;
+use zori_host::{
+    Answers, FrontendParts, ModeGate, ModelGate, OpenedSession, PartialReply, SessionSettings, SystemClock,
+    SystemIds,
+};
 use zori_policy::Mode;
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
+use zori_serve::claude::agents::{self, Described};
+use zori_serve::claude::callbacks::{self, Callbacks, Wanted, Where};
+use zori_serve::claude::channel::Channel;
+use zori_serve::claude::client::{Facts, Next};
+use zori_serve::claude::hook_events::HookEvents;
+use zori_serve::claude::mcp::{self, Connected, Named, Offer};
+use zori_serve::claude::structured::Structured;
+use zori_serve::claude::view::{SharedView, ViewRenderer};
+use zori_store::SessionDir;
 use zori_tools::dialect::CLAUDE;
 use zori_tools::toolset::Offered;
 
-use super::callbacks::{self, Callbacks, Wanted, Where};
-use super::channel::Channel;
-use super::client::{Client, Facts, Next, effort};
-use super::hook_events::HookEvents;
-use super::mcp::{self, Connected, Named, Offer};
-use super::structured::Structured;
-use super::tap::{SharedContext, Tap};
-use crate::agents::json::{self, Described};
+use super::Client;
 use crate::args::LowArgs;
-use crate::asking::{Answers, Asking};
-use crate::clock::{SystemClock, SystemIds};
-use crate::commands::Cx;
-use crate::mode_gate::ModeGate;
-use crate::model_change::ModelGate;
-use crate::model_choice::Key;
-use crate::outlet::{self, Outlet};
-use crate::sandbox::Use;
-use crate::settings::Settings;
+use crate::commands::AgentCx;
+use crate::frontend;
+use crate::model_choice::{KeyFound, api_key_source};
+use crate::settings::{RunSettings, Settings};
 use crate::signals::Signals;
 use crate::ui::Ui;
 use crate::wire_up;
@@ -49,19 +48,27 @@ use crate::wire_up;
 #[derive(Clone)]
 pub struct Wires {
     /// The way to standard output.
-    pub frames: Frames,
+    pub frames: FrameWriter,
     /// What the client is asked.
     pub channel: Arc<Channel>,
     /// Which modes may come to hold.
     pub modes: ModeGate,
-    /// How full the conversation is.
-    pub context: SharedContext,
+    /// What is known of the session while it runs.
+    pub view: SharedView,
 }
 
 /// What is known before the first turn.
 pub struct Start {
-    /// What was asked for.
-    pub settings: Settings,
+    /// What the session is made from.
+    pub settings: SessionSettings,
+    /// What only this program needs.
+    pub run: RunSettings,
+    /// What else the command line and the client say.
+    pub introduction: Introduction,
+}
+
+/// What the command line and the client say beside settings.
+pub struct Introduction {
     /// The mode, in the client's word.
     mode: String,
     named: Named,
@@ -72,57 +79,35 @@ pub struct Start {
     append: Option<String>,
 }
 
-/// Takes the words of Claude Code's command line for ours, where they mean the same.
-pub fn understood(args: &LowArgs, ui: &mut Ui) -> Result<LowArgs, Failure> {
-    let mut args = args.clone();
-    let claude = &args.claude;
-    if let Some(file) = &claude.system_prompt_file {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            Failure::new(&VALIDATION_ERROR, format!("`--system-prompt-file`: cannot read {file}: {error}"))
-        })?;
-        args.system_prompt = Some(text);
-    }
-    if args.permission_mode.is_none() && claude.bypass {
-        args.permission_mode = Some("bypassPermissions".to_owned());
-    }
-    match claude.effort.as_deref() {
-        None => {}
-        Some("xhigh") => args.thinking = Some(Effort::Max),
-        Some(level) => match Effort::by_name(level) {
-            Some(level) => args.thinking = Some(level),
-            None => {
-                ui.warn(&format!("`--effort {level}` is not known; the levels are low, medium, high, max"))
-            }
-        },
-    }
-    if let Some(tokens) = claude.max_thinking_tokens {
-        args.thinking = Some(effort(tokens));
-    }
-    Ok(args)
-}
-
 /// Puts together what is known before the client says anything.
-pub fn begin(mut settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, Failure> {
-    let claude = &args.claude;
-    if claude.prompt_tool.is_some() && settings.answers == Answers::Nobody {
-        settings.answers = Answers::Client;
+pub fn begin(settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, Failure> {
+    let Settings { session: mut settings, run } = settings;
+    if args.permission.prompt_tool.is_some() && settings.permission.answers == Answers::Nobody {
+        settings.permission.answers = Answers::Client;
     }
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
-    let named = Named::read(&claude.mcp_config).map_err(invalid)?;
-    let schema = claude.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();
+    let named = Named::read(&args.protocol.mcp_config).map_err(invalid)?;
+    if let [first, others @ ..] = &named.external[..] {
+        let names = others.iter().fold(format!("`{first}`"), |names, name| format!("{names}, `{name}`"));
+        let why = format!(
+            "`--mcp-config`: {names} cannot be used: only servers of the type `sdk`, which live in the client, are connected to"
+        );
+        return Err(invalid(why).hint("leave them out of `--mcp-config`"));
+    }
+    let schema = args.protocol.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();
     let schema = schema.map_err(|error| invalid(format!("`--json-schema` is no JSON: {error}")))?;
-    let word = settings.policy.mode.mode.name_in(Protocol::Claude);
+    let word = settings.permission.policy.mode.mode.name_in(Protocol::Claude);
     // The client reads the word it has used.
-    let mode = args.permission_mode.clone().filter(|name| name == "auto").unwrap_or_else(|| word.to_owned());
-    Ok(Start {
-        settings,
+    let mode = args.permission.mode.clone().filter(|name| name == "auto").unwrap_or_else(|| word.to_owned());
+    let introduction = Introduction {
         mode,
         named,
         connected: None,
         wanted: Vec::new(),
         structured: schema.map(|schema| structured(schema, ui)),
-        append: claude.append_system_prompt.clone(),
-    })
+        append: args.prompt.append_system.clone(),
+    };
+    Ok(Start { settings, run, introduction })
 }
 
 fn structured(schema: Value, ui: &mut Ui) -> Structured {
@@ -134,27 +119,33 @@ fn structured(schema: Value, ui: &mut Ui) -> Structured {
     structured
 }
 
-pub fn gate(settings: &Settings, args: &LowArgs) -> ModeGate {
-    let yolo = settings.policy.mode.mode == Mode::Yolo || args.claude.may_bypass || args.claude.bypass;
+pub fn gate(settings: &SessionSettings, args: &LowArgs) -> ModeGate {
+    let yolo = settings.permission.policy.mode.mode == Mode::Yolo
+        || args.permission.may_bypass
+        || args.permission.bypass;
     ModeGate::new(settings, Protocol::Claude, yolo)
 }
 
-pub fn facts(settings: &Settings, modes: ModeGate, context: SharedContext) -> Facts {
-    let provider = settings.choice.facts;
-    let windows = settings.windows();
+pub fn facts(settings: &SessionSettings, modes: ModeGate, view: SharedView) -> Facts {
+    let provider = settings.model.facts;
+    let windows = settings.model.windows(settings.request.max_tokens);
     let listed = provider
         .models
         .iter()
         .map(|model| json!({"value": model.id, "displayName": model.id, "description": provider.display}));
     Facts {
         modes,
-        model: settings.choice.model.to_string(),
+        model: settings.model.name.to_string(),
         models: ModelGate::new(settings),
         window: Box::new(move |model| windows(model).map(|window| window.tokens)),
         listed: listed.collect(),
-        agents: settings.agents.iter().map(|agent| (agent.name.clone(), agent.about.clone())).collect(),
-        context,
-        confined: settings.sandbox.used != Use::Off,
+        agents: settings
+            .agents
+            .described
+            .iter()
+            .map(|agent| (agent.name.clone(), agent.about.clone()))
+            .collect(),
+        view,
     }
 }
 
@@ -167,15 +158,15 @@ pub fn introduced(
 ) -> Result<Option<User>, Failure> {
     let runtime = wire_up::runtime()?;
     let waiting = signals.while_editing(|| {});
-    client.servers = start.named.sdk.iter().map(|name| pending(name)).collect();
+    client.servers = start.introduction.named.sdk.iter().map(|name| pending(name)).collect();
     let first = runtime.block_on(async {
         loop {
-            match client.next().await {
+            match client.next_task().await {
                 Next::Initialize(initialize) => {
                     start.introduce(*initialize, client);
                     start.connect(client, channel).await;
                 }
-                Next::Wish(wish) => start.wish(wish, client),
+                Next::Change(change) => start.change(change, client),
                 Next::Prompt(user) => {
                     start.connect(client, channel).await;
                     return Some(user);
@@ -193,71 +184,71 @@ fn pending(name: &str) -> McpServer {
 }
 
 impl Start {
-    /// Takes what the client says of itself and of its wishes.
+    /// Takes what the client says of itself, and what it wants.
     fn introduce(&mut self, initialize: Initialize, client: &mut Client) {
         let (wanted, remarks) = callbacks::wanted(&initialize);
         remarks.iter().for_each(|why| client.warn(why));
-        self.wanted = wanted;
+        self.introduction.wanted = wanted;
         for name in initialize.sdk_mcp_servers.into_iter().flatten() {
-            self.named.add(name);
+            self.introduction.named.add(name);
         }
         if let Some(prompt) = initialize.system_prompt {
-            self.settings.system_parts.own = prompt.text();
+            self.settings.request.system_parts.own = prompt.text();
         }
-        self.append = initialize.append_system_prompt.or(self.append.take());
+        self.introduction.append = initialize.append_system_prompt.or(self.introduction.append.take());
         if let Some(schema) = initialize.json_schema.filter(|schema| !schema.is_null()) {
-            self.structured = Some(Structured::new(schema));
+            self.introduction.structured = Some(Structured::new(schema));
         }
         // What cannot be understood was refused when it was said.
-        let described = initialize.agents.as_ref().and_then(|agents| json::read(agents).ok());
+        let described = initialize.agents.as_ref().and_then(|agents| agents::read(agents).ok());
         let Described { agents, remarks } = described.unwrap_or_default();
         remarks.iter().for_each(|why| client.warn(why));
-        self.settings.agents.splice(0..0, agents);
-        client.servers = self.named.sdk.iter().map(|name| pending(name)).collect();
+        self.settings.agents.described.splice(0..0, agents);
+        client.servers = self.introduction.named.sdk.iter().map(|name| pending(name)).collect();
     }
 
     /// Asks the client's servers what they have, once.
     async fn connect(&mut self, client: &mut Client, channel: &Arc<Channel>) {
-        if self.connected.is_some() {
+        if self.introduction.connected.is_some() {
             return;
         }
         let connected = tokio::select! {
             biased;
-            connected = mcp::connect(channel, &self.named) => connected,
-            never = client.serve(None) => match never {},
+            connected = mcp::connect(channel, &self.introduction.named) => connected,
+            never = client.serve() => match never {},
         };
         connected.remarks.iter().for_each(|why| client.warn(why));
         client.servers = connected.servers.clone();
-        self.connected = Some(connected);
+        self.introduction.connected = Some(connected);
     }
 
     /// Changes what the session will begin with.
-    fn wish(&mut self, wish: Input, client: &mut Client) {
-        match wish {
+    fn change(&mut self, change: Input, client: &mut Client) {
+        match change {
             Input::SetMode(name) => match client.check_mode(&name) {
                 Ok((choice, shell)) => {
-                    self.settings.child_env.set_mode(choice.mode);
-                    self.settings.policy.mode = choice;
-                    self.settings.policy.shell = shell;
-                    self.mode = name;
+                    self.settings.tools.child_env.set_mode(choice.mode);
+                    self.settings.permission.policy.mode = choice;
+                    self.settings.permission.policy.shell = shell;
+                    self.introduction.mode = name;
                 }
-                Err(why) => client.warn(&why),
+                Err(why) => client.warn(&why.with_hints()),
             },
             Input::SetModel { model, max_tokens } => {
-                self.settings.choice.model = model.into();
-                self.settings.max_tokens = max_tokens;
+                self.settings.model.name = model.into();
+                self.settings.request.max_tokens = max_tokens;
             }
-            Input::SetEffort(effort) => self.settings.effort = effort,
+            Input::SetEffort(effort) => self.settings.request.effort = effort,
             _ => {}
         }
     }
 
     /// Takes the tool that is asked about calls out of those the model is offered; an error where there is none of that name.
     pub fn prompt_tool(&mut self, args: &LowArgs) -> Result<Option<Offer>, Failure> {
-        let Some(name) = args.claude.prompt_tool.as_deref().filter(|name| *name != "stdio") else {
+        let Some(name) = args.permission.prompt_tool.as_deref().filter(|name| *name != "stdio") else {
             return Ok(None);
         };
-        let tools = self.connected.as_mut().map(|connected| &mut connected.tools);
+        let tools = self.introduction.connected.as_mut().map(|connected| &mut connected.tools);
         let found = tools.and_then(|tools| {
             let at = tools.iter().position(|offer| offer.name() == name)?;
             Some(tools.remove(at))
@@ -265,8 +256,13 @@ impl Start {
         if found.is_some() {
             return Ok(found);
         }
-        let known: Vec<_> =
-            self.connected.iter().flat_map(|connected| &connected.tools).map(Offer::name).collect();
+        let known: Vec<_> = self
+            .introduction
+            .connected
+            .iter()
+            .flat_map(|connected| &connected.tools)
+            .map(Offer::name)
+            .collect();
         let there = match known.is_empty() {
             true => "no MCP server offers any".to_owned(),
             false => format!("there are {}", known.join(", ")),
@@ -274,38 +270,39 @@ impl Start {
         let message = format!("`--permission-prompt-tool`: there is no tool `{name}`; {there}");
         Err(Failure::new(&VALIDATION_ERROR, message).hint("`stdio` asks the program that reads"))
     }
-
-    /// Returns which tools there are: what `--tools` offers, without what is denied altogether.
-    fn offered(&self, args: &LowArgs) -> Offered {
-        let denied = |name: &str| args.deny.iter().any(|rule| rule == name);
-        let all = || CLAUDE.tools.iter().map(|entry| entry.name.to_owned());
-        let named: Vec<String> = match args.claude.tools.as_deref() {
-            None | Some("default") => all().collect(),
-            Some(list) => {
-                list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
-            }
-        };
-        Offered::Named(named.into_iter().filter(|name| !denied(name)).collect())
-    }
 }
 
-pub fn transcript(settings: &Settings, saved: &wire_up::Saved) -> Option<PathBuf> {
-    let base = settings.base.as_ref().filter(|_| saved.log.is_some())?;
-    Some(base.sessions().join(format!("{}.jsonl", saved.id)))
+/// Returns which tools there are: what `--tools` offers, without what is denied altogether.
+fn offered(args: &LowArgs) -> Offered {
+    let denied = |name: &str| args.permission.deny.iter().any(|rule| rule == name);
+    let all = || CLAUDE.tools.iter().map(|entry| entry.name.to_owned());
+    let named: Vec<String> = match args.permission.tools.as_deref() {
+        None | Some("default") => all().collect(),
+        Some(list) => {
+            list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+        }
+    };
+    Offered::Named(named.into_iter().filter(|name| !denied(name)).collect())
+}
+
+pub fn transcript(settings: &SessionSettings, opened: &OpenedSession) -> Option<PathBuf> {
+    let folder = settings.storage.sessions.clone().filter(|_| opened.is_saved())?;
+    Some(SessionDir::new(folder).file(&opened.id))
 }
 
 /// Puts together what the session gets from this front end.
-pub fn outlet(
-    cx: &Cx<'_>,
+pub fn frontend_parts(
+    cx: &AgentCx<'_>,
     args: &LowArgs,
-    start: &mut Start,
+    start: &mut Introduction,
+    settings: &mut SessionSettings,
+    key: &KeyFound,
     wires: Wires,
-    client: &mut Client,
     place: Where,
-) -> Result<(Outlet, LastTurn), Failure> {
-    let Wires { frames, channel, modes, context } = wires;
-    let redactor = Redactor::new(start.settings.choice.secrets.clone());
-    let choice = &start.settings.choice;
+) -> Result<(FrontendParts, LastTurn), Failure> {
+    let Wires { frames, channel, modes, view } = wires;
+    let model = settings.model.clone();
+    let redactor = Redactor::new(model.secrets.clone());
     let Connected { servers, tools, .. } = start.connected.take().unwrap_or(Connected {
         servers: Vec::new(),
         tools: Vec::new(),
@@ -314,17 +311,13 @@ pub fn outlet(
     let sdk = SdkFacts {
         mcp_servers: servers,
         mode: start.mode.clone(),
-        api_key_source: match &choice.key {
-            Ok(Some(Key::Variable(_))) => choice.facts.key_var.to_owned(),
-            Ok(Some(Key::Program(_) | Key::Stored(_))) => "login".to_owned(),
-            Ok(None) | Err(_) => "none".to_owned(),
-        },
+        api_key_source: api_key_source(model.facts, key),
         version: env!("CARGO_PKG_VERSION"),
-        max_turns: start.settings.limits.turns,
-        partial: args.claude.partial,
-        state: std::env::var_os("CLAUDE_CODE_SDK_READS_SESSION_STATE").is_some_and(|value| value == "1"),
+        max_turns: settings.limits.run.turns,
+        partial: args.protocol.partial,
+        state: cx.app.env.text("CLAUDE_CODE_SDK_READS_SESSION_STATE") == Some("1"),
     };
-    let (pricing, windows) = (choice.pricing(), start.settings.windows());
+    let (pricing, windows) = (model.pricing(), model.windows(settings.request.max_tokens));
     let models = move |model: &str| {
         let window = windows(model);
         ModelFacts {
@@ -336,27 +329,25 @@ pub fn outlet(
     let tally = Tally::new(Arc::new(SystemClock::new()), Arc::new(models));
     let judge = start.structured.as_ref().map(Structured::judge);
     let (wires_frames, events_redactor) = (frames.clone(), redactor.clone());
-    let renderer = SdkRenderer::new(frames, redactor.clone(), Arc::new(SystemIds), tally, sdk, judge);
+    let renderer =
+        SdkRenderer::new(frames, redactor.clone(), Arc::new(SystemIds::default()), tally, sdk, judge);
     let last = renderer.last_turn();
-    let remarks = Remarks::new(outlet::words(cx)?, outlet::style(cx), redactor);
-    let (tap, questions) = Tap::new(context, channel.clone());
-    client.questions = Some(questions);
+    let remarks = NoticeRenderer::new(frontend::words(cx)?, frontend::style(cx), redactor);
+    let view = ViewRenderer::new(view, channel.clone());
     let denied = |offer: &Offer| {
         let name = offer.name();
         let server = name.rsplit_once("__").map_or("", |(server, _)| server);
-        args.deny.iter().any(|rule| *rule == name || rule == server)
+        args.permission.deny.iter().any(|rule| *rule == name || rule == server)
     };
     let mut others: Vec<_> =
         tools.into_iter().filter(|offer| !denied(offer)).map(|offer| offer.tool(&channel)).collect();
-    let parts = &mut start.settings.system_parts;
     let instruction = start.structured.as_ref().map(Structured::instruction);
     for more in start.append.take().into_iter().chain(instruction) {
-        parts.own =
-            if parts.own.trim().is_empty() { more } else { format!("{}\n\n{more}", parts.own.trim_end()) };
+        settings.request.system_parts.append(&more);
     }
-    start.settings.system = start.settings.system_parts.text();
+    settings.request.system = settings.request.system_parts.text();
     others.extend(start.structured.as_ref().map(Structured::tool));
-    let watch: Option<Arc<dyn Watch>> = match args.claude.hook_events {
+    let watch: Option<Arc<dyn HookObserver>> = match args.protocol.hook_events {
         true => Some(HookEvents::new(wires_frames, events_redactor, place.session.clone())),
         false => None,
     };
@@ -365,17 +356,14 @@ pub fn outlet(
         true => Vec::new(),
         false => vec![Arc::new(Callbacks::new(channel, wanted, place, watch.clone()))],
     };
-    let outlet = Outlet {
-        renderers: vec![Box::new(renderer), Box::new(remarks), Box::new(tap)],
-        asking: Asking::nobody(),
-        dialect: &CLAUDE,
-        offered: start.offered(args),
+    let parts = FrontendParts {
+        renderers: vec![Box::new(renderer), Box::new(remarks), Box::new(view)],
+        offered: offered(args),
         tools: others,
         hooks,
         watch,
-        modes,
-        cut: CutAnswer::GoneOnWith,
-        live_output: false,
+        partial_reply: PartialReply::Continue,
+        ..FrontendParts::new(&CLAUDE, modes)
     };
-    Ok((outlet, last))
+    Ok((parts, last))
 }

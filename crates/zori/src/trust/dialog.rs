@@ -1,6 +1,6 @@
 //! The question whether to trust a folder: what would become active, from which file, and the answers (TRUST-3).
 //!
-//! Enter alone means no, and so does whatever is no answer.
+//! Enter alone means no, and so does any line that is not an answer.
 
 use zori_core::text::one_line;
 
@@ -9,7 +9,7 @@ use crate::signals::Signals;
 use crate::trust::project::{Item, Project, ProjectHook};
 use crate::ui::Ui;
 
-/// What somebody said about a folder. "Not now" is no answer.
+/// The user's answer about a folder. "Not now" is not stored, so it is not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// All of it counts.
@@ -42,8 +42,8 @@ pub(super) fn ask(
     for line in lines(&items) {
         ui.say(&line);
     }
-    if let Some(trouble) = &project.trouble {
-        ui.say(&format!("  hooks that cannot be read: {trouble}"));
+    if let Some(error) = &project.hooks_error {
+        ui.say(&format!("  hooks that cannot be read: {error}"));
     }
     let runs = !project.hooks.is_empty();
     if runs {
@@ -66,7 +66,7 @@ pub(super) fn ask(
             }
             Ok(_) => {}
         }
-        match understand(&line, runs, new.is_some()) {
+        match parse_answer(&line, runs, new.is_some()) {
             Some(answer) => break answer,
             None => ui.say("that is none of the answers; Enter alone means no"),
         }
@@ -77,8 +77,9 @@ pub(super) fn ask(
 
 /// Returns one line for each item, with control characters visible.
 pub fn lines(items: &[Item]) -> Vec<String> {
-    let line =
-        |Item { kind, text, place }: &Item| format!("  {kind} {}  ({})", one_line(text), one_line(place));
+    let line = |Item { kind, text, location }: &Item| {
+        format!("  {kind} {}  ({})", one_line(text), one_line(location))
+    };
     items.iter().map(line).collect()
 }
 
@@ -97,7 +98,7 @@ fn choices(runs: bool, known: bool) -> &'static [&'static str] {
 }
 
 /// What a line means; the outer `None` is nothing, the inner one a no for now.
-fn understand(line: &str, runs: bool, known: bool) -> Option<Option<Answer>> {
+fn parse_answer(line: &str, runs: bool, known: bool) -> Option<Option<Answer>> {
     match (line.trim().to_lowercase().as_str(), known) {
         ("" | "n" | "no", _) => Some(None),
         ("y" | "yes", true) => Some(Some(Answer::TrustNew)),
@@ -116,14 +117,14 @@ mod tests {
     #[test]
     fn only_a_plain_yes_is_one() {
         use Answer::{Never, Trust, TrustBelow, WithoutPrograms};
-        let new = |line: &str| understand(line, true, false);
+        let new = |line: &str| parse_answer(line, true, false);
         assert_eq!(["\n", " n\n", "No"].map(new), [Some(None); 3]);
         assert_eq!(
             ["y\n", "YES", "w", "b", "d"].map(new),
             [Trust, Trust, WithoutPrograms, TrustBelow, Never].map(|answer| Some(Some(answer)))
         );
         assert_eq!(["yy", "ja", "y please", "1", "\u{200b}y"].map(new), [None; 5]);
-        assert_eq!(["b", "d"].map(|line| understand(line, true, true)), [None; 2]);
-        assert_eq!(understand("w", false, false), None, "there is nothing to leave out");
+        assert_eq!(["b", "d"].map(|line| parse_answer(line, true, true)), [None; 2]);
+        assert_eq!(parse_answer("w", false, false), None, "there is nothing to leave out");
     }
 }

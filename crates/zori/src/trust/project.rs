@@ -1,4 +1,4 @@
-//! What a folder's own `.zori/` says, read without believing any of it (TRUST-2, TRUST-4, TRUST-5, TRUST-8).
+//! Reads a folder's own `.zori/` without trusting it (TRUST-2, TRUST-4, TRUST-5, TRUST-8).
 //!
 //! Only plain files of the folder itself are read: no links, no pipes, nothing large. Nothing is run and nobody is
 //! contacted to find out.
@@ -12,106 +12,105 @@ use zori_contract::failure::Failure;
 use zori_providers::catalog;
 use zori_tools::hooks::{Hook, Origin};
 
-use crate::agents::{Description, file, folder};
+use zori_host::AgentDescription;
+
+use crate::agents::{file, folder};
 use crate::config::Config;
 use crate::error::CONFIG_INVALID;
-use crate::hooks::{self, Table, Written};
-use crate::trust::plain::Plain;
+use crate::hooks::{self, HookConfig, HookTable};
+use crate::trust::plain_dir::PlainDir;
 
-/// The folder's own settings.
+/// The directory that holds a folder's own settings.
 const FOLDER: &str = ".zori";
 /// Where its sub-agents are described; of two of one name the first counts.
 const AGENTS: &[&[&str]] = &[&[FOLDER, "agents"], &[".claude", "agents"]];
-/// What holds before anybody has said anything: it can only make things stricter.
-const TIGHTENS: &[&str] = &["permissions.ask", "permissions.deny", "security.sensitive_paths"];
-/// What counts once the folder is trusted. Everything else never does (TRUST-4).
-const AFTER_TRUST: &[&str] = &["model", "system_prompt", "hooks"];
+/// Keys that apply before the folder is trusted: they can only restrict.
+const RESTRICTING_KEYS: &[&str] = &["permissions.ask", "permissions.deny", "security.sensitive_paths"];
+/// Keys that apply once the folder is trusted. All other keys never apply (TRUST-4).
+const TRUSTED_KEYS: &[&str] = &["model", "system_prompt", "hooks"];
 
-/// What a folder says.
+/// A folder's own settings.
 #[derive(Debug)]
 pub struct Project {
     root: PathBuf,
     /// Where its config is, or would be.
     pub config_path: PathBuf,
-    /// Its config.
     pub config: Config,
-    /// What it would have run.
+    /// The hooks it declares.
     pub hooks: Vec<ProjectHook>,
-    /// The sub-agents it describes.
-    pub agents: Vec<Description>,
-    /// Files that describe none, as a sentence each.
-    pub no_agents: Vec<String>,
-    /// What it says and may not, by file.
+    pub agents: Vec<AgentDescription>,
+    /// A warning for each agent file that is skipped.
+    pub agent_warnings: Vec<String>,
+    /// Keys that a project must not set, by file.
     ignored: Vec<(PathBuf, Vec<String>)>,
-    /// Hooks that never run, as a sentence each.
-    never: Vec<String>,
-    /// Why its hooks cannot be understood.
-    pub trouble: Option<String>,
-    /// Why it cannot be trusted at all: others than the user can change it.
-    pub foreign: Option<String>,
+    /// A warning for each group of hooks that never run.
+    hook_warnings: Vec<String>,
+    /// Why its hooks cannot be parsed.
+    pub hooks_error: Option<String>,
+    /// Why it cannot be trusted at all: others than the user can change its files.
+    pub insecure: Option<String>,
 }
 
-/// A program the folder would have run.
+/// A hook that the folder declares.
 #[derive(Clone, Debug)]
 pub struct ProjectHook {
-    written: Written,
+    config: HookConfig,
     file: PathBuf,
     /// The hash of it, and of the folder's files it names.
     pub digest: String,
 }
 
-/// Something a folder would do, for people.
+/// One setting of a folder, as the dialog shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
     pub kind: &'static str,
-    /// What it says.
     pub text: String,
-    /// Where it stands.
-    pub place: String,
+    /// The file, and the line if it is known.
+    pub location: String,
 }
 
 impl Project {
-    /// Looks at a folder. A config that cannot be read is an error, because it may deny something (TM-4).
-    pub fn look(root: &Path) -> Result<Self, Failure> {
+    /// Reads a folder's settings. A config that cannot be read is an error, because it may deny something (TM-4).
+    pub fn load(root: &Path) -> Result<Self, Failure> {
         let folder = root.join(FOLDER);
         let (config_path, settings_path) = (folder.join("config.toml"), folder.join("settings.json"));
-        let mut foreign = None;
+        let mut insecure = None;
         let unusable = |path: &Path, why: &str| {
             Failure::new(&CONFIG_INVALID, format!("{} {why}", path.display()))
                 .hint("it may hold rules that deny something, so nothing runs without it; mend or remove it")
         };
-        let config =
-            match plain(root, "config.toml", &mut foreign).map_err(|why| unusable(&config_path, &why))? {
-                Some(bytes) => Config::parse(&bytes, &config_path, "")?,
-                None => Config::default(),
-            };
+        let config = match read_plain(root, "config.toml", &mut insecure)
+            .map_err(|why| unusable(&config_path, &why))?
+        {
+            Some(bytes) => Config::parse(&bytes, &config_path, "")?,
+            None => Config::default(),
+        };
         let mut project = Self {
             root: root.to_owned(),
             config,
             hooks: Vec::new(),
             agents: Vec::new(),
-            no_agents: Vec::new(),
+            agent_warnings: Vec::new(),
             ignored: Vec::new(),
-            never: Vec::new(),
-            trouble: None,
-            foreign: None,
+            hook_warnings: Vec::new(),
+            hooks_error: None,
+            insecure: None,
             config_path: config_path.clone(),
         };
-        let said = project.config.keys().map(str::to_owned).chain(project.config.others.clone());
+        let keys_set = project.config.keys().map(str::to_owned).chain(project.config.others.clone());
         let provider = project.config.text("model").is_some_and(names_provider);
         let known = |key: &str| match key {
             "model" => !provider,
-            key => TIGHTENS.contains(&key) || AFTER_TRUST.contains(&key),
+            key => RESTRICTING_KEYS.contains(&key) || TRUSTED_KEYS.contains(&key),
         };
-        let keys: Vec<_> = said.filter(|key| !known(key)).collect();
+        let keys: Vec<_> = keys_set.filter(|key| !known(key)).collect();
         if !keys.is_empty() {
             project.ignored.push((config_path.clone(), keys));
         }
         let table = project.config.hooks().unwrap_or_default();
         project.add(table, &config_path);
-        match plain(root, "settings.json", &mut foreign)
-            .and_then(|b| b.map(|b| hooks::settings(&b)).transpose())
+        match read_plain(root, "settings.json", &mut insecure)
+            .and_then(|b| b.map(|b| hooks::parse_settings(&b)).transpose())
         {
             Ok(None) => {}
             Ok(Some(file)) => {
@@ -120,54 +119,55 @@ impl Project {
                     project.ignored.push((settings_path, file.others));
                 }
             }
-            Err(why) => project.trouble = Some(format!("{}: {why}", settings_path.display())),
+            Err(why) => project.hooks_error = Some(format!("{}: {why}", settings_path.display())),
         }
-        project.add_agents(&mut foreign);
-        project.foreign = foreign;
+        project.add_agents(&mut insecure);
+        project.insecure = insecure;
         Ok(project)
     }
 
     /// Reads the files that describe sub-agents. One that cannot be used costs that one.
-    fn add_agents(&mut self, foreign: &mut Option<String>) {
+    fn add_agents(&mut self, insecure: &mut Option<String>) {
         for names in AGENTS {
-            let found = match Plain::open(&self.root, names) {
+            let found = match PlainDir::open(&self.root, names) {
                 Ok(Some(found)) => found,
                 Ok(None) => continue,
                 Err(why) => {
                     let path: PathBuf = names.iter().collect();
-                    self.no_agents.push(format!("{} {why}", self.root.join(path).display()));
+                    self.agent_warnings.push(format!("{} {why}", self.root.join(path).display()));
                     continue;
                 }
             };
-            for name in found.names().into_iter().filter(|name| folder::is_one(name)).take(folder::MOST) {
+            for name in
+                found.names().into_iter().filter(|name| folder::is_agent_file(name)).take(folder::MAX_FILES)
+            {
                 let path = found.path().join(&name);
-                let read = found.read(&name, foreign);
+                let read = found.read(&name, insecure);
                 match read.and_then(|bytes| file::read(&path, &bytes.unwrap_or_default())) {
                     Ok(agent) => self.agents.push(agent),
-                    Err(why) => self.no_agents.push(folder::skipped(&path, &why)),
+                    Err(why) => self.agent_warnings.push(folder::skip_warning(&path, &why)),
                 }
             }
         }
     }
 
-    fn add(&mut self, table: Table, file: &Path) {
-        self.never.extend(hooks::never(&table.unknown, file));
-        for written in table.hooks {
-            let digest = digest(&written, &self.root);
-            self.hooks.push(ProjectHook { written, file: file.to_owned(), digest });
+    fn add(&mut self, table: HookTable, file: &Path) {
+        self.hook_warnings.extend(hooks::unknown_events_warning(&table.unknown, file));
+        for config in table.hooks {
+            let digest = digest(&config, &self.root);
+            self.hooks.push(ProjectHook { config, file: file.to_owned(), digest });
         }
     }
 
-    /// Returns the folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns whether trust would change anything.
-    pub fn offers(&self) -> bool {
+    pub fn needs_trust(&self) -> bool {
         !self.hooks.is_empty()
             || !self.agents.is_empty()
-            || self.trouble.is_some()
+            || self.hooks_error.is_some()
             || self.text("model").is_some()
             || self.text("system_prompt").is_some()
     }
@@ -178,48 +178,48 @@ impl Project {
         (key != "model" || !names_provider(text)).then_some(text)
     }
 
-    /// Returns a hook as it would run. Before each run it is looked at again.
+    /// Returns a hook that checks before each run that it is still the one that was trusted.
     pub fn hook(&self, hook: &ProjectHook) -> Hook {
-        let (written, root, digest_then) = (hook.written.clone(), self.root.clone(), hook.digest.clone());
-        let unchanged = Arc::new(move || digest(&written, &root) == digest_then);
-        hook.written.hook(Origin::Project, &hook.file, Some(unchanged))
+        let (config, root, digest_then) = (hook.config.clone(), self.root.clone(), hook.digest.clone());
+        let unchanged = Arc::new(move || digest(&config, &root) == digest_then);
+        hook.config.hook(Origin::Project, &hook.file, Some(unchanged))
     }
 
     /// Returns all that would become active or is already, in the order of the dialog (TRUST-3).
     pub fn items(&self) -> Vec<Item> {
-        let item = |kind, text: String, place: &Path| Item { kind, text, place: self.shown(place) };
+        let item = |kind, text: String, location: &Path| Item { kind, text, location: self.shown(location) };
         let mut items: Vec<_> = self.hooks.iter().map(|hook| self.item(hook)).collect();
         for (kind, key) in [("model =", "model"), ("system_prompt =", "system_prompt")] {
             items.extend(self.text(key).map(|text| item(kind, text.to_owned(), &self.config_path)));
         }
         for agent in &self.agents {
-            let place = agent.file.as_deref().unwrap_or(&self.root);
-            items.push(item("sub-agent", format!("{}: {}", agent.name, agent.about), place));
+            let location = agent.file.as_deref().unwrap_or(&self.root);
+            items.push(item("sub-agent", format!("{}: {}", agent.name, agent.about), location));
         }
         for (kind, key) in [("ask rule", "permissions.ask"), ("deny rule", "permissions.deny")] {
             for (text, line) in self.config.list(key).unwrap_or_default() {
-                let place = format!("{}:{line}, holds already", self.shown(&self.config_path));
-                items.push(Item { kind, text: text.to_owned(), place });
+                let location = format!("{}:{line}, holds already", self.shown(&self.config_path));
+                items.push(Item { kind, text: text.to_owned(), location });
             }
         }
         items
     }
 
-    /// Returns one hook, for people.
+    /// Returns one hook, as the dialog shows it.
     pub fn item(&self, hook: &ProjectHook) -> Item {
-        let Written { event, pattern, command, .. } = &hook.written;
+        let HookConfig { event, pattern, command, .. } = &hook.config;
         let what = if pattern.is_empty() { String::new() } else { format!(" ({pattern})") };
         let text = format!("{}{what}: {command}", event.as_str());
-        Item { kind: "hook", text, place: self.shown(&hook.file) }
+        Item { kind: "hook", text, location: self.shown(&hook.file) }
     }
 
-    /// Returns what is said in vain: one line for each file (TRUST-4), and for each group of hooks that never run.
-    pub fn remarks(&self) -> Vec<String> {
+    /// Returns a warning for each file with ignored keys (TRUST-4), and for each group of hooks that never run.
+    pub fn warnings(&self) -> Vec<String> {
         let one = |(file, keys): &(PathBuf, Vec<String>)| {
             let (keys, file) = (keys.join("`, `"), file.display());
             format!("`{keys}` in {file} is ignored: a project cannot set that")
         };
-        self.ignored.iter().map(one).chain(self.never.iter().cloned()).collect()
+        self.ignored.iter().map(one).chain(self.hook_warnings.iter().cloned()).collect()
     }
 
     fn shown(&self, path: &Path) -> String {
@@ -234,23 +234,23 @@ fn names_provider(model: &str) -> bool {
 }
 
 /// Reads a file of the folder's `.zori/`, if it is a plain one. An error is the second half of a sentence.
-fn plain(root: &Path, name: &str, foreign: &mut Option<String>) -> Result<Option<Vec<u8>>, String> {
-    match Plain::open(root, &[FOLDER])? {
-        Some(folder) => folder.read(name, foreign),
+fn read_plain(root: &Path, name: &str, insecure: &mut Option<String>) -> Result<Option<Vec<u8>>, String> {
+    match PlainDir::open(root, &[FOLDER])? {
+        Some(folder) => folder.read(name, insecure),
         None => Ok(None),
     }
 }
 
 /// Returns the hash of a hook: of what is written, and of the folder's files that its command names. What those start
 /// in turn is not known.
-fn digest(written: &Written, root: &Path) -> String {
-    let Written { event, pattern, command, timeout, .. } = written;
+fn digest(config: &HookConfig, root: &Path) -> String {
+    let HookConfig { event, pattern, command, timeout, .. } = config;
     let mut hash = Sha256::new();
     for part in [event.as_str(), pattern, command, &timeout.as_millis().to_string()] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    for file in named(command, root) {
+    for file in files_in_command(command, root) {
         hash.update(file.as_os_str().as_encoded_bytes());
         let content = File::open(&file).and_then(|mut file| std::io::copy(&mut file, &mut hash));
         hash.update(match content {
@@ -262,7 +262,7 @@ fn digest(written: &Written, root: &Path) -> String {
 }
 
 /// Returns the regular files of the folder that a command names, as far as its words are plain.
-fn named(command: &str, root: &Path) -> Vec<PathBuf> {
+fn files_in_command(command: &str, root: &Path) -> Vec<PathBuf> {
     let mut command = command.replace(['"', '\'', '\\'], "");
     for variable in ["CLAUDE_PROJECT_DIR", "ZORI_PROJECT_DIR", "PWD"] {
         command = command.replace(&format!("${{{variable}}}"), ".").replace(&format!("${variable}"), ".");

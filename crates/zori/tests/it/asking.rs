@@ -8,9 +8,10 @@ use zori_testkit::{anthropic, wait};
 use crate::chat::screen::{over, type_line};
 use crate::world::with_model;
 
-/// A chat in the mode that asks.
+/// A chat in the mode that asks, and no sandbox, whatever the machine has.
 fn chat(world: &TestEnv) -> Pty {
-    world.pty(&["--no-save", "--permission-mode", "default"], Size { rows: 50, cols: 160 })
+    world
+        .pty(&["--no-save", "--permission-mode", "default", "--sandbox", "off"], Size { rows: 50, cols: 160 })
 }
 
 /// Waits for the n-th time the program wants an answer, from 1, and gives it.
@@ -39,21 +40,21 @@ fn no_and_yes() {
     type_line(&mut pty, 2, ":q");
     insta::assert_snapshot!(over(pty), @r#"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
-    Sandbox: workspace, no network, by bubblewrap
+    Model: claude-sonnet-5-5
     you> go
     Tool requested: bash command="touch made"
     ? bash: mode default asks about XF: A plain file operation by the shell, inside the workspace
       in $WORK
-      sandbox: workspace, network, by bubblewrap
       | touch made
-      a: always in this session: Bash(touch made)
-      u: always, and in later sessions: the same rule goes to $BASE/config.toml
+      1: always in this session: Bash(touch made)
+      2: always in this session: Bash(touch:*), Edit(/$WORK/**)
+      u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] what?
     that is none of the answers; Enter alone means no
-      a: always in this session: Bash(touch made)
-      u: always, and in later sessions: the same rule goes to $BASE/config.toml
+      1: always in this session: Bash(touch made)
+      2: always in this session: Bash(touch:*), Edit(/$WORK/**)
+      u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] n use write
     Tool denied: bash: The user rejected this call: use write
@@ -62,8 +63,9 @@ fn no_and_yes() {
       | @@ -1 +1 @@
       | -old
       | +new
-      a: always in this session: Write(/$WORK/a.txt)
-      u: always, and in later sessions: the same rule goes to $BASE/config.toml
+      1: always in this session: Write(/$WORK/a.txt)
+      2: always in this session: Edit(/$WORK/**)
+      u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] y
     ⚙ Running write... Done. (X.XXs)
@@ -75,7 +77,7 @@ fn no_and_yes() {
     insta::assert_snapshot!(model.request(1).conversation(), @r#"
     user: go
     assistant: tool_use t1 bash {"command":"touch made"}
-    user: tool_result (error) t1 {"ok":false,"error":{"code":"permission_denied","message":"The user rejected this call: use write"}}
+    user: tool_result (error) t1 error permission_denied: The user rejected this call: use write
     "#);
     assert!(!world.work().join("made").exists());
     assert_eq!(std::fs::read_to_string(world.work().join("a.txt")).unwrap(), "new\n");
@@ -98,7 +100,7 @@ fn always_for_the_same_call() {
     type_line(&mut pty, 2, ":q");
     let screen = over(pty);
     assert_eq!(screen.matches("Run it?").count(), 2, "{screen}");
-    assert!(screen.contains("a: always in this session: Bash(touch a)\n"), "{screen}");
+    assert!(screen.contains("1: always in this session: Bash(touch a)\n"), "{screen}");
     assert!(world.work().join("a").exists() && !world.work().join("b").exists());
 }
 
@@ -167,7 +169,7 @@ fn yes_answers_and_lifts_no_deny() {
     let (world, _model) =
         with_model([call("t1", "touch made"), call("t2", "touch denied"), anthropic::text("ok")]);
     let args = ["exec", "-y", "--permission-mode", "default", "--deny", "Bash(touch denied)", "-p", "go"];
-    let output = world.run(&args);
+    let output = world.run(&[&args[..], &["--sandbox", "off"]].concat());
     assert_eq!((output.code(), output.stdout().as_str()), (Some(0), "ok\n"));
     assert!(world.work().join("made").exists() && !world.work().join("denied").exists());
 }

@@ -1,4 +1,4 @@
-//! Repository attacks (`security.md` chapter 6 and 12): a folder that wants to run something, contact somebody or
+//! Repository attacks (`docs/contracts/trust.md`): a folder that wants to run something, contact somebody or
 //! change a file, in each state it can be in. Before consent nothing of that happens; after it, only what the table
 //! says.
 //!
@@ -244,7 +244,7 @@ quarters! {
     trusted_0 Trusted 0, trusted_1 Trusted 1, trusted_2 Trusted 2, trusted_3 Trusted 3,
 }
 
-/// The figure of `security.md` chapter 12, and names that tell the cases apart.
+/// The figure of `docs/contracts/trust.md`, and names that tell the cases apart.
 #[test]
 fn the_table_is_long_enough() {
     let mut names: Vec<_> = ATTACKS.iter().map(|attack| attack.name).collect();

@@ -60,6 +60,15 @@ fn a_run_leaves_its_decisions_its_calls_and_itself() {
     assert!(shown.contains("  tool      ok  bash  exit 3  "), "{shown}");
 }
 
+/// A prompt stands behind other short flags of the same word.
+#[test]
+fn a_prompt_behind_other_flags_is_not_kept() {
+    let (world, _model) = with_model([anthropic::text("Done")]);
+    assert_eq!(world.run(&["exec", "-yqpsecret plan"]).code(), Some(0));
+    let runs = records(&world, world.base().join("audit.jsonl"));
+    assert_eq!(picked(&runs, &["args"]), [json!(["exec -yqp[11 bytes, sha256 c894e0fb797a615a]"])]);
+}
+
 /// AUD-3: the command itself finds the record that lets it run.
 #[test]
 fn the_record_of_an_allow_is_there_before_the_tool_starts() {
@@ -94,7 +103,7 @@ fn off_means_no_file() {
     let replies = [anthropic::tool_use("c1", "bash", json!({ "command": "true" })), anthropic::text("Done")];
     let (world, _model) = with_model(replies);
     world.write(world.base().join("config.toml"), "audit = \"off\"\n");
-    assert_eq!(world.run(&["exec", "-p", "x"]).code(), Some(0));
+    assert_eq!(world.run(&["exec", "--no-checkpoints", "-p", "x"]).code(), Some(0));
     assert!(!world.base().join("projects").exists() && !world.base().join("audit.jsonl").exists());
 }
 
@@ -192,8 +201,7 @@ fn wrong_flags() {
     let world = world();
     insta::assert_snapshot!(world.run(&["audit-log", "--event", "nope"]), @"
     ------- stderr -------
-    Error: `--event` takes decision, approval, sandbox, mode, tool, trust or run, not `nope`
-    Hint: did you mean `mode`?
+    Error: `--event` takes decision, approval, sandbox, mode, tool, undo, trust or run, not `nope`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["audit-log", "--verify", "--limit", "3"]), @"

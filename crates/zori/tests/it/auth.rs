@@ -53,7 +53,7 @@ fn calls(world: &TestEnv) -> String {
 }
 
 fn answer() -> Reply {
-    Reply::sse(fixture::bytes("openai_chat/text.sse"))
+    Reply::sse(fixture::bytes("openai_responses/text.sse"))
 }
 
 #[test]
@@ -70,13 +70,24 @@ fn a_key_is_stored_shown_and_forgotten() {
     );
     let status = world.run(&["status"]).success().stdout();
     assert!(status.starts_with("Keys:      openai in the credential store\n"), "{status}");
-    insta::assert_snapshot!(world.run(&["auth", "status"]), @"
+    insta::assert_snapshot!(world.run(&["auth", "status"]), @r"
     anthropic    none
     openai       store  api_key
+    openai-chat  store  api_key
     codex        store  api_key
     gemini       none   `gcloud` is asked when it is needed
     openrouter   none
     copilot      none   `gh auth token` is asked when it is needed
+    groq         none
+    xai          none
+    deepseek     none
+    mistral      none
+    cerebras     none
+    together     none
+    bedrock      none
+    azure        none
+    vertex       none
+    vertex-claude none
     [exit status: 0]
     ");
     insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "openai", "--yes"]), @"
@@ -180,12 +191,7 @@ fn a_key_typed_at_a_terminal_is_not_shown() {
 
 /// Waits until the terminal has stopped echoing, which comes right after the question.
 fn wait_for_silence(pty: &zori_testkit::pty::Pty) {
-    let tty = format!("/proc/{}/fd/0", pty.pid());
-    zori_testkit::wait::until("echo to be off", || {
-        let Ok(tty) = std::fs::File::open(&tty) else { return false };
-        rustix::termios::tcgetattr(&tty)
-            .is_ok_and(|modes| !modes.local_modes.contains(rustix::termios::LocalModes::ECHO))
-    });
+    zori_testkit::wait::until("echo to be off", || !pty.echoes());
 }
 
 /// AUTH-5.
@@ -229,7 +235,9 @@ fn a_session_bus_that_is_none() {
 fn the_environment_wins() {
     let server = ModelServer::start([answer()]);
     let mut world = vault("");
-    world.set_var("OPENAI_BASE_URL", server.url()).set_var("OPENAI_API_KEY", "sk-from-env-0123");
+    world
+        .set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()))
+        .set_var("OPENAI_API_KEY", "sk-from-env-0123");
     insta::assert_snapshot!(world.run_with_stdin(&["auth", "login", "--provider", "openai", "--with-token"], "sk-stored-0123"), @"
     Stored the key of OpenAI
     ------- stderr -------
@@ -249,12 +257,12 @@ fn the_environment_wins() {
 fn the_only_stored_key_decides() {
     let server = ModelServer::start([answer()]);
     let mut world = vault("");
-    world.set_var("OPENAI_BASE_URL", server.url());
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
     world.write(entry(&world, "openai"), "sk-bare-0123456789\n");
     let output = world.run(&["exec", "--no-save", "-p", "hi"]).success();
     assert_eq!(
         output.stderr(),
-        "Using OpenAI with the model `gpt-5.4-mini`, because its key is in the credential store\n"
+        "Using OpenAI with the model `gpt-6.1-terra`, because its key is in the credential store\n"
     );
     assert_eq!(server.request(0).header("authorization"), Some("Bearer sk-bare-0123456789"));
     assert_eq!(calls(&world), "get zori anthropic\nget zori openai\n");
@@ -265,7 +273,7 @@ fn a_stored_key_that_is_refused() {
     let refused = Reply::json(401, r#"{"error":{"message":"no such key"}}"#);
     let server = ModelServer::start([refused]);
     let mut world = vault("");
-    world.set_var("OPENAI_BASE_URL", server.url());
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
     world.write(entry(&world, "openai"), "sk-bare-0123456789\n");
     insta::assert_snapshot!(world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]), @r#"
     ------- stderr -------
@@ -314,16 +322,98 @@ fn a_helper_that_does_not_help() {
     );
 }
 
+/// Nobody is there: it fails at once, and names what works without a person.
+#[test]
+fn a_login_without_a_person() {
+    let world = vault("");
+    insta::assert_snapshot!(world.run(&["auth", "login"]), @"
+    ------- stderr -------
+    Error: Anthropic has no login for programs like this one
+    Hint: set ANTHROPIC_API_KEY
+    Hint: `zori auth login --provider anthropic --with-token` takes a key from standard input
+    Hint: with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.anthropic] of the config file
+    Hint: `zori auth login --provider openrouter` needs neither
+    [exit status: 4]
+    ");
+    insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "openrouter"]), @"
+    ------- stderr -------
+    Error: a login to OpenRouter needs a person, and nobody is there
+    Hint: set OPENROUTER_API_KEY instead
+    Hint: `zori auth login --provider openrouter --with-token` takes a key from standard input
+    Hint: `zori auth login --provider openrouter --headless` prints the address of the login and waits
+    [exit status: 4]
+    ");
+    insta::assert_snapshot!(crate::world::world().run(&["auth", "login"]), @"
+    ------- stderr -------
+    Error: this machine has no credential store
+    Hint: set ANTHROPIC_API_KEY instead; keys are never kept in a plain file
+    Hint: `credential_helper` in the config file names a program that keeps them, such as a password manager's
+    [exit status: 4]
+    ");
+    let mut zdx = vault("");
+    zdx.set_var("ZDX_HOME", zdx.base().display().to_string());
+    assert_eq!(zdx.run(&["--as", "zdx", "auth", "login"]).code(), Some(1));
+    let mut programs = vault("");
+    programs.remove_var("ZORI_OUTPUT");
+    let told: serde_json::Value = serde_json::from_str(&programs.run(&["auth", "login"]).stdout()).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&told["error"]).unwrap(), @r#"
+    {
+      "auth_methods": [
+        {
+          "type": "env",
+          "name": "ANTHROPIC_API_KEY",
+          "hint": "set ANTHROPIC_API_KEY",
+          "description": "the key of Anthropic"
+        },
+        {
+          "type": "command",
+          "name": "zori auth login --provider anthropic --with-token",
+          "hint": "store it: `zori auth login --provider anthropic --with-token`",
+          "description": "a key or a login in the credential store"
+        }
+      ],
+      "code": "INPUT_REQUIRED",
+      "message": "Anthropic has no login for programs like this one.",
+      "phase": "execution",
+      "exit_code": 4,
+      "retryable": false,
+      "fix_required": "Give the answer as a flag.",
+      "suggestion": "set ANTHROPIC_API_KEY; `zori auth login --provider anthropic --with-token` takes a key from standard input; with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.anthropic] of the config file; `zori auth login --provider openrouter` needs neither",
+      "hint": "set ANTHROPIC_API_KEY; `zori auth login --provider anthropic --with-token` takes a key from standard input; with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.anthropic] of the config file; `zori auth login --provider openrouter` needs neither"
+    }
+    "#);
+}
+
+/// O-022.
+#[test]
+fn a_key_in_a_file() {
+    let world = vault("");
+    let login = ["auth", "login", "--provider", "openai", "--token-from-file", "key.txt"];
+    insta::assert_snapshot!(world.run(&login), @"
+    ------- stderr -------
+    Error: the file $WORK/key.txt cannot be read: No such file or directory (os error 2)
+    Hint: put the key there, or give it to `--with-token` on standard input
+    [exit status: 2]
+    ");
+    world.write("key.txt", "sk-0123456789\n");
+    insta::assert_snapshot!(world.run(&login), @"
+    Stored the key of OpenAI
+    [exit status: 0]
+    ");
+    assert!(world.read(entry(&world, "openai")).contains("sk-0123456789"));
+}
+
 #[test]
 fn logins_there_are_none_for() {
     let world = vault("");
     insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "openai"]), @"
     ------- stderr -------
     Error: OpenAI has no login for programs like this one
+    Hint: set OPENAI_API_KEY
     Hint: `zori auth login --provider openai --with-token` takes a key from standard input
     Hint: with a client id of your own: `client_id`, `authorize_url` and `token_url` in [auth.openai] of the config file
     Hint: `zori auth login --provider openrouter` needs neither
-    [exit status: 2]
+    [exit status: 4]
     ");
     insta::assert_snapshot!(world.run(&["auth", "login", "--provider", "ollama"]), @"
     ------- stderr -------

@@ -35,7 +35,7 @@ fn a_conversation() {
     type_line(&mut pty, 4, ":q");
     insta::assert_snapshot!(over(pty), @r#"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     Session: $SESSION
     you> look
     Looking.
@@ -54,7 +54,7 @@ fn a_conversation() {
     user: look
     assistant: Looking.
     assistant: tool_use t1 bash {"command":"echo hi"}
-    user: tool_result t1 {"ok":true,"data":{"stdout":"hi\n","stderr":"","exit_code":0,"timed_out":false}}
+    user: tool_result t1 hi
     assistant: It says hi.
     user: thanks
     "#);
@@ -66,9 +66,9 @@ fn control_d_ends_it() {
     let (world, model) = with_model([anthropic::text("x")]);
     let mut pty = chat(&world, &["--no-save"]);
     type_keys(&mut pty, 1, "\x04");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you>
     [exit status: 0]
     ");
@@ -85,9 +85,9 @@ fn control_c_during_a_turn() {
     pty.send("\x03");
     type_line(&mut pty, 2, "two");
     type_line(&mut pty, 3, ":q");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> one
     ^C
     ^C Interrupted.
@@ -109,9 +109,9 @@ fn control_c_at_the_prompt() {
     type_line(&mut pty, 2, "but this");
     type_keys(&mut pty, 3, "\x03");
     type_keys(&mut pty, 4, "\x03");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> not this
     (Ctrl-C again, Ctrl-D or :q to quit)
     you> but this
@@ -137,7 +137,7 @@ fn an_error_of_the_provider() {
     type_line(&mut pty, 3, "/exit");
     insta::assert_snapshot!(over(pty), @r#"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> one
     Error [http_status]: HTTP 400: no
       Details: {"error":{"message":"no","type":"invalid_request_error"},"type":"error"}
@@ -157,9 +157,9 @@ fn without_a_key() {
     let mut pty = chat(&world, &["--no-save"]);
     type_line(&mut pty, 1, "hi");
     type_line(&mut pty, 2, "/quit");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     Error: ANTHROPIC_API_KEY is not set
     Hint: set ANTHROPIC_API_KEY to your Anthropic key
     Hint: or store it: `zori auth login --provider anthropic --with-token`
@@ -170,6 +170,25 @@ fn without_a_key() {
     you> /quit
     Goodbye!
     [exit status: 0]
+    ");
+}
+
+/// CMP-5, line by line: it runs without the model, which reads of it with the next prompt.
+#[test]
+fn a_command_of_ones_own() {
+    let (world, model) = with_model([anthropic::text("I see.")]);
+    let mut pty = chat(&world, &["--no-save"]);
+    type_line(&mut pty, 1, "!echo from-me");
+    type_line(&mut pty, 2, "!!echo hidden");
+    assert_eq!(model.count(), 0);
+    type_line(&mut pty, 3, "what did I run?");
+    type_line(&mut pty, 4, ":q");
+    over(pty);
+    insta::assert_snapshot!(model.request(0).conversation(), @r"
+    user: what did I run?
+    user: The user ran this command in the terminal, beside the conversation:
+    $ echo from-me
+    from-me
     ");
 }
 
@@ -188,9 +207,9 @@ fn slash_commands() {
     type_line(&mut pty, 9, "/hlep me");
     type_line(&mut pty, 10, "/etc/hosts is what?");
     type_line(&mut pty, 11, "/quit");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> /history
     Nothing has been said yet.
     you> hi
@@ -199,7 +218,7 @@ fn slash_commands() {
     you> hi
     Hello.
     you> /model
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> /model claude-sonnet-4-5
     Model: claude-sonnet-4-5
     you> /status
@@ -207,10 +226,11 @@ fn slash_commands() {
     Session:  $SESSION (not saved)
     Root:     $WORK
     Sandbox:  off
+    Undo:     off (the session is not saved)
     Messages: 2
     Context:  about 15 of 200000 tokens
     Tokens:   10 in, 5 out, 0 read from cache (hits: unknown), 0 written to cache, in 1 turn
-    Cost:     $0.000035
+    Cost:     $0.000070
     you> /cost
     Input:        10 tokens
     Output:       5 tokens
@@ -218,20 +238,37 @@ fn slash_commands() {
     Cache writes: 0 tokens
     Cache hits:   unknown; last turn unknown
     Turns:        1
-    Cost:         $0.000035
+    Cost:         $0.000070
     you> /help
       /help             Show these commands
       /exit, /quit      Leave the chat (also :q, Ctrl-D)
       /new              Start a new session
       /clear            Clear the screen and start a new session
       /resume [ID]      Go on with another session
+      /rename TITLE     Give this session a title of your own
+      /fork             Go on in a copy of this session
+      /cd FOLDER        Go on in another folder
       /history          Show this conversation
       /compact [FOCUS]  Summarise older messages; undo: take that back
+      /recap            Sum this session up: decisions, facts, open questions
+      /loop [PROMPT]    Ask after every turn whether to continue
+      /undo [N]         Take the last turns back: files and conversation
+      /redo             Take the last undo back
+      /rewind [TURN]    List the turns, or go back to before one; behind it: files, chat
+      /diff [TURN]      Show what the last turn changed; session: all of them
+      /review [REF]     Review uncommitted changes, or what a branch or commit changed
       /model [NAME]     Show or change the model
+      /effort [LEVEL]   Show or change how much the model thinks
+      /login [PROVIDER] Store a key, or log in, and go on with it
       /mode [NAME]      Show or change the permission mode
       /permissions      Show the mode and the rules, and where they come from
+      /init             Have the model write AGENTS.md for this project
       /image PATH       Show the model an image with the next prompt, or with words behind the path
+      /jobs [kill ID]   List the commands that run in the background, or end one
       /status           Show model, session, root, sandbox and usage
+      /context          Show how much of the model's window is used, and by what
+      /feedback         Put together a folder that helps to understand a problem; nothing is sent
+      /demo             Watch a scripted model at work; needs no key
       /cost             Show tokens, cache hits and money of this session
     Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
     you> /hlep me
@@ -262,10 +299,10 @@ fn other_sessions() {
     type_line(&mut pty, 8, "/clear");
     type_line(&mut pty, 9, "/history");
     type_line(&mut pty, 10, ":q");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     Warning: Session 'first' does not exist yet; starting it
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     Session: first
     you> hi
     One.
@@ -356,8 +393,6 @@ fn completion() {
     assert!(text.contains("Messages: 2\n"), "{text}");
     assert_eq!(model.request(0).conversation(), "user: see @src/lonely.rs\n");
 }
-
-/// `core-cli.md` chapters 9 and 10.
 #[test]
 fn a_resumed_session() {
     let (world, model) = with_model([anthropic::text("Yes.")]);
@@ -369,12 +404,12 @@ fn a_resumed_session() {
          {\"type\":\"message\",\"role\":\"assistant\",\"text\":\"ok\",\"ts\":\"\"}\n",
     );
     world.write("AGENTS.md", "Be kind.");
-    let mut pty = chat(&world, &["sessions", "resume"]);
+    let mut pty = chat(&world, &["sessions", "resume", "--any"]);
     type_line(&mut pty, 1, "still there?");
     type_line(&mut pty, 2, ":q");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     Session: s
     Loaded AGENTS.md from:
       - $WORK/AGENTS.md
@@ -420,7 +455,7 @@ fn below_a_shell(world: &TestEnv) -> (Pty, Pid) {
     let script = "before=$(stty -g); sh -c 'echo $$ > new; mv new pid; exec \"$0\" --no-save' \"$0\"; \
                   code=$?; test \"$(stty -g)\" = \"$before\" && echo as before; exit $code";
     let mut outer = in_shell(world, script, &[]);
-    outer.env("TERM", "xterm-256color");
+    outer.env("TERM", "xterm-256color").env("ACCESSIBLE", "1");
     let pty = Pty::start(outer, Size::CLASSIC, world.rewrite());
     wait::until("the chat to start", || world.work().join("pid").exists());
     let pid = world.read("pid").trim().parse().ok().and_then(Pid::from_raw);
@@ -435,9 +470,9 @@ fn sigterm_at_the_prompt() {
     type_keys(&mut pty, 1, "half a li");
     pty.wait_for("half a li");
     kill_process(pid, Signal::TERM).unwrap();
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> half a li
 
     as before
@@ -464,10 +499,10 @@ fn sigterm_during_a_turn() {
     type_line(&mut pty, 1, "hi");
     model.wait_for_requests(1);
     kill_process(Pid::from_raw(pty.pid() as i32).unwrap(), Signal::TERM).unwrap();
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     Warning: Session 's' does not exist yet; starting it
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     Session: s
     you> hi
 
@@ -483,9 +518,9 @@ fn sigterm_during_a_turn() {
 #[test]
 fn the_end_of_its_time() {
     let (world, model) = with_model([Reply::stall()]);
-    insta::assert_snapshot!(over(chat(&world, &["--no-save", "--timeout", "1s"])), @"
+    insta::assert_snapshot!(over(chat(&world, &["--no-save", "--timeout", "1s"])), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you>
 
     Error: the command was not done within 1s (`--timeout`)
@@ -494,9 +529,9 @@ fn the_end_of_its_time() {
     let mut pty = chat(&world, &["--no-save", "--timeout", "4s"]);
     type_line(&mut pty, 1, "hi");
     model.wait_for_requests(1);
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> hi
     Error: The time for this command is over (`--timeout`)
     [exit status: 10]

@@ -1,12 +1,12 @@
 //! What commands of the model find in their environment (SCR-1, DECISIONS 37), and what others find out about us (SCR-2).
 
-use serde_json::{Value, json};
+use serde_json::json;
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::wait;
 
-use crate::world::with_model;
+use crate::world::{command_result, with_model};
 
 /// Names, each with a value that says which it is.
 const VARIABLES: &[&str] = &[
@@ -42,8 +42,8 @@ fn seen(flags: &[&str], config: &str) -> String {
         .as_str()
         .expect("a text")
         .to_owned();
-    let result: Value = serde_json::from_str(&result).expect("an envelope");
-    let printed = result["data"]["stdout"].as_str().unwrap_or_else(|| panic!("{result}"));
+    let result = command_result(&result);
+    let printed = result["stdout"].as_str().unwrap_or_else(|| panic!("{result}"));
     let there = |name: &&&str| printed.contains(&format!("/value-of-{name}"));
     VARIABLES.iter().filter(there).copied().collect::<Vec<_>>().join(" ")
 }

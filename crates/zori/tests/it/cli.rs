@@ -1,6 +1,7 @@
-//! The command line itself: what is said about one that makes no sense, and where its options may stand (chapter 9).
+//! The command line itself: what is said about one that makes no sense, and where its options may stand.
 
 mod help;
+mod mistyped;
 
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
@@ -60,10 +61,13 @@ fn an_unknown_command() {
     ");
     insta::assert_snapshot!(world.run(&["what is this?"]), @"
     ------- stderr -------
-    Error: there is no command `what`
-    Hint: did you mean `chat`?
-    Hint: for a prompt: `zori -p TEXT`
-    [exit status: 2]
+    Warning: there is no base directory: `HOME` is not set; no session is saved
+    Error: ANTHROPIC_API_KEY is not set
+    Hint: set ANTHROPIC_API_KEY to your Anthropic key
+    Hint: or store it: `zori auth login --provider anthropic --with-token`
+    Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
+    Hint: `zori demo` shows what this program does without a key
+    [exit status: 8]
     ");
     untouched(&world);
 }
@@ -71,16 +75,17 @@ fn an_unknown_command() {
 #[test]
 fn half_a_command() {
     let world = bare_world();
-    insta::assert_snapshot!(world.run(&["sessions"]), @"
+    assert_eq!(world.run(&["sessions"]).to_string(), world.run(&["sessions", "--help"]).to_string());
+    insta::assert_snapshot!(world.run(&["--as", "zdx", "trust"]), @"
     ------- stderr -------
-    Error: `zori sessions` needs a command
-    Hint: one of `zori sessions list`, `zori sessions show`, `zori sessions resume`, `zori sessions search`, `zori sessions export`, `zori sessions fork`, `zori sessions rm`
+    Error: `zdx trust` needs a command
+    Hint: one of `zdx trust show`, `zdx trust allow`, `zdx trust deny`, `zdx trust forget`, `zdx trust list`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["sessions", "lst"]), @"
     ------- stderr -------
     Error: there is no command `lst`
-    Hint: did you mean `list`?
+    Hint: did you mean `sessions list`?
     Hint: for a prompt: `zori -p TEXT`
     [exit status: 2]
     ");
@@ -125,7 +130,7 @@ fn a_flag_without_its_value() {
     let world = bare_world();
     insta::assert_snapshot!(world.run(&["exec", "-p"]), @"
     ------- stderr -------
-    Error: a value is required for `--prompt <TEXT>` but none was supplied
+    Error: `--prompt` needs a value
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["exec", "--model"]), @"
@@ -169,12 +174,12 @@ fn too_many_arguments() {
     let world = world();
     insta::assert_snapshot!(world.run(&["config", "path", "x"]), @"
     ------- stderr -------
-    Error: `x` is one argument too many
+    Error: there is an argument too many
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["sessions", "show", "a", "b"]), @"
     ------- stderr -------
-    Error: `b` is one argument too many
+    Error: there is an argument too many
     [exit status: 2]
     ");
 }
@@ -337,7 +342,7 @@ fn an_argument_that_is_no_text() {
     command.arg(std::ffi::OsStr::from_bytes(b"caf\xe9"));
     insta::assert_snapshot!(world.start(command, Stdin::Null, Stdout::Captured).finish(), @"
     ------- stderr -------
-    Error: 2 arguments cannot be used: `caf�` is not UTF-8; a value is required for `--prompt <TEXT>` but none was supplied
+    Error: `caf�` is not UTF-8
     [exit status: 2]
     ");
 }

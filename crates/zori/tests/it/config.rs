@@ -56,10 +56,10 @@ fn init_writes_every_key_as_a_comment() {
     # provider = "anthropic"
 
     # The model.
-    # model = "claude-haiku-4-5"
+    # model = "claude-sonnet-5-5"
 
     # Upper bound of a reply; unset: the model's own limit.
-    # max_tokens = 8192
+    # max_tokens = 32000
 
     # Sent only if set.
     # temperature = 1.0
@@ -70,7 +70,7 @@ fn init_writes_every_key_as_a_comment() {
     # Take replies as they are made; false: in one piece.
     # stream = true
 
-    # What the model is told before everything else.
+    # What the model is told before everything else, in place of the built-in prompt; empty: nothing.
     # system_prompt = ""
 
     # The same from a file, which wins; relative to this file.
@@ -90,6 +90,39 @@ fn init_writes_every_key_as_a_comment() {
 
     # Another address for GitHub Copilot.
     # copilot_base_url = "https://api.githubcopilot.com"
+
+    # Another address for Groq.
+    # groq_base_url = "https://api.groq.com/openai/v1"
+
+    # Another address for xAI.
+    # xai_base_url = "https://api.x.ai/v1"
+
+    # Another address for DeepSeek.
+    # deepseek_base_url = "https://api.deepseek.com/v1"
+
+    # Another address for Mistral.
+    # mistral_base_url = "https://api.mistral.ai/v1"
+
+    # Another address for Cerebras.
+    # cerebras_base_url = "https://api.cerebras.ai/v1"
+
+    # Another address for Together.
+    # together_base_url = "https://api.together.xyz/v1"
+
+    # Another address for Amazon Bedrock.
+    # bedrock_base_url = "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1"
+
+    # Another address for LiteLLM.
+    # litellm_base_url = "http://127.0.0.1:4000/v1"
+
+    # The address of your Azure OpenAI.
+    # azure_base_url = "https://NAME.openai.azure.com/openai/v1"
+
+    # The address of your Vertex AI project.
+    # vertex_base_url = "https://aiplatform.googleapis.com/v1/projects/NAME/locations/global/publishers/google"
+
+    # The address of Claude in your Vertex AI project.
+    # vertex_claude_base_url = "https://aiplatform.googleapis.com/v1/projects/NAME/locations/global/publishers/anthropic"
 
     # Another address for Ollama.
     # ollama_base_url = "http://127.0.0.1:11434/v1"
@@ -156,6 +189,9 @@ fn init_writes_every_key_as_a_comment() {
 
     # How long a begun answer may be silent; 0: for ever.
     # idle_timeout_ms = 300000
+
+    # How long an answer may go on with nothing but signs of life; 0: for ever.
+    # ping_timeout_ms = 600000
 
     # How often the model is asked for one prompt; unset: as often as it takes.
     # max_turns = 50
@@ -229,6 +265,66 @@ fn init_writes_every_key_as_a_comment() {
     # Programs that are told what happens and may object, as in Claude Code; also as [[hooks.PreToolUse]].
     # hooks = { PreToolUse = [{ matcher = "Bash", hooks = [{ type = "command", command = "my-check", timeout = 60 }] }] }
 
+    # Capture what calls change, so that it can be put back.
+    # undo.checkpoints = true
+
+    # Refuse calls whose changes cannot be captured.
+    # undo.required = false
+
+    # Files larger than this are not captured.
+    # undo.max_file_mb = 16
+
+    # Folders with more files are not looked at.
+    # undo.max_files = 500000
+
+    # Nor those of which more would be copied.
+    # undo.max_baseline_mb = 512
+
+    # How long a call waits for the first look.
+    # undo.max_wait_ms = 5000
+
+    # How much is kept over all projects.
+    # undo.max_total_mb = 1024
+
+    # For how long.
+    # undo.keep_days = 14
+
+    # For how long contents of sensitive files are.
+    # undo.sensitive_hours = 24
+
+    # Chat line by line, without a screen: for screen readers and simple terminals.
+    # ui.plain = true
+
+    # The colours of the chat; unset: the terminal's own.
+    # ui.theme = "Studio Dark"
+
+    # Whether the chat has colours; NO_COLOR says no, too.
+    # ui.colour = false
+
+    # Signs of the chat in ASCII; unset: unless the locale is UTF-8.
+    # ui.ascii = true
+
+    # Whether the sign of a running turn moves; REDUCE_MOTION says no, too.
+    # ui.motion = false
+
+    # How a chat nobody looks at says that a long turn is over, or that it asks.
+    # ui.notify = "bell"
+
+    # Whether the chat sets the title of the window.
+    # ui.title = false
+
+    # A command for the shell that is run for such a notice, too.
+    # ui.notify_command = "notify-send zori \"$ZORI_NOTICE\""
+
+    # How the chat's composer is edited.
+    # ui.keys = "vim"
+
+    # How much the chat shows of what the model thinks.
+    # ui.thinking = "show"
+
+    # Other keys for the chat's actions, which /keys lists; also as a section [ui.keymap].
+    # ui.keymap = { editor = ["ctrl+g", "ctrl+x ctrl+e"] }
+
     # What runs without a question.
     # permissions.allow = ["Bash(git diff:*)"]
 
@@ -240,6 +336,10 @@ fn init_writes_every_key_as_a_comment() {
 
     # A model that the catalogue does not have, or has wrong; as many lines, or tables `[models.".."]`, as you like.
     # models."ollama:qwen3" = { context_window = 32768, max_output = 8192, images = false }
+
+    # A server that the catalogue does not have, by the API it speaks (anthropic, openai, openai-chat, gemini); then `--provider acme` works.
+    # Its key comes from the variable that `key_env` names; without that, none is sent.
+    # providers.acme = { api = "openai-chat", base_url = "https://llm.example/v1", key_env = "ACME_API_KEY", models = ["large"] }
     "#);
     assert_eq!(fs::metadata(world.base()).unwrap().permissions().mode() & 0o777, 0o700);
     let loaded = world.run(&["exec", "-p", "hi"]);
@@ -415,7 +515,10 @@ fn tool_timeout_secs() {
     insta::assert_snapshot!(model.request(1).conversation(), @r#"
     user: go
     assistant: tool_use t1 bash {"command":"echo before; exec sleep 300"}
-    user: tool_result t1 {"ok":true,"data":{"stdout":"before\n","stderr":"Command timed out after 1 seconds\n","exit_code":-1,"timed_out":true}}
+    user: tool_result t1 timed out
+    before
+    stderr:
+    Command timed out after 1 seconds
     "#);
 }
 
@@ -437,9 +540,68 @@ fn bash_max_output_bytes() {
     insta::assert_snapshot!(shown.replace(&pid, "zori-$PID-0"), @r#"
     user: go
     assistant: tool_use t1 bash {"command":"i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i+1)); done; echo short >&2"}
-    user: tool_result t1 {"ok":true,"data":{"stdout":"line 0\nline 1\nline 2\nline 3\n[... 338 of 390 bytes cut here; all of it is in $TMP/zori-$PID-0/1-stdout.txt ...]\nline 47\nline 48\nline 49\n","stderr":"short\n","exit_code":0,"timed_out":false,"stdout_truncated":true,"stdout_file":"$TMP/zori-$PID-0/1-stdout.txt"}}
+    user: tool_result t1 line 0
+    line 1
+    line 2
+    line 3
+    [... 338 of 390 bytes cut here; all of it is in $TMP/zori-$PID-0/1-stdout.txt ...]
+    line 47
+    line 48
+    line 49
+    stderr:
+    short
     assistant: tool_use t2 read {"path":"$TMP/zori-$PID-0/1-stdout.txt"}
-    user: tool_result t2 {"ok":true,"data":{"path":"$TMP/zori-$PID-0/1-stdout.txt","content":"line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\nline 10\nline 11\nline 12\nline 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\nline 20\nline 21\nline 22\nline 23\nline 24\nline 25\nline 26\nline 27\nline 28\nline 29\nline 30\nline 31\nline 32\nline 33\nline 34\nline 35\nline 36\nline 37\nline 38\nline 39\nline 40\nline 41\nline 42\nline 43\nline 44\nline 45\nline 46\nline 47\nline 48\nline 49\n","truncated":false,"bytes":390}}
+    user: tool_result t2 $TMP/zori-$PID-0/1-stdout.txt (50 lines)
+    line 0
+    line 1
+    line 2
+    line 3
+    line 4
+    line 5
+    line 6
+    line 7
+    line 8
+    line 9
+    line 10
+    line 11
+    line 12
+    line 13
+    line 14
+    line 15
+    line 16
+    line 17
+    line 18
+    line 19
+    line 20
+    line 21
+    line 22
+    line 23
+    line 24
+    line 25
+    line 26
+    line 27
+    line 28
+    line 29
+    line 30
+    line 31
+    line 32
+    line 33
+    line 34
+    line 35
+    line 36
+    line 37
+    line 38
+    line 39
+    line 40
+    line 41
+    line 42
+    line 43
+    line 44
+    line 45
+    line 46
+    line 47
+    line 48
+    line 49
     "#);
 }
 

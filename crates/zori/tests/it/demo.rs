@@ -121,7 +121,7 @@ fn watched_and_interrupted() {
 #[test]
 fn without_a_temporary_folder() {
     let mut world = world();
-    world.set_var("TMPDIR", "/nonexistent");
+    world.set_var("TMPDIR", world.tmp().join("missing"));
     insta::assert_snapshot!(world.run(&["demo"]), @r"
     ------- stderr -------
     Error: cannot make a scratch folder: No such file or directory (os error 2)

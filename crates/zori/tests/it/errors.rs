@@ -1,4 +1,4 @@
-//! When the provider fails: what is said, and which exit code it leads to (4.3, DECISIONS 24).
+//! When the provider fails: what is said, and which exit code it leads to (PERR-5, DECISIONS 24).
 
 mod retries;
 mod secrets;
@@ -8,7 +8,7 @@ use serde_json::json;
 use zori_testkit::anthropic;
 use zori_testkit::env::{TEST_KEY, TestEnv};
 use zori_testkit::output::CommandOutput;
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 use zori_testkit::server::{ModelServer, refused_url};
 
 use crate::world::{with_model, world};
@@ -196,12 +196,12 @@ fn a_host_that_does_not_exist() {
 
 #[test]
 fn a_connection_that_ends_without_an_answer() {
-    insta::assert_snapshot!(once(Reply::hang_up(Cut::Fin)), @r"
+    insta::assert_snapshot!(once(Reply::hang_up(Disconnect::Fin)), @r"
     ------- stderr -------
     Error [transport]: connection lost: 127.0.0.1:$PORT: connection closed before message completed
     [exit status: 12]
     ");
-    let output = once(Reply::hang_up(Cut::Rst));
+    let output = once(Reply::hang_up(Disconnect::Rst));
     assert!(output.stderr().starts_with("Error ["), "{output}");
     assert_eq!((output.stdout().as_str(), output.code()), ("", Some(12)));
 }

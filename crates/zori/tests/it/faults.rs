@@ -1,4 +1,4 @@
-//! Streams that survive anything (`reliability.md` chapter 3): every API through the real executable, against a
+//! Streams that survive anything (`docs/contracts/reliability.md`): every API through the real executable, against a
 //! server and proxies that fail in every way we know. Whatever happens, the run ends, says so, and is no success
 //! that is none; the session can be read afterwards.
 

@@ -1,5 +1,5 @@
 //! AGENTS.md: which files are found, in which order, how they reach the model, and what is said about them
-//! (chapter 8).
+//! (`docs/contracts/guidelines.md`).
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -22,6 +22,8 @@ struct Run {
 #[track_caller]
 fn run(prepare: impl Fn(&TestEnv), flags: &[&str]) -> Run {
     let (world, server) = with_model([anthropic::text("Hello")]);
+    // What stands before them is another matter.
+    world.write(world.base().join("config.toml"), "system_prompt = \"\"\n");
     prepare(&world);
     let root = world.home().join("code/project");
     let flags: Vec<&str> = flags

@@ -38,7 +38,7 @@ fn a_call_is_blocked() {
     insta::assert_snapshot!(model.request(1).conversation(), @r#"
     user: go
     assistant: tool_use t1 bash {"command":"touch made"}
-    user: tool_result (error) t1 {"ok":false,"error":{"code":"permission_denied","message":"a hook denies: not on Mondays"}}
+    user: tool_result (error) t1 error permission_denied: a hook denies: not on Mondays
     "#);
     let seen: Value = serde_json::from_str(&world.read("seen.json")).unwrap();
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_call_is_blocked() {
 fn a_call_is_allowed() {
     let allow = on("", "echo '{\"hookSpecificOutput\":{\"permissionDecision\":\"allow\"}}'");
     let (world, _model) = with_hooks(json!({ "PreToolUse": allow }));
-    let args = ["exec", "-p", "go", "--no-save", "--permission-mode", "default"];
+    let args = ["exec", "-p", "go", "--no-save", "--permission-mode", "default", "--sandbox", "off"];
     assert_eq!(world.run(&args).code(), Some(0));
     assert!(world.work().join("made").exists());
     let (world, _model) = with_hooks(json!({ "PreToolUse": allow }));
@@ -104,7 +104,7 @@ fn words_for_the_model() {
     user: [UserPromptSubmit hook]
     Be kind.
     assistant: tool_use t1 bash {"command":"touch made"}
-    user: tool_result t1 {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
+    user: tool_result t1 (no output)
     user: [PostToolUse hook]
     look at the file
     assistant: Done.

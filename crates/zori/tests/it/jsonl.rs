@@ -1,4 +1,4 @@
-//! `--json`: events for programs, prompts and commands from them (`agent-modes.md` sections 4 and 5).
+//! `--json`: events for programs, prompts and commands from them (`docs/contracts/json-events.md`).
 
 mod session;
 
@@ -10,7 +10,7 @@ use zori_testkit::running::{Stdin, Stdout};
 
 use crate::world::{with_model, world};
 
-/// Which fields each event has beside `type` and `schema`, and no others (section 4).
+/// Which fields each event has beside `type` and `schema`, and no others.
 const SCHEMA: &[(&str, &[&str])] = &[
     ("response_chunk", &["text"]),
     ("response_end", &[]),
@@ -73,7 +73,7 @@ fn one_prompt_with_a_tool() {
     {"type":"tool_result","schema":1,"id":"t2","output":"content\n","exit_code":0}
     {"type":"response_chunk","schema":1,"text":"Done."}
     {"type":"response_end","schema":1}
-    {"type":"cost","schema":1,"input_tokens":30,"output_tokens":15,"cache_read_tokens":0,"estimated_usd":0.000105}
+    {"type":"cost","schema":1,"input_tokens":30,"output_tokens":15,"cache_read_tokens":0,"estimated_usd":0.00021}
     [exit status: 0]
     "#);
 }
@@ -154,7 +154,7 @@ fn ctrl_c() {
     {"type":"response_chunk","schema":1,"text":"words"}
     {"type":"error","schema":1,"message":"Interrupted","code":"interrupted"}
     {"type":"response_end","schema":1}
-    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":1,"cache_read_tokens":0,"estimated_usd":0.000015}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":1,"cache_read_tokens":0,"estimated_usd":0.00003}
     ------- stderr -------
 
     ^C Interrupted.

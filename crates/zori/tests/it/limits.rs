@@ -1,6 +1,6 @@
 //! `--max-turns`, `--max-budget-usd` and `--max-tokens-total`: a run that would go on beyond them ends with exit 3.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zori_testkit::anthropic::{self, Message};
 use zori_testkit::pty::Size;
 
@@ -36,21 +36,35 @@ fn turns() {
     {"type":"notice","level":"error","code":"max_turns","text":"Reached the limit of 2 turns (`--max-turns`)","ts":"$TS"}
     "#);
     assert_eq!(world.run(&["exec", "--session", "s", "--max-turns", "1", "-p", "go on"]).code(), Some(3));
-    insta::assert_snapshot!(model.request(2).conversation(), @r#"
+    insta::assert_snapshot!(model.request(2).conversation(), @r"
     user: hi
     assistant: tool_use t1 ls {}
-    user: tool_result t1 {"ok":true,"data":{"path":".","entries":[],"total":0,"truncated":false}}
+    user: tool_result t1 (the directory is empty)
     assistant: tool_use t2 ls {}
-    user: tool_result t2 {"ok":true,"data":{"path":".","entries":[],"total":0,"truncated":false}}
+    user: tool_result t2 (the directory is empty)
     user: go on
-    "#);
+    ");
+}
+
+/// A program reads what people read, and no name of our own types: the envelope said `a limit was reached: turns`.
+#[test]
+fn the_envelope_says_which_limit() {
+    let (world, _model) = with_model(restless());
+    let output = world.run(&["exec", "--output", "json", "--max-turns", "2", "-p", "hi"]);
+    let answer: Value = serde_json::from_str(&output.stdout()).unwrap();
+    let error = &answer["error"];
+    assert_eq!(
+        (output.code(), &error["code"], &error["message"]),
+        (Some(3), &json!("PARTIAL_FAILURE"), &json!("Reached the limit of 2 turns (`--max-turns`)."))
+    );
 }
 
 #[test]
 fn money() {
     let run = |flag| {
         let (world, model) = with_model(restless());
-        let output = world.run(&["exec", flag, "0.0001", "-p", "hi"]).to_string();
+        let output =
+            world.run(&["exec", "--model", "claude-haiku-4-5", flag, "0.0001", "-p", "hi"]).to_string();
         assert_eq!(model.count(), 3, "35, 70, 105 of 100 micro-dollars");
         output
     };
@@ -95,7 +109,8 @@ fn in_the_config_file() {
         [("max_turns = 1", 1), ("max_budget_usd = 0.00005", 2), ("max_tokens_total = 31", 3)]
     {
         let (world, model) = with_model(restless());
-        world.write(world.base().join("config.toml"), config);
+        let config = format!("model = \"claude-haiku-4-5\"\n{config}\n");
+        world.write(world.base().join("config.toml"), &config);
         assert_eq!(world.run(&["exec", "-p", "hi"]).code(), Some(3), "{config}");
         assert_eq!(model.count(), requests, "{config}");
     }
@@ -155,7 +170,8 @@ fn values_that_are_none() {
 #[test]
 fn in_the_chat() {
     let (world, model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
-    let mut pty = world.pty(&["--no-save", "--max-budget-usd", "0.00005"], Size::CLASSIC);
+    let mut pty = world
+        .pty(&["--model", "claude-haiku-4-5", "--no-save", "--max-budget-usd", "0.00005"], Size::CLASSIC);
     type_line(&mut pty, 1, "hi");
     type_line(&mut pty, 2, "/new");
     type_line(&mut pty, 3, "/model claude-next");

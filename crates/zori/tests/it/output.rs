@@ -1,4 +1,4 @@
-//! Who gets what: the answer on stdout, everything else on stderr, and nothing a terminal would obey (chapter 10).
+//! Who gets what: the answer on stdout, everything else on stderr, and nothing a terminal would obey.
 
 use std::fs::File;
 
@@ -146,7 +146,7 @@ fn a_command_that_cannot_be_run() {
     insta::assert_snapshot!(run_call("bash", json!({"timeout_secs": 1})), @r#"
     Done.
     ------- stderr -------
-    Tool finished: bash error="missing field `command`. Fields of `bash`: `command` (a string, required), `timeout_secs` (an integer)"
+    Tool finished: bash error="missing field `command`. Fields of `bash`: `command` (a string, required), `timeout_secs` (an integer), `background` (a boolean), `stay` (a boolean)"
     [exit status: 0]
     "#);
 }

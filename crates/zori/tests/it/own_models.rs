@@ -12,6 +12,7 @@ fn configure(world: &TestEnv, text: &str) {
 }
 
 const OWN: &str = r#"
+model = "claude-haiku-4-5"
 [models."anthropic:claude-next"]
 context_window = 50000
 max_output = 4321
@@ -69,7 +70,7 @@ fn a_model_that_sees_no_images() {
     insta::assert_snapshot!(world.run(&["exec", "--no-save", "--image", "box.png", "-p", "what?"]), @r"
     ------- stderr -------
     Error: `box.png` [image png 24x16 96 bytes] cannot be sent: `claude-haiku-4-5` cannot see images
-    Hint: choose a model that sees images: `claude-next`, `claude-fable-5-1`, `claude-opus-5-5`
+    Hint: choose a model that sees images: `claude-sonnet-5-5`, `claude-next`, `claude-fable-5-2`
     [exit status: 2]
     ");
     assert_eq!(server.count(), 0);
@@ -131,7 +132,7 @@ fn switching_to_a_model_that_sees_no_images() {
     zdx chat (type :q to quit)
     Model: claude-haiku-4-5
     you> Error: `$WORK/box.png` [image png 24x16 96 bytes] cannot be sent: `claude-haiku-4-5` cannot see images
-    Hint: choose a model that sees images: `claude-next`, `claude-fable-5-1`, `claude-opus-5-5`
+    Hint: choose a model that sees images: `claude-sonnet-5-5`, `claude-next`, `claude-fable-5-2`
     you> Model: claude-next
     you> you> Model: claude-haiku-4-5
     you> Warning: `claude-haiku-4-5` cannot see images; 1 image of this conversation left out of what it is sent

@@ -1,5 +1,5 @@
 //! Paths that lead elsewhere than they say: what is found on the disk, what is decided about it, and what is opened
-//! (`security.md` chapter 4). The tools and the decision are the product's own; only the model is missing.
+//! (`docs/contracts/paths.md`). The tools and the decision are the product's own; only the model is missing.
 
 mod cases;
 mod race;
@@ -15,12 +15,12 @@ use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
-use zori_core::permission::{Decision, Judged, Verdict};
+use zori_core::permission::{Decision, PathSnapshot, Verdict};
 use zori_core::tool::{ResolvedCall, ToolCx, ToolOutput, Toolbox};
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
-use zori_policy::mode::{Choice, Protocol};
-use zori_policy::paths::{Ground, GroundParts};
-use zori_policy::policy::{Asker, ShellPolicy};
+use zori_policy::mode::{ModeChoice, Protocol};
+use zori_policy::paths::{Workspace, WorkspaceParts};
+use zori_policy::policy::{Approver, ShellPolicy};
 use zori_policy::rules::Rules;
 use zori_policy::{Call, Policy, decide};
 use zori_tools::dialect::ALL;
@@ -58,21 +58,20 @@ impl Disk {
     }
 
     /// What holds in a mode.
-    fn policy(&self, mode: &str, asker: Asker) -> Policy {
+    fn policy(&self, mode: &str, approver: Approver) -> Policy {
         Policy {
-            mode: Choice::named(mode, Protocol::Own).expect("a mode"),
+            mode: ModeChoice::named(mode, Protocol::Own).expect("a mode"),
             rules: Rules::default(),
-            ground: Ground::new(GroundParts {
+            workspace: Workspace::new(WorkspaceParts {
                 roots: vec![self.at("ws")],
                 cwd: self.at("ws"),
                 home: Some(self.at("home")),
-                base: Some(self.at("home/.config/zori")),
-                repo: Some(self.at("ws")),
-                programs: vec![self.at("programs")],
+                data_dir: Some(self.at("home/.config/zori")),
+                path_dirs: vec![self.at("programs")],
                 sensitive: vec![],
             }),
             shell: ShellPolicy::OPEN,
-            asker,
+            approver,
             agent: None,
         }
     }
@@ -82,6 +81,9 @@ impl Disk {
             root: self.at("ws"),
             home: Some(self.at("home")),
             timeout: Some(Duration::from_secs(20)),
+            leniency: zori_core::tool::Leniency::Forgiving,
+            shell: zori_tools::env::ShellProgram::Sh,
+            job_after: None,
             bash_max_output: 64 << 10,
             temp_parent: self.at("out"),
             child_env_removed: Box::new(Vec::new),
@@ -107,16 +109,16 @@ impl Transport for Offline {
 struct Decided {
     call: ResolvedCall,
     decision: Decision,
-    judged: Judged,
+    snapshot: PathSnapshot,
 }
 
 fn judge(tools: &ToolSet, policy: &Policy, name: &str, args: &serde_json::Value) -> Decided {
     let args = RawValue::from_string(args.to_string()).expect("JSON");
     let call = tools.resolve(name, &args).unwrap_or_else(|bad| panic!("{name}: {}", bad.message));
-    let mut judged = Call::new(name, call.tool.kind(), &call.effects, &policy.ground);
-    judged.gather(|path| tools.look(path));
-    let decision = decide(policy, &judged);
-    Decided { call, decision, judged: judged.facts.into_judged() }
+    let mut policy_call = Call::new(name, call.tool.kind(), &call.effects, &policy.workspace);
+    policy_call.gather(|path| tools.path_facts(path));
+    let decision = decide(policy, &policy_call);
+    Decided { call, decision, snapshot: policy_call.facts.into_snapshot() }
 }
 
 impl Decided {
@@ -126,14 +128,14 @@ impl Decided {
 
     /// Runs the call, allowed or not: what would happen if somebody had said yes.
     fn run(self) -> ToolOutput {
-        let Self { call, judged, .. } = self;
+        let Self { call, snapshot, .. } = self;
         let cx = ToolCx {
             call: CallId::new("call"),
             cancel: Cancel::new(),
             consent: Consent::Rule,
             live: None,
             agents: None,
-            judged,
+            snapshot,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(call.tool.run(cx, &call.args))

@@ -22,7 +22,7 @@ fn the_mode_and_the_rules_are_shown_with_their_sources() {
         "[security]\nmode = \"plan\"\n[permissions]\nallow = [\"Bash(make:*)\"]\n",
     );
     world.write(".zori/config.toml", "permissions.deny = [\"Read(secret)\"]\n");
-    let mut pty = chat(&world, &["--no-save", "--ask", "Bash(git push:*)"]);
+    let mut pty = chat(&world, &["--no-save", "--sandbox", "off", "--ask", "Bash(git push:*)"]);
     for (n, line) in
         [(1, "/mode"), (2, "/permissions"), (3, "/mode nonsense"), (4, "/mode paranoid"), (5, ":q")]
     {
@@ -30,8 +30,7 @@ fn the_mode_and_the_rules_are_shown_with_their_sources() {
     }
     insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
-    Sandbox: workspace, no network, by bubblewrap
+    Model: claude-sonnet-5-5
     you> /mode
     Mode: plan (`security.mode` in $BASE/config.toml): reads run, changes are denied
     `/mode NAME` changes it: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
@@ -48,6 +47,7 @@ fn the_mode_and_the_rules_are_shown_with_their_sources() {
     you> /mode paranoid
     Mode: paranoid (`/mode`): every call asks
     Shell commands are off in it; `security.allow_shell = true` in the config file switches them on
+    Commands of this chat run outside a sandbox, since it was switched off
     you> :q
     Goodbye!
     [exit status: 0]
@@ -67,7 +67,7 @@ fn a_mode_is_changed_in_the_chat() {
         anthropic::text("Three."),
     ]);
     world.set_var("GH_TOKEN", "of-the-user");
-    let mut pty = chat(&world, &["--permission-mode", "yolo"]);
+    let mut pty = chat(&world, &["--permission-mode", "yolo", "--sandbox", "off"]);
     for (n, line) in [(1, "go"), (2, "/mode plan"), (3, "go"), (4, "/mode default"), (5, "go")] {
         type_line(&mut pty, n, line);
     }
@@ -134,7 +134,7 @@ fn root_is_warned() {
     }
 }
 
-/// RULE-1, 4.4: a search of a folder shows nothing of files that `read` would be denied, or asked about.
+/// RULE-1: a search of a folder shows nothing of files that `read` would be denied, or asked about.
 #[test]
 fn a_search_keeps_back_what_could_not_be_read() {
     for (flags, kept) in [
@@ -154,6 +154,69 @@ fn a_search_keeps_back_what_could_not_be_read() {
         let result = messages.last().expect("a request has messages")["content"][0]["content"].to_string();
         let shown = ["a.txt", "notes.txt", "key.pem"].map(|name| result.contains(name));
         assert_eq!(shown, ["a.txt", "notes.txt", "key.pem"].map(|name| name != kept), "{result}");
-        assert!(result.contains(r#"\"withheld\":1"#), "{result}");
+        assert!(result.contains("1 files were left out"), "{result}");
+    }
+}
+
+/// DECISIONS 52 and SH-11: a command that reads a folder reads what is in it, and a repository does not choose what git
+/// starts.
+#[test]
+fn what_runs_without_a_question_depends_on_what_is_there() {
+    let note = ("a.txt", "a needle\n");
+    let usual = (".git/config", "[core]\n\trepositoryformatversion = 0\n");
+    let evil = (".git/config", "[core]\n\tfsmonitor = ./evil\n");
+    for (command, files, asked) in [
+        ("grep -rn needle .", [note, ("b.txt", "")].as_slice(), false),
+        ("grep -rn needle .", [note, (".env", "")].as_slice(), true),
+        ("grep -rn needle .", [note, ("sub/server.pem", "")].as_slice(), true),
+        ("grep -rn --include='*.txt' needle .", [note, (".env", "")].as_slice(), false),
+        ("find . -name '*.txt' | xargs cat", [note, (".env", "")].as_slice(), false),
+        ("git status", [note, usual].as_slice(), false),
+        ("git status", [note, evil].as_slice(), true),
+    ] {
+        let (world, server) = with_model([
+            anthropic::tool_use("t1", "bash", json!({"command": command})),
+            anthropic::text("Done."),
+        ]);
+        for (name, text) in files {
+            world.write(name, text);
+        }
+        world.run(&["exec", "-p", "go", "--permission-mode", "default", "--sandbox", "off"]).success();
+        let request = server.request(1);
+        let messages = request.messages();
+        let result = messages.last().expect("a request has messages")["content"][0]["content"].to_string();
+        assert_eq!(result.contains("approval_unavailable"), asked, "{command} with {files:?}: {result}");
+    }
+}
+
+/// P-2: what a pattern or a search finds may be a link, and who opens it follows it out of the workspace.
+#[test]
+fn links_that_a_command_would_follow() {
+    for (command, asked) in [
+        ("cat src/a.txt", false),
+        ("cat src/*.txt", true),
+        ("cat src/*.md", false),
+        ("head -1 src/link.txt", true),
+        ("find src -name '*.txt' | xargs cat", true),
+        ("find src -name '*.md' | xargs cat", false),
+        ("find src -type f -name '*.txt' | xargs cat", false),
+        ("for f in src/*.txt; do wc -l \"$f\"; done", true),
+        ("grep -rn needle src", false),
+        ("grep -Rn needle src", true),
+    ] {
+        let (world, server) = with_model([
+            anthropic::tool_use("t1", "bash", json!({"command": command})),
+            anthropic::text("Done."),
+        ]);
+        world.write("src/a.txt", "a needle\n");
+        world.write("src/b.md", "a needle\n");
+        world.write(world.home().join("elsewhere"), "a needle outside\n");
+        std::os::unix::fs::symlink(world.home().join("elsewhere"), world.work().join("src/link.txt"))
+            .unwrap();
+        world.run(&["exec", "-p", "go", "--permission-mode", "default", "--sandbox", "off"]).success();
+        let request = server.request(1);
+        let messages = request.messages();
+        let result = messages.last().expect("a request has messages")["content"][0]["content"].to_string();
+        assert_eq!(result.contains("approval_unavailable"), asked, "{command}: {result}");
     }
 }

@@ -109,6 +109,6 @@ fn a_rule_holds_in_a_run() {
     insta::assert_snapshot!(model.request(1).conversation(), @r#"
     user: go
     assistant: tool_use t1 bash {"command":"touch made; git push"}
-    user: tool_result (error) t1 {"ok":false,"error":{"code":"permission_denied","message":"the rule `Bash(git push:*)` (--deny) denies git push"}}
+    user: tool_result (error) t1 error permission_denied: the rule `Bash(git push:*)` (--deny) denies git push
     "#);
 }

@@ -100,8 +100,6 @@ fn signals_keep_their_codes() {
     run.wait_until("the request", |_| model.count() == 2).terminate();
     assert_eq!(run.finish().code(), Some(143));
 }
-
-/// `core-cli.md` chapter 9.
 #[test]
 fn a_missing_session_is_told_on_stdout() {
     let (_link, world, _model) = zdx([anthropic::text("x")]);
@@ -255,7 +253,7 @@ fn output_is_not_capped() {
         || [anthropic::tool_use("t1", "bash", json!({"command": command})), anthropic::text("Done.")];
     let seen = |model: &ModelServer| {
         let text = model.request(1).conversation();
-        (text.len() > 200_000, text.contains("stdout_truncated"))
+        (text.len() > 200_000, text.contains("bytes cut here"))
     };
     let (_link, world, model) = zdx(replies());
     world.run(&["exec", "-p", "go"]).success();
@@ -327,8 +325,21 @@ fn yume_has_a_base_directory_of_its_own() {
 fn yume_shows_claudes_tools() {
     let (world, model) = with_model([anthropic::text("Hi.")]);
     world.run(&["--as", "yume-cli", "exec", "-p", "hi", "--no-save"]).success();
-    let names =
-        ["Read", "Write", "Edit", "Bash", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "TodoWrite", "Task"];
+    let names = [
+        "Read",
+        "Write",
+        "Edit",
+        "Bash",
+        "MultiEdit",
+        "Glob",
+        "Grep",
+        "LS",
+        "WebFetch",
+        "TodoWrite",
+        "Task",
+        "TaskOutput",
+        "KillShell",
+    ];
     assert_eq!(tools(&model), names);
 }
 

@@ -66,13 +66,17 @@ fn no_prompt_at_all() {
 #[test]
 fn a_prompt_without_its_flag() {
     let (world, server) = with_model([anthropic::text("Hello")]);
-    insta::assert_snapshot!(world.run(&["exec", "hi"]), @"
+    insta::assert_snapshot!(world.run(&["exec", "hi", "-p", "ho"]), @"
     ------- stderr -------
-    Error: `hi` is one argument too many
-    Hint: give the prompt with `-p TEXT`; a lone `-` reads standard input
+    Error: there are two prompts: `-p` and an argument
+    Hint: leave one of them out; a lone `-` adds standard input to `-p`
     [exit status: 2]
     ");
-    assert_eq!(server.count(), 0);
+    insta::assert_snapshot!(world.run(&["exec", "hi"]), @"
+    Hello
+    [exit status: 0]
+    ");
+    assert_eq!(server.count(), 1);
 }
 
 const LIMIT: usize = 10 << 20;

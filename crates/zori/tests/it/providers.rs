@@ -21,7 +21,8 @@ fn at(server: &ModelServer, prefix: &str) -> TestEnv {
 #[test]
 fn every_api_answers() {
     let cases = [
-        ("openai", "OPENAI", "openai_chat/text.sse", "/v1/chat/completions", "authorization"),
+        ("openai", "OPENAI", "openai_responses/text.sse", "/v1/responses", "authorization"),
+        ("openai-chat", "OPENAI", "openai_chat/text.sse", "/v1/chat/completions", "authorization"),
         ("openrouter", "OPENROUTER", "openai_chat/text.sse", "/v1/chat/completions", "authorization"),
         ("codex", "OPENAI", "openai_responses/text.sse", "/v1/responses", "authorization"),
         (
@@ -59,7 +60,7 @@ fn a_tool_round_over_chat_completions() {
     );
     let server = ModelServer::start([Reply::sse(call), Reply::sse(done)]);
     let world = at(&server, "OPENAI");
-    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--provider", "openai", "-p", "go"]), @r#"
+    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--provider", "openai-chat", "-p", "go"]), @r#"
     Done.
     ------- stderr -------
     Tool requested: bash command="echo hi"
@@ -70,18 +71,18 @@ fn a_tool_round_over_chat_completions() {
     let messages = server.request(1).messages();
     let last = messages.last().unwrap();
     assert_eq!((last["role"].as_str(), last["tool_call_id"].as_str()), (Some("tool"), Some("call_1")));
-    assert!(last["content"].as_str().unwrap().contains(r#""stdout":"hi\n""#));
+    assert_eq!(last["content"], "hi");
 }
 
 /// DECISIONS 35: the key that is set decides, and that is said.
 #[test]
 fn the_only_key_there_is() {
-    let server = ModelServer::start([Reply::sse(fixture::bytes("openai_chat/text.sse"))]);
+    let server = ModelServer::start([Reply::sse(fixture::bytes("openai_responses/text.sse"))]);
     let world = at(&server, "OPENAI");
     let output = world.run(&["exec", "--no-save", "-p", "hi"]);
     assert_eq!(
         output.stderr(),
-        "Using OpenAI with the model `gpt-5.4-mini`, because OPENAI_API_KEY is set\n",
+        "Using OpenAI with the model `gpt-6.1-terra`, because OPENAI_API_KEY is set\n",
         "{output}"
     );
     assert_eq!(output.code(), Some(0));
@@ -163,10 +164,11 @@ fn helper_programs_that_do_not_help() {
 
 #[test]
 fn a_mistyped_provider_is_guessed() {
-    insta::assert_snapshot!(world().run(&["exec", "-p", "hi", "--provider", "opnai"]), @"
+    insta::assert_snapshot!(world().run(&["exec", "-p", "hi", "--provider", "opnai"]), @r"
     ------- stderr -------
     Error: unknown provider `opnai`
     Hint: did you mean `openai`?
+    Hint: or describe it in the config file: `[providers.opnai]` with `api`, `base_url` and `key_env`
     [exit status: 2]
     ");
 }
@@ -178,7 +180,7 @@ fn tools_in_prose() {
     let done = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Done.\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let server = ModelServer::start([Reply::sse(call), Reply::sse(done)]);
     let world = at(&server, "OPENAI");
-    world.write(world.base().join("config.toml"), "provider = \"openai\"\ntool_calls = \"prose\"\n");
+    world.write(world.base().join("config.toml"), "provider = \"openai-chat\"\ntool_calls = \"prose\"\n");
     let output = world.run(&["exec", "--no-save", "-p", "go"]).success();
     assert_eq!(output.stdout(), "Done.\n", "{output}");
     assert!(server.request(0).json().get("tools").is_none());
@@ -190,10 +192,10 @@ fn the_catalogue() {
     let world = world();
     let list = world.run(&["models", "list", "--provider", "gemini"]).success();
     let first = list.stdout().lines().next().unwrap().to_owned();
-    assert_eq!(first, "gemini:gemini-3.8-flash                1048576    65536  price not known");
+    assert_eq!(first, "gemini:gemini-3.8-flash                1048576    65536  $0.75 in, $3.75 out");
     insta::assert_snapshot!(world.run(&["models", "show", "anthropic:claude-haiku-4-5-20251001"]), @"
     Model:          claude-haiku-4-5
-    Provider:       anthropic (its default)
+    Provider:       anthropic
     Context window: 200000 tokens
     Reply limit:    64000 tokens
     Abilities:      tools, images, thinking
@@ -233,28 +235,200 @@ fn remarks_about_a_model() {
     let said =
         |args: &[&str]| world.run(&[&["exec", "--no-save", "-p", "hi"], args].concat()).success().stderr();
     assert_eq!(
-        said(&["--model", "openai:gpt-5.4-mni"]),
+        said(&["--model", "openai-chat:gpt-5.4-mni"]),
         "Warning: the catalogue has no model `gpt-5.4-mni`; did you mean `gpt-5.4-mini`?\n\
          Warning: The price of `gpt-5.4-mni` is not known, so what it costs is not counted\n"
     );
     assert_eq!(
-        said(&["--model", "openai:gpt-4.1", "--thinking", "high"]),
-        "Warning: the model `gpt-4.1` does not think; the level has no effect\n"
+        said(&["--model", "openai-chat:gpt-4o", "--thinking", "high"]),
+        "Warning: the model `gpt-4o` does not think; the level has no effect\n"
     );
     assert_eq!(
-        said(&["--provider", "openai", "--thinking", "low"]),
-        "Warning: over this API `gpt-5.4-mini` takes no thinking level beside tools; `--provider codex` has another API\n"
+        said(&["--provider", "openai-chat", "--thinking", "low"]),
+        "Warning: over this API `gpt-6.1-terra` takes no thinking level beside tools; `--provider openai` has another API\n"
     );
 }
 
 /// The thinking level reaches the provider in its own words.
 #[test]
 fn a_thinking_level() {
-    let text = || Reply::sse(fixture::bytes("openai_chat/text.sse"));
+    let text = || Reply::sse(fixture::bytes("openai_responses/text.sse"));
     let server = ModelServer::start([text(), text()]);
     let world = at(&server, "OPENAI");
-    world.run(&["exec", "--no-save", "--model", "openai:gpt-5.1", "--thinking", "low", "-p", "hi"]).success();
-    assert_eq!(server.request(0).json()["reasoning_effort"], "low");
+    world
+        .run(&["exec", "--no-save", "--model", "openai:gpt-6.1-sol", "--thinking", "max", "-p", "hi"])
+        .success();
+    let body = server.request(0).json();
+    assert_eq!(body["reasoning"]["effort"], "max");
+    assert!(body["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "beside tools");
     world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]).success();
-    assert!(server.request(1).json().get("reasoning_effort").is_none());
+    assert!(server.request(1).json().get("reasoning").is_none());
+}
+
+/// DECISIONS 44: a server that knows no Responses is asked once, and then over Chat Completions.
+#[test]
+fn a_server_that_has_only_the_older_api() {
+    for status in [404, 405, 501] {
+        let call = concat!(
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"call_1\",\"function\":",
+            "{\"name\":\"ls\",\"arguments\":\"{}\"}}]}}]}\n\n",
+            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n",
+        );
+        let server = ModelServer::start([
+            Reply::json(status, r#"{"error":"no such path"}"#),
+            Reply::sse(call),
+            Reply::sse(fixture::bytes("openai_chat/text.sse")),
+        ]);
+        let world = at(&server, "OPENAI");
+        let output = world.run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]);
+        assert_eq!(output.code(), Some(0), "{status}: {output}");
+        let paths: Vec<_> = (0..server.count()).map(|n| server.request(n).path).collect();
+        assert_eq!(paths, ["/v1/responses", "/v1/chat/completions", "/v1/chat/completions"], "{status}");
+    }
+}
+
+/// A model that the server does not have is no missing API.
+#[test]
+fn a_model_that_is_not_there_is_asked_for_once() {
+    let missing =
+        r#"{"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}"#;
+    let server = ModelServer::start([Reply::json(404, missing)]);
+    let output = at(&server, "OPENAI").run(&["exec", "--no-save", "--provider", "openai", "-p", "hi"]);
+    assert_eq!((output.code(), server.count()), (Some(1), 1), "{output}");
+}
+
+/// DECISIONS 47: five lines of config make a provider.
+#[test]
+fn a_provider_of_ones_own() {
+    let server = ModelServer::start([Reply::sse(fixture::bytes("openai_chat/text.sse"))]);
+    let mut world = world();
+    world.set_var("ACME_KEY", "acme-0123456789");
+    let config = format!(
+        "[providers.acme]\napi = \"openai-chat\"\nbase_url = \"{}/v1?api-version=7\"\nkey_env = \"ACME_KEY\"\n\
+         headers = {{ X-Team = \"tools\" }}\nmodels = [\"large\"]\n",
+        server.url()
+    );
+    world.write(world.base().join("config.toml"), config);
+    let output = world.run(&["exec", "--no-save", "--provider", "acme", "-p", "hi"]);
+    assert_eq!((output.code(), output.stderr().contains("Error")), (Some(0), false), "{output}");
+    let request = server.request(0);
+    assert_eq!(request.path, "/v1/chat/completions?api-version=7");
+    let header = |name| request.header(name).map(str::to_owned);
+    assert_eq!(
+        (header("authorization").as_deref(), header("x-team").as_deref()),
+        (Some("Bearer acme-0123456789"), Some("tools"))
+    );
+    assert_eq!(request.json()["model"], "large");
+    // Its key is named where it is missing, and a name like it is suggested.
+    world.remove_var("ACME_KEY");
+    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--model", "acme:small", "-p", "hi"]), @r"
+    ------- stderr -------
+    Error: ACME_KEY is not set
+    Hint: set ACME_KEY to your acme key
+    Hint: or store it: `zori auth login --provider acme --with-token`
+    Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
+    Hint: `zori demo` shows what this program does without a key
+    [exit status: 8]
+    ");
+    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--provider", "acne", "-p", "hi"]), @r"
+    ------- stderr -------
+    Error: unknown provider `acne`
+    Hint: did you mean `acme`?
+    [exit status: 2]
+    ");
+}
+
+/// A `/v1` too few or too many is recognised and said.
+#[test]
+fn an_address_with_a_version_too_few_or_too_many() {
+    let cases = [
+        ("anthropic", "ANTHROPIC", "/v1", "anthropic/text.sse", "/v1/messages"),
+        ("openai", "OPENAI", "", "openai_responses/text.sse", "/v1/responses"),
+        ("openai-chat", "OPENAI", "/v1/v1", "openai_chat/text.sse", "/v1/chat/completions"),
+    ];
+    let mut said = Vec::new();
+    for (provider, prefix, version, stream, path) in cases {
+        let server = ModelServer::start([Reply::sse(fixture::bytes(stream))]);
+        let mut world = at(&server, prefix);
+        world.set_var(format!("{prefix}_BASE_URL"), format!("{}{version}", server.url()));
+        let output = world.run(&["exec", "--no-save", "--provider", provider, "-p", "hi"]);
+        assert_eq!((output.code(), server.request(0).path.as_str()), (Some(0), path), "{output}");
+        said.push(output.stderr());
+    }
+    insta::assert_snapshot!(said.concat(), @r"
+    Warning: the address `http://127.0.0.1:$PORT/v1` of Anthropic is taken for `http://127.0.0.1:$PORT`
+    Warning: the address `http://127.0.0.1:$PORT` of OpenAI is taken for `http://127.0.0.1:$PORT/v1`
+    Warning: the address `http://127.0.0.1:$PORT/v1/v1` of OpenAI is taken for `http://127.0.0.1:$PORT/v1`
+    ");
+}
+
+/// Further variables that keys are in.
+#[test]
+fn keys_under_other_names() {
+    for (provider, base_url, variable, stream, header, value) in [
+        (
+            "anthropic",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_AUTH_TOKEN",
+            "anthropic/text.sse",
+            "authorization",
+            "Bearer t-1",
+        ),
+        ("gemini", "GEMINI_BASE_URL", "GOOGLE_API_KEY", "gemini/text.sse", "x-goog-api-key", "t-1"),
+    ] {
+        let server = ModelServer::start([Reply::sse(fixture::bytes(stream))]);
+        let mut world = world();
+        world.set_var(base_url, server.url());
+        world.set_var(variable, "t-1");
+        let output = world.run(&["exec", "--no-save", "--provider", provider, "-p", "hi"]);
+        assert_eq!(output.code(), Some(0), "{output}");
+        assert_eq!(server.request(0).header(header), Some(value), "{provider}");
+    }
+}
+
+/// DECISIONS 43: a retired model is refused with its successor's name; one that ends is used and said.
+#[test]
+fn models_that_end() {
+    let mut world = world();
+    world.set_var("ANTHROPIC_API_KEY", "sk-0123456789");
+    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--model", "claude-3-opus-20240229", "-p", "hi"]), @r"
+    ------- stderr -------
+    Error: Anthropic no longer serves the model `claude-3-opus-20240229`
+    Hint: use its successor: `claude-opus-5-5`
+    [exit status: 2]
+    ");
+}
+
+/// Models that have learnt to edit by patches get that tool in their form, and none beside it; `zdx` offers all.
+#[test]
+fn which_model_edits_with_which_tool() {
+    let offered = |flags: &[&str], stream: &str| {
+        let server = ModelServer::start([Reply::sse(fixture::bytes(stream))]);
+        let mut world = at(&server, "OPENAI");
+        world.set_var("ANTHROPIC_BASE_URL", server.url());
+        world.set_var("ANTHROPIC_API_KEY", "sk-0123456789");
+        world.run(&[flags, &["exec", "--no-save", "-p", "hi"]].concat());
+        let body = server.request(0).json();
+        let tools = body["tools"].as_array().expect("tools are offered");
+        let name = |tool: &serde_json::Value| tool["name"].as_str().unwrap_or_default().to_owned();
+        let edits = tools.iter().filter(|tool| ["edit", "multi_edit", "apply_patch"].contains(&&*name(tool)));
+        let field = |tool: &serde_json::Value| {
+            let schema = tool.get("parameters").or(tool.get("input_schema")).expect("a schema");
+            schema["properties"]
+                .as_object()
+                .and_then(|fields| fields.keys().next().cloned())
+                .unwrap_or_default()
+        };
+        edits.map(|tool| format!("{}({})", name(tool), field(tool))).collect::<Vec<_>>().join(" ")
+    };
+    let responses = "openai_responses/text.sse";
+    assert_eq!(offered(&["--model", "openai:gpt-6.1-terra"], responses), "apply_patch(input)");
+    assert_eq!(
+        offered(&["--model", "anthropic:claude-sonnet-5-5"], "anthropic/text.sse"),
+        "edit(path) multi_edit(path) apply_patch(patch)"
+    );
+    assert_eq!(
+        offered(&["--as", "zdx", "--model", "openai:gpt-6.1-terra"], responses),
+        "edit(path) multi_edit(path) apply_patch(patch)"
+    );
 }

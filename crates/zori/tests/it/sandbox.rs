@@ -7,14 +7,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use zori_testkit::anthropic;
+use zori_sandbox::{Backend, Machine};
 use zori_testkit::env::TestEnv;
 use zori_testkit::pty::Size;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
+use zori_testkit::{anthropic, needs};
 
 use crate::chat::screen::{over, type_line};
-use crate::world::{with_model, world};
+use crate::world::{command_result, with_model, world};
 
 /// A world in which the model runs this command. `AGENTS.md` is there, and closed to commands in a sandbox. What is
 /// outside of the workspace is in `/tmp` here, for which a sandbox has a place of its own.
@@ -27,6 +28,18 @@ fn bash(command: &str) -> (TestEnv, ModelServer) {
     (world, model)
 }
 
+/// Whether commands can be confined at all, be it in part.
+#[track_caller]
+fn any_sandbox() -> bool {
+    let backend = Machine::detect(&[]).backend;
+    needs::part_of_the_system("a sandbox (bubblewrap or Landlock)", backend != Backend::None)
+}
+
+#[track_caller]
+fn landlock() -> bool {
+    needs::part_of_the_system("Landlock", Machine::detect(&[]).no_landlock.is_none())
+}
+
 /// What the model sees of the command.
 #[track_caller]
 fn result(model: &ModelServer) -> Value {
@@ -36,10 +49,9 @@ fn result(model: &ModelServer) -> Value {
 /// What it sees of the command in its n-th request.
 #[track_caller]
 fn nth_result(model: &ModelServer, nth: usize) -> Value {
-    let text = model.request(nth).conversation();
-    let line = text.lines().last().expect("a request has messages");
-    let result = line.strip_prefix("user: tool_result t1 ").expect("a result comes last");
-    serde_json::from_str(result).expect("a result is JSON")
+    let messages = model.request(nth).messages();
+    let last = messages.last().expect("a request has messages");
+    json!({"data": command_result(last["content"][0]["content"].as_str().expect("a result comes last"))})
 }
 
 /// Runs a command with these flags, and returns what the model sees of it.
@@ -53,6 +65,9 @@ fn run(command: &str, flags: &[&str]) -> (TestEnv, Value) {
 /// SB-1, SB-2: the workspace can be written, its protected places and everything else cannot; nothing stays behind.
 #[test]
 fn a_command_writes_to_its_workspace_only() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = bash(
         "echo a > inside; mkdir src && echo b > src/b; echo t > $TMPDIR/t && cat $TMPDIR/t
          echo x > ../outside; echo x > AGENTS.md; mkdir .git/hooks; cat $HOME/.ssh/id_test; cat .env; ls -A",
@@ -75,6 +90,9 @@ fn a_command_writes_to_its_workspace_only() {
 /// SB-6.
 #[test]
 fn a_failure_that_may_be_the_sandboxs_doing_is_told_to_the_model() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (_, closed) = run("echo x > AGENTS.md", &["--sandbox", "workspace"]);
     let note = closed["data"]["note"].as_str().unwrap();
     assert!(
@@ -86,6 +104,9 @@ fn a_failure_that_may_be_the_sandboxs_doing_is_told_to_the_model() {
 
 #[test]
 fn a_read_only_workspace() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, result) =
         run("echo x > file; echo y > $TMPDIR/y && cat $TMPDIR/y", &["--sandbox", "read-only"]);
     assert_eq!(result["data"]["stdout"], "y\n");
@@ -94,6 +115,9 @@ fn a_read_only_workspace() {
 
 #[test]
 fn neither_network_nor_other_processes() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     outside.set_nonblocking(true).unwrap();
     let port = outside.local_addr().unwrap().port();
@@ -113,6 +137,9 @@ fn neither_network_nor_other_processes() {
 
 #[test]
 fn the_network_by_setting() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = outside.local_addr().unwrap().port();
     let (world, model) = bash(&format!("bash -c 'echo hi > /dev/tcp/127.0.0.1/{port}'"));
@@ -124,6 +151,9 @@ fn the_network_by_setting() {
 /// The second command finds a lock free that something the first has left in the background would hold.
 #[test]
 fn what_stays_in_the_background_ends_with_its_command() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let leave = "flock lock sleep 600 > /dev/null 2>&1 & while flock -n lock true; do sleep 0.01; done";
     let look = "flock -n lock echo free || echo held";
     for (sandbox, found) in [("workspace", "free\n"), ("off", "held\n")] {
@@ -146,6 +176,9 @@ fn off_unless_asked_for() {
 /// DECISIONS 12: on in the other modes; what a rule lets run is still confined (SB-6).
 #[test]
 fn on_in_the_other_modes() {
+    if !any_sandbox() {
+        return;
+    }
     let (world, model) = bash("sh ./script");
     world.write("script", "echo x > AGENTS.md\n");
     let flags = ["--permission-mode", "default", "--allow", "Bash(sh ./script)"];
@@ -156,6 +189,9 @@ fn on_in_the_other_modes() {
 
 #[test]
 fn a_cache_of_the_users() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = bash("echo x > $HOME/.cache/x; echo y > $HOME/y");
     fs::create_dir(world.home().join(".cache")).unwrap();
     world
@@ -168,6 +204,9 @@ fn a_cache_of_the_users() {
 /// TRUST-4: a project cannot switch it off.
 #[test]
 fn a_project_cannot_weaken_it() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = bash("echo x > AGENTS.md");
     world.write(".zori/config.toml", "sandbox = \"off\"\nsandbox_network = \"on\"\n");
     let run = world.run(&["exec", "-p", "go", "--sandbox", "workspace"]).success();
@@ -175,7 +214,8 @@ fn a_project_cannot_weaken_it() {
         run.stderr().contains("`sandbox`, `sandbox_network` in $WORK/.zori/config.toml is ignored"),
         "{run}"
     );
-    assert_eq!(result(&model)["data"]["exit_code"], 2);
+    // Which number says that a redirect failed is the shell's choice.
+    assert_ne!(result(&model)["data"]["exit_code"], 0);
 }
 
 #[test]
@@ -205,6 +245,9 @@ fn required_and_not_there() {
 
 #[test]
 fn the_chat_says_what_is_in_force() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, _) = with_model::<anthropic::Message>([]);
     let mut pty = world.pty(&["--no-save", "--sandbox", "workspace"], Size::CLASSIC);
     type_line(&mut pty, 1, "/status");
@@ -217,6 +260,9 @@ fn the_chat_says_what_is_in_force() {
 /// P-9.
 #[test]
 fn the_private_folder_is_private() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = bash("stat -c %a $TMPDIR");
     world.run(&["exec", "-p", "go", "--sandbox", "workspace"]).success();
     assert_eq!(result(&model)["data"]["stdout"], "700\n");
@@ -246,9 +292,12 @@ fn git(world: &TestEnv, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("git prints text")
 }
 
-/// 4.5: `.git` is written by git itself. What git runs stays closed to it, and what that leaves behind is gone.
+/// `.git` is written by git itself. What git runs stays closed to it, and what that leaves behind is gone.
 #[test]
 fn git_alone_writes_its_repository() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = repository(
         "git add -A && git commit -q -m second && git checkout -q -b topic && git tag v1 && git stash list && git log --oneline",
     );
@@ -261,9 +310,121 @@ fn git_alone_writes_its_repository() {
     }
 }
 
+/// Nothing of a protected place that is missing is seen inside: neither by a listing nor by git. What a command makes there
+/// is beside it afterwards, under a name nobody looks for, and the model is told.
+#[test]
+fn nothing_phantom_is_seen() {
+    if !needs::bubblewrap() {
+        return;
+    }
+    let (world, model) = repository(
+        "ls -A; git status --porcelain; for f in .yarnrc .yarnrc.yml .npmrc CLAUDE.md .vscode .cargo; do test -e $f && echo $f; done
+         echo evil > CLAUDE.md; mkdir -p .vscode .cargo && echo evil > .vscode/tasks.json && echo x > .cargo/config.toml",
+    );
+    world.run(&["exec", "-p", "go", "--sandbox", "workspace"]).success();
+    let seen = result(&model);
+    assert_eq!(seen["data"]["stdout"], ".git\nAGENTS.md\na.txt\n M a.txt\n", "{seen}");
+    let note = seen["data"]["note"].as_str().unwrap_or_default();
+    assert!(note.contains("/CLAUDE.md` (now `CLAUDE.md.set-aside`)"), "{seen}");
+    let mut left: Vec<_> = fs::read_dir(world.work()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".cargo", ".git", ".vscode.set-aside", "AGENTS.md", "CLAUDE.md.set-aside", "a.txt"]);
+    assert!(!world.work().join(".cargo/config.toml").exists());
+    assert_eq!(world.read("CLAUDE.md.set-aside"), "evil\n");
+}
+
+/// A tracked `.env` is hidden from commands and not from git alone: it would look emptied, and be committed as that.
+#[test]
+fn a_tracked_secret_does_not_break_git() {
+    if !needs::bubblewrap() {
+        return;
+    }
+    let calls =
+        ["git status --porcelain", "git diff --stat", "git add -A && git commit -q -m second", "cat .env"];
+    let calls: Vec<_> = calls
+        .iter()
+        .enumerate()
+        .map(|(at, command)| anthropic::tool_use(&format!("t{at}"), "bash", json!({ "command": command })))
+        .chain([anthropic::text("Done.")])
+        .collect();
+    let (world, model) = with_model(calls);
+    world.write("AGENTS.md", "Mine.\n");
+    world.write("a.txt", "one\n");
+    for name in [".env", ".env.production"] {
+        world.write(name, "TOKEN=hidden-from-commands\n");
+    }
+    git(&world, &["init", "-q", "-b", "main"]);
+    git(&world, &["config", "user.name", "A"]);
+    git(&world, &["config", "user.email", "a@example.com"]);
+    git(&world, &["add", "-A"]);
+    git(&world, &["commit", "-q", "-m", "first"]);
+    world.write("a.txt", "two\n");
+    world.run(&["exec", "-p", "go", "--sandbox", "workspace"]).success();
+    assert_eq!(nth_result(&model, 1)["data"]["stdout"], " M a.txt\n");
+    let diff = nth_result(&model, 2);
+    assert!(
+        diff["data"]["stdout"]
+            .as_str()
+            .unwrap()
+            .ends_with(" 1 file changed, 1 insertion(+), 1 deletion(-)\n")
+    );
+    assert_eq!(nth_result(&model, 3)["data"]["exit_code"], 0);
+    assert_eq!(git(&world, &["show", "--stat", "--format=%s"]).lines().next(), Some("second"));
+    assert_eq!(git(&world, &["show", "HEAD:.env"]), "TOKEN=hidden-from-commands\n");
+    let read = nth_result(&model, 4);
+    assert!(!read.to_string().contains("hidden-from-commands") && read["data"]["exit_code"] != 0, "{read}");
+}
+
+/// Of zori's own state a command reads the skills and nothing else, also of what comes to be after the first one.
+#[test]
+fn the_base_directory_is_not_read() {
+    if !any_sandbox() {
+        return;
+    }
+    let look = "cat $BASE/skills/a/SKILL.md; cat $BASE/config.toml $BASE/later; ls $BASE/sessions; echo x > $BASE/skills/b";
+    let call = |id, command: &str| anthropic::tool_use(id, "bash", json!({ "command": command }));
+    let (world, model) = with_model([call("t0", "true"), call("t1", look), anthropic::text("Done.")]);
+    world.write(world.base().join("skills/a/SKILL.md"), "a skill\n");
+    world.write(world.base().join("config.toml"), "sandbox = \"auto\"\n");
+    let mut command = world.cmd(&["exec", "-p", "go"]);
+    command.env("BASE", world.base());
+    world.start(command, Stdin::Null, Stdout::Captured).finish().success();
+    let seen = nth_result(&model, 2);
+    assert_eq!(seen["data"]["stdout"], "a skill\n", "{seen}");
+    assert!(!world.base().join("skills/b").exists());
+}
+
+/// `plan` lets nothing be changed, also where it comes to hold in the middle of a chat that began without a sandbox.
+#[test]
+fn plan_in_the_middle_of_a_chat_confines() {
+    if !needs::bubblewrap() {
+        return;
+    }
+    let call = |id, command: &str| anthropic::tool_use(id, "bash", json!({ "command": command }));
+    let (world, model) = with_model([
+        call("t0", "echo free > ../outside"),
+        anthropic::text("One."),
+        call("t1", "echo $TMPDIR"),
+        anthropic::text("Two."),
+    ]);
+    let mut pty = world.pty(&["--plain", "--no-save"], Size { rows: 50, cols: 160 });
+    type_line(&mut pty, 1, "go");
+    type_line(&mut pty, 2, "/mode plan");
+    type_line(&mut pty, 3, "look");
+    type_line(&mut pty, 4, ":q");
+    let text = over(pty);
+    assert!(text.contains("\nSandbox: read-only, no network, by bubblewrap\n"), "{text}");
+    assert_eq!(world.read("../outside"), "free\n");
+    let seen = nth_result(&model, 3);
+    assert!(seen["data"]["stdout"].as_str().unwrap().contains("/zori-box-"), "{seen}");
+}
+
 /// A hook of the user's may run what the model wrote: it gets at no other hook, and not at what git runs.
 #[test]
 fn what_git_runs_is_closed_to_its_hooks() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = repository("git commit -q -a -m second");
     let hook = world.write(".git/hooks/pre-commit", "#!/bin/sh\nsh ./check.sh\n");
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
@@ -292,6 +453,9 @@ fn what_git_runs_is_closed_to_its_hooks() {
 /// SB-6: the way out is to let git be alone.
 #[test]
 fn git_beside_other_programs_is_told_how_to_write() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, model) = repository("sh ./x; git commit -q -a -m second");
     world.run(&["exec", "-p", "go", "--sandbox", "workspace"]).success();
     let note = result(&model)["data"]["note"].as_str().unwrap().to_owned();
@@ -302,6 +466,9 @@ fn git_beside_other_programs_is_told_how_to_write() {
 /// DECISIONS 38: `-y` is nobody who looked at the command, so the network stays off.
 #[test]
 fn yes_in_advance_brings_no_network() {
+    if !any_sandbox() {
+        return;
+    }
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     outside.set_nonblocking(true).unwrap();
     let port = outside.local_addr().unwrap().port();
@@ -315,6 +482,9 @@ fn yes_in_advance_brings_no_network() {
 /// DECISIONS 38 and DEC-4: a person sees what the command runs in, and their yes brings the network.
 #[test]
 fn a_person_brings_the_network() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = outside.local_addr().unwrap().port();
     let (world, model) = bash("bash ./script");
@@ -330,9 +500,31 @@ fn a_person_brings_the_network() {
     assert_eq!(result(&model)["data"]["exit_code"], 0, "{}", result(&model));
 }
 
+/// DEC-4: a program that answers questions is told the same; its yes is nobody's who looked.
+#[test]
+fn a_program_is_told_what_a_command_runs_in() {
+    if !needs::bubblewrap() {
+        return;
+    }
+    let (world, _model) = bash("sh ./script");
+    let mut run = world.start(
+        world.cmd(&["--json", "--no-save", "--permission-mode", "default"]),
+        Stdin::Open,
+        Stdout::Captured,
+    );
+    run.write_stdin("go\n").wait_for_stdout("elicitation");
+    let asked = run.stdout();
+    assert!(asked.contains(r"\n  sandbox: workspace, no network, by bubblewrap\n  | sh ./script"), "{asked}");
+    run.close_stdin();
+    run.finish();
+}
+
 /// AUD-1.
 #[test]
 fn what_the_sandbox_denies_is_in_the_audit_log() {
+    if !needs::bubblewrap() {
+        return;
+    }
     let (world, _) = run("echo x > AGENTS.md", &["--sandbox", "workspace"]);
     let shown = world.run(&["audit-log", "--event", "sandbox", "--output", "plain"]).success().stdout();
     assert!(shown.trim_end().ends_with("  sandbox   bash  echo x > AGENTS.md  (files)"), "{shown}");
@@ -345,6 +537,9 @@ fn what_the_sandbox_denies_is_in_the_audit_log() {
 /// The machine with nothing in the place of `bwrap`: the rest of it is Landlock's.
 fn without_bubblewrap(world: &TestEnv, args: &[&str]) -> Command {
     let inner = world.cmd(args);
+    if !matches!(Machine::detect(&[]).backend, Backend::Bubblewrap(_)) {
+        return inner;
+    }
     let mut command = Command::new("bwrap");
     command.args(["--dev-bind", "/", "/", "--bind", "/dev/null", "/usr/bin/bwrap", "--"]);
     command.arg(inner.get_program()).args(inner.get_args()).current_dir(world.work()).env_clear();
@@ -355,6 +550,9 @@ fn without_bubblewrap(world: &TestEnv, args: &[&str]) -> Command {
 /// SB-3: Landlock confines in part, and is called so.
 #[test]
 fn landlock_confines_in_part() {
+    if !landlock() {
+        return;
+    }
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     outside.set_nonblocking(true).unwrap();
     let port = outside.local_addr().unwrap().port();
@@ -371,7 +569,7 @@ fn landlock_confines_in_part() {
     world.start(command, Stdin::Null, Stdout::Captured).finish().success();
     let seen = result(&model);
     assert_eq!(seen["data"]["stdout"], "t\n", "{seen}");
-    assert_eq!(seen["data"]["exit_code"], 2, "{seen}");
+    assert_ne!(seen["data"]["exit_code"], 0, "{seen}");
     let note = seen["data"]["note"].as_str().unwrap();
     assert!(note.starts_with("this may be because of the sandbox (workspace, landlock): it lets"), "{note}");
     assert_eq!(world.read("src/a") + &world.read(".git/config"), "a\n[core]\n");
@@ -379,14 +577,40 @@ fn landlock_confines_in_part() {
     assert_eq!(fs::read_dir(world.tmp()).unwrap().count(), 0, "the private folder is gone");
 }
 
+/// Landlock has no processes of its own to end: what left its group ends with zori (DECISIONS 53).
+#[test]
+fn daemons_end_with_the_program_under_landlock() {
+    if !landlock() {
+        return;
+    }
+    let (world, _model) = bash(
+        "touch lock; setsid -f flock src/lock sleep 600 > /dev/null 2>&1; while flock -n src/lock true; do :; done",
+    );
+    fs::create_dir(world.work().join("src")).unwrap();
+    let lock = world.write("src/lock", "");
+    world.write(world.base().join("config.toml"), "sandbox = \"auto\"\n");
+    let command = without_bubblewrap(&world, &["exec", "-p", "go"]);
+    world.start(command, Stdin::Null, Stdout::Captured).finish().success();
+    let file = fs::File::open(lock).unwrap();
+    assert!(
+        zori_testkit::wait::poll(zori_testkit::wait::BOUND, || file.try_lock().ok()).is_some(),
+        "it goes on"
+    );
+}
+
 /// `required` wants a complete one.
 #[test]
 fn landlock_is_not_enough_where_a_sandbox_is_required() {
+    if !landlock() {
+        return;
+    }
     let (world, model) = with_model::<anthropic::Message>([]);
     let command = without_bubblewrap(&world, &["exec", "-p", "go", "--sandbox", "workspace"]);
-    insta::assert_snapshot!(world.start(command, Stdin::Null, Stdout::Captured).finish(), @r#"
+    let said = world.start(command, Stdin::Null, Stdout::Captured).finish().to_string();
+    // A copy that was hidden is there and cannot be used; on a machine without one there is nothing.
+    insta::assert_snapshot!(said.replace("/usr/bin/bwrap: is not a program", "bubblewrap is not installed"), @r#"
     ------- stderr -------
-    Error: a complete sandbox is required, and this machine offers only Landlock, which is partial: /usr/bin/bwrap: is not a program
+    Error: a complete sandbox is required, and this machine offers only Landlock, which is partial: bubblewrap is not installed
     Hint: install the package `bubblewrap` (apt, dnf, pacman, zypper and apk all call it so), take what there is with `sandbox = "auto"`, or do without with `--sandbox off`
     [exit status: 4]
     "#);

@@ -137,7 +137,7 @@ fn reasoning_is_a_record_with_its_signature() {
     insta::assert_snapshot!(saved(&world, "s"), @r#"
     {"type":"meta","schema_version":1,"ts":"$TS","root":"$WORK"}
     {"type":"message","role":"user","text":"go","ts":"$TS"}
-    {"type":"reasoning","text":"Hm.","replay":{"provider":"anthropic","block":{"type":"thinking","thinking":"Hm.","signature":"c2ln/+=="}},"ts":"$TS"}
+    {"type":"reasoning","text":"Hm.","replay":{"provider":"anthropic","model":"claude-sonnet-5-5","block":{"type":"thinking","thinking":"Hm.","signature":"c2ln/+=="}},"ts":"$TS"}
     {"type":"message","role":"assistant","text":"Yes.","ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     "#);
 }

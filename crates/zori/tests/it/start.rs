@@ -1,4 +1,4 @@
-//! `start`: runs for a GUI, in the Yume dialect (`stream-json.md` chapters 5, 6, 9 to 14).
+//! `start`: runs for a GUI, in the Yume dialect (`docs/contracts/claude-protocol.md`).
 
 mod frames;
 mod sessions;
@@ -30,7 +30,7 @@ fn opened(world: &TestEnv, args: &[&str]) -> Running {
 }
 
 /// A run as it is, but for times, which differ from run to run. Every test reads its lines with this or with [`brief`],
-/// so every line of every run is held against the framing rules (chapter 1).
+/// so every line of every run is held against the framing rules.
 #[track_caller]
 fn whole(output: &CommandOutput) -> String {
     let mut text = String::new();

@@ -9,6 +9,7 @@ mod ends;
 mod errors;
 mod options;
 mod results;
+mod rewinding;
 mod sessions;
 mod structured;
 mod traps;
@@ -200,12 +201,12 @@ fn a_turn_line_by_line() {
     all.iter_mut().for_each(steady);
     let text = all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(text, @r#"
-    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"[session_id]","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"[zori_version]","provider":"anthropic","uuid":"[uuid]"}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"[session_id]","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"[zori_version]","provider":"anthropic","uuid":"[uuid]"}
     {"type":"assistant","message":{"id":"[id]","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"text","text":"I look."}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","uuid":"[uuid]"}
     {"type":"assistant","message":{"id":"[id]","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"tool_use","id":"toolu_1","name":"LS","input":{"path":"."}}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","uuid":"[uuid]"}
     {"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"(the directory is empty)","is_error":false}]},"parent_tool_use_id":null,"timestamp":"[timestamp]","session_id":"[session_id]","uuid":"[uuid]"}
     {"type":"assistant","message":{"id":"[id]","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[{"type":"text","text":"Nothing there."}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"[session_id]","uuid":"[uuid]"}
-    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Nothing there.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":0,"duration_api_ms":0,"ttft_ms":0,"num_turns":2,"session_id":"[session_id]","total_cost_usd":0.00007,"usage":{"input_tokens":20,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":10,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-haiku-4-5":{"inputTokens":20,"outputTokens":10,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.00007,"contextWindow":200000,"maxOutputTokens":64000}},"permission_denials":[],"uuid":"[uuid]"}
+    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Nothing there.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":0,"duration_api_ms":0,"ttft_ms":0,"num_turns":2,"session_id":"[session_id]","total_cost_usd":0.00014,"usage":{"input_tokens":20,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":10,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-sonnet-5-5":{"inputTokens":20,"outputTokens":10,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.00014,"contextWindow":1000000,"maxOutputTokens":128000}},"permission_denials":[],"uuid":"[uuid]"}
     "#);
     assert_eq!((output.stderr(), output.code()), (String::new(), Some(0)));
     assert!(output.stdout().lines().all(|line| line.starts_with("{\"type\":\"")), "{output}");

@@ -7,6 +7,7 @@ mod doctor;
 mod documents;
 mod edges;
 mod failures;
+mod flag_walk;
 mod handoff;
 mod network;
 mod schemas;

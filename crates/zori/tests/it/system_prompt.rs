@@ -30,10 +30,35 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
+/// DECISIONS 42: the built-in prompt, unless it is replaced; the empty string sends none.
 #[test]
-fn none_unless_it_is_set() {
-    assert_eq!(told(nothing, "", &[]), None);
+fn the_built_in_one() {
+    let prepare = |world: &TestEnv| {
+        world.write(".git/HEAD", "ref: refs/heads/topic\n");
+    };
+    let prompt = told(prepare, "", &[]).expect("there is one");
+    assert!(prompt.len() <= 1_500, "{} bytes", prompt.len());
+    let (rules, facts) = prompt.split_once("\n\nDirectory: ").expect("the facts come last");
+    assert!(rules.starts_with("You are zori, a coding agent in a terminal."), "{rules}");
+    let facts: Vec<_> = facts.lines().skip(1).collect();
+    let platform = format!("Platform: {} {}", std::env::consts::OS, std::env::consts::ARCH);
+    assert_eq!([facts[0], facts[3]], [platform.as_str(), "Git branch: topic"], "{facts:?}");
+    assert!(facts[1].starts_with("Shell: ") && facts[2].starts_with("Date: 2"), "{facts:?}");
     assert_eq!(told(nothing, "system_prompt = \"  \"\n", &[]), None);
+    assert_eq!(told(nothing, "system_prompt = \"\"\n", &[]), None);
+}
+
+/// The same bytes in every request of a session, and none for `zdx`.
+#[test]
+fn it_stays_the_same_and_zdx_has_none() {
+    let replies = || [anthropic::tool_use("toolu_1", "ls", serde_json::json!({})), anthropic::text("Hello")];
+    let (world, server) = with_model(replies());
+    world.run(&["exec", "-p", "hi"]).success();
+    assert_eq!(server.request(0).json()["system"], server.request(1).json()["system"]);
+    let (world, server) = with_model(replies());
+    world.run(&["--as", "zdx", "exec", "-p", "hi"]).success();
+    assert_eq!(server.request(0).json().get("system"), None);
+    assert_eq!(server.request(0).json()["model"], "claude-haiku-4-5");
 }
 
 #[test]

@@ -55,8 +55,8 @@ fn two_side_by_side() {
     user: hi
     assistant: tool_use t1 task {"description":"count","prompt":"Please count."}
     assistant: tool_use t2 task {"description":"count","prompt":"Please count."}
-    user: tool_result t1 {"ok":true,"data":{"text":"Three."}}
-    user: tool_result t2 {"ok":true,"data":{"text":"Three."}}
+    user: tool_result t1 Three.
+    user: tool_result t2 Three.
     "#);
 }
 
@@ -140,15 +140,16 @@ fn a_question_at_the_terminal() {
     type_line(&mut pty, 2, ":q");
     insta::assert_snapshot!(over(pty), @r#"
     zori chat (type :q to quit)
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     you> go
     ⚙ Running task...
       [1] general-purpose: tidy up
     ? bash: sub-agent 1 "tidy up": mode default asks about XF: A plain file operation by the shell, inside the workspace
       in $WORK
       | touch made
-      a: always in this session: Bash(touch made)
-      u: always, and in later sessions: the same rule goes to $BASE/config.toml
+      1: always in this session: Bash(touch made)
+      2: always in this session: Bash(touch:*), Edit(/$WORK/**)
+      u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       y: yes, once; n: no, or `n WHY` to tell the model; e: explain
     Run it? [y/N] y
       [1] bash touch made
@@ -175,13 +176,13 @@ fn a_question_to_a_program() {
     events(&output.stdout());
     insta::assert_snapshot!(output, @r#"
     {"type":"tool_call","schema":1,"tool":"task","input":{"description":"tidy up","prompt":"Please tidy up."},"id":"t1"}
-    {"type":"elicitation","schema":1,"prompt":"bash: sub-agent 1 \"tidy up\": mode default asks about XF: A plain file operation by the shell, inside the workspace\n  in $WORK\n  | touch made","fields":[{"name":"approve","type":"boolean","required":true,"description":"Run it","sensitive":false},{"name":"always","type":"boolean","required":false,"description":"Also allow in this session: Bash(touch made)","sensitive":false},{"name":"reason","type":"string","required":false,"description":"What the model is told when it is declined","sensitive":false}]}
+    {"type":"elicitation","schema":1,"prompt":"bash: sub-agent 1 \"tidy up\": mode default asks about XF: A plain file operation by the shell, inside the workspace\n  in $WORK\n  | touch made","fields":[{"name":"approve","type":"boolean","required":true,"description":"Run it","sensitive":false},{"name":"always","type":"boolean","required":false,"description":"Also allow in this session: Bash(touch made)","sensitive":false},{"name":"grant","type":"integer","required":false,"description":"Or allow in this session: 1 for Bash(touch made); 2 for Bash(touch:*), Edit(/$WORK/**)","sensitive":false},{"name":"reason","type":"string","required":false,"description":"What the model is told when it is declined","sensitive":false}]}
     {"type":"tool_result","schema":1,"id":"t1","output":"{\"text\":\"Tidy.\"}","exit_code":0}
     {"type":"response_chunk","schema":1,"text":"Done."}
     {"type":"response_end","schema":1}
-    {"type":"cost","schema":1,"input_tokens":40,"output_tokens":20,"cache_read_tokens":0,"estimated_usd":0.00014}
+    {"type":"cost","schema":1,"input_tokens":40,"output_tokens":20,"cache_read_tokens":0,"estimated_usd":0.00028}
     ------- stderr -------
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     [exit status: 0]
     "#);
     assert!(world.work().join("made").exists());
@@ -212,6 +213,7 @@ fn a_cancel_inside() {
     {"type":"meta","schema_version":1,"ts":"$TS","root":"$WORK"}
     {"type":"message","role":"user","text":"hi","ts":"$TS"}
     {"type":"tool_use","id":"t1","name":"task","input":{"description":"wait","prompt":"Please wait."},"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
+    {"type":"changed","tool_use_id":"c1","op":1,"created":1,"modified":0,"deleted":0,"paths":["pids"],"coverage":"full","ts":"$TS"}
     {"type":"tool_result","tool_use_id":"t1","output":{"ok":false,"error":{"code":"canceled","message":"The sub-agent was canceled before it was done"}},"ok":false,"ts":"$TS"}
     {"type":"interrupted","role":"system","text":"Interrupted","ts":"$TS"}
     "#);
@@ -271,8 +273,8 @@ fn how_many() {
     user: hi
     assistant: tool_use t1 task {"description":"count","prompt":"Please count."}
     assistant: tool_use t2 task {"description":"count","prompt":"Please count."}
-    user: tool_result t1 {"ok":true,"data":{"text":"Three."}}
-    user: tool_result (error) t2 {"ok":false,"error":{"code":"agent_error","message":"This prompt has started 1 sub-agent, which is all it may (`subagent_max`). Do the rest yourself."}}
+    user: tool_result t1 Three.
+    user: tool_result (error) t2 error agent_error: This prompt has started 1 sub-agent, which is all it may (`subagent_max`). Do the rest yourself.
     "#);
 }
 
@@ -287,7 +289,7 @@ fn limits_count_what_it_uses() {
         [(["--max-turns", "3"], 3), (["--max-budget-usd", "0.0001"], 3), (["--max-tokens-total", "60"], 4)]
     {
         let (world, model) = with_model(restless());
-        let output = world.run(&[&["exec", "-p", "hi"], &limit[..]].concat());
+        let output = world.run(&[&["exec", "--model", "claude-haiku-4-5", "-p", "hi"], &limit[..]].concat());
         assert_eq!((output.code(), model.count()), (Some(3), requests), "{limit:?}\n{output}");
     }
     let (world, _model) = with_model(restless());
@@ -334,7 +336,7 @@ fn a_failure_inside() {
     insta::assert_snapshot!(model.request(2).conversation(), @r#"
     user: hi
     assistant: tool_use t1 task {"description":"count","prompt":"Please count."}
-    user: tool_result (error) t1 {"ok":false,"error":{"code":"agent_error","message":"The sub-agent did not come to an end: http_status: HTTP 400: no such thing. It said nothing."}}
+    user: tool_result (error) t1 error agent_error: The sub-agent did not come to an end: http_status: HTTP 400: no such thing. It said nothing.
     "#);
 }
 

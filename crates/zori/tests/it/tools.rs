@@ -1,4 +1,4 @@
-//! The tools through the binary: what each returns, and what a child process may see (chapter 5). Failures are in
+//! The tools through the binary: what each returns, and what a child process may see. Failures are in
 //! `tools/codes.rs`.
 
 mod codes;
@@ -56,14 +56,19 @@ fn furnish(world: &mut TestEnv) {
 /// TOOL-6, TOOL-7: a field too many does no harm, and no input is an empty one.
 #[test]
 fn input_that_is_taken_for_what_it_means() {
-    insta::assert_snapshot!(run("read", json!({"path": "a.txt", "reason": "curious"})), @r#"{"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}"#);
+    insta::assert_snapshot!(run("read", json!({"path": "a.txt", "reason": "curious"})), @r"
+    $WORK/a.txt (3 lines)
+    one
+    two
+    two
+    ");
     let empty = anthropic::tool_use("toolu_0", "ls", json!(""))
         .sse()
         .replace("\"partial_json\":\"\\\"\"", "\"partial_json\":\"\"");
     let (mut world, server) = with_model([Reply::sse(empty), anthropic::text("Done.").into()]);
     furnish(&mut world);
     world.run(&["exec", "-p", "go"]).success();
-    insta::assert_snapshot!(results(&world, &server, 1), @r#"{"ok":true,"data":{"path":".","entries":[{"name":"a.txt","size":12}],"total":1,"truncated":false}}"#);
+    insta::assert_snapshot!(results(&world, &server, 1), @"a.txt	12");
 }
 
 /// EDIT-5.
@@ -71,7 +76,7 @@ fn input_that_is_taken_for_what_it_means() {
 fn an_edit_replaces_all_it_was_told_to_expect() {
     let edit = json!({"path": "a.txt", "old": "two", "new": "2", "expected_replacements": 2});
     let (result, world) = run_in(furnish, &[("edit", edit)], &[]);
-    insta::assert_snapshot!(result, @r#"{"ok":true,"data":{"path":"$WORK/a.txt","replacements":2}}"#);
+    insta::assert_snapshot!(result, @"replaced 2 places in $WORK/a.txt");
     assert_eq!(world.read("a.txt"), "one\n2\n2\n");
 }
 
@@ -83,7 +88,13 @@ fn timeout_of_a_command() {
     };
     let command = "echo before; echo trouble >&2; sleep 60";
     let calls = [("bash", json!({"command": command}))];
-    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r#"{"ok":true,"data":{"stdout":"before\n","stderr":"trouble\nCommand timed out after 1 seconds\n","exit_code":-1,"timed_out":true}}"#);
+    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r"
+    timed out
+    before
+    stderr:
+    trouble
+    Command timed out after 1 seconds
+    ");
 }
 
 /// DECISIONS 36: the call's own limit counts, and 0 in the config is no limit.
@@ -93,7 +104,11 @@ fn timeout_of_one_call() {
         world.write(world.base().join("config.toml"), "tool_timeout_secs = 0\n");
     };
     let calls = [("bash", json!({"command": "sleep 60", "timeout_secs": "1"}))];
-    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r#"{"ok":true,"data":{"stdout":"","stderr":"Command timed out after 1 seconds\n","exit_code":-1,"timed_out":true}}"#);
+    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r"
+    timed out
+    stderr:
+    Command timed out after 1 seconds
+    ");
 }
 
 /// PATH-4, PATH-5, BASH-1.
@@ -113,13 +128,18 @@ fn the_root_is_where_everything_happens() {
         ("read", json!({"path": "../a.txt"})),
     ];
     let (result, world) = run_in(prepare, &calls, &["--root", "link"]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":true,"data":{"stdout":"$WORK/sub\nbelow\n","stderr":"","exit_code":0,"timed_out":false}}
-    {"ok":true,"data":{"path":"$WORK/sub/a.txt","content":"below\n","truncated":false,"bytes":6}}
-    {"ok":true,"data":{"path":"$WORK/sub/b.txt","bytes":4,"created":true}}
-    {"ok":true,"data":{"path":".","entries":[{"name":"a.txt","size":6},{"name":"b.txt","size":4}],"total":2,"truncated":false}}
-    {"ok":true,"data":{"path":"$WORK/a.txt","content":"above\n","truncated":false,"bytes":6}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    $WORK/sub
+    below
+    $WORK/sub/a.txt (1 line)
+    below
+
+    created $WORK/sub/b.txt (4 bytes)
+    a.txt	6
+    b.txt	4
+    $WORK/a.txt (1 line)
+    above
+    ");
     assert_eq!(world.read("sub/b.txt"), "new\n");
 }
 
@@ -131,12 +151,14 @@ fn a_long_file_is_cut_between_characters() {
             world.write("long.txt", &content);
         };
         let (result, _world) = run_in(prepare, &[("read", json!({"path": "long.txt"}))], &[]);
-        let data = serde_json::from_str::<Value>(&result).unwrap()["data"].clone();
-        (data["content"].as_str().unwrap().len(), data["truncated"].as_bool(), data["bytes"].as_u64())
+        let (head, content) = result.split_once('\n').unwrap();
+        (head.to_owned(), content.len())
     };
-    assert_eq!(cut("x".repeat(51_200)), (51_200, Some(false), Some(51_200)));
-    assert_eq!(cut("x".repeat(51_201)), (51_200, Some(true), Some(51_201)));
-    assert_eq!(cut(format!("{}é", "x".repeat(51_199))), (51_199, Some(true), Some(51_201)));
+    let whole = "$WORK/long.txt (1 line, no newline at the end)".to_owned();
+    let part = "$WORK/long.txt (1 line of 51201 bytes; more from offset 1)".to_owned();
+    assert_eq!(cut("x".repeat(51_200)), (whole, 51_200));
+    assert_eq!(cut("x".repeat(51_201)), (part.clone(), 51_200));
+    assert_eq!(cut(format!("{}é", "x".repeat(51_199))), (part, 51_199));
 }
 
 /// WRITE-2, WRITE-5: the mode stays, and a link is written through.
@@ -152,10 +174,11 @@ fn writing_over_a_file() {
         ("write", json!({"path": "deep/er/new.txt", "content": ""})),
     ];
     let (result, world) = run_in(prepare, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":true,"data":{"path":"$WORK/link.sh","bytes":4,"created":false}}
-    {"ok":true,"data":{"path":"$WORK/deep/er/new.txt","bytes":0,"created":true}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    wrote $WORK/link.sh (4 bytes)
+    note: it was never read: 1 line before, 1 line after
+    created $WORK/deep/er/new.txt (0 bytes)
+    ");
     assert_eq!((world.read("real.sh").as_str(), world.read("deep/er/new.txt").as_str()), ("né\n", ""));
     assert!(world.work().join("link.sh").is_symlink());
     assert_eq!(world.work().join("real.sh").metadata().unwrap().permissions().mode() & 0o7777, 0o750);
@@ -169,11 +192,15 @@ fn a_file_that_vanishes_between_read_and_edit() {
         ("edit", json!({"path": "a.txt", "old": "one", "new": "1"})),
     ];
     let (result, world) = run_in(furnish, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}
-    {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
-    {"ok":false,"error":{"code":"path_error","message":"File not found: $WORK/a.txt (ENOENT); check the path"}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    $WORK/a.txt (3 lines)
+    one
+    two
+    two
+
+    (no output)
+    error path_error: File not found: $WORK/a.txt (ENOENT); check the path
+    ");
     assert!(!world.work().join("a.txt").exists());
 }
 
@@ -187,12 +214,17 @@ fn a_file_that_changes_between_read_and_write() {
         ("edit", json!({"path": "a.txt", "old": "one", "new": "1"})),
     ];
     let (result, world) = run_in(furnish, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}
-    {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
-    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/a.txt: it changed on disk since it was read; read it again, then write"}}
-    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":1,"note":"the file changed on disk since it was last read"}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    $WORK/a.txt (3 lines)
+    one
+    two
+    two
+
+    (no output)
+    error write_error: cannot write $WORK/a.txt: it changed on disk since it was read; read it again, then write
+    replaced 1 place in $WORK/a.txt
+    note: the file changed on disk since it was last read
+    ");
     assert_eq!(world.read("a.txt"), "1\ntwo\ntwo\nthree\n");
 }
 
@@ -200,10 +232,21 @@ fn a_file_that_changes_between_read_and_write() {
 #[test]
 fn commands() {
     let shell = |command: &str| run("bash", json!({"command": command}));
-    insta::assert_snapshot!(shell("cat; echo out; echo err >&2; exit 7"), @r#"{"ok":true,"data":{"stdout":"out\n","stderr":"err\n","exit_code":7,"timed_out":false}}"#);
-    insta::assert_snapshot!(shell("kill -9 $$"), @r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":-1,"timed_out":false}}"#);
-    insta::assert_snapshot!(shell("printf 'caf\\351\\000\\n'"), @r#"{"ok":true,"data":{"stdout":"caf�\u0000\n","stderr":"","exit_code":0,"timed_out":false}}"#);
-    insta::assert_snapshot!(shell("no-such-program-here 2>/dev/null"), @r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":127,"timed_out":false}}"#);
+    insta::assert_snapshot!(shell("cat; echo out; echo err >&2; exit 7"), @r"
+    exit 7
+    out
+    stderr:
+    err
+    ");
+    insta::assert_snapshot!(shell("kill -9 $$"), @r"
+    killed by a signal
+    (no output)
+    ");
+    insta::assert_snapshot!(shell("printf 'caf\\351\\000\\n'"), @"caf�");
+    insta::assert_snapshot!(shell("no-such-program-here 2>/dev/null"), @r"
+    exit 127
+    (no output)
+    ");
 }
 
 /// DECISIONS 14: head and tail, and where the rest is.
@@ -217,16 +260,11 @@ fn a_command_that_says_too_much() {
         ("bash", json!({"command": "wc -l < \"$(find \"$TMPDIR\" -name '*.txt')\""})),
     ];
     let (result, world) = run_in(prepare, &calls, &[]);
-    let (first, second) = result.split_once('\n').unwrap();
-    let data = serde_json::from_str::<Value>(first).unwrap()["data"].clone();
-    let text = data["stdout"].as_str().unwrap();
-    assert!(text.starts_with("line 0\n") && text.ends_with("line 99\n"), "{text}");
-    assert_eq!((data["stdout_truncated"].as_bool(), data.get("stderr_truncated")), (Some(true), None));
-    assert!(data["stdout_file"].as_str().unwrap().starts_with("$TMP/"), "{data}");
-    assert_eq!(
-        second,
-        r#"{"ok":true,"data":{"stdout":"100\n","stderr":"","exit_code":0,"timed_out":false}}"#
-    );
+    let lines: Vec<&str> = result.lines().collect();
+    let [first, .., last, count] = lines[..] else { panic!("{result}") };
+    assert_eq!((first, last, count), ("line 0", "line 99", "100"));
+    let cut = lines.iter().find(|line| line.starts_with("[... ")).expect("a line says so");
+    assert!(cut.contains(" of 790 bytes cut here; all of it is in $TMP/"), "{cut}");
     assert_eq!(std::fs::read_dir(world.tmp()).unwrap().count(), 0, "the spill file goes with the run");
 }
 
@@ -242,8 +280,7 @@ fn what_a_child_process_may_see() {
     };
     let (result, _world) = run_in(prepare, &[("bash", json!({"command": "env"}))], &[]);
     assert!(!result.contains(TEST_KEY), "{result}");
-    let data = serde_json::from_str::<Value>(&result).unwrap()["data"]["stdout"].clone();
-    let names = data.as_str().unwrap().lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+    let names = result.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
     // The shell adds some of its own.
     let mut names: Vec<_> = names.filter(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name)).collect();
     names.sort();
@@ -289,14 +326,22 @@ fn other_dialects() {
         ),
     ];
     let (result, world) = run_in(furnish, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":true,"data":{"path":"$WORK/a.txt","content":"one\ntwo\ntwo\n","truncated":false,"bytes":12}}
-    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":1}}
-    {"ok":true,"data":{"path":"$WORK/b.txt","bytes":1,"created":true}}
-    {"ok":true,"data":{"stdout":"1\ntwo\ntwo\nb","stderr":"","exit_code":0,"timed_out":false}}
-    {"ok":true,"data":{"path":"$WORK/b.txt","content":"b","truncated":false,"bytes":1}}
-    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":2}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    $WORK/a.txt (3 lines)
+    one
+    two
+    two
+
+    replaced 1 place in $WORK/a.txt
+    created $WORK/b.txt (1 bytes)
+    1
+    two
+    two
+    b
+    $WORK/b.txt (1 line, no newline at the end)
+    b
+    replaced 2 places in $WORK/a.txt
+    ");
     assert_eq!(world.read("a.txt"), "1\n2\n2\n");
 }
 
@@ -320,14 +365,17 @@ fn the_others() {
         ("todo_write", json!({"todos": [{"content": "rest", "status": "pending"}]})),
     ];
     let (result, world) = run_in(prepare, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":true,"data":{"files":["src/b.rs"],"total":1,"truncated":false}}
-    {"ok":true,"data":{"matches":[{"path":"a.txt","line":2,"text":"two"},{"path":"a.txt","line":3,"text":"two"},{"path":"src/b.rs","line":1,"text":"fn two() {}"}],"truncated":false}}
-    {"ok":true,"data":{"path":"src","entries":[{"name":"b.rs","size":12}],"total":1,"truncated":false}}
-    {"ok":true,"data":{"path":"$WORK/a.txt","replacements":3}}
-    {"ok":true,"data":{"files":[{"path":"$WORK/src/b.rs","action":"updated"},{"path":"$WORK/c.txt","action":"added"}]}}
-    {"ok":true,"data":{"total":1,"pending":1,"in_progress":0,"completed":0}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    src/b.rs
+    a.txt:2:two
+    a.txt:3:two
+    src/b.rs:1:fn two() {}
+    b.rs	12
+    replaced 3 places in $WORK/a.txt
+    updated $WORK/src/b.rs
+    added $WORK/c.txt
+    the task list has 1 tasks, 0 of them completed
+    ");
     assert_eq!(
         [world.read("a.txt"), world.read("src/b.rs"), world.read("c.txt")],
         ["1\n2\n2\n", "fn three() {}\n", "c\n"]
@@ -341,9 +389,13 @@ fn a_web_page() {
         Reply::bytes(404, "text/plain", "nothing here"),
     ]);
     let calls = [("web_fetch", json!({"url": site.url()})), ("web_fetch", json!({"url": site.url()}))];
-    insta::assert_snapshot!(run_in(|_| {}, &calls, &[]).0, @r##"
-    {"ok":true,"data":{"url":"http://127.0.0.1:$PORT/","status":200,"content_type":"text/html","content":"# Title\n\nSome **text**.\n","truncated":false}}
-    {"ok":false,"error":{"code":"fetch_error","message":"HTTP 404 from http://127.0.0.1:$PORT/: nothing here"}}
-    "##);
+    insta::assert_snapshot!(run_in(|_| {}, &calls, &[]).0, @r"
+    http://127.0.0.1:$PORT/ (200, text/html)
+    # Title
+
+    Some **text**.
+
+    error fetch_error: HTTP 404 from http://127.0.0.1:$PORT/: nothing here
+    ");
     assert_eq!(site.request(0).header("x-api-key"), None);
 }

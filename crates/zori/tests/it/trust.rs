@@ -58,7 +58,8 @@ fn a_run_without_a_person_trusts_nothing() {
     [exit status: 0]
     ");
     let sent = model.request(0).json();
-    assert_eq!((&sent["model"], &sent["system"]), (&json!("claude-haiku-4-5"), &Value::Null));
+    assert_eq!(sent["model"], "claude-sonnet-5-5");
+    assert!(!sent["system"].to_string().contains("pirate"), "{}", sent["system"]);
     assert!(!ran(&world) && !world.base().join("trust.json").exists());
     let denied = world.run(&["policy", "explain", "curl x"]).stdout();
     assert!(denied.contains("the rule `Bash(curl:*)`"), "rules that deny hold in any case: {denied}");
@@ -171,7 +172,7 @@ fn no_is_the_default() {
         reply(&mut pty, answer);
         type_line(&mut pty, 1, ":q");
         let screen = over(pty);
-        assert!(screen.contains("Model: claude-haiku-4-5"), "{screen}");
+        assert!(screen.contains("Model: claude-sonnet-5-5"), "{screen}");
     }
     let mut pty = chat(&world);
     reply(&mut pty, "\x03");

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use serde_json::{Value, json};
 use zori_testkit::env::TestEnv;
 use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;
@@ -9,7 +10,9 @@ use zori_testkit::server::ModelServer;
 /// An environment without a model, in which utility commands print text on a pipe, too. What programs get instead is the
 /// subject of `surface.rs`.
 pub fn world() -> TestEnv {
-    let mut world = TestEnv::new(env!("CARGO_BIN_EXE_zori"));
+    // The soak run may be about another build of it.
+    let binary = std::env::var_os("ZORI_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_zori").into());
+    let mut world = TestEnv::new(binary);
     world.set_var("ZORI_OUTPUT", "plain");
     world
 }
@@ -20,6 +23,28 @@ pub fn with_model<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> (Test
     let mut world = world();
     world.use_server(&server);
     (world, server)
+}
+
+/// What the model reads of a command, taken apart: `stdout`, `stderr`, `exit_code` and `note`, as the envelope has them.
+pub fn command_result(text: &str) -> Value {
+    let (text, note) = match text.split_once("\nnote: ") {
+        Some((text, note)) => (text, Some(note)),
+        None => (text, None),
+    };
+    let (text, stderr) = match text.split_once("stderr:\n") {
+        Some((text, stderr)) => (text.strip_suffix('\n').unwrap_or(text), format!("{stderr}\n")),
+        None => (text, String::new()),
+    };
+    let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let (exit_code, stdout) = match head.strip_prefix("exit ").and_then(|code| code.parse::<i32>().ok()) {
+        Some(code) => (code, rest),
+        None => (0, text),
+    };
+    let stdout = match stdout {
+        "" | "(no output)" => String::new(),
+        text => format!("{text}\n"),
+    };
+    json!({"stdout": stdout, "stderr": stderr, "exit_code": exit_code, "note": note})
 }
 
 /// The command that runs a shell script in this world; the executable is its `$0`, and `args` are its arguments.

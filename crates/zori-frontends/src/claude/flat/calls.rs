@@ -1,15 +1,12 @@
-//! The order of calls: each is told, then its result, then the next one, whatever order the engine announces them in.
+//! The order of calls: each is written, then its result, then the next, in whatever order the engine announces them.
 
 use std::collections::{HashMap, VecDeque};
 
 use zori_core::ids::{AgentId, CallId};
 
-/// What is told next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A call.
     Call { id: CallId, name: String, input: String },
-    /// What came of it.
     Result { id: CallId, answer: Answer },
 }
 
@@ -20,26 +17,25 @@ pub(super) struct Answer {
     pub(super) is_error: bool,
 }
 
-/// The calls of each agent that are not told to the end.
+/// The calls of each agent whose result is not written yet.
 #[derive(Default)]
 pub(super) struct Calls(HashMap<AgentId, VecDeque<Open>>);
 
 struct Open {
     id: CallId,
-    /// Name and input, until they are told.
+    /// Name and input, until they are written.
     untold: Option<(String, String)>,
     answer: Option<Answer>,
 }
 
 impl Calls {
-    /// Takes a call down.
     pub(super) fn requested(&mut self, agent: AgentId, id: CallId, name: String, input: String) -> Vec<Step> {
         let open = Open { id, untold: Some((name, input)), answer: None };
         self.0.entry(agent).or_default().push_back(open);
         self.next(agent)
     }
 
-    /// Takes down that a call has another input, unless it was told.
+    /// Replaces the input of a call, unless it was written.
     pub(super) fn changed(&mut self, agent: AgentId, id: &CallId, input: String) {
         let held = self.0.get_mut(&agent).into_iter().flatten().find(|open| open.id == *id);
         if let Some((_, before)) = held.and_then(|open| open.untold.as_mut()) {
@@ -47,7 +43,6 @@ impl Calls {
         }
     }
 
-    /// Takes a result down.
     pub(super) fn finished(&mut self, agent: AgentId, id: &CallId, answer: Answer) -> Vec<Step> {
         if let Some(open) = self.0.get_mut(&agent).into_iter().flatten().find(|open| open.id == *id) {
             open.answer = Some(answer);
@@ -55,7 +50,7 @@ impl Calls {
         self.next(agent)
     }
 
-    /// Returns what can be told: the first call, and as long as there is a result, the one after it.
+    /// Returns what can be written: the first call, and as long as it has a result, the next.
     fn next(&mut self, agent: AgentId) -> Vec<Step> {
         let mut steps = Vec::new();
         let Some(open) = self.0.get_mut(&agent) else { return steps };

@@ -9,7 +9,7 @@ use zori_core::secret::Secrets;
 use zori_core::tool::ToolCode;
 
 use super::*;
-use crate::claude::{ModelFacts, Writing, YUME_LINE};
+use crate::claude::{FrameMode, ModelFacts, YUME_LINE};
 use crate::sample::{
     Paper, Saving, Still, delta, event, exited, failed, failure, finished, ok, prompt, replied, requested,
     session, thinking, turn_over,
@@ -17,15 +17,15 @@ use crate::sample::{
 
 fn parts(paper: &Paper, previous: Option<SessionId>) -> FlatParts {
     FlatParts {
-        frames: Frames::new(Box::new(paper.clone()), YUME_LINE, Writing::All),
+        frames: FrameWriter::new(Box::new(paper.clone()), YUME_LINE, FrameMode::All),
         redactor: Redactor::new(Secrets::default()),
         ids: Arc::new(Still),
         tally: Tally::new(Arc::new(Still), Arc::new(|_| ModelFacts::default())),
-        words: Words {
-            call: |name, _| CallWords { name: name.to_uppercase(), input: None },
+        names: ClientNames {
+            call: |name, _| ClientCall { name: name.to_uppercase(), input: None },
             mode: |_| "interactive",
         },
-        greeting: Greeting {
+        init: InitFacts {
             permission_mode: "default".to_owned(),
             api_key_source: "none".to_owned(),
             version: "0.0.0",
@@ -45,8 +45,10 @@ fn lines(events: &[Event]) -> String {
 }
 
 fn ended(outcome: Outcome) -> Event {
-    let EventKind::TurnFinished(summary) = turn_over().kind else { unreachable!("it is one") };
-    event(EventKind::TurnFinished(TurnSummary { outcome, ..summary }))
+    let EventKind::Turn(TurnEvent::TurnFinished(summary)) = turn_over().kind else {
+        unreachable!("it is one")
+    };
+    event(TurnEvent::TurnFinished(TurnSummary { outcome, ..summary }))
 }
 
 #[test]
@@ -82,8 +84,8 @@ fn a_turn_with_tools() {
     insta::assert_snapshot!(lines(&events), @r#"
     {"type":"thinking","is_thinking":true,"thought":"hm"}
     {"type":"thinking","is_thinking":false,"thought":""}
-    {"type":"text","content":"I look"}
-    {"type":"text","content":"."}
+    {"type":"text","content":"I look","id":"00000000-0000-4000-8000-000000000000"}
+    {"type":"text","content":".","id":"00000000-0000-4000-8000-000000000000"}
     {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     {"type":"tool_use","id":"1","name":"READ","input":{}}
     {"type":"tool_result","tool_use_id":"1","content":"{\"ok\":true,\"data\":{}}","is_error":false}
@@ -91,7 +93,7 @@ fn a_turn_with_tools() {
     {"type":"tool_result","tool_use_id":"2","content":"{\"ok\":true,\"data\":{}}","is_error":true}
     {"type":"tool_use","id":"3","name":"NOPE","input":{}}
     {"type":"tool_result","tool_use_id":"3","content":"no such tool","is_error":true}
-    {"type":"text","content":"Done."}
+    {"type":"text","content":"Done.","id":"00000000-0000-4000-8000-000000000000"}
     {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":0,"duration_api_ms":0,"ttft_ms":0,"num_turns":4,"session_id":"s","total_cost_usd":0.0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"":{"inputTokens":0,"outputTokens":0,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.0,"contextWindow":0,"maxOutputTokens":0}},"permission_denials":[],"uuid":"00000000-0000-4000-8000-000000000000"}
     {"type":"message_stop"}
@@ -114,7 +116,7 @@ fn failures_by_what_a_gui_can_do_about_them() {
         let failure = ProviderFailure { status: Some(status), ..failure(message, None) };
         told(&[
             prompt(),
-            event(EventKind::Error { failure: failure.clone() }),
+            event(TurnEvent::Error { failure: failure.clone() }),
             ended(Outcome::Failed(failure)),
         ])
     };
@@ -137,7 +139,7 @@ fn an_interrupt_while_the_model_thinks() {
     let events = [
         prompt(),
         thinking("hm"),
-        event(EventKind::Interrupted),
+        event(TurnEvent::Interrupted),
         ended(Outcome::Cancelled(CancelCause::User)),
     ];
     insta::assert_snapshot!(told(&events), @r#"
@@ -154,20 +156,20 @@ fn an_interrupt_while_the_model_thinks() {
 fn what_happens_beside_the_answer() {
     let events = [
         prompt(),
-        event(EventKind::Retrying {
+        event(MessageEvent::Retrying {
             attempt: 1,
             max: 4,
             delay: Duration::from_millis(250),
             failure: ProviderFailure { status: Some(529), ..failure("HTTP 529", None) },
         }),
         requested("1", "write", 1),
-        event(EventKind::ApprovalResolved {
+        event(ToolEvent::ApprovalResolved {
             call: zori_core::ids::CallId::new("1"),
-            decision: Decision::new(Verdict::Deny, Class::W, "not here"),
+            decision: Decision::new(Verdict::Deny, Class::Write, "not here"),
             by: DecidedBy::Policy,
         }),
         finished("1", "write", failed(ToolCode::PermissionDenied, "not here"), None),
-        event(EventKind::ModeChanged { from: "default", to: "paranoid" }),
+        event(StateEvent::ModeChanged { from: "default", to: "paranoid" }),
         ended(Outcome::Completed(StopReason::EndTurn)),
     ];
     insta::assert_snapshot!(told(&events), @r#"

@@ -14,6 +14,8 @@ const PIECE: usize = 16_000;
 pub(super) enum Line<'a> {
     Text {
         content: &'a str,
+        /// The message it is a piece of.
+        id: &'a str,
     },
     Thinking {
         is_thinking: bool,
@@ -53,7 +55,6 @@ pub(super) struct System<'a> {
     pub(super) uuid: &'a str,
 }
 
-/// What it says.
 #[derive(Serialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub(super) enum SystemKind<'a> {
@@ -86,7 +87,6 @@ pub(super) enum SystemKind<'a> {
     },
 }
 
-/// A compaction in numbers.
 #[derive(Serialize)]
 pub(super) struct CompactMetadata {
     pub(super) trigger: &'static str,
@@ -119,7 +119,7 @@ mod tests {
         let all: Vec<&str> = pieces(&text).collect();
         assert_eq!(all.concat(), text);
         for content in all {
-            let line = serde_json::to_string(&Line::Text { content }).unwrap();
+            let line = serde_json::to_string(&Line::Text { id: "", content }).unwrap();
             assert!(line.len() < super::super::super::YUME_LINE, "{}", line.len());
         }
         assert_eq!(pieces("").count(), 0);

@@ -9,29 +9,28 @@ use zori_core::ids::IdSource;
 use zori_core::message::{Block, Thinking};
 
 use crate::claude::wire::CallUsage;
-use crate::claude::{Frames, block_uuid, object, uuid};
+use crate::claude::{FrameWriter, block_uuid, object, uuid};
 
-/// Where lines belong.
 pub(super) struct Scope<'a> {
-    pub(super) frames: &'a Frames,
+    pub(super) frames: &'a FrameWriter,
     pub(super) ids: &'a dyn IdSource,
     pub(super) session: &'a str,
     /// For a sub-agent, the call that started it.
     pub(super) parent: Option<&'a str>,
-    /// Which blocks of the main agent were told; those of a sub-agent are in no file.
-    pub(super) told: Option<&'a Told>,
+    /// Numbers the blocks of the main agent; those of a sub-agent are in no file.
+    pub(super) told: Option<&'a BlockCounter>,
 }
 
-/// What was told of the model's replies, so that each block has a name that a later run knows.
+/// Counts replies and their blocks, so that each block has an id that a later run computes again.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct BlockCounter {
     /// The replies before this one.
     pub(super) replies: Cell<u64>,
     /// The blocks of this one.
     pub(super) blocks: Cell<u64>,
 }
 
-impl Told {
+impl BlockCounter {
     /// Ends a reply. One that says nothing is not in the session's file and does not count.
     pub(super) fn over(&self, blocks: &[Block]) {
         self.blocks.set(0);
@@ -56,8 +55,8 @@ fn is_saved(block: &Block) -> bool {
     }
 }
 
-/// Returns whether a client is told of a block.
-pub fn is_told(block: &Block) -> bool {
+/// Returns whether a block is sent to the client.
+pub fn is_sent(block: &Block) -> bool {
     content(block).is_some()
 }
 
@@ -66,7 +65,6 @@ pub(super) struct Assistant<'a> {
     pub(super) id: &'a str,
     pub(super) model: &'a str,
     pub(super) usage: CallUsage,
-    /// Whether it was cut.
     pub(super) aborted: bool,
 }
 
@@ -125,7 +123,6 @@ impl Scope<'_> {
         })
     }
 
-    /// Writes one streaming event.
     pub(super) fn stream(&self, event: impl Serialize) -> io::Result<()> {
         self.frames.write(&Stream {
             r#type: "stream_event",

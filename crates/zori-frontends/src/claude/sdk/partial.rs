@@ -1,5 +1,5 @@
-//! Pieces of a message as they come (4.5), in the grammar of Anthropic's streaming events whoever the provider is. The
-//! whole block is told between its last piece and its end.
+//! Pieces of a message as they come, in the grammar of Anthropic's streaming events for every provider. The whole
+//! block is written between its last piece and its end.
 //!
 //! One block is open at a time. A call is over when its input is whole JSON and something else begins; pieces of a call
 //! that come while another one is unfinished are not told, and that call comes whole with the end of the message.
@@ -16,7 +16,7 @@ use zori_core::message::{Block, IdOrigin, Opaque, Thinking, ToolCall, ToolInput}
 use zori_core::usage::Usage;
 
 use super::message::{Assistant, Content, Scope, content};
-use crate::claude::ending::stop_reason;
+use crate::claude::turn_result::stop_reason;
 use crate::claude::wire::CallUsage;
 
 /// One more piece of a message.
@@ -55,7 +55,7 @@ enum Delta<'a> {
     Input { partial_json: &'a str },
 }
 
-/// A message that is told in pieces.
+/// A message that is written in pieces.
 #[derive(Default)]
 pub(super) struct Partial {
     pub(super) id: String,
@@ -64,7 +64,6 @@ pub(super) struct Partial {
     over: usize,
     /// How many of them were no calls.
     said: usize,
-    /// The calls among them.
     called: Vec<CallId>,
     /// Calls that come whole, because another one was open when they began.
     late: Vec<CallId>,
@@ -128,7 +127,6 @@ impl Partial {
         Self { id, ..Self::default() }
     }
 
-    /// Begins the message, once.
     pub(super) fn begin(&mut self, scope: &Scope<'_>, model: &str) -> io::Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
@@ -145,7 +143,6 @@ impl Partial {
         }}))
     }
 
-    /// Takes one more piece.
     pub(super) fn piece(&mut self, scope: &Scope<'_>, model: &str, piece: &Piece<'_>) -> io::Result<()> {
         if let Piece::Input { call, .. } = piece
             && self.comes_late(call)
@@ -234,7 +231,7 @@ impl Partial {
         self.told(scope, &Assistant { id: &id, model, usage, aborted: false }, block)
     }
 
-    /// Tells the rest of the message, and its end. Returns the calls that were told and are not in it: they never run.
+    /// Writes the rest of the message, and its end. Returns the calls that were written and are not in it: they never run.
     pub(super) fn finish(
         mut self,
         scope: &Scope<'_>,
@@ -275,7 +272,7 @@ impl Partial {
         Ok(called.into_iter().filter(|id| !there(id)).collect())
     }
 
-    /// Ends a message of which nothing more comes. Returns the calls that were told; they never run.
+    /// Ends a message that was cut off. Returns the calls that were written; they never run.
     pub(super) fn give_up(mut self, scope: &Scope<'_>) -> io::Result<Vec<CallId>> {
         if !self.begun {
             return Ok(Vec::new());
@@ -294,7 +291,7 @@ impl Partial {
         scope.stream(json!({"type": "message_stop"}))
     }
 
-    /// Tells a block whose pieces were all told, and ends it.
+    /// Writes a block whose pieces were all written, and ends it.
     fn told(&mut self, scope: &Scope<'_>, line: &Assistant<'_>, block: &Block) -> io::Result<()> {
         if let Some(Content::Thinking { signature, .. }) = content(block)
             && !signature.is_empty()

@@ -1,5 +1,5 @@
-//! `tool_use_result`: a result in a form that user interfaces draw (4.4), one shape for each tool that has one. Shapes that
-//! chapter 4.4 does not give are those of the TypeScript SDK's own types.
+//! `tool_use_result`: a result in a form that user interfaces draw, one shape for each tool that has one. Shapes that
+//! the contract does not give are those of the TypeScript SDK's own types.
 
 use std::borrow::Cow;
 
@@ -15,20 +15,19 @@ use crate::claude::wire::CallUsage;
 
 /// Texts longer than this are not compared: nobody looks at such a patch, and everybody would wait for it.
 const MOST_COMPARED: usize = 256 << 10;
-/// So many unchanged lines are around each change.
+/// How many unchanged lines surround each change.
 const CONTEXT: usize = 3;
 
 /// What is known of a call beside its result.
 pub(super) struct Known<'a> {
     /// The call, with the input that ran.
     pub(super) call: Option<&'a Call>,
-    /// The task list before.
     pub(super) todos: &'a [Todo],
     /// What the sub-agent did that it started.
     pub(super) report: Option<&'a Report>,
 }
 
-/// Returns the form of a result that is no failure, where its tool has one. `text`: what the model reads.
+/// Returns the structured form of a successful result, if its tool has one. `text` is what the model reads.
 pub(super) fn structured(
     done: &ToolFinished,
     text: &str,
@@ -51,12 +50,18 @@ pub(super) fn structured(
         return Some(json!({"type": "image", "file": file}));
     }
     let mut value = match done.kind? {
-        ToolKind::Bash => json!({
-            "stdout": data["stdout"].as_str().unwrap_or_default(),
-            "stderr": data["stderr"].as_str().unwrap_or_default(),
-            "interrupted": done.output.process.is_some_and(|end| end.timed_out),
-            "isImage": false,
-        }),
+        ToolKind::Bash => {
+            let mut ran = json!({
+                "stdout": data["stdout"].as_str().unwrap_or_default(),
+                "stderr": data["stderr"].as_str().unwrap_or_default(),
+                "interrupted": done.output.process.is_some_and(|end| end.timed_out),
+                "isImage": false,
+            });
+            if let Some(job) = data["job_id"].as_str() {
+                ran["backgroundTaskId"] = job.into();
+            }
+            ran
+        }
         ToolKind::Read => page(data),
         ToolKind::Write => written(done.output.changes.first(), data, &input),
         ToolKind::Edit => {
@@ -92,13 +97,13 @@ pub(super) fn structured(
             "newTodos": listed(done.output.todos.as_deref().unwrap_or_default(), &input["todos"]),
         }),
         ToolKind::Task => handed_on(known.report?, data, &input, took),
-        ToolKind::Ls | ToolKind::Patch => return None,
+        ToolKind::Ls | ToolKind::Patch | ToolKind::JobOutput | ToolKind::JobKill => return None,
     };
     redact(&mut value, redactor);
     Some(value)
 }
 
-/// Takes secrets out of every string.
+/// Removes secrets from every string.
 fn redact(value: &mut Value, redactor: &Redactor) {
     match value {
         Value::String(text) => {
@@ -184,7 +189,7 @@ fn patch(change: &FileChange) -> Vec<Value> {
     hunks.collect()
 }
 
-/// What a search came to, by what was asked for.
+/// The result of a search, by its output mode.
 fn found(data: &Value, text: &str) -> Value {
     let names = |list: &Value| -> Vec<Value> {
         let mut names: Vec<Value> =
@@ -225,7 +230,6 @@ fn listed(todos: &[Todo], input: &Value) -> Vec<Value> {
     items.collect()
 }
 
-/// What a sub-agent did.
 fn handed_on(report: &Report, data: &Value, input: &Value, took: u64) -> Value {
     json!({
         "status": "completed",

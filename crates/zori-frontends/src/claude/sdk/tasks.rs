@@ -11,19 +11,19 @@ use zori_core::ids::{AgentId, CallId};
 use zori_core::outcome::Outcome;
 use zori_core::usage::Usage;
 
-/// The sub-agents at work, and what those came to whose call has no result yet.
+/// The running sub-agents, and the reports of those whose call has no result yet.
 #[derive(Default)]
 pub(super) struct Tasks {
-    at_work: HashMap<AgentId, AtWork>,
+    at_work: HashMap<AgentId, RunningTask>,
     over: HashMap<CallId, Report>,
 }
 
-struct AtWork {
+struct RunningTask {
     description: Arc<str>,
     tools: u64,
 }
 
-/// What a sub-agent came to.
+/// The report of a sub-agent.
 pub(super) struct Report {
     pub(super) id: String,
     /// How many calls it made.
@@ -34,7 +34,7 @@ pub(super) struct Report {
 impl Tasks {
     /// Returns the fields of a beginning.
     pub(super) fn started(&mut self, event: &Event, facts: &AgentFacts) -> Value {
-        self.at_work.insert(event.agent, AtWork { description: facts.description.clone(), tools: 0 });
+        self.at_work.insert(event.agent, RunningTask { description: facts.description.clone(), tools: 0 });
         json!({
             "task_id": id(event.agent),
             "description": &*facts.description,
@@ -45,7 +45,6 @@ impl Tasks {
         })
     }
 
-    /// Counts a result.
     pub(super) fn tool_finished(&mut self, event: &Event) {
         if let Some(agent) = self.at_work.get_mut(&event.agent) {
             agent.tools += 1;
@@ -54,7 +53,7 @@ impl Tasks {
 
     /// Returns the fields of an end, for one that has begun.
     pub(super) fn over(&mut self, event: &Event, summary: &TurnSummary) -> Option<Value> {
-        let AtWork { description, tools } = self.at_work.remove(&event.agent)?;
+        let RunningTask { description, tools } = self.at_work.remove(&event.agent)?;
         let status = match &summary.outcome {
             Outcome::Completed(_) => "completed",
             Outcome::Cancelled(_) => "stopped",
@@ -79,7 +78,7 @@ impl Tasks {
         }))
     }
 
-    /// Returns what the sub-agent of a call came to, once.
+    /// Takes the report of the sub-agent of a call.
     pub(super) fn report(&mut self, call: &CallId) -> Option<Report> {
         self.over.remove(call)
     }

@@ -11,7 +11,7 @@ use zori_core::tool::ToolCode;
 use zori_redact::Redactor;
 
 use super::*;
-use crate::claude::{ModelFacts, SDK_LINE, Writing};
+use crate::claude::{FrameMode, ModelFacts, SDK_LINE};
 use crate::sample::{
     Paper, Saving, Still, delta, event, failed, failure, finished, ok, prompt, requested, session, thinking,
     turn_over,
@@ -42,7 +42,7 @@ fn lines(partial: bool, events: &[Event]) -> String {
         state: false,
     };
     let tally = Tally::new(Arc::new(Still), Arc::new(|_| ModelFacts::default()));
-    let frames = Frames::new(Box::new(paper.clone()), SDK_LINE, Writing::All);
+    let frames = FrameWriter::new(Box::new(paper.clone()), SDK_LINE, FrameMode::All);
     let redactor = Redactor::new(zori_core::secret::Secrets::default());
     let ids = Arc::new(Counted(AtomicU64::new(0)));
     let mut renderer = SdkRenderer::new(frames, redactor, ids, tally, facts, None);
@@ -77,7 +77,8 @@ fn short(line: &str) -> String {
 
 fn reply(blocks: Vec<Block>, stop: Option<StopReason>) -> Event {
     let message = Arc::new(Message { role: Role::Assistant, blocks });
-    event(EventKind::MessageFinished(Reply { message, model: "m".into(), usage: Usage::default(), stop }))
+    let (model, usage) = ("m".into(), Usage::default());
+    event(MessageEvent::MessageFinished(Reply { message, model, usage, stop, discarded: false }))
 }
 
 fn call(id: &str, input: &str) -> Block {
@@ -96,11 +97,11 @@ fn text(text: &str) -> Block {
 
 fn input(id: &str, json: &str) -> Event {
     let (call, name, json) = (CallId::new(id), "Read".into(), json.to_owned());
-    event(EventKind::ToolInputDelta { index: 0, call, name, json })
+    event(MessageEvent::ToolInputDelta { index: 0, call, name, json })
 }
 
 fn opaque(json: Value) -> Opaque {
-    Opaque { provider: "p".into(), raw: RawValue::from_string(json.to_string()).unwrap() }
+    Opaque::new("p", RawValue::from_string(json.to_string()).unwrap())
 }
 
 /// What a provider wants back for thinking that can be read, and for some that cannot.
@@ -138,12 +139,12 @@ fn a_turn_with_a_tool() {
 fn pieces() {
     let thought = Block::Thinking(Thinking { text: "hm".into(), replay: Some(signature("s")) });
     let events = [
-        event(EventKind::RequestStarted),
-        event(EventKind::MessageStarted { model: "m".into() }),
+        event(MessageEvent::RequestStarted),
+        event(MessageEvent::MessageStarted { model: "m".into() }),
         thinking("h"),
         thinking("m"),
-        event(EventKind::ThinkingSigned { replay: signature("s") }),
-        event(EventKind::BlockFinished),
+        event(MessageEvent::ThinkingSigned { replay: signature("s") }),
+        event(MessageEvent::BlockFinished),
         delta("a"),
         delta("b"),
         input("1", "{\"file_path\""),
@@ -179,11 +180,11 @@ fn pieces() {
 #[test]
 fn pieces_that_are_mixed() {
     let events = [
-        event(EventKind::MessageStarted { model: "m".into() }),
+        event(MessageEvent::MessageStarted { model: "m".into() }),
         delta("a"),
-        event(EventKind::BlockFinished),
+        event(MessageEvent::BlockFinished),
         delta("b"),
-        event(EventKind::ThinkingSigned { replay: hidden("d") }),
+        event(MessageEvent::ThinkingSigned { replay: hidden("d") }),
         input("2", "{"),
         input("3", "{"),
         input("2", "}"),
@@ -232,13 +233,13 @@ fn pieces_that_are_mixed() {
     "#);
 }
 
-/// A message that is cut has its end all the same, and each call that was told has a result (chapter 8).
+/// A message that is cut has its end all the same, and each call that was told has a result.
 #[test]
 fn pieces_of_a_message_that_is_cut() {
-    let begun = || event(EventKind::MessageStarted { model: "m".into() });
+    let begun = || event(MessageEvent::MessageStarted { model: "m".into() });
     let events = [
         begun(),
-        event(EventKind::Retrying {
+        event(MessageEvent::Retrying {
             attempt: 1,
             max: 4,
             delay: Duration::ZERO,
@@ -247,7 +248,7 @@ fn pieces_of_a_message_that_is_cut() {
         begun(),
         input("1", "{}"),
         input("2", "{\"a"),
-        event(EventKind::Interrupted),
+        event(TurnEvent::Interrupted),
     ];
     insta::assert_snapshot!(lines(true, &events), @r#"
     stream {"type":"message_start"}
@@ -273,24 +274,24 @@ fn pieces_of_a_message_that_is_cut() {
 #[test]
 fn trouble() {
     let failure = ProviderFailure { status: Some(529), ..failure("Overloaded", None) };
-    let denied = Decision::new(Verdict::Deny, Class::W, "no");
+    let denied = Decision::new(Verdict::Deny, Class::Write, "no");
     let events = [
-        event(EventKind::Retrying {
+        event(MessageEvent::Retrying {
             attempt: 1,
             max: 4,
             delay: Duration::from_millis(550),
             failure: failure.clone(),
         }),
         requested("1", "Write", 1),
-        event(EventKind::ApprovalResolved {
+        event(ToolEvent::ApprovalResolved {
             call: CallId::new("1"),
             decision: denied,
             by: DecidedBy::Policy,
         }),
         finished("1", "Write", failed(ToolCode::PermissionDenied, "no"), None),
-        event(EventKind::ModeChanged { from: "default", to: "yolo" }),
-        event(EventKind::Error { failure }),
-        event(EventKind::Interrupted),
+        event(StateEvent::ModeChanged { from: "default", to: "yolo" }),
+        event(TurnEvent::Error { failure }),
+        event(TurnEvent::Interrupted),
     ];
     insta::assert_snapshot!(lines(false, &events), @r#"
     {"type":"system","subtype":"api_retry","attempt":1,"max_retries":4,"retry_delay_ms":550,"error_status":529,"error":"overloaded"}
@@ -299,6 +300,21 @@ fn trouble() {
     {"type":"system","subtype":"status","status":null,"permissionMode":"bypassPermissions"}
     assistant [{"type":"text","text":"API Error: 529 Overloaded"}] "overloaded"
     {"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"parent_tool_use_id":null}
+    "#);
+}
+
+/// A long wait, and a session that is not saved, are told; remarks that are for people are not.
+#[test]
+fn notices() {
+    let notice = |level, code, text: &str| event(Notice { level, code, text: text.to_owned() });
+    let events = [
+        notice(NoticeLevel::Info, "waiting", "Waiting for the model; it may take up to 135 s without a word"),
+        notice(NoticeLevel::Warning, "session_not_saved", "Failed to save session: /s: full"),
+        notice(NoticeLevel::Warning, "undo_off", "Nothing is captured"),
+    ];
+    insta::assert_snapshot!(lines(false, &events), @r#"
+    {"type":"system","subtype":"informational","content":"Waiting for the model; it may take up to 135 s without a word","level":"info"}
+    {"type":"system","subtype":"informational","content":"Failed to save session: /s: full","level":"warning"}
     "#);
 }
 
@@ -313,7 +329,7 @@ fn a_sub_agent() {
         prompt: "go".into(),
     };
     let events = [
-        sub(event(EventKind::AgentStarted(facts))),
+        sub(event(SessionEvent::AgentStarted(facts))),
         sub(prompt()),
         sub(reply(vec![text("three")], Some(StopReason::EndTurn))),
         sub(turn_over()),

@@ -1,4 +1,4 @@
-//! A tool's result in a `user` line: what the model reads, and a form for user interfaces (4.4). Secrets are taken out.
+//! A tool's result in a `user` line: what the model reads, and a form for user interfaces. Secrets are taken out.
 
 use serde_json::{Value, json};
 use zori_core::event::ToolFinished;
@@ -16,7 +16,6 @@ pub(super) struct Line {
     pub(super) structured: Option<Value>,
 }
 
-/// Lays a result out.
 pub(super) fn line(done: &ToolFinished, known: &Known<'_>, redactor: &Redactor) -> Line {
     let text = redactor.redact(&text(done)).into_owned();
     let foreign = done.kind.is_none() && done.name.starts_with("mcp__");

@@ -8,6 +8,7 @@ fn command(argv: &[&str]) -> Command {
         false => Word::Literal((*text).to_owned()),
     };
     Command {
+        bare_argv: None,
         argv: argv.iter().map(word).collect(),
         base_name: argv.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word)).to_owned(),
         source: argv.join(" "),
@@ -17,7 +18,7 @@ fn command(argv: &[&str]) -> Command {
         net: vec![],
         parent: None,
         via: None,
-        no_auto: vec![],
+        no_auto_approval: vec![],
     }
 }
 

@@ -20,7 +20,7 @@ fn encode(encoder: &mut Encoder, messages: &[Arc<Message>]) -> String {
         effort: None,
         delivery: Delivery::Whole,
     };
-    String::from_utf8(encoder.encode(&request, 5)).unwrap()
+    String::from_utf8(encoder.encode(&request, 5, Names::Model)).unwrap()
 }
 
 /// Encodes with a fresh encoder and returns the messages only.
@@ -67,7 +67,7 @@ fn result(id: &str, ok: bool, text: Option<&str>) -> Block {
 }
 
 fn thinking(provider: &str, json: &str) -> Block {
-    let replay = Opaque { provider: provider.into(), raw: raw(json) };
+    let replay = Opaque::new(provider, raw(json));
     Block::Thinking(Thinking { text: "hm".into(), replay: Some(replay) })
 }
 
@@ -90,7 +90,7 @@ fn everything_a_request_can_have() {
         delivery: Delivery::Streamed,
     };
     assert_eq!(
-        String::from_utf8(Encoder::default().encode(&request, 9)).unwrap(),
+        String::from_utf8(Encoder::default().encode(&request, 9, Names::Model)).unwrap(),
         concat!(
             r#"{"model":"m\"1","max_tokens":9,"stream":true,"temperature":0.5,"#,
             r#""tools":[{"name":"a","description":"Does \"it\".","input_schema":{"type" : "object"}},"#,
@@ -115,7 +115,7 @@ fn thinking_is_said_in_front_of_what_stays_the_same() {
             effort,
             delivery: Delivery::Whole,
         };
-        String::from_utf8(Encoder::default().encode(&request, 9000)).unwrap()
+        String::from_utf8(Encoder::default().encode(&request, 9000, Names::Model)).unwrap()
     };
     assert_eq!(
         body("claude-haiku-4-5", Some(Effort::Low)),

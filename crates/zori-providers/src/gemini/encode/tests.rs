@@ -50,7 +50,7 @@ fn raw(json: &str) -> Box<RawValue> {
 }
 
 fn opaque(provider: &str, json: &str) -> Opaque {
-    Opaque { provider: provider.into(), raw: raw(json) }
+    Opaque::new(provider, raw(json))
 }
 
 fn call(id: &str, id_origin: IdOrigin, replay: Option<Opaque>) -> Block {
@@ -99,8 +99,8 @@ fn everything_a_request_can_have() {
         String::from_utf8(Encoder::default().encode(&request, 9)).unwrap(),
         concat!(
             r#"{"systemInstruction":{"parts":[{"text":"Be brief.\n"}]},"tools":[{"functionDeclarations":["#,
-            r#"{"name":"a","description":"Does \"it\".","parameters":{"type":"object","properties":{"x":{"type":"string"}}}},"#,
-            r#"{"name":"b","description":"Does \"it\"."}]}],"#,
+            r#"{"name":"a","description":"Does \"it\".","parametersJsonSchema":{"type":"object","properties":{"x":{"type":"string"}},"additionalProperties":false}},"#,
+            r#"{"name":"b","description":"Does \"it\".","parametersJsonSchema":{"type":"object","properties":{}}}]}],"#,
             r#""generationConfig":{"maxOutputTokens":9,"temperature":0.5,"#,
             r#""thinkingConfig":{"includeThoughts":true,"thinkingLevel":"medium"}},"#,
             r#""contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#,

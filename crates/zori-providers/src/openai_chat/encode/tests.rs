@@ -3,6 +3,8 @@ use std::sync::Arc;
 use super::*;
 use crate::quirks;
 
+const OPENAI: Thinker<'static> = Thinker { provider: "openai", model: "m" };
+
 /// The one place that knows how to ask: `hi`, with these wishes.
 fn encode(quirks: Quirks, system: Option<&str>, max_tokens: Option<u32>, effort: Option<Effort>) -> String {
     let tools = Arc::default();
@@ -108,9 +110,13 @@ fn openai_is_asked_for_what_the_model_takes() {
 fn fragments_of_reasoning_go_back_whole() {
     let sent = |given: &str| {
         let raw = RawValue::from_string(given.to_owned()).unwrap();
-        let replay = Some(zori_core::message::Opaque { provider: "openrouter".into(), raw });
+        let replay = Some(zori_core::message::Opaque::new("openrouter", raw));
         let thought = zori_core::message::Thinking { text: "hm".into(), replay };
-        serde_json::to_string(&details(&[Block::Thinking(thought)], "openrouter")).unwrap()
+        serde_json::to_string(&details(
+            &[Block::Thinking(thought)],
+            Thinker { provider: "openrouter", model: "m" },
+        ))
+        .unwrap()
     };
     for (given, expected) in [
         (
@@ -165,7 +171,7 @@ fn calls_that_the_api_would_refuse_are_made_acceptable() {
         for (role, block) in
             [(Role::Assistant, Block::ToolCall(call)), (Role::User, Block::ToolResult(result))]
         {
-            encode_message(&mut out, &Message { role, blocks: vec![block] }, "openai", &quirks::OPENAI);
+            encode_message(&mut out, &Message { role, blocks: vec![block] }, OPENAI, &quirks::OPENAI);
         }
         String::from_utf8(out).unwrap()
     };
@@ -208,7 +214,7 @@ fn what_cannot_be_sent_leaves_no_trace() {
     for tools in [ToolStyle::Native, ToolStyle::Prose] {
         let mut out = Vec::new();
         for message in &messages {
-            encode_message(&mut out, message, "openai", &Quirks { tools, ..quirks::OPENAI });
+            encode_message(&mut out, message, OPENAI, &Quirks { tools, ..quirks::OPENAI });
         }
         assert_eq!(String::from_utf8(out).unwrap(), r#"{"role":"user","content":"hi"}"#);
     }
@@ -263,7 +269,78 @@ fn images_are_data_urls_and_follow_the_results() {
     ] {
         let mut out = Vec::new();
         let message = Message { role: Role::User, blocks: blocks.clone() };
-        encode_message(&mut out, &message, "openai", &Quirks { tools, ..quirks::OPENAI });
+        encode_message(&mut out, &message, OPENAI, &Quirks { tools, ..quirks::OPENAI });
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
+}
+
+/// Encodes a conversation for a model and returns its messages.
+fn messages_for(quirks: Quirks, model: &str, messages: &[Arc<Message>]) -> String {
+    let (tools, system) = (Arc::default(), Arc::from("Be brief."));
+    let request = Request {
+        model,
+        system: Some(&system),
+        tools: &tools,
+        messages,
+        max_tokens: None,
+        temperature: None,
+        effort: None,
+        delivery: Delivery::Whole,
+    };
+    let body = Encoder::new("p", quirks).encode(&request, 9);
+    let body: serde_json::Value = serde_json::from_slice(&body).expect("a request is JSON");
+    body["messages"].to_string()
+}
+
+/// OpenRouter passes marks on to the vendors that cache nothing without them.
+#[test]
+fn the_prompt_is_marked_for_vendors_that_need_it() {
+    let history = [Arc::new(Message::user("say \",\\\"content\\\":\\\"\" twice"))];
+    let sent = |model| messages_for(quirks::OPENROUTER, model, &history);
+    let mark = r#""cache_control":{"type":"ephemeral"}"#;
+    let marked = sent("anthropic/claude-sonnet-5.5");
+    assert_eq!(marked.matches(mark).count(), 2, "{marked}");
+    assert_eq!(
+        marked,
+        concat!(
+            r#"[{"role":"system","content":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}]},"#,
+            r#"{"role":"user","content":[{"type":"text","text":"say \",\\\"content\\\":\\\"\" twice","#,
+            r#""cache_control":{"type":"ephemeral"}}]}]"#
+        )
+    );
+    for model in ["openai/gpt-6.1-terra", "google/gemini-3.8-flash", "claude"] {
+        assert_eq!(sent(model).matches(mark).count(), 0, "{model}");
+    }
+}
+
+#[test]
+fn reasoning_goes_back_as_text_where_the_server_wants_it() {
+    let thought = |model: Option<&str>| {
+        let raw = RawValue::from_string("true".to_owned()).unwrap();
+        let replay = zori_core::message::Opaque {
+            model: model.map(Arc::from),
+            ..zori_core::message::Opaque::new("p", raw)
+        };
+        let blocks = vec![
+            Block::Thinking(zori_core::message::Thinking { text: "hm".into(), replay: Some(replay) }),
+            Block::Text("Yes.".into()),
+        ];
+        Arc::new(Message { role: Role::Assistant, blocks })
+    };
+    let sent = |quirks, model| {
+        messages_for(quirks, "deepseek-chat", &[Arc::new(Message::user("go")), thought(model)])
+    };
+    assert!(sent(quirks::DEEPSEEK, Some("deepseek-chat")).contains(r#""reasoning_content":"hm""#));
+    assert!(!sent(quirks::DEEPSEEK, Some("another")).contains("hm"), "it belongs to its model");
+    assert!(!sent(quirks::VENDOR, Some("deepseek-chat")).contains("hm"));
+}
+
+#[test]
+fn ids_of_calls_as_the_server_takes_them() {
+    assert_eq!(call_id("call_openai_1", CallIds::Any), "call_openai_1");
+    assert_eq!(call_id("aB3dE6gH9", CallIds::NineAlphanumeric), "aB3dE6gH9");
+    let made = call_id("call_openai_1", CallIds::NineAlphanumeric).into_owned();
+    assert!(made.len() == 9 && made.bytes().all(|b| b.is_ascii_alphanumeric()), "{made}");
+    assert_eq!(call_id("call_openai_1", CallIds::NineAlphanumeric), made, "the same for its result");
+    assert_ne!(call_id("call_openai_2", CallIds::NineAlphanumeric), made);
 }

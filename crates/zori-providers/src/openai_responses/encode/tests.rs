@@ -68,7 +68,7 @@ fn result(id: &str, text: Option<&str>) -> Block {
 }
 
 fn thinking(provider: &str, json: &str) -> Block {
-    let replay = Opaque { provider: provider.into(), raw: raw(json) };
+    let replay = Opaque::new(provider, raw(json));
     Block::Thinking(Thinking { text: "hm".into(), replay: Some(replay) })
 }
 
@@ -129,7 +129,7 @@ fn a_temperature_goes_to_models_that_take_one() {
 fn reasoning_is_kept_from_a_model_that_does_not_think() {
     let own = r#"{"id":"rs","type":"reasoning"}"#;
     let list = [assistant(vec![thinking("openai", own), Block::Text("4.".into())])];
-    let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"4."}]}"#;
+    let said = r#"{"type":"message","role":"assistant","content":"4."}"#;
     assert_eq!(items(&list), format!("{own},{said}"));
     assert_eq!(
         encode(&mut Encoder::default(), "gpt-4.1", &list),
@@ -273,8 +273,10 @@ fn images_stand_beside_the_text_and_inside_results() {
         assistant(vec![call("1", ToolInput::empty())]),
         Arc::new(Message { role: Role::User, blocks: vec![seen("1")] }),
     ];
-    let part =
-        format!(r#"{{"type":"input_image","image_url":"data:image/png;base64,{}"}}"#, image().base64());
+    let part = format!(
+        r#"{{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,{}"}}"#,
+        image().base64()
+    );
     let expected = [
         format!(
             r#"{{"type":"message","role":"user","content":[{part},{{"type":"input_text","text":"what?"}}]}}"#
@@ -285,4 +287,26 @@ fn images_stand_beside_the_text_and_inside_results() {
         ),
     ];
     assert_eq!(items(&list), expected.join(","));
+}
+
+/// Models from GPT-5.3 on want to know which of their messages were comments; it stands behind the text it is about.
+#[test]
+fn a_message_goes_back_with_its_phase() {
+    let phase = |word: &str| {
+        let replay = Opaque::new(NAME, raw(&format!(r#"{{"phase":"{word}"}}"#)));
+        Block::Thinking(Thinking { text: String::new(), replay: Some(replay) })
+    };
+    let said = |text: &str| Block::Text(text.to_owned());
+    let list = [
+        user("go"),
+        assistant(vec![said("I look."), phase("commentary"), said("It is so."), phase("final_answer")]),
+    ];
+    assert_eq!(
+        items(&list),
+        concat!(
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]},"#,
+            r#"{"type":"message","role":"assistant","content":"I look.","phase":"commentary"},"#,
+            r#"{"type":"message","role":"assistant","content":"It is so.","phase":"final_answer"}"#,
+        )
+    );
 }

@@ -1,6 +1,6 @@
 //! Reading what is hidden, and writing what is outside.
 
-use super::{Case, case, maybe, root, space};
+use super::{Case, case, maybe, root};
 
 pub const CASES: &[Case] = &[
     // Hidden places.
@@ -91,9 +91,24 @@ pub const CASES: &[Case] = &[
     case("autostart", "mkdir -p $H/.config/autostart && echo x > $H/.config/autostart/x.desktop"),
     case("set-user-id", "chmod u+s $O/victim"),
     case("set-group-id", "chmod g+s $O/victim"),
-    space("mode", "chmod 777 $O/victim"),
-    space("times", "touch -d 2001-01-01 $O/victim"),
-    space("mode-protected", "chmod 777 .git/config"),
+    case("set-user-id-inside", "echo x > src/s; chmod 4755 src/s && [ -u src/s ] && echo ESCAPED"),
+    case("set-group-id-inside", "echo x > src/s; chmod 2755 src/s && [ -g src/s ] && echo ESCAPED"),
+    case("mode", "chmod 777 $O/victim"),
+    case("times", "touch -d 2001-01-01 $O/victim"),
+    case("times-now", "touch -c $O/victim; touch -cm -d 2001-01-01 $O/victim"),
+    case("mode-protected", "chmod 777 .git/config"),
+    case("times-protected", "touch -d 2001-01-01 .git/config"),
+    case("mode-folder", "chmod 700 $O/dir"),
+    case("mode-relative", "cd $O && chmod 777 victim"),
+    case("mode-link", "chmod 777 src/planted"),
+    case("mode-own-link", "ln -s $O/victim src/l; chmod 777 src/l"),
+    case("mode-folder-link", "chmod 777 planted/victim"),
+    case("mode-recursive", "chmod -R 777 $O"),
+    case("mode-by-proc", "exec 5< $O/victim; chmod 777 /proc/self/fd/5"),
+    case("mode-by-dev", "exec 5< $O/victim; chmod 777 /dev/fd/5"),
+    case("mode-up", "chmod 777 src/../../outside/victim"),
+    case("times-link", "touch -d 2001-01-01 src/planted"),
+    case("mode-home", "chmod 777 $H/notes.txt; chmod 777 $H"),
     case("shared-tmp", "echo x > /tmp/zori-escape"),
     case("shared-var-tmp", "echo x > /var/tmp/zori-escape"),
     case("shared-memory", "echo x > /dev/shm/zori-escape"),

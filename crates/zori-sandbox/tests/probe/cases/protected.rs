@@ -40,7 +40,10 @@ pub const CASES: &[Case] = &[
     case("missing-dir-remove", "rmdir .vscode; mkdir .vscode; echo x > .vscode/tasks.json"),
     case("missing-dir-move", "mkdir src/x; echo x > src/x/tasks.json; mv -T src/x .vscode"),
     case("missing-dir-symlink", "rm -rf .vscode; ln -s src .vscode"),
-    case("missing-dir-exchange", "mkdir .vscode; $P attack exchange src .vscode"),
+    case(
+        "missing-dir-exchange",
+        "mkdir .vscode; $P attack exchange src .vscode > /dev/null; $P attack exchange src .vscode > /dev/null",
+    ),
     case("missing-parent", "mkdir -p .cargo && echo x > .cargo/config.toml"),
     case(
         "missing-late",

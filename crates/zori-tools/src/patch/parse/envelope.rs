@@ -1,12 +1,12 @@
 //! The form between `*** Begin Patch` and `*** End Patch`.
 
-use super::{Action, BadPatch, FilePatch, Hunk, bad_line, hunk_line, range_header};
+use super::{Action, FilePatch, Hunk, HunkLine, PatchError, bad_line, hunk_line, range_header};
 
 /// Reads the lines from `at` on, which is after the first marker.
-pub(super) fn parse(lines: &[&str], mut at: usize) -> Result<Vec<FilePatch>, BadPatch> {
+pub(super) fn parse(lines: &[&str], mut at: usize) -> Result<Vec<FilePatch>, PatchError> {
     let mut files = Vec::new();
     loop {
-        let line = lines.get(at).ok_or(BadPatch::NoEnd)?.trim_end();
+        let line = lines.get(at).ok_or(PatchError::NoEnd)?.trim_end();
         let start = at;
         at += 1;
         if line == "*** End Patch" {
@@ -60,7 +60,7 @@ fn body<'a>(lines: &'a [&'a str], at: &mut usize) -> &'a [&'a str] {
     &rest[..len]
 }
 
-fn hunks(lines: &[&str], at: &mut usize) -> Result<Vec<Hunk>, BadPatch> {
+fn hunks(lines: &[&str], at: &mut usize) -> Result<Vec<Hunk>, PatchError> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut hunk = Hunk::default();
     while let Some(line) = lines.get(*at) {
@@ -84,15 +84,8 @@ fn hunks(lines: &[&str], at: &mut usize) -> Result<Vec<Hunk>, BadPatch> {
         } else if line.starts_with('\\') {
             hunk.bare_end = true;
         } else {
-            match hunk_line(line) {
-                Some(line) => hunk.lines.push(line),
-                None => {
-                    return bad_line(
-                        *at,
-                        "a changed line starts with `+` or `-`, a line that stays with a blank",
-                    );
-                }
-            }
+            // A line that stays may have lost its blank.
+            hunk.lines.push(hunk_line(line).unwrap_or_else(|| HunkLine::Keep((*line).to_owned())));
         }
         *at += 1;
     }

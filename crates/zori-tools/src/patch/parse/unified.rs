@@ -1,6 +1,6 @@
 //! Unified diffs, with or without git's extra lines.
 
-use super::{Action, BadPatch, FilePatch, Hunk, HunkLine, bad_line, hunk_line, range_header};
+use super::{Action, FilePatch, Hunk, HunkLine, PatchError, bad_line, hunk_line, range_header};
 
 /// What git says of a file before its hunks.
 #[derive(Default)]
@@ -13,7 +13,7 @@ struct Git {
 }
 
 /// Reads a diff; text before the first header is skipped.
-pub(super) fn parse(lines: &[&str]) -> Result<Vec<FilePatch>, BadPatch> {
+pub(super) fn parse(lines: &[&str]) -> Result<Vec<FilePatch>, PatchError> {
     let mut files = Vec::new();
     let mut git = Git::default();
     let mut at = 0;
@@ -44,7 +44,7 @@ pub(super) fn parse(lines: &[&str]) -> Result<Vec<FilePatch>, BadPatch> {
         at += 1;
     }
     files.extend(git.without_hunks());
-    if recognised { Ok(files) } else { Err(BadPatch::Neither) }
+    if recognised { Ok(files) } else { Err(PatchError::Neither) }
 }
 
 impl Git {
@@ -67,7 +67,7 @@ fn is_header(lines: &[&str], at: usize) -> bool {
 }
 
 /// Reads the header at `at` and the hunks after it.
-fn file(lines: &[&str], at: &mut usize, git: Git) -> Result<FilePatch, BadPatch> {
+fn file(lines: &[&str], at: &mut usize, git: Git) -> Result<FilePatch, PatchError> {
     let (old, new) = (name(&lines[*at][4..]), name(&lines[*at + 1][4..]));
     let header = *at;
     *at += 2;
@@ -141,7 +141,7 @@ fn without_prefixes(old: Option<String>, new: Option<String>) -> (Option<String>
 }
 
 /// Returns the content of a new file.
-fn added(hunks: &[Hunk], header: usize) -> Result<String, BadPatch> {
+fn added(hunks: &[Hunk], header: usize) -> Result<String, PatchError> {
     let mut content = String::new();
     for hunk in hunks {
         for line in &hunk.lines {
@@ -161,7 +161,7 @@ fn added(hunks: &[Hunk], header: usize) -> Result<String, BadPatch> {
     Ok(content)
 }
 
-fn hunks(lines: &[&str], at: &mut usize) -> Result<Vec<Hunk>, BadPatch> {
+fn hunks(lines: &[&str], at: &mut usize) -> Result<Vec<Hunk>, PatchError> {
     let mut hunks: Vec<Hunk> = Vec::new();
     // How many lines the last header still promises. They tell a removed line `-- x` from a file header, no more.
     let (mut old_left, mut new_left) = (0, 0);

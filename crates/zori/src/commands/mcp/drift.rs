@@ -3,10 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 use zori_core::tool::ToolKind;
-use zori_tools::dialect::Dialect;
-use zori_tools::toolset::DEFS;
-
-use crate::mcp_serve::PROMPT;
+use zori_serve::mcp::PROMPT;
+use zori_tools::dialect::{Dialect, Entry, Listed};
+use zori_tools::toolset;
 
 /// What differs. A parameter is `TOOL.PARAMETER`.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
@@ -27,8 +26,8 @@ impl Drift {
     pub(super) fn between(dialect: &Dialect, offered: &[Value]) -> Self {
         let mut drift = Self::default();
         let mut known = vec![PROMPT.to_owned()];
-        for entry in dialect.tools.iter().filter(|entry| entry.kind != ToolKind::Task) {
-            let def = DEFS.iter().find(|def| def.kind == entry.kind).expect("every tool has a definition");
+        for entry in dialect.tools.iter().filter(|entry| is_offered(entry)) {
+            let def = toolset::def(entry.kind);
             let spec = entry.spec(def);
             let schema = serde_json::from_str(spec.schema.get()).expect("a schema is JSON");
             match offered.iter().find(|tool| tool["name"] == spec.name.as_str()) {
@@ -88,6 +87,11 @@ fn is_required(schema: &Value, name: &str) -> bool {
     schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
 }
 
+/// Returns whether a client is offered a tool from the start: the tools for background jobs come with the first one.
+fn is_offered(entry: &Entry) -> bool {
+    entry.kind != ToolKind::Task && entry.listed == Listed::Always
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -97,8 +101,8 @@ mod tests {
 
     /// What a server that keeps to the table offers.
     fn offered() -> Vec<Value> {
-        let tools = dialect::ZORI.tools.iter().filter(|entry| entry.kind != ToolKind::Task).map(|entry| {
-            let spec = entry.spec(DEFS.iter().find(|def| def.kind == entry.kind).unwrap());
+        let tools = dialect::ZORI.tools.iter().filter(|entry| is_offered(entry)).map(|entry| {
+            let spec = entry.spec(toolset::def(entry.kind));
             json!({"name": spec.name, "inputSchema": serde_json::from_str::<Value>(spec.schema.get()).unwrap()})
         });
         tools.chain([json!({"name": PROMPT})]).collect()

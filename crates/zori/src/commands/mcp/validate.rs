@@ -11,21 +11,28 @@ use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::child::{self, Purpose};
 use zori_contract::command::Command;
+use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
+use zori_contract::gate::Preview;
 use zori_contract::reply::Reply;
 
 use super::drift::Drift;
+use crate::args::flags;
 use crate::commands::{Context, example};
 use crate::error::CHECKS_FAILED;
 use crate::program::App;
 
-/// The entry.
+/// The server that it starts writes its log, as every server does.
 pub const COMMAND: Command<App> = Command {
+    danger: Danger::Mutating,
+    preview: Some(|_, _| {
+        Ok(Preview { verb: "run", items: vec!["zori mcp serve".to_owned()], reversible: true })
+    }),
     examples: &[
         example("whether other agents can use it", "zori mcp validate"),
         example("only what differs from the tools there are", "zori mcp validate --fields drift"),
     ],
-    output_schema: r#"{"type":"object","required":["checks","drift"],"properties":{
+    output_schema: r#"{"type":"object","required":["effect"],"properties":{"effect":{"const":"noop"},
         "checks":{"type":"array","x-ordered":true,"items":{"type":"object","additionalProperties":false,
             "required":["name","ok","found","error"],"properties":{"name":{"type":"string"},"ok":{"type":"boolean"},
             "found":{"type":["string","null"]},"error":{"type":["string","null"]}}}},
@@ -35,7 +42,8 @@ pub const COMMAND: Command<App> = Command {
             "changed":{"type":"array","x-ordered":true,"items":{"type":"string"}},
             "missing_from_mcp":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}}}"#,
     declares: r#"{"has_network_io":false,"subprocess":{"binary":"zori","user_controlled_args":false,
-        "hardcoded_args":["mcp","serve"]}}"#,
+        "hardcoded_args":["mcp","serve"]},
+        "filesystem_side_effects":[{"path":"$ZORI_HOME/audit.jsonl","type":"log"}]}"#,
     ..Command::new(
         &["mcp", "validate"],
         "Check that other agents can use `mcp serve`, and what it offers",
@@ -44,11 +52,11 @@ pub const COMMAND: Command<App> = Command {
 };
 
 /// The longest an answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a wait looks whether the command should end.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So much of what the server says to people is told.
-const WORDS: u64 = 4 << 10;
+const MAX_STDERR: u64 = 4 << 10;
 
 /// One check.
 #[derive(Serialize)]
@@ -89,7 +97,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     }
     let text: String = checks.iter().map(Check::line).collect();
     let failed: Vec<_> = checks.iter().filter(|check| !check.ok).map(|check| check.name).collect();
-    let data = json!({"checks": checks, "drift": drift});
+    let data = json!({"checks": checks, "drift": drift, "effect": "noop"});
     match failed.as_slice() {
         [] => Ok(Reply::one(data).text(text)),
         failed => {
@@ -188,15 +196,15 @@ struct Server {
 
 impl Server {
     fn start(cx: &Context<'_>, args: &Args) -> io::Result<Self> {
-        let mut process = Process::new(std::env::current_exe()?);
+        let mut process = Process::new(cx.app.env.executable()?);
         process.args(["mcp", "serve", "--as", cx.app.profile.name]);
         // What decides whether and where it comes up.
-        for flag in ["root", "model", "provider", "config"] {
-            if let Some(value) = args.text(flag) {
-                process.arg(format!("--{flag}")).arg(value);
+        for flag in [flags::ROOT, flags::MODEL, flags::PROVIDER, flags::CONFIG] {
+            if let Some(value) = args.text(&flag) {
+                process.arg(flag.param()).arg(value);
             }
         }
-        if args.has("no-config") {
+        if args.has(&flags::NO_CONFIG) {
             process.arg("--no-config");
         }
         process.envs(child::environment(&cx.mode, Purpose::Internal, &cx.inputs.vars, cx.program.prefix));
@@ -211,7 +219,7 @@ impl Server {
         });
         let words = std::thread::spawn(move || {
             let mut said = Vec::new();
-            let _ = stderr.map(|stderr| stderr.take(WORDS).read_to_end(&mut said));
+            let _ = stderr.map(|stderr| stderr.take(MAX_STDERR).read_to_end(&mut said));
             String::from_utf8_lossy(&said).trim().to_owned()
         });
         Ok(Self { child, stdin, lines, words: Some(words), asked: 0 })
@@ -230,14 +238,14 @@ impl Server {
     ) -> Result<Result<Value, String>, Failure> {
         self.asked += 1;
         self.write(&json!({"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}));
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             cx.cancel.check()?;
-            let line = match self.lines.recv_timeout(LOOK) {
+            let line = match self.lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) if Instant::now() < until => continue,
                 Err(RecvTimeoutError::Timeout) => {
-                    return Ok(Err(format!("no answer within {} s", PATIENCE.as_secs())));
+                    return Ok(Err(format!("no answer within {} s", TIMEOUT.as_secs())));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Ok(Err("it ended before it answered".to_owned()));
@@ -259,12 +267,12 @@ impl Server {
     /// Hangs up and waits for the end.
     fn end(&mut self, cx: &Context<'_>) -> Result<Result<String, String>, Failure> {
         drop(self.stdin.take());
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let status = loop {
             cx.cancel.check()?;
             match self.child.try_wait() {
                 Ok(Some(status)) => break status,
-                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+                Ok(None) if Instant::now() < until => std::thread::sleep(POLL_INTERVAL),
                 Ok(None) => return Ok(Err("it goes on although standard input has ended".to_owned())),
                 Err(error) => return Ok(Err(format!("it cannot be waited for: {error}"))),
             }

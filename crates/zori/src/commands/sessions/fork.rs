@@ -1,10 +1,12 @@
 //! `sessions fork`: a copy of a session to go on with in another direction.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use zori_contract::args::Args;
-use zori_contract::atomic::atomic_write;
+use zori_contract::atomic::atomic_write_with;
 use zori_contract::command::Command;
 use zori_contract::error::IO_ERROR;
 use zori_contract::exit::{Danger, Exit};
@@ -14,27 +16,29 @@ use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::path::AbsPath;
 use zori_contract::reply::{Effect, Reply};
-use zori_core::ids::{IdSource, SessionId};
+use zori_core::ids::SessionId;
+use zori_host::session_id;
+use zori_serve::parse_session;
 use zori_store::SessionDir;
 
 use super::{ID, directory, named, no_session};
 use crate::args::flags;
-use crate::clock::SystemIds;
 use crate::commands::{Context, example};
 use crate::program::App;
-use crate::settings::parse_session;
 
-/// The entry.
+const ID_ARG: Positional = Positional::required("ID", ID, "The session");
+const NAME: Flag = Flag::valued("name", "NEW", Kind::Id(flags::SESSION_NAME), "What the copy is called");
+
 pub const COMMAND: Command<App> = Command {
-    args: const { &[Positional::required("ID", ID, "The session")] },
-    flags: const { &[Flag::valued("name", "NEW", Kind::Id(flags::SESSION), "What the copy is called")] },
+    args: const { &[ID_ARG] },
+    flags: const { &[NAME] },
     examples: &[
         example("try something else", "zori sessions fork parser"),
         example("under a name", "zori sessions fork parser --name parser-2"),
     ],
     danger: Danger::Mutating,
     preview: Some(|_, args| {
-        let items = vec![args.text("name").unwrap_or("a new session").to_owned()];
+        let items = vec![args.text(&NAME).unwrap_or("a new session").to_owned()];
         Ok(Preview { verb: "create", items, reversible: true })
     }),
     idempotent: true,
@@ -46,14 +50,14 @@ pub const COMMAND: Command<App> = Command {
 };
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let sessions = directory(cx.app.profile)?;
-    let parent = named(cx.app.profile, &sessions, args.text("ID").unwrap_or_default())?;
-    let id = match args.text("name") {
+    let sessions = directory(cx.app)?;
+    let parent = named(cx.app.profile, &sessions, args.text(&ID_ARG).unwrap_or_default())?;
+    let id = match args.text(&NAME) {
         Some(name) => parse_session(name)?,
-        None => SystemIds.session(),
+        None => session_id(),
     };
     let (source, target) = (sessions.file(&parent), sessions.file(&id));
-    let Ok(bytes) = fs::read(&source) else {
+    let Ok(mut copied) = SessionCopy::open(&source) else {
         return Err(no_session(cx.app.profile, &format!("No session '{parent}' to fork"))
             .field("id", parent.as_str()));
     };
@@ -61,11 +65,11 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let existing = json!({"id": id.as_str(), "effect": "noop", "path": target});
         return Err(Failure::already_exists("session", id.as_str(), existing));
     }
-    let failed = |error: std::io::Error| {
+    let failed = |error: io::Error| {
         Failure::new(&IO_ERROR, format!("cannot write the session {}: {error}", target.display()))
     };
-    let path = AbsPath::new(&target).ok_or_else(|| failed(std::io::ErrorKind::InvalidInput.into()))?;
-    atomic_write(&path, &forked(&bytes, parent.as_str())).map_err(failed)?;
+    let path = AbsPath::new(&target).ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    atomic_write_with(&path, |file| copied.write(file, parent.as_str())).map_err(failed)?;
     let text = format!("Forked '{parent}' as '{id}'");
     let data = json!({"id": id.as_str(), "parent": parent.as_str(), "path": path});
     Ok(Reply::changed(Effect::Created, data).text(text))
@@ -74,42 +78,83 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 /// Copies a session under another name, which nobody has yet. An error says why it cannot be.
 pub fn copy(sessions: &SessionDir, parent: &SessionId, id: &SessionId) -> Result<(), String> {
     let (source, target) = (sessions.file(parent), sessions.file(id));
-    let bytes = fs::read(&source).map_err(|error| format!("cannot read {}: {error}", source.display()))?;
-    let failed = |error: std::io::Error| format!("cannot write the session {}: {error}", target.display());
-    let path = AbsPath::new(&target).ok_or_else(|| failed(std::io::ErrorKind::InvalidInput.into()))?;
-    atomic_write(&path, &forked(&bytes, parent.as_str())).map_err(failed)
+    let mut copied =
+        SessionCopy::open(&source).map_err(|error| format!("cannot read {}: {error}", source.display()))?;
+    let failed = |error: io::Error| format!("cannot write the session {}: {error}", target.display());
+    let path = AbsPath::new(&target).ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    atomic_write_with(&path, |file| copied.write(file, parent.as_str())).map_err(failed)
 }
 
-/// Returns the lines of the copy: the first says whose it is, and half a line at the end stays behind.
-fn forked(bytes: &[u8], parent: &str) -> Vec<u8> {
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let (first, rest) = match bytes[..whole].iter().position(|byte| *byte == b'\n') {
-        Some(at) => (&bytes[..at], &bytes[at + 1..whole]),
-        None => (&bytes[..0], &bytes[..0]),
-    };
-    let mut out = match serde_json::from_slice::<Value>(first) {
-        Ok(mut meta) if meta["type"] == "meta" => {
-            meta["parent"] = json!(parent);
-            format!("{meta}\n").into_bytes()
+/// A session that is copied: the first line says whose it is, and half a line at the end stays behind. However large it is,
+/// only its first line is held in memory.
+struct SessionCopy {
+    source: File,
+    /// How much of it is whole lines.
+    whole: u64,
+}
+
+impl SessionCopy {
+    fn open(path: &Path) -> io::Result<Self> {
+        let mut source = File::open(path)?;
+        if !source.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        // A file of another program may begin without one.
-        _ => {
-            let meta = json!({"type": "meta", "schema_version": 1, "parent": parent});
-            let mut out = format!("{meta}\n").into_bytes();
-            out.extend_from_slice(first);
-            if !first.is_empty() {
-                out.push(b'\n');
+        let whole = whole_lines(&mut source)?;
+        Ok(Self { source, whole })
+    }
+
+    fn write(&mut self, target: &mut File, parent: &str) -> io::Result<()> {
+        self.source.rewind()?;
+        let mut reader = BufReader::new((&mut self.source).take(self.whole.min(MAX_META)));
+        let mut first = Vec::new();
+        reader.read_until(b'\n', &mut first)?;
+        let meta = serde_json::from_slice::<Value>(&first).ok().filter(|meta| meta["type"] == "meta");
+        let (meta, from) = match meta {
+            Some(mut meta) => {
+                meta["parent"] = json!(parent);
+                (meta, first.len() as u64)
             }
-            out
+            // A file of another program may begin without one.
+            None => (json!({"type": "meta", "schema_version": 1, "parent": parent}), 0),
+        };
+        target.write_all(format!("{meta}\n").as_bytes())?;
+        self.source.seek(SeekFrom::Start(from))?;
+        io::copy(&mut (&mut self.source).take(self.whole - from), target)?;
+        Ok(())
+    }
+}
+
+/// The longest first line that is looked at.
+const MAX_META: u64 = 1 << 20;
+
+/// Returns how many bytes of a file are whole lines, looked for from its end.
+fn whole_lines(file: &mut File) -> io::Result<u64> {
+    let mut end = file.seek(SeekFrom::End(0))?;
+    let mut buffer = vec![0; 64 << 10];
+    while end > 0 {
+        let len = end.min(buffer.len() as u64);
+        let block = &mut buffer[..usize::try_from(len).unwrap_or(0)];
+        file.seek(SeekFrom::Start(end - len))?;
+        file.read_exact(block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(end - len + at as u64 + 1);
         }
-    };
-    out.extend_from_slice(rest);
-    out
+        end -= len;
+    }
+    Ok(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn forked(bytes: &[u8], parent: &str) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, target) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&source, bytes).unwrap();
+        SessionCopy::open(&source).unwrap().write(&mut File::create(&target).unwrap(), parent).unwrap();
+        std::fs::read(target).unwrap()
+    }
 
     #[test]
     fn the_first_line_names_the_parent_and_half_a_line_stays_behind() {

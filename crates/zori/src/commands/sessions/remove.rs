@@ -9,25 +9,27 @@ use zori_contract::failure::Failure;
 use zori_contract::flag::Positional;
 use zori_contract::gate::Preview;
 use zori_contract::reply::{Effect, Reply};
+use zori_serve::parse_session;
 use zori_store::StoreError;
 
 use super::{ID, directory};
 use crate::commands::{Context, example};
+use crate::gui;
 use crate::program::App;
-use crate::settings::parse_session;
 
-/// The entry.
+const ID_ARG: Positional = Positional::required("ID", ID, "The sessions").many();
+
 pub const COMMAND: Command<App> = Command {
-    args: const { &[Positional::required("ID", ID, "The sessions").many()] },
+    args: const { &[ID_ARG] },
     examples: &[
         example("what would go", "zori sessions rm parser --dry-run"),
         example("let it go", "zori sessions rm parser refactoring --yes"),
     ],
     danger: Danger::Destructive,
     preview: Some(|cx, args| {
-        let sessions = directory(cx.app.profile)?;
+        let sessions = directory(cx.app)?;
         let mut items = Vec::new();
-        for text in args.all("ID") {
+        for text in args.all(&ID_ARG) {
             let path = sessions.file(&parse_session(text)?);
             items.extend(path.exists().then(|| text.clone()));
         }
@@ -42,14 +44,15 @@ pub const COMMAND: Command<App> = Command {
 };
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let sessions = directory(cx.app.profile)?;
+    let sessions = directory(cx.app)?;
     let (mut results, mut removed, mut missing, mut failed) = (Vec::new(), 0, Vec::new(), Vec::new());
-    for text in args.all("ID") {
+    for text in args.all(&ID_ARG) {
         cx.cancel.check()?;
         let id = parse_session(text)?;
         let result = match sessions.remove(&id) {
             Ok(true) => {
                 removed += 1;
+                gui::forget(&cx.app.data_dir()?.sessions(), &id);
                 json!({"id": text, "ok": true, "effect": "deleted", "status": "removed"})
             }
             Ok(false) => {
@@ -74,7 +77,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         "audit": {
             "timestamp": zori_contract::time::rfc3339((cx.clock.unix_ms() / 1_000) as i64),
             "operator": format!("uid:{}", rustix::process::getuid().as_raw()),
-            "target": args.all("ID"),
+            "target": args.all(&ID_ARG),
             "reversible": false,
         },
     });

@@ -1,32 +1,47 @@
 //! `sessions search`: where something was said, over all sessions. There is no index: the files are read as bytes, and only
 //! lines that have the words are looked at closer.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::{Command, Place};
+use zori_contract::error::FIELD_TOO_LARGE;
 use zori_contract::external::External;
-use zori_contract::failure::{Failure, Issue};
+use zori_contract::failure::{Failure, Issue, IssueCode};
 use zori_contract::flag::Positional;
 use zori_contract::kind::Kind;
 use zori_contract::reply::Reply;
+use zori_contract::warning::Warning;
 use zori_core::text;
 
 use super::{directory, unreadable};
 use crate::commands::{Context, example};
 use crate::program::App;
 
+const TEXT_ARG: Positional =
+    Positional::required("TEXT", Kind::Text, "What was said, in any case of letters");
+
 /// How much of what is around a hit is shown, in characters on each side.
-const AROUND: usize = 60;
+const CONTEXT_CHARS: usize = 60;
+
+/// How many places are found at most.
+const MAX_HITS: usize = 20_000;
+
+/// How much of a file is read at once.
+const CHUNK: u64 = 8 << 20;
+
+/// The longest line that is looked at.
+const MAX_LINE: usize = 64 << 20;
 
 /// How long what is looked for may be.
 const MAX_QUERY: usize = 4096;
 
-/// The entry.
 pub const COMMAND: Command<App> = Command {
-    args: const { &[Positional::required("TEXT", Kind::Text, "What was said, in any case of letters")] },
+    args: const { &[TEXT_ARG] },
     examples: &[
         example("where it was said", "zori sessions search \"borrow checker\""),
         example("the sessions it was said in", "zori sessions search parser --limit 0 --output tsv"),
@@ -37,20 +52,25 @@ pub const COMMAND: Command<App> = Command {
     output_schema: r#"{"type":"array","x-ordered":true,"items":{"type":"object",
         "required":["id","session","line","type","role","ts","text","_source","_trusted"]}}"#,
     timeout_ms: Some(60_000),
-    validate: says_something,
+    validate: validate_query,
     ..Command::new(&["sessions", "search"], "Find where something was said, in the newest session first", run)
 };
 
 /// Nothing is said everywhere, and nobody looks for a whole page.
-fn says_something(args: &Args, _: &Place) -> Vec<Issue> {
-    let text = args.text("TEXT").unwrap_or_default();
+fn validate_query(args: &Args, _: &Place) -> Vec<Issue> {
+    let text = args.text(&TEXT_ARG).unwrap_or_default();
     let issue = match text.len() {
-        _ if text.trim().is_empty() => {
-            Some(Issue::new("TEXT", "INVALID_VALUE", "`TEXT` is empty: say what to look for".to_owned()))
-        }
+        _ if text.trim().is_empty() => Some(Issue::new(
+            "TEXT",
+            IssueCode::InvalidValue,
+            "`TEXT` is empty: say what to look for".to_owned(),
+        )),
         bytes if bytes > MAX_QUERY => {
             let message = format!("`TEXT` takes at most {MAX_QUERY} bytes, and this has {bytes}");
-            Some(Issue::new("TEXT", "FIELD_TOO_LARGE", message).value(format!("{bytes} bytes")))
+            Some(
+                Issue::new("TEXT", IssueCode::Kind(&FIELD_TOO_LARGE), message)
+                    .value(format!("{bytes} bytes")),
+            )
         }
         _ => None,
     };
@@ -58,37 +78,101 @@ fn says_something(args: &Args, _: &Place) -> Vec<Issue> {
 }
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let query = args.text("TEXT").unwrap_or_default();
-    let sessions = directory(cx.app.profile)?;
-    let looked_for = Words::new(query);
+    let query = args.text(&TEXT_ARG).unwrap_or_default();
+    let sessions = directory(cx.app)?;
+    let looked_for = QueryPatterns::new(query);
     let (mut rows, mut text) = (Vec::new(), String::new());
-    for entry in sessions.list().map_err(unreadable)? {
-        cx.cancel.check()?;
+    let mut cut = false;
+    'sessions: for entry in sessions.list().map_err(unreadable)? {
         // One that is gone meanwhile has nothing to say.
-        let Ok(bytes) = fs::read(sessions.file(&entry.id)) else { continue };
-        for hit in hits(&bytes, &looked_for) {
-            let session = entry.id.as_str();
-            text.push_str(&format!("{session}:{}  {}\n", hit.line, text::one_line(&hit.around)));
-            rows.push(External(json!({
-                "id": format!("{session}:{}", hit.line), "session": session, "line": hit.line,
-                "type": hit.record["type"], "role": hit.record["role"], "ts": hit.record["ts"], "text": hit.around,
-            })));
+        let Ok(mut chunks) = Chunks::open(&sessions.file(&entry.id)) else { continue };
+        while let Ok(Some(chunk)) = chunks.next() {
+            cx.cancel.check()?;
+            for hit in hits(chunk.bytes, &looked_for) {
+                let (session, line) = (entry.id.as_str(), chunk.lines_before + hit.line);
+                if rows.len() == MAX_HITS {
+                    cut = true;
+                    break 'sessions;
+                }
+                text.push_str(&format!("{session}:{line}  {}\n", text::one_line(&hit.around)));
+                rows.push(External(json!({
+                    "id": format!("{session}:{line}"), "session": session, "line": line,
+                    "type": hit.record["type"], "role": hit.record["role"], "ts": hit.record["ts"], "text": hit.around,
+                })));
+            }
         }
     }
     if text.is_empty() {
         text = format!("Nobody said `{query}`.");
     }
-    Ok(Reply::rows(rows).text(text))
+    let reply = Reply::rows(rows).text(text);
+    Ok(match cut {
+        true => {
+            reply.warn(Warning::new("SEARCH_CUT", format!("only the first {MAX_HITS} places are listed")))
+        }
+        false => reply,
+    })
+}
+
+/// A file in pieces of whole lines, so that its size does not matter.
+struct Chunks {
+    source: File,
+    buffer: Vec<u8>,
+    /// How much of the buffer was looked at.
+    used: usize,
+    lines: usize,
+}
+
+struct Chunk<'a> {
+    bytes: &'a [u8],
+    /// How many lines stand before it.
+    lines_before: usize,
+}
+
+impl Chunks {
+    fn open(path: &Path) -> io::Result<Self> {
+        let source = File::open(path)?;
+        if !source.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(Self { source, buffer: Vec::new(), used: 0, lines: 0 })
+    }
+
+    fn next(&mut self) -> io::Result<Option<Chunk<'_>>> {
+        let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.lines += newlines(&self.buffer[..self.used]);
+        self.buffer.drain(..self.used);
+        self.used = 0;
+        loop {
+            let before = self.buffer.len();
+            let read = (&mut self.source).take(CHUNK).read_to_end(&mut self.buffer)?;
+            if read == 0 {
+                self.used = before;
+                break;
+            }
+            if let Some(at) = self.buffer[before..].iter().rposition(|byte| *byte == b'\n') {
+                self.used = before + at + 1;
+                break;
+            }
+            // A line that is too long to be a record is passed over.
+            if self.buffer.len() > MAX_LINE {
+                self.buffer.clear();
+            }
+        }
+        let lines_before = self.lines;
+        let bytes = &self.buffer[..self.used];
+        Ok((!bytes.is_empty()).then_some(Chunk { bytes, lines_before }))
+    }
 }
 
 /// What to look for, in any case of letters: as JSON has it, to find lines in the bytes of a file, and as it is, in what was
 /// said. Both go by the same folding of letters.
-struct Words {
+struct QueryPatterns {
     in_bytes: Regex,
     in_text: Regex,
 }
 
-impl Words {
+impl QueryPatterns {
     fn new(query: &str) -> Self {
         let quoted = Value::from(query).to_string();
         Self { in_bytes: literal(&quoted[1..quoted.len() - 1]), in_text: literal(query) }
@@ -104,13 +188,13 @@ fn literal(text: &str) -> Regex {
 }
 
 /// A line that has the words.
-struct Hit {
+struct SearchHit {
     line: usize,
     around: String,
     record: Value,
 }
 
-fn hits<'a>(bytes: &'a [u8], words: &'a Words) -> impl Iterator<Item = Hit> + 'a {
+fn hits<'a>(bytes: &'a [u8], words: &'a QueryPatterns) -> impl Iterator<Item = SearchHit> + 'a {
     let (mut from, mut line, mut counted) = (0, 1, 0);
     std::iter::from_fn(move || {
         loop {
@@ -126,7 +210,7 @@ fn hits<'a>(bytes: &'a [u8], words: &'a Words) -> impl Iterator<Item = Hit> + 'a
             let Some(around) = texts(&record).iter().find_map(|text| around(text, &words.in_text)) else {
                 continue;
             };
-            return Some(Hit { line, around, record });
+            return Some(SearchHit { line, around, record });
         }
     })
 }
@@ -145,8 +229,9 @@ fn texts(record: &Value) -> Vec<String> {
 fn around(text: &str, words: &Regex) -> Option<String> {
     let found = words.find(text.as_bytes())?.range();
     let start =
-        text[..found.start].char_indices().rev().take(AROUND).last().map_or(found.start, |(at, _)| at);
-    let end = text[found.end..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| found.end + at);
+        text[..found.start].char_indices().rev().take(CONTEXT_CHARS).last().map_or(found.start, |(at, _)| at);
+    let end =
+        text[found.end..].char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| found.end + at);
     let dots = |cut: bool| if cut { "..." } else { "" };
     Some(format!("{}{}{}", dots(start > 0), &text[start..end], dots(end < text.len())))
 }
@@ -156,7 +241,7 @@ mod tests {
     use super::*;
 
     fn found(file: &str, query: &str) -> Vec<(usize, String)> {
-        let words = Words::new(query);
+        let words = QueryPatterns::new(query);
         hits(file.as_bytes(), &words).map(|hit| (hit.line, hit.around)).collect()
     }
 
@@ -168,6 +253,25 @@ mod tests {
         assert_eq!(lines, [1, 4]);
         assert_eq!(found(file, "\"world\""), [(1, "Hello \"World\"".to_owned())]);
         assert_eq!(found(file, "message"), []);
+    }
+
+    /// Lines keep their numbers wherever the pieces end.
+    #[test]
+    fn a_file_in_pieces() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let line = format!("{}\n", json!({"type": "message", "text": "x".repeat(1 << 20)}));
+        let needle = format!("{}\n", json!({"type": "message", "text": "a needle"}));
+        std::fs::write(&path, format!("{}{needle}{}{}", line.repeat(9), line.repeat(10), needle.trim_end()))
+            .unwrap();
+        let (mut chunks, patterns) = (Chunks::open(&path).unwrap(), QueryPatterns::new("needle"));
+        let (mut found, mut pieces) = (Vec::new(), 0);
+        while let Some(chunk) = chunks.next().unwrap() {
+            pieces += 1;
+            found.extend(hits(chunk.bytes, &patterns).map(|hit| chunk.lines_before + hit.line));
+        }
+        assert_eq!(found, [10, 21]);
+        assert!(pieces > 1);
     }
 
     #[test]

@@ -7,13 +7,20 @@ use std::task::{Context, Poll};
 use zori_core::BoxFuture;
 use zori_core::provider::{ChunkStream, StopReason};
 use zori_core::secret::Secrets;
-use zori_engine::retry::Waits;
+use zori_host::Backoff;
 
 use super::*;
 
 fn said(role: Role, text: &str) -> Record {
-    let kind = RecordKind::Message { role, text: text.to_owned(), partial: false, images: Vec::new() };
-    Record { ts: String::new(), reply_end: None, kind }
+    let kind = RecordKind::Message {
+        role,
+        text: text.to_owned(),
+        partial: false,
+        within_turn: false,
+        images: Vec::new(),
+        uuid: None,
+    };
+    Record { ts: String::new(), reply_end: None, discarded: false, kind }
 }
 
 #[test]
@@ -47,7 +54,7 @@ fn a_long_session_keeps_its_beginning_and_its_end() {
 #[test]
 fn answers() {
     let words = |starter: &str, tasks: &[&str]| {
-        Some(Words {
+        Some(HandoffText {
             starter: format!("Go\n\nThis continues the session s.\n\n{starter}"),
             tasks: tasks.iter().map(|task| (*task).to_owned()).collect(),
         })
@@ -65,7 +72,7 @@ fn answers() {
         ("I cannot help with that.", None),
         ("", None),
     ] {
-        assert_eq!(read(answer, "Go", "s"), wanted, "{answer}");
+        assert_eq!(parse_answer(answer, "Go", "s"), wanted, "{answer}");
     }
 }
 
@@ -123,16 +130,17 @@ impl futures_core::Stream for Chunks {
 
 fn ask(provider: &Plays, limit: Duration) -> Result<Answer, ProviderFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let ask = Ask {
+    let request = HandoffRequest {
         provider,
         model: "m",
+        system: SYSTEM,
         max_tokens: None,
         effort: None,
         delivery: Delivery::Streamed,
-        retry: Retry { waits: Waits::Skipped, ..Retry::DEFAULT },
+        retry: Retry { backoff: Backoff::Skip, ..Retry::DEFAULT },
         random: || 0,
     };
-    runtime.block_on(ask.within(limit, "q".into()))
+    runtime.block_on(request.send_within(limit, "q".into()))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use rustix::fs::{CWD, Mode};
 
 use super::*;
-use crate::trust::plain::others;
+use crate::trust::plain_dir::insecure_permissions;
 
 struct Folder {
     dir: tempfile::TempDir,
@@ -28,7 +28,7 @@ impl Folder {
     }
 
     fn look(&self) -> Project {
-        Project::look(&self.root()).unwrap()
+        Project::load(&self.root()).unwrap()
     }
 
     fn digests(&self) -> Vec<String> {
@@ -59,14 +59,14 @@ fn what_would_become_active_and_what_never_does() {
     ]);
     let project = folder.look();
     let items: Vec<_> =
-        project.items().into_iter().map(|i| format!("{} {} ({})", i.kind, i.text, i.place)).collect();
+        project.items().into_iter().map(|i| format!("{} {} ({})", i.kind, i.text, i.location)).collect();
     insta::assert_snapshot!(items.join("\n"), @r"
     hook Stop: a (.zori/config.toml)
     hook PreToolUse (Bash): b (.zori/settings.json)
     model = m (.zori/config.toml)
     deny rule Bash(curl:*) (.zori/config.toml:7, holds already)
     ");
-    let remarks = project.remarks().join("\n").replace(&folder.root().display().to_string(), "$ROOT");
+    let remarks = project.warnings().join("\n").replace(&folder.root().display().to_string(), "$ROOT");
     insta::assert_snapshot!(remarks, @"
     `anthropic_base_url`, `permissions.allow`, `provider`, `security.mode`, `models`, `nope` in $ROOT/.zori/config.toml is ignored: a project cannot set that
     `env` in $ROOT/.zori/settings.json is ignored: a project cannot set that
@@ -78,7 +78,7 @@ fn what_would_become_active_and_what_never_does() {
 fn a_model_is_one_of_the_users_provider() {
     let model = |name: &str| {
         let project = Folder::new(&[(".zori/config.toml", &format!("model = \"{name}\""))]).look();
-        (project.text("model").map(str::to_owned), project.remarks().len())
+        (project.text("model").map(str::to_owned), project.warnings().len())
     };
     assert_eq!(model("claude-x"), (Some("claude-x".into()), 0));
     assert_eq!(model("qwen3:8b"), (Some("qwen3:8b".into()), 0), "a colon alone is no provider");
@@ -90,7 +90,10 @@ fn a_model_is_one_of_the_users_provider() {
 fn a_folder_that_says_nothing() {
     for files in [&[][..], &[(".zori/skills/x", "")], &[(".zori", "a file")]] {
         let project = Folder::new(files).look();
-        assert!(!project.offers() && project.items().is_empty() && project.remarks().is_empty(), "{files:?}");
+        assert!(
+            !project.needs_trust() && project.items().is_empty() && project.warnings().is_empty(),
+            "{files:?}"
+        );
     }
 }
 
@@ -102,8 +105,8 @@ fn links_pipes_and_heaps() {
         let folder = Folder::new(&[]);
         fs::create_dir(folder.root().join(".zori")).unwrap();
         prepare(&folder.root());
-        match Project::look(&folder.root()) {
-            Ok(project) => format!("{:?} {}", project.trouble, project.hooks.len()),
+        match Project::load(&folder.root()) {
+            Ok(project) => format!("{:?} {}", project.hooks_error, project.hooks.len()),
             Err(error) => error.message,
         }
         .replace(&folder.root().display().to_string(), "$ROOT")
@@ -175,14 +178,17 @@ fn a_hook_is_looked_at_again_before_it_runs() {
 fn settings_that_others_can_write() {
     for name in [".zori", ".zori/settings.json"] {
         let folder = Folder::new(&[(".zori/settings.json", &hook("a"))]);
-        assert_eq!(folder.look().foreign, None);
+        assert_eq!(folder.look().insecure, None);
         let path = folder.root().join(name);
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode | 0o002)).unwrap();
-        assert_eq!(folder.look().foreign, Some(format!("{} is writable by others", path.display())));
+        assert_eq!(folder.look().insecure, Some(format!("{} is writable by others", path.display())));
     }
     let me = rustix::process::geteuid().as_raw();
-    assert_eq!(others(Path::new("x"), me, 0o644), None);
-    assert_eq!(others(Path::new("x"), 0, 0o644), None);
-    assert_eq!(others(Path::new("x"), me + 4242, 0o644), Some("x belongs to another user".into()));
+    assert_eq!(insecure_permissions(Path::new("x"), me, 0o644), None);
+    assert_eq!(insecure_permissions(Path::new("x"), 0, 0o644), None);
+    assert_eq!(
+        insecure_permissions(Path::new("x"), me + 4242, 0o644),
+        Some("x belongs to another user".into())
+    );
 }

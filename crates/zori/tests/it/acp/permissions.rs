@@ -35,6 +35,7 @@ fn a_question_and_a_yes() {
             "options": [
                 {"optionId": "allow", "name": "Allow once", "kind": "allow_once"},
                 {"optionId": "always", "name": "Always in this session: Bash(touch made)", "kind": "allow_always"},
+                {"optionId": "always-2", "name": "Always in this session: Bash(touch:*), Edit(/$WORK/**)", "kind": "allow_always"},
                 {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
             ],
         }})
@@ -142,7 +143,7 @@ fn a_diff() {
 fn modes() {
     let (world, _model) =
         with_model([touch("t1"), anthropic::text("Done."), touch("t2"), anthropic::text("Done.")]);
-    let mut editor = Editor::with_session(&world, &[]);
+    let mut editor = Editor::with_session(&world, &["--sandbox", "off"]);
     let session = editor.session().to_owned();
     let (told, answer) = editor.call("session/set_mode", json!({"sessionId": session, "modeId": "plan"}));
     assert_eq!(answer["result"], json!({}));

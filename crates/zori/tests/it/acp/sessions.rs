@@ -41,7 +41,7 @@ fn hello() {
     assert_eq!(ids, ["yolo", "acceptEdits", "default", "paranoid", "plan", "dontAsk", "deny"]);
     let options = &opened["result"]["configOptions"];
     assert_eq!((&options[0]["category"], &options[1]["category"]), (&json!("mode"), &json!("model")));
-    assert_eq!(options[1]["currentValue"], "claude-haiku-4-5");
+    assert_eq!(options[1]["currentValue"], "claude-sonnet-5-5");
     let (rest, output) = editor.hang_up();
     assert_eq!((rest, output.stderr().as_str(), output.code()), (Vec::new(), "", Some(0)));
 }
@@ -326,7 +326,7 @@ fn slash_commands() {
     );
     let (updates, answer) = editor.turn("/status");
     assert!(
-        updates[0]["content"]["text"].as_str().unwrap().starts_with("Model:    claude-haiku-4-5"),
+        updates[0]["content"]["text"].as_str().unwrap().starts_with("Model:    claude-sonnet-5-5"),
         "{updates:?}"
     );
     assert_eq!(answer, stopped(3, "end_turn"));

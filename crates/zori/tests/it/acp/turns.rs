@@ -130,8 +130,12 @@ fn giving_a_request_up() {
 /// How turns end that do not end well.
 #[test]
 fn ends() {
+    let cut = || anthropic::text("Cut").stop("max_tokens").reply();
     let (world, _model) = with_model([
-        anthropic::text("Cut").stop("max_tokens").reply(),
+        // The model is asked twice to go on (FOR-13).
+        cut(),
+        cut(),
+        cut(),
         anthropic::text("No").stop("refusal").reply(),
         anthropic::http_error(400, "invalid_request_error", "bad thing"),
         anthropic::http_error(401, "authentication_error", "invalid x-api-key"),

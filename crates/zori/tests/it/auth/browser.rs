@@ -2,18 +2,18 @@
 
 use std::net::TcpStream;
 
-use zori_testkit::authorization::{AuthorizationServer, Issue, Trouble};
+use zori_testkit::authorization::{AuthFault, AuthorizationServer, TokenOptions};
 use zori_testkit::browser::{self, header, parameter};
 use zori_testkit::env::TestEnv;
 use zori_testkit::running::{Running, Stdin, Stdout};
 
 use super::{entry, vault};
 
-const ISSUE: Issue = Issue { expires_in: 3600, rotate: false };
+const ISSUE: TokenOptions = TokenOptions { expires_in: 3600, rotate: false };
 
 /// A login under way, and the address it has printed.
 pub fn start(world: &TestEnv, args: &[&str]) -> (Running, String) {
-    let command = world.cmd(&[&["auth", "login"], args].concat());
+    let command = world.cmd(&[&["auth", "login", "--headless"], args].concat());
     let mut login = world.start(command, Stdin::Null, Stdout::Captured);
     login.wait_for_stderr("\n\n  http");
     login.wait_until("the whole address", |login| printed(&login.raw_stderr()).is_some());
@@ -31,14 +31,14 @@ fn told(stderr: &str) -> String {
     stderr.split("\n\n").nth(2).unwrap_or_default().to_owned()
 }
 
-fn openai(trouble: Trouble) -> (TestEnv, AuthorizationServer) {
+fn openai(trouble: AuthFault) -> (TestEnv, AuthorizationServer) {
     let server = AuthorizationServer::start(trouble, ISSUE);
     (vault(&server.config("openai")), server)
 }
 
 #[test]
 fn a_login() {
-    let (world, server) = openai(Trouble::None);
+    let (world, server) = openai(AuthFault::None);
     let (login, url) = start(&world, &["--provider", "openai"]);
     assert_eq!(parameter(&url, "scope").as_deref(), Some("models read"));
     let page = browser::visit(&url);
@@ -67,7 +67,7 @@ fn a_login() {
 
 #[test]
 fn a_login_at_openrouter() {
-    let server = AuthorizationServer::start(Trouble::None, ISSUE);
+    let server = AuthorizationServer::start(AuthFault::None, ISSUE);
     let mut world = vault(&format!("[auth.openrouter]\nauthorize_url = \"{}/auth\"\n", server.url()));
     world.set_var("OPENROUTER_BASE_URL", format!("{}/api/v1", server.url()));
     let (login, url) = start(&world, &["--provider", "openrouter"]);
@@ -102,7 +102,7 @@ fn the_address_of_openrouter() {
 
 #[test]
 fn a_user_who_says_no() {
-    let (world, _server) = openai(Trouble::Denied);
+    let (world, _server) = openai(AuthFault::Denied);
     let (login, url) = start(&world, &["--provider", "openai"]);
     assert!(browser::visit(&url).text.contains("The login was refused."));
     let output = login.finish();
@@ -117,7 +117,7 @@ fn a_user_who_says_no() {
 /// Whoever knocks with something else is turned away, and the login goes on.
 #[test]
 fn strangers_at_the_door() {
-    let (world, _server) = openai(Trouble::None);
+    let (world, _server) = openai(AuthFault::None);
     let (login, url) = start(&world, &["--provider", "openai"]);
     let (back, state) = (parameter(&url, "redirect_uri").unwrap(), parameter(&url, "state").unwrap());
     let status = |method: &str, url: &str, headers: &[(&str, &str)]| {
@@ -146,7 +146,7 @@ fn address(url: &str) -> &str {
 /// LS-1: the port is there for one answer, on the loopback address only, and at another place each time.
 #[test]
 fn the_door_is_closed_behind_the_answer() {
-    let (world, server) = openai(Trouble::Stall);
+    let (world, server) = openai(AuthFault::Stall);
     let (mut login, url) = start(&world, &["--provider", "openai"]);
     let back = parameter(&url, "redirect_uri").unwrap();
     browser::visit(&url);
@@ -165,7 +165,7 @@ fn the_door_is_closed_behind_the_answer() {
 /// PKCE: a code that was asked for with another challenge is worth nothing here.
 #[test]
 fn a_code_of_somebody_else() {
-    let (world, _server) = openai(Trouble::None);
+    let (world, _server) = openai(AuthFault::None);
     let (login, url) = start(&world, &["--provider", "openai"]);
     let challenge = parameter(&url, "code_challenge").unwrap();
     browser::visit(&url.replace(&challenge, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"));
@@ -181,9 +181,9 @@ fn a_code_of_somebody_else() {
 #[test]
 fn token_endpoints_in_trouble() {
     let cases = [
-        (Trouble::Status(500), 12, "HTTP 500: server_error"),
-        (Trouble::Status(404), 1, "HTTP 404: server_error"),
-        (Trouble::Garbage, 1, "the token endpoint's answer cannot be understood"),
+        (AuthFault::Status(500), 12, "HTTP 500: server_error"),
+        (AuthFault::Status(404), 1, "HTTP 404: server_error"),
+        (AuthFault::Garbage, 1, "the token endpoint's answer cannot be understood"),
     ];
     for (trouble, code, why) in cases {
         let (world, _server) = openai(trouble);
@@ -201,7 +201,7 @@ fn token_endpoints_in_trouble() {
 
 #[test]
 fn nobody_comes_in_time() {
-    let (world, _server) = openai(Trouble::None);
+    let (world, _server) = openai(AuthFault::None);
     let (login, _) = start(&world, &["--provider", "openai", "--timeout", "1s"]);
     let output = login.finish();
     assert_eq!(output.code(), Some(10), "{output}");
@@ -214,7 +214,7 @@ fn nobody_comes_in_time() {
 /// The token endpoint stalls: `--timeout` ends that, too.
 #[test]
 fn a_server_that_does_not_answer_in_time() {
-    let (world, server) = openai(Trouble::Stall);
+    let (world, server) = openai(AuthFault::Stall);
     let (login, url) = start(&world, &["--provider", "openai", "--timeout", "2s"]);
     browser::visit(&url);
     server.wait_for_asked(1);
@@ -225,7 +225,7 @@ fn a_server_that_does_not_answer_in_time() {
 /// O-033: only the address, even where a person sits at a terminal with a browser.
 #[test]
 fn a_login_without_a_browser() {
-    let (mut world, server) = openai(Trouble::None);
+    let (mut world, server) = openai(AuthFault::None);
     let port = server.url().rsplit(':').next().expect("an address has a port").to_owned();
     let bin = world.home().join("bin");
     let opened = world.home().join("opened");

@@ -1,7 +1,7 @@
 //! A login that has expired is renewed, once, and stored (AUTH-4).
 
 use serde_json::{Value, json};
-use zori_testkit::authorization::{AuthorizationServer, Issue, Trouble};
+use zori_testkit::authorization::{AuthFault, AuthorizationServer, TokenOptions};
 use zori_testkit::env::TestEnv;
 use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;
@@ -17,14 +17,14 @@ const FUTURE: i64 = 32_000_000_000;
 /// A world with a stored login that ends at this time, and a model that gives these replies.
 fn with_login(
     expires_at: i64,
-    issue: Issue,
+    issue: TokenOptions,
     replies: Vec<Reply>,
 ) -> (TestEnv, AuthorizationServer, ModelServer) {
-    let authorization = AuthorizationServer::start(Trouble::None, issue);
-    authorization.know(REFRESH);
+    let authorization = AuthorizationServer::start(AuthFault::None, issue);
+    authorization.accept_refresh_token(REFRESH);
     let model = ModelServer::start(replies);
     let mut world = vault(&authorization.config("openai"));
-    world.set_var("OPENAI_BASE_URL", model.url());
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", model.url()));
     let stored =
         json!({"access_token": OLD, "refresh_token": REFRESH, "expires_at": expires_at, "kind": "oauth"});
     world.write(entry(&world, "openai"), stored.to_string());
@@ -50,7 +50,7 @@ fn refused() -> Reply {
 fn before_a_request() {
     for rotate in [false, true] {
         let (world, authorization, model) =
-            with_login(PAST, Issue { expires_in: 3600, rotate }, vec![answer(), answer()]);
+            with_login(PAST, TokenOptions { expires_in: 3600, rotate }, vec![answer(), answer()]);
         world.run(&PROMPT).success();
         let issued = authorization.issued();
         assert_eq!(bearers(&model), [issued[0].clone()]);
@@ -69,7 +69,7 @@ fn before_a_request() {
 
 #[test]
 fn when_the_server_refuses() {
-    let issue = Issue { expires_in: 3600, rotate: true };
+    let issue = TokenOptions { expires_in: 3600, rotate: true };
     let (world, authorization, model) = with_login(FUTURE, issue, vec![refused(), answer()]);
     let output = world.run(&PROMPT).success();
     assert_eq!(output.stderr(), "", "nobody has to know");
@@ -80,7 +80,7 @@ fn when_the_server_refuses() {
 /// Once: a server that refuses the new token as well has another reason.
 #[test]
 fn when_the_server_refuses_again() {
-    let issue = Issue { expires_in: 3600, rotate: false };
+    let issue = TokenOptions { expires_in: 3600, rotate: false };
     let (world, authorization, model) = with_login(FUTURE, issue, vec![refused(), refused()]);
     insta::assert_snapshot!(world.run(&PROMPT), @r#"
     ------- stderr -------
@@ -95,14 +95,14 @@ fn when_the_server_refuses_again() {
 #[test]
 fn that_fails() {
     let cases = [
-        (Trouble::Status(500), "HTTP 500: server_error"),
-        (Trouble::Status(400), "HTTP 400: server_error"),
-        (Trouble::Garbage, "the token endpoint's answer cannot be understood"),
+        (AuthFault::Status(500), "HTTP 500: server_error"),
+        (AuthFault::Status(400), "HTTP 400: server_error"),
+        (AuthFault::Garbage, "the token endpoint's answer cannot be understood"),
     ];
     for (trouble, why) in cases {
         let (world, authorization, model) =
-            with_login(PAST, Issue { expires_in: 3600, rotate: false }, vec![answer()]);
-        authorization.set_trouble(trouble);
+            with_login(PAST, TokenOptions { expires_in: 3600, rotate: false }, vec![answer()]);
+        authorization.set_fault(trouble);
         let before = stored(&world);
         let output = world.run(&PROMPT);
         assert_eq!(
@@ -119,7 +119,7 @@ fn that_fails() {
 #[test]
 fn that_is_not_possible() {
     let (world, authorization, model) =
-        with_login(PAST, Issue { expires_in: 3600, rotate: false }, vec![answer()]);
+        with_login(PAST, TokenOptions { expires_in: 3600, rotate: false }, vec![answer()]);
     let stored = json!({"access_token": OLD, "expires_at": PAST, "kind": "oauth"});
     world.write(entry(&world, "openai"), stored.to_string());
     insta::assert_snapshot!(world.run(&PROMPT), @"

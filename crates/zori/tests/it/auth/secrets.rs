@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use zori_core::secret::{base64url, percent};
 use zori_testkit::anthropic;
-use zori_testkit::authorization::{AuthorizationServer, Issue, Trouble};
+use zori_testkit::authorization::{AuthFault, AuthorizationServer, TokenOptions};
 use zori_testkit::browser;
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
@@ -82,10 +82,12 @@ fn clean_files(secrets: &[&str], folder: &Path) -> usize {
 #[track_caller]
 fn clean_process(secrets: &[&str], pid: u32) -> usize {
     clean(secrets, "our command line", &fs::read(format!("/proc/{pid}/cmdline")).expect("it runs"));
-    // The guard of the tools is a fork of ourselves: it has our memory, and as little to say.
-    let ours = fs::read_link(format!("/proc/{pid}/exe")).expect("it runs");
+    // The watchdog of the tools is a fork of ourselves: it has our memory, and as little to say. It is known by its name,
+    // which is ours until it has set its own; only root can ask for the executable.
+    let ours = fs::read(format!("/proc/{pid}/comm")).expect("it runs");
+    let is_ours = |name: Vec<u8>| name == ours || name == b"zori-guard\n";
     let mut children = children(pid);
-    children.retain(|child| fs::read_link(format!("/proc/{child}/exe")).is_ok_and(|exe| exe != ours));
+    children.retain(|child| fs::read(format!("/proc/{child}/comm")).is_ok_and(|name| !is_ours(name)));
     for child in &children {
         for what in ["cmdline", "environ"] {
             if let Ok(bytes) = fs::read(format!("/proc/{child}/{what}")) {
@@ -154,6 +156,21 @@ fn runs_with_a_key_in_the_environment() {
     assert!(clean_files(&[KEY], world.home().parent().unwrap()) > 6);
 }
 
+/// A key where something else belongs: the answer to a bad call does not repeat it, in whatever form it is.
+#[test]
+fn a_call_with_a_key_in_the_wrong_place() {
+    let mut world = vault("");
+    world.set_var("ANTHROPIC_API_KEY", KEY);
+    for output in ["plain", "json", "jsonl"] {
+        for call in [["trust", KEY], ["sessions", KEY]] {
+            let output = world.run(&[&call[..], &["--output", output]].concat());
+            assert_eq!(output.code(), Some(2), "{output}");
+            clean_output(&[KEY], &output);
+            assert!(output.to_string().contains("[REDACTED]"), "{output}");
+        }
+    }
+}
+
 #[test]
 fn a_chat() {
     let mut world = vault("");
@@ -175,7 +192,7 @@ fn a_chat() {
 fn a_stored_key() {
     let mut world = vault("");
     let server = ModelServer::start([unkind(401, STORED)]);
-    world.set_var("OPENAI_BASE_URL", server.url()).set_var("ANTHROPIC_API_KEY", KEY);
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url())).set_var("ANTHROPIC_API_KEY", KEY);
     let secrets = [KEY, STORED];
     let login = world.run_with_stdin(&["auth", "login", "--provider", "openai", "--with-token"], STORED);
     clean_output(&secrets, &login.success());
@@ -193,7 +210,8 @@ fn a_stored_key() {
 /// The tokens of a login, and those it was renewed with.
 #[test]
 fn a_login_and_its_renewal() {
-    let authorization = AuthorizationServer::start(Trouble::None, Issue { expires_in: 0, rotate: true });
+    let authorization =
+        AuthorizationServer::start(AuthFault::None, TokenOptions { expires_in: 0, rotate: true });
     let mut world = vault(&authorization.config("openai"));
     let told = |token: &str| Reply::json(500, json!({"error": {"message": recited(token)}}));
     let server = ModelServer::start([
@@ -201,8 +219,8 @@ fn a_login_and_its_renewal() {
         Reply::json(401, json!({"error": {"message": "no"}})),
         told("access+token/0004=\"secret\""),
     ]);
-    world.set_var("OPENAI_BASE_URL", server.url());
-    let mut login = start(&world, &["auth", "login", "--provider", "openai"]);
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
+    let mut login = start(&world, &["auth", "login", "--headless", "--provider", "openai"]);
     login.wait_until("the address", |login| login.stderr().ends_with("\n\n"));
     let shown = login.raw_stderr();
     let url = shown.lines().find_map(|line| line.trim().strip_prefix("http")).unwrap();
@@ -224,4 +242,44 @@ fn a_login_and_its_renewal() {
         clean_output(&secrets, output);
     }
     assert!(clean_files(&secrets, world.home().parent().unwrap()) > 3);
+}
+
+/// Keys where a command, a value or nothing at all was expected: nobody says them back, in no form of output, and no file
+/// of ours has them.
+#[test]
+fn keys_typed_by_mistake() {
+    let world = crate::world::world();
+    for key in ["sk-ant-api03-0123456789abcdefghijABCDEFGHIJ", "ghp_0123456789abcdefghijABCDEFGHIJ012345"] {
+        let flag = format!("--{key}");
+        let assigned = format!("--api-key={key}");
+        let lines: [&[&str]; 22] = [
+            &[key],
+            &["exec", key, "more"],
+            &["help", key],
+            &["config", key],
+            &["sessions", key],
+            &["sessions", "show", key],
+            &["models", key],
+            &["trust", key],
+            &["completions", key],
+            &["policy", "explain", key],
+            &["policy", "check", "--policy", key],
+            &["auth", "login", "anthropic", key],
+            &["exec", "-p", "hi", "--sandbox", key],
+            &["exec", "-p", "hi", "--provider", key],
+            &["exec", "-p", "hi", key, "more"],
+            &["exec", "-p", "hi", "--permission-mode", key],
+            &["--timeout", key, "exec", "-p", "hi"],
+            &["--output", key],
+            &["--token", key],
+            &["--api-key", key],
+            &[&assigned],
+            &["exec", &flag],
+        ];
+        for line in lines {
+            for output in [&[][..], &["--output", "json"], &["--output", "plain"]] {
+                clean_output(&[key], &world.run(&[line, output].concat()));
+            }
+        }
+    }
 }

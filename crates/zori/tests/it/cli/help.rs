@@ -20,7 +20,8 @@ fn help() {
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
       acp                Serve an editor by the Agent Client Protocol on standard input and output
       mcp                Serve other agents by the Model Context Protocol, and check that
-      sessions           List, show, search, export, fork, remove and resume saved sessions
+      sessions           List, show, search, export, fork, rewind, remove and resume saved sessions
+      undo               Put back the files that the last turn in this project changed
       handoff            Print what another session needs to go on
       models             List and show the models there are
       auth               Log in, log out, and see where keys come from
@@ -57,8 +58,8 @@ fn help() {
       zori demo                                watch it work, without a key
       zori -p "What does this project do?"     ask; the answer is on stdout
       git diff | zori -p "Review this change"  a pipe goes with the prompt
-      zori chat                                chat; `:q` leaves
-      zori sessions resume                     go on with the latest session
+      zori "fix the failing test"              chat about it; `:q` leaves
+      zori -c                                  go on with the latest session of this folder
       zori doctor                              what is missing here
 
     On a pipe every result is one line of JSON; `--output plain` or
@@ -90,7 +91,8 @@ fn all_of_the_help() {
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
       acp                Serve an editor by the Agent Client Protocol on standard input and output
       mcp                Serve other agents by the Model Context Protocol, and check that
-      sessions           List, show, search, export, fork, remove and resume saved sessions
+      sessions           List, show, search, export, fork, rewind, remove and resume saved sessions
+      undo               Put back the files that the last turn in this project changed
       handoff            Print what another session needs to go on
       models             List and show the models there are
       auth               Log in, log out, and see where keys come from
@@ -142,6 +144,7 @@ fn all_of_the_help() {
           --provider <NAME>             Who serves the model
           --session <ID>                Go on with this session, or start one of this name
           --no-save                     Save no session
+          --no-checkpoints              Capture nothing of what calls change; undo is off
           --system-prompt <TEXT>        Replace the configured system prompt; empty clears it
           --permission-mode <MODE>      What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
           --sandbox <LEVEL>             What commands may write, held by a sandbox: workspace, read-only; off: no sandbox
@@ -162,6 +165,7 @@ fn all_of_the_help() {
           --max-turns <N>               Ask the model at most N times for one prompt
           --max-budget-usd <USD>        Stop when the run has cost that much
           --max-tokens-total <N>        Stop when the run has used that many tokens, read and written
+          --show-config                 Print the settings that hold and where each comes from, and do nothing
           --as <NAME>                   Behave as the program of this name: zori, zdx, zeph, yume-cli
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
@@ -171,8 +175,8 @@ fn all_of_the_help() {
       zori demo                                watch it work, without a key
       zori -p "What does this project do?"     ask; the answer is on stdout
       git diff | zori -p "Review this change"  a pipe goes with the prompt
-      zori chat                                chat; `:q` leaves
-      zori sessions resume                     go on with the latest session
+      zori "fix the failing test"              chat about it; `:q` leaves
+      zori -c                                  go on with the latest session of this folder
       zori doctor                              what is missing here
 
     On a pipe every result is one line of JSON; `--output plain` or
@@ -193,25 +197,33 @@ fn help_of_a_command() {
     insta::assert_snapshot!(world.run(&["exec", "--help"]), @r#"
     Run one prompt and print the answer
 
-    Usage: zori exec [OPTIONS] [-]
+    Usage: zori exec [OPTIONS] [PROMPT]
 
     Arguments:
-      [-]  Wait for standard input, however long it takes
+      [PROMPT]  The prompt; `-` waits for standard input, however long it takes
 
     Options:
-      -p, --prompt <TEXT>    The prompt; `-` reads it from standard input
-          --image <FILE>     Show the model an image with the prompt; may be repeated
-      -h, --help             Print help; `--help --all` shows every option
-      -V, --version          Print the version
-      -o, --output <FORMAT>  What to print: json, jsonl, tsv, plain, table or id
-          --root <DIR>       Working directory of the tools [default: .]
-          --model <MODEL>    The model, or `provider:model`
-          --provider <NAME>  Who serves the model
-          --session <ID>     Go on with this session, or start one of this name
-          --no-save          Save no session
+      -p, --prompt <TEXT>           The prompt; `-` reads it from standard input
+          --image <FILE>            Show the model an image with the prompt; may be repeated
+      -c, --continue                Go on with the newest session of this folder
+      -r, --resume <ID>             Go on with this session, by its name or the first letters; at a terminal without ID: choose one
+          --dry-run                 Say what would be done and do nothing
+          --input-file <PATH>       Read the input from a file; `-`: standard input
+      -h, --help                    Print help; `--help --all` shows every option
+      -V, --version                 Print the version
+      -o, --output <FORMAT>         What to print: plain, json or jsonl
+          --timeout <DURATION>      End the command after 500ms, 30s, 5m, 1h; 0: never
+          --root <DIR>              Working directory of the tools [default: .]
+          --model <MODEL>           The model, or `provider:model`
+          --provider <NAME>         Who serves the model
+          --session <ID>            Go on with this session, or start one of this name
+          --no-save                 Save no session
+          --permission-mode <MODE>  What runs without a question: yolo, acceptEdits, default, paranoid, plan, dontAsk, deny
+          --sandbox <LEVEL>         What commands may write, held by a sandbox: workspace, read-only; off: no sandbox
+      -y, --yes                     Answer every question with yes; what is denied stays denied
 
     Examples:
-      zori exec -p "What does main.rs do?"
+      zori exec "What does main.rs do?"
           a question
       git diff | zori exec -p "Review this change"
           with what another program says
@@ -221,8 +233,8 @@ fn help_of_a_command() {
           with a picture
     [exit status: 0]
     "#);
-    insta::assert_snapshot!(world.run(&["sessions", "--help"]), @"
-    List, show, search, export, fork, remove and resume saved sessions
+    insta::assert_snapshot!(world.run(&["sessions", "--help"]), @r"
+    List, show, search, export, fork, rewind, remove and resume saved sessions
 
     Usage: zori sessions [OPTIONS] [COMMAND]
 
@@ -234,6 +246,8 @@ fn help_of_a_command() {
       export  Print a session as one document: Markdown, JSON or a page
       fork    Copy a session, to go on in another direction
       rm      Remove sessions for good
+      rewind  Go back to before a turn: files, conversation or both
+      diff    Print what a session changed, as a unified diff
 
     Options:
       -h, --help             Print help; `--help --all` shows every option

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use zori_testkit::anthropic;
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 
 use super::{error, run};
 
@@ -86,7 +86,7 @@ fn the_server_says_how_long_to_wait() {
     let (output, _, server) = run(vec![wait("301"), anthropic::text("never").into()], &[]);
     insta::assert_snapshot!(output, @r#"
     ------- stderr -------
-    Error [http_status]: HTTP 429: slow down
+    Error [http_status]: HTTP 429: slow down; the provider asks to wait 5 min 1 s, which is longer than the 5 min that are waited
       Details: {"error":{"message":"slow down","type":"rate_limit_error"},"type":"error"}
     [exit status: 11]
     "#);
@@ -95,7 +95,8 @@ fn the_server_says_how_long_to_wait() {
 
 #[test]
 fn a_connection_is_tried_again() {
-    let (output, _, server) = run(vec![Reply::hang_up(Cut::Fin), anthropic::text("Hello").into()], &[]);
+    let (output, _, server) =
+        run(vec![Reply::hang_up(Disconnect::Fin), anthropic::text("Hello").into()], &[]);
     assert_eq!(
         (output.stdout().as_str(), output.code(), server.count()),
         ("Hello\n", Some(0), 2),

@@ -1,8 +1,8 @@
 //! Streams that break off, contradict themselves or make no sense (NET-3, NET-4, NET-8 to NET-10).
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zori_testkit::anthropic;
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 
 use super::{once, run};
 
@@ -34,26 +34,60 @@ fn an_error_in_the_stream_before_any_text() {
     ");
 }
 
-/// PERR-4, NET-7: what was shown is kept, and nothing is sent twice.
+/// PERR-4, FOR-13: nothing of it has run, so it is asked for again; what was shown is kept, and is no part of what goes on.
 #[test]
 fn an_error_in_the_stream_after_text() {
     let broken = Reply::sse(anthropic::text("Hello wor").sse_unfinished())
         .then(anthropic::error("overloaded_error", "Overloaded"));
-    let (output, world, server) = run(vec![broken, anthropic::text("never").into()], &["--session", "s"]);
+    let replies = vec![broken, anthropic::text("Hello world").into(), anthropic::text("Bye").into()];
+    let (output, world, server) = run(replies, &["--session", "s"]);
     insta::assert_snapshot!(output, @r"
     Hello wor
+    Hello world
     ------- stderr -------
     Warning: Session 's' does not exist yet; starting it
+    Retrying in 0.0s (1/4): overloaded_error: Overloaded
+    [exit status: 0]
+    ");
+    let shown = world.run(&["sessions", "show", "s"]).stdout();
+    assert!(
+        shown.ends_with("### Assistant (discarded)\nHello wor\n\n### Assistant\nHello world\n"),
+        "{shown}"
+    );
+    world.run(&["exec", "--session", "s", "-p", "and now"]);
+    let texts = |request: &Value| -> Vec<String> {
+        let messages = request["messages"].as_array().unwrap().iter();
+        let blocks = messages.flat_map(|message| message["content"].as_array().unwrap());
+        blocks.map(|block| block["text"].as_str().unwrap().to_owned()).collect()
+    };
+    let requests = server.requests();
+    assert_eq!(texts(&requests[0].json()), texts(&requests[1].json()));
+    assert_eq!(texts(&requests[2].json())[1..], ["Hello world", "and now"]);
+}
+
+/// NET-4, FOR-13: twice, and no more often; then what was shown stays.
+#[test]
+fn errors_in_the_stream_after_text_again_and_again() {
+    let broken = || {
+        Reply::sse(anthropic::text("Hello wor").sse_unfinished())
+            .then(anthropic::error("overloaded_error", "Overloaded"))
+    };
+    let (output, _, server) = run(vec![broken(), broken(), broken(), anthropic::text("never").into()], &[]);
+    insta::assert_snapshot!(output, @r"
+    Hello wor
+    Hello wor
+    Hello wor
+    ------- stderr -------
+    Retrying in 0.0s (1/4): overloaded_error: Overloaded
+    Retrying in 0.0s (2/4): overloaded_error: Overloaded
     Error [api_error]: overloaded_error: Overloaded
     [exit status: 12]
     ");
-    assert_eq!(server.count(), 1);
-    let shown = world.run(&["sessions", "show", "s"]).stdout();
-    assert!(shown.ends_with("### Assistant\nHello wor\n"), "{shown}");
+    assert_eq!(server.count(), 3);
 }
 
 /// Returns a reply that breaks off inside this text.
-fn cut_inside(stream: &str, text: &str, how: Cut) -> Reply {
+fn cut_inside(stream: &str, text: &str, how: Disconnect) -> Reply {
     let at = stream.find(text).expect("the text is in the stream") + 1;
     Reply::sse(stream).cut_after(at, how)
 }
@@ -61,7 +95,7 @@ fn cut_inside(stream: &str, text: &str, how: Cut) -> Reply {
 /// NET-4: before anything was shown the connection is as good as never made.
 #[test]
 fn a_stream_cut_before_any_text() {
-    for how in [Cut::Fin, Cut::Rst] {
+    for how in [Disconnect::Fin, Disconnect::Rst] {
         let cut = cut_inside(&anthropic::text("é").sse(), "é", how);
         let (output, _, server) = run(vec![cut, anthropic::text("Hello").into()], &[]);
         assert_eq!(
@@ -75,9 +109,9 @@ fn a_stream_cut_before_any_text() {
 /// NET-3, NET-4: half a character is never shown.
 #[test]
 fn a_stream_cut_inside_a_character() {
-    for how in [Cut::Fin, Cut::Rst] {
+    for how in [Disconnect::Fin, Disconnect::Rst] {
         let cut = cut_inside(&anthropic::text("caf é").sse(), "é", how);
-        let (output, _, server) = run(vec![cut, anthropic::text("never").into()], &[]);
+        let (output, _, server) = run(vec![cut, anthropic::text("never").into()], &["--retries", "0"]);
         assert_eq!(output.stdout, b"caf \n", "{output}");
         assert!(output.stderr().starts_with("Error [transport]: "), "{output}");
         assert_eq!((output.code(), server.count()), (Some(12), 1));
@@ -96,8 +130,10 @@ fn a_stream_in_single_bytes() {
 fn a_stream_cut_inside_a_tool_call() {
     let call =
         anthropic::text("I will.").tool_use("toolu_1", "bash", json!({"command": "touch done; touch more"}));
-    let (output, world, server) =
-        run(vec![cut_inside(&call.sse(), "touch more", Cut::Fin), anthropic::text("never").into()], &[]);
+    let (output, world, server) = run(
+        vec![cut_inside(&call.sse(), "touch more", Disconnect::Fin), anthropic::text("never").into()],
+        &["--retries", "0"],
+    );
     assert_eq!(output.stdout(), "I will.\n");
     assert!(output.stderr().starts_with("Error [transport]: "), "{output}");
     assert_eq!((output.code(), server.count()), (Some(12), 1));
@@ -160,23 +196,17 @@ fn noise_in_a_stream() {
 #[test]
 fn other_ends_of_a_reply() {
     let ended = |reason: &str| once(anthropic::text("Hel").stop(reason)).to_string();
-    insta::assert_snapshot!(ended("max_tokens"), @r"
-    Hel
-    ------- stderr -------
-    Warning: The reply was cut off at the token limit (`max_tokens`)
-    [exit status: 0]
-    ");
     insta::assert_snapshot!(ended("refusal"), @r"
     Hel
     ------- stderr -------
-    Warning: The model refused to answer
-    [exit status: 0]
+    Error [refused]: the model refused to answer
+    [exit status: 7]
     ");
     insta::assert_snapshot!(ended("model_context_window_exceeded"), @r"
     Hel
     ------- stderr -------
-    Warning: The conversation no longer fits the model's context window
-    [exit status: 0]
+    Error [cut]: the reply was cut off at the end of the model's context window
+    [exit status: 3]
     ");
     insta::assert_snapshot!(ended("novelty"), @r"
     Hel
@@ -205,11 +235,11 @@ fn arguments_that_are_no_json() {
     Error [parse]: the model sent arguments that are not JSON 3 times in a row
     [exit status: 1]
     "#);
-    insta::assert_snapshot!(server.request(1).conversation(), @r#"
+    insta::assert_snapshot!(server.request(1).conversation(), @r"
     user: hi
     assistant: tool_use toolu_1 bash {}
-    user: tool_result (error) toolu_1 {"ok":false,"error":{"code":"invalid_input","message":"The arguments are not valid JSON, or were cut off. Nothing was executed. Send the call again with one complete JSON object."}}
-    "#);
+    user: tool_result (error) toolu_1 error invalid_input: The arguments are not valid JSON, or were cut off. Nothing was executed. Send the call again with one complete JSON object.
+    ");
     assert_eq!(server.count(), 3);
     assert!(!world.work().join("done").exists());
 }

@@ -37,7 +37,9 @@ fn check(Case { api, fault }: &Case) {
 fn every_fault_of_every_api() {
     let cases: Vec<_> = APIS
         .iter()
-        .flat_map(|api| faults::of(&api.last.bytes()).into_iter().map(move |fault| Case { api, fault }))
+        .flat_map(|api| {
+            faults::for_stream(&api.last.bytes()).into_iter().map(move |fault| Case { api, fault })
+        })
         .collect();
     each(&cases, check);
 }
@@ -47,7 +49,7 @@ fn every_fault_of_every_api() {
 fn an_error_with_a_good_status() {
     let errors = [
         ("anthropic", r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#, 12),
-        ("openai", r#"{"error":{"message":"busy","type":"server_error","code":null}}"#, 12),
+        ("openai-chat", r#"{"error":{"message":"busy","type":"server_error","code":null}}"#, 12),
         ("codex", r#"{"error":{"message":"busy","type":"server_error","code":null}}"#, 12),
         ("gemini", r#"[{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}]"#, 12),
         ("openrouter", r#"{"error":{"message":"busy","code":502}}"#, 12),

@@ -28,8 +28,6 @@ pub struct Stream {
     pub fixture: &'static str,
     /// Which event brings which text.
     pieces: &'static [(usize, &'static str)],
-    /// After so many events something has been shown: text, thinking, or arguments.
-    pub visible: usize,
     /// How many events there are; without the last one it is not complete.
     pub events: usize,
 }
@@ -77,20 +75,18 @@ pub const APIS: &[Api] = &[
         call: Stream {
             fixture: "anthropic/text_then_tool.sse",
             pieces: &[(2, "I'll"), (3, " look at"), (4, " the file"), (5, " first.")],
-            visible: 3,
             events: 15,
         },
         effects: true,
         last: Stream {
             fixture: "anthropic/text.sse",
             pieces: &[(2, "Hello"), (3, "! How can"), (4, " I help you"), (5, " today?")],
-            visible: 3,
             events: 9,
         },
     },
     Api {
-        name: "openai",
-        flags: &["--provider", "openai"],
+        name: "openai-chat",
+        flags: &["--provider", "openai-chat"],
         prefix: "OPENAI",
         path: "/v1",
         call: CHAT_CALL,
@@ -102,17 +98,11 @@ pub const APIS: &[Api] = &[
         flags: &["--provider", "codex"],
         prefix: "OPENAI",
         path: "/v1",
-        call: Stream {
-            fixture: "openai_responses/reasoning_then_tool.sse",
-            pieces: &[],
-            visible: 5,
-            events: 19,
-        },
+        call: Stream { fixture: "openai_responses/reasoning_then_tool.sse", pieces: &[], events: 19 },
         effects: true,
         last: Stream {
             fixture: "openai_responses/text.sse",
             pieces: &[(4, "Hello"), (5, "! How can"), (6, " I help you"), (7, " today?")],
-            visible: 5,
             events: 12,
         },
     },
@@ -121,17 +111,11 @@ pub const APIS: &[Api] = &[
         flags: &["--provider", "gemini"],
         prefix: "GEMINI",
         path: "/v1beta",
-        call: Stream {
-            fixture: "gemini/thoughts_then_tool.sse",
-            pieces: &[(2, "I run them.")],
-            visible: 1,
-            events: 4,
-        },
+        call: Stream { fixture: "gemini/thoughts_then_tool.sse", pieces: &[(2, "I run them.")], events: 4 },
         effects: true,
         last: Stream {
             fixture: "gemini/text.sse",
             pieces: &[(0, "Hello"), (1, "! How can I"), (2, " help you today?")],
-            visible: 1,
             events: 3,
         },
     },
@@ -140,28 +124,18 @@ pub const APIS: &[Api] = &[
         flags: &["--provider", "openrouter"],
         prefix: "OPENROUTER",
         path: "/v1",
-        call: Stream {
-            fixture: "openrouter/reasoning_details.sse",
-            pieces: &[(4, "I look.")],
-            visible: 2,
-            events: 10,
-        },
+        call: Stream { fixture: "openrouter/reasoning_details.sse", pieces: &[(4, "I look.")], events: 10 },
         effects: false,
-        last: Stream {
-            fixture: "openrouter/encrypted_details.sse",
-            pieces: &[(0, "Done.")],
-            visible: 1,
-            events: 4,
-        },
+        last: Stream { fixture: "openrouter/encrypted_details.sse", pieces: &[(0, "Done.")], events: 4 },
     },
     Api {
         name: "ollama",
         flags: &["--provider", "ollama", "--model", "qwen3:8b"],
         prefix: "OLLAMA",
         path: "/v1",
-        call: Stream { fixture: "compat/ollama_calls.sse", pieces: &[], visible: 1, events: 5 },
+        call: Stream { fixture: "compat/ollama_calls.sse", pieces: &[], events: 5 },
         effects: false,
-        last: Stream { fixture: "compat/ollama_thinking.sse", pieces: &[(2, "Yes.")], visible: 1, events: 6 },
+        last: Stream { fixture: "compat/ollama_thinking.sse", pieces: &[(2, "Yes.")], events: 6 },
     },
     Api {
         name: "compat",
@@ -174,16 +148,11 @@ pub const APIS: &[Api] = &[
     },
 ];
 
-const CHAT_CALL: Stream = Stream {
-    fixture: "openai_chat/text_then_tool.sse",
-    pieces: &[(1, "Let me look.")],
-    visible: 2,
-    events: 7,
-};
+const CHAT_CALL: Stream =
+    Stream { fixture: "openai_chat/text_then_tool.sse", pieces: &[(1, "Let me look.")], events: 7 };
 
 const CHAT_TEXT: Stream = Stream {
     fixture: "openai_chat/text.sse",
     pieces: &[(1, "Hello"), (2, "! How can"), (3, " I help?")],
-    visible: 2,
     events: 7,
 };

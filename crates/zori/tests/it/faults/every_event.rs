@@ -1,7 +1,7 @@
 //! A connection that ends, is reset or falls silent behind each event of a stream, or ends behind any byte of it
 //! (NET-4, NET-5, NET-7).
 
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 
 use super::apis::{APIS, Api};
 use super::{each, full, play};
@@ -22,7 +22,7 @@ struct Case {
     api: &'static Api,
     which: Which,
     events: usize,
-    how: Cut,
+    how: Disconnect,
 }
 
 /// What the user should see: stdout, the exit code, how many requests there were, and whether one was a retry.
@@ -45,16 +45,15 @@ impl Case {
 
     /// What is seen when the client has read so many events of the broken reply.
     fn expected(&self, read: usize) -> Seen {
-        let Api { call, last, effects, .. } = self.api;
-        let (stream, before, requests, failed) = match self.which {
-            Which::Call => (call, String::new(), 1, 12),
-            Which::Last => (last, call.text(), 2, if *effects { 3 } else { 12 }),
+        let Api { call, last, .. } = self.api;
+        let (stream, before, requests) = match self.which {
+            Which::Call => (call, String::new(), 1),
+            Which::Last => (last, call.text(), 2),
         };
-        if read < stream.visible {
-            // As if it had not been; what answers the second try is the last reply.
-            (before + &last.text(), 0, requests + 1, true)
-        } else if read < stream.events {
-            (before + &stream.shown(read), failed, requests, false)
+        if read < stream.events {
+            // Nothing of it has run, so it is asked for again (FOR-13). What was shown stays; what answers the second try is
+            // the last reply.
+            (before + &stream.shown(read) + &last.text(), 0, requests + 1, true)
         } else {
             (call.text() + &last.text(), 0, 2, false)
         }
@@ -62,7 +61,7 @@ impl Case {
 }
 
 /// Every API, both replies, after each event and after none, in each way.
-fn cases(how: Cut) -> Vec<Case> {
+fn cases(how: Disconnect) -> Vec<Case> {
     let mut cases = Vec::new();
     for api in APIS {
         for (which, stream) in [(Which::Call, &api.call), (Which::Last, &api.last)] {
@@ -80,7 +79,7 @@ fn check(case: &Case) {
     let (stdout, code, requests) = played.seen();
     let seen: Seen = (stdout, code, requests, stderr.contains("Retrying in 0.0s (1/1): "));
     // A reset may overtake what was sent before it.
-    let from = if case.how == Cut::Rst { 0 } else { case.events };
+    let from = if case.how == Disconnect::Rst { 0 } else { case.events };
     let allowed: Vec<Seen> = (from..=case.events).map(|read| case.expected(read)).collect();
     assert!(allowed.contains(&seen), "{name}: {seen:?} is none of {allowed:?}\n{}", played.output);
     assert_eq!(stderr.contains("Error [transport]: "), code != 0, "{name}: {}", played.output);
@@ -88,17 +87,36 @@ fn check(case: &Case) {
 
 #[test]
 fn the_connection_ends() {
-    each(&cases(Cut::Fin), check);
+    each(&cases(Disconnect::Fin), check);
+}
+
+/// NET-4: where nothing is tried again, what was shown is kept, and nothing passes for a success.
+#[test]
+fn the_connection_ends_for_good() {
+    each(&cases(Disconnect::Fin), |case| {
+        let Api { call, last, effects, .. } = case.api;
+        let (stream, before, requests, failed) = match case.which {
+            Which::Call => (call, String::new(), 1, 12),
+            Which::Last => (last, call.text(), 2, if *effects { 3 } else { 12 }),
+        };
+        let played = play(case.api, case.replies(), "0", LIMITS);
+        played.sound(&case.name());
+        let expected = match case.events < stream.events {
+            true => (before + &stream.shown(case.events), failed, requests),
+            false => (call.text() + &last.text(), 0, 2),
+        };
+        assert_eq!(played.seen(), expected, "{}: {}", case.name(), played.output);
+    });
 }
 
 #[test]
 fn the_connection_is_reset() {
-    each(&cases(Cut::Rst), check);
+    each(&cases(Disconnect::Rst), check);
 }
 
 #[test]
 fn the_connection_falls_silent() {
-    each(&cases(Cut::Stall), check);
+    each(&cases(Disconnect::Stall), check);
 }
 
 /// Some byte positions of the last reply; each of them in the long run.
@@ -112,13 +130,12 @@ fn the_connection_ends_anywhere() {
     each(&cases, |(api, at)| {
         let name = format!("{} after {at} bytes", api.name);
         let last = || api.last.reply();
-        let played = play(api, vec![last().cut_after(*at, Cut::Fin), last()], "1", LIMITS);
+        let played = play(api, vec![last().cut_after(*at, Disconnect::Fin), last()], "1", LIMITS);
         played.sound(&name);
         let read = last().events_within(*at);
         // The blank line behind an event may come as two bytes, of which the first will do.
         let allowed = [read, read + 1].map(|read| match read {
-            read if read < api.last.visible => (api.last.text(), 0, 2),
-            read if read < api.last.events => (api.last.shown(read), 12, 1),
+            read if read < api.last.events => (api.last.shown(read) + &api.last.text(), 0, 2),
             _ => (api.last.text(), 0, 1),
         });
         assert!(allowed.contains(&played.seen()), "{name}: none of {allowed:?}\n{}", played.output);

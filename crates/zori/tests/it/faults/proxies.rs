@@ -2,8 +2,8 @@
 
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
-use zori_testkit::proxy::{Manner, Proxy};
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::proxy::{Proxy, ProxyBehaviour};
+use zori_testkit::reply::{Disconnect, Reply};
 use zori_testkit::server::{ModelServer, refused_url};
 
 use super::apis::{APIS, Api};
@@ -31,7 +31,7 @@ fn plain_requests_go_through_it() {
         .collect();
     each(&cases, |(api, var)| {
         let server = ModelServer::start([api.last.reply()]);
-        let proxy = Proxy::start(Manner::Forward);
+        let proxy = Proxy::start(ProxyBehaviour::Forward);
         let output = run(api, &server.url(), &[(var, &proxy.url())]);
         assert_eq!((output.stdout(), output.code()), (api.last.text(), Some(0)), "{var}: {output}");
         let [asked] = proxy.seen().try_into().expect("it was asked once");
@@ -41,7 +41,7 @@ fn plain_requests_go_through_it() {
 
 #[test]
 fn hosts_that_are_left_out() {
-    let proxy = Proxy::start(Manner::Refuse(403));
+    let proxy = Proxy::start(ProxyBehaviour::Refuse(403));
     let cases = [
         ("NO_PROXY", "127.0.0.1"),
         ("no_proxy", "example.test,127.0.0.1"),
@@ -67,16 +67,16 @@ fn plain_requests_that_are_not_passed_on() {
         .iter()
         .flat_map(|api| {
             [
-                (Manner::Refuse(403), 7, "Error [http_status]: HTTP 403\n"),
-                (Manner::Refuse(407), 1, "Error [http_status]: HTTP 407\n"),
-                (Manner::Refuse(502), 12, "Error [http_status]: HTTP 502\n"),
-                (Manner::Stall, 12, "Error [timeout]: Request timed out: no answer within 1 s\n"),
+                (ProxyBehaviour::Refuse(403), 7, "Error [http_status]: HTTP 403\n"),
+                (ProxyBehaviour::Refuse(407), 1, "Error [http_status]: HTTP 407\n"),
+                (ProxyBehaviour::Refuse(502), 12, "Error [http_status]: HTTP 502\n"),
+                (ProxyBehaviour::Stall, 12, "Error [timeout]: Request timed out: no answer within 1 s\n"),
             ]
-            .map(|(manner, code, told)| (api, manner, code, told))
+            .map(|(behaviour, code, told)| (api, behaviour, code, told))
         })
         .collect();
-    each(&cases, |(api, manner, code, told)| {
-        let proxy = Proxy::start(*manner);
+    each(&cases, |(api, behaviour, code, told)| {
+        let proxy = Proxy::start(*behaviour);
         let output = run(api, &refused_url(), &[("HTTP_PROXY", &proxy.url())]);
         assert_eq!(
             (output.stdout().as_str(), output.stderr().as_str(), output.code()),
@@ -93,29 +93,32 @@ fn plain_requests_that_are_not_passed_on() {
 fn tunnels() {
     let cases = [
         (
-            Manner::Refuse(403),
+            ProxyBehaviour::Refuse(403),
             "Error [timeout]: Connection failed: 127.0.0.1:$PORT: the proxy refused to connect",
         ),
         (
-            Manner::Refuse(407),
+            ProxyBehaviour::Refuse(407),
             "Error [timeout]: Connection failed: 127.0.0.1:$PORT: the proxy wants a user name and a password, as in http://USER:PASSWORD@HOST:PORT\n",
         ),
         (
-            Manner::Refuse(502),
+            ProxyBehaviour::Refuse(502),
             "Error [timeout]: Connection failed: 127.0.0.1:$PORT: the proxy refused to connect",
         ),
-        (Manner::Stall, "Error [timeout]: Request timed out: 127.0.0.1:$PORT: no connection within 1 s"),
-        (Manner::Reset, "Error [timeout]: Connection failed: 127.0.0.1:$PORT: "),
+        (
+            ProxyBehaviour::Stall,
+            "Error [timeout]: Request timed out: 127.0.0.1:$PORT: no connection within 1 s",
+        ),
+        (ProxyBehaviour::Reset, "Error [timeout]: Connection failed: 127.0.0.1:$PORT: "),
         // The tunnel stands, and somebody at its end speaks no TLS.
-        (Manner::Forward, "Error [timeout]: Connection failed: 127.0.0.1:$PORT: "),
+        (ProxyBehaviour::Forward, "Error [timeout]: Connection failed: 127.0.0.1:$PORT: "),
     ];
-    each(&cases, |(manner, told)| {
-        let server = ModelServer::start([Reply::hang_up(Cut::Fin)]);
-        let proxy = Proxy::start(*manner);
+    each(&cases, |(behaviour, told)| {
+        let server = ModelServer::start([Reply::hang_up(Disconnect::Fin)]);
+        let proxy = Proxy::start(*behaviour);
         let url = server.url().replace("http:", "https:");
         let output = run(&APIS[0], &url, &[("HTTPS_PROXY", &proxy.url())]);
-        assert!(output.stderr().starts_with(told), "{manner:?}: {output}");
-        assert_eq!((output.stdout().as_str(), output.code()), ("", Some(12)), "{manner:?}");
+        assert!(output.stderr().starts_with(told), "{behaviour:?}: {output}");
+        assert_eq!((output.stdout().as_str(), output.code()), ("", Some(12)), "{behaviour:?}");
         assert_eq!(proxy.seen(), [format!("CONNECT {}", server.url().replace("http://", ""))]);
     });
 }

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 
@@ -15,7 +15,7 @@ use crate::world::world;
 const SLACK: Duration = Duration::from_secs(5);
 
 /// A phase, what stalls in it, the limit for it, and what is said.
-const PHASES: [(&str, &str, &str); 3] = [
+const PHASES: [(&str, &str, &str); 4] = [
     (
         "first byte",
         "first_byte_timeout_ms = 200\n",
@@ -23,13 +23,18 @@ const PHASES: [(&str, &str, &str); 3] = [
     ),
     ("head", "first_byte_timeout_ms = 200\n", "Error [timeout]: Request timed out: no answer within 0.2 s\n"),
     ("body", "idle_timeout_ms = 200\n", "Error [transport]: Request timed out: no data for 0.2 s\n"),
+    ("pings", "ping_timeout_ms = 1\n", "Error [transport]: nothing but signs of life for 0.001 s\n"),
 ];
+
+/// More signs of life than can be sent within a millisecond.
+const PINGS: usize = 20_000;
 
 fn stalling(api: &Api, phase: &str) -> Reply {
     match phase {
         "first byte" => Reply::stall(),
-        "head" => Reply::raw("HTTP/1.1 200 OK\r\ncontent-type: text/").cut_after(20, Cut::Stall),
-        _ => api.last.reply().cut_after_events(1, Cut::Stall),
+        "pings" => Reply::sse(": still here\n\n".repeat(PINGS)).cut_after_events(PINGS, Disconnect::Stall),
+        "head" => Reply::raw("HTTP/1.1 200 OK\r\ncontent-type: text/").cut_after(20, Disconnect::Stall),
+        _ => api.last.reply().cut_after_events(1, Disconnect::Stall),
     }
 }
 

@@ -43,16 +43,16 @@ fn lines_commands_and_the_end() {
     insta::assert_snapshot!(checked(output), @r#"
     {"type":"response_chunk","schema":1,"text":"One."}
     {"type":"response_end","schema":1}
-    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.000035}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007}
     {"type":"response_chunk","schema":1,"text":"Two."}
     {"type":"response_end","schema":1}
-    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.000035}
-    {"type":"response_chunk","schema":1,"text":"Model: claude-haiku-4-5"}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007}
+    {"type":"response_chunk","schema":1,"text":"Model: claude-sonnet-5-5"}
     {"type":"response_end","schema":1}
     {"type":"error","schema":1,"message":"Unknown command /nonsens (/help shows them all)","code":"bad_command"}
     {"type":"error","schema":1,"message":"`fly` is no command; the commands are prompt, command, elicitation_response, interrupt, exit","code":"bad_command"}
     ------- stderr -------
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     [exit status: 0]
     "#);
     assert_eq!(model.request(1).conversation(), "user: first\nassistant: One.\nuser: a\nb\n");
@@ -62,17 +62,17 @@ fn lines_commands_and_the_end() {
 #[test]
 fn slash_commands_that_are_not_there() {
     let (world, model) = with_model([anthropic::text("One."), anthropic::text("One.")]);
-    let lines = "/loop a\n/recap\n{\"type\":\"command\",\"text\":\"/loop\"}\n{\"type\":\"command\",\"text\":\"recap\"}\n\
-                 {\"type\":\"prompt\",\"text\":\"/recap is a word\"}\n";
+    let lines = "/observer a\n/schedule\n{\"type\":\"command\",\"text\":\"/observer\"}\n{\"type\":\"command\",\"text\":\"schedule\"}\n\
+                 {\"type\":\"prompt\",\"text\":\"/schedule is a word\"}\n";
     for bare in [&["--bare"][..], &[]] {
         let output = world.run_with_stdin(&[bare, &["--json", "--no-save"]].concat(), lines);
         assert_eq!(
             outline(&output.stdout()),
             [
-                "bad_command: Unknown command /loop (/help shows them all)",
-                "bad_command: Unknown command /recap (/help shows them all)",
-                "bad_command: Unknown command /loop (/help shows them all)",
-                "bad_command: `recap` is no slash command; `/help` shows them all",
+                "bad_command: Unknown command /observer (/help shows them all)",
+                "bad_command: Unknown command /schedule (/help shows them all)",
+                "bad_command: Unknown command /observer (/help shows them all)",
+                "bad_command: `schedule` is no slash command; `/help` shows them all",
                 // What is said to be a prompt is one, whatever it begins with.
                 "chunk One.",
                 "response_end",
@@ -80,7 +80,7 @@ fn slash_commands_that_are_not_there() {
             ],
             "{bare:?}"
         );
-        assert_eq!(model.request(model.count() - 1).conversation(), "user: /recap is a word\n");
+        assert_eq!(model.request(model.count() - 1).conversation(), "user: /schedule is a word\n");
     }
 }
 
@@ -130,7 +130,7 @@ fn bad_lines() {
 #[test]
 fn questions_and_answers() {
     let (world, model) = with_model([touch("t1"), touch("t2"), anthropic::text("Done.")]);
-    let mut run = session(&world, &["--permission-mode", "default"]);
+    let mut run = session(&world, &["--permission-mode", "default", "--sandbox", "off"]);
     run.write_stdin("go\n").wait_for_stdout("elicitation");
     let asked = events(&run.stdout()).pop().unwrap();
     let field = |name: &str, kind: &str, required: bool, about: &str| json!({"name": name, "type": kind, "required": required, "description": about, "sensitive": false});
@@ -138,10 +138,16 @@ fn questions_and_answers() {
         "type": "elicitation",
         "schema": 1,
         "prompt": "bash: mode default asks about XF: A plain file operation by the shell, inside the workspace\n  \
-                   in $WORK\n  sandbox: workspace, no network, by bubblewrap\n  | touch made",
+                   in $WORK\n  | touch made",
         "fields": [
             field("approve", "boolean", true, "Run it"),
             field("always", "boolean", false, "Also allow in this session: Bash(touch made)"),
+            field(
+                "grant",
+                "integer",
+                false,
+                "Or allow in this session: 1 for Bash(touch made); 2 for Bash(touch:*), Edit(/$WORK/**)"
+            ),
             field("reason", "string", false, "What the model is told when it is declined"),
         ],
     });
@@ -210,7 +216,8 @@ fn yes() {
         if flags.is_empty() {
             world.write(world.base().join("config.toml"), "[cli]\nauto = true\n");
         }
-        let args = [&["--json", "-p", "go", "--no-save", "--permission-mode", "default"], flags].concat();
+        let args = ["--json", "-p", "go", "--no-save", "--permission-mode", "default", "--sandbox", "off"];
+        let args = [&args, flags].concat();
         let mut run = world.start(world.cmd(&args), Stdin::Open, Stdout::Captured);
         run.wait_for_stdout("\"cost\"");
         let said = outline(&run.finish().stdout());
@@ -267,7 +274,10 @@ fn a_reader_that_leaves_a_session() {
     let (world, model) = with_model([anthropic::text("One.")]);
     let lines = Stdin::Bytes(b"one\ntwo\nthree\n".to_vec());
     let run = world.start(world.cmd(&["--json", "--no-save"]), lines, Stdout::ClosedAfter(0));
-    assert_eq!(run.finish().to_string(), "------- stderr -------\nModel: claude-haiku-4-5\n[exit status: 1]");
+    assert_eq!(
+        run.finish().to_string(),
+        "------- stderr -------\nModel: claude-sonnet-5-5\n[exit status: 1]"
+    );
     assert_eq!(model.count(), 1);
 }
 
@@ -317,18 +327,18 @@ fn at_a_terminal() {
     let (mut world, _model) = with_model([anthropic::text("One.")]);
     world.set_var("NO_COLOR", "1");
     let mut pty = world.pty(&["--json", "--no-save"], Size { rows: 20, cols: 200 });
-    pty.wait_for("Model: claude-haiku-4-5\r\n");
+    pty.wait_for("Model: claude-sonnet-5-5\r\n");
     pty.send("hi\r");
     pty.wait_for("\"cost\"");
     pty.send("\x04");
     let (status, drawn) = pty.finish();
     assert_eq!(status.code(), Some(0), "{drawn}");
     insta::assert_snapshot!(drawn.replace('\r', ""), @r#"
-    Model: claude-haiku-4-5
+    Model: claude-sonnet-5-5
     hi
     {"type":"response_chunk","schema":1,"text":"One."}
     {"type":"response_end","schema":1}
-    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.000035}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007}
     "#);
 }
 
@@ -365,4 +375,107 @@ fn the_trace_of_workers() {
     Warning: cannot write the trace $WORK (`ZORI_TRACE`): Is a directory (os error 21)
     [exit status: 0]
     ");
+}
+
+/// `/loop` (FR-007, FR-008, NFR-007): one question after every turn, whatever came of it, and the counter goes on.
+#[test]
+fn a_loop_asks_after_every_turn() {
+    let limited = anthropic::http_error(429, "rate_limit_error", "Too many requests");
+    let (world, model) =
+        with_model([anthropic::text("One.").reply(), limited, anthropic::text("Three.").reply()]);
+    let lines = "/loop a\ny\nb\ny\nc\nmaybe\nn\n/model\n";
+    let output = world.run_with_stdin(&["--json", "--retries", "0"], lines);
+    assert_eq!(
+        outline(&output.stdout()),
+        [
+            "chunk One.",
+            "response_end",
+            "cost",
+            "asks Continue? [y/N]",
+            "rate_limited: HTTP 429: Too many requests",
+            "cost",
+            "asks Continue? [y/N]",
+            "chunk Three.",
+            "response_end",
+            "cost",
+            "asks Continue? [y/N]",
+            "asks Continue? [y/N]",
+            "chunk Model: claude-sonnet-5-5",
+            "response_end",
+        ],
+        "{output}"
+    );
+    assert_eq!(model.request(2).conversation(), "user: a\nassistant: One.\nuser: c\n");
+}
+
+/// The answers of a program, an empty line, and the end of the input, which is a no.
+#[test]
+fn ways_out_of_a_loop() {
+    for (answer, left) in [
+        (r#"{"type":"elicitation_response","action":"accept","content":{"continue":true}}"#, false),
+        (r#"{"type":"elicitation_response","action":"accept","content":{"continue":false}}"#, true),
+        (r#"{"type":"elicitation_response","action":"decline"}"#, true),
+        (r#"{"type":"interrupt"}"#, true),
+        ("", true),
+        ("YES", false),
+    ] {
+        let (world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+        let mut run = session(&world, &[]);
+        run.write_stdin("/loop a\n").wait_for_stdout("elicitation");
+        run.write_stdin(&format!("{answer}\nb\n")).wait_for_stdout("Two.").close_stdin();
+        let output = run.finish();
+        let mut wanted = vec!["chunk One.", "response_end", "cost", "asks Continue? [y/N]"];
+        wanted.extend(["chunk Two.", "response_end", "cost"]);
+        wanted.extend((!left).then_some("asks Continue? [y/N]"));
+        assert_eq!(
+            (outline(&output.stdout()), output.code()),
+            (wanted.iter().map(|w| (*w).to_owned()).collect(), Some(0)),
+            "{answer}"
+        );
+    }
+}
+
+/// `/recap` (FR-009, NFR-005): an answer beside the conversation, with its cost.
+#[test]
+fn a_recap_is_no_turn() {
+    let recap = r#"{"decisions":["use a trie"],"facts":[],"open_questions":["who calls add()?"]}"#;
+    let (world, model) = with_model([
+        anthropic::text("One.").reply(),
+        anthropic::text(recap).reply(),
+        anthropic::http_error(400, "invalid_request_error", "no"),
+        anthropic::text("Two.").reply(),
+    ]);
+    let output =
+        world.run_with_stdin(&["--json", "--no-save", "--bare"], "/recap\nfirst\n/recap\n/recap\nsecond\n");
+    insta::assert_snapshot!(checked(output), @r#"
+    {"type":"response_chunk","schema":1,"text":"No turns in session"}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"estimated_usd":0.0}
+    {"type":"response_chunk","schema":1,"text":"One."}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007}
+    {"type":"response_chunk","schema":1,"text":"Decisions:\n- use a trie\n\nFacts:\n- none\n\nOpen questions:\n- who calls add()?"}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007}
+    {"type":"error","schema":1,"message":"HTTP 400: no","code":"recap_error"}
+    {"type":"cost","schema":1,"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"estimated_usd":0.0}
+    {"type":"response_chunk","schema":1,"text":"Two."}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007}
+    ------- stderr -------
+    Model: claude-sonnet-5-5
+    [exit status: 0]
+    "#);
+    assert_eq!(model.request(3).conversation(), "user: first\nassistant: One.\nuser: second\n");
+}
+
+/// What was piped early is an answer, too: an empty line leaves the loop, and the next line is a prompt as ever.
+#[test]
+fn an_empty_line_that_comes_early() {
+    let (world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    let output = world.run_with_stdin(&["--json", "--no-save"], "/loop a\n\nb\n");
+    assert_eq!(
+        outline(&output.stdout()),
+        ["chunk One.", "response_end", "cost", "asks Continue? [y/N]", "chunk Two.", "response_end", "cost"]
+    );
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags};
 use serde_json::{Value, json};
 use zori_core::tool::ToolCode;
-use zori_policy::policy::Asker;
+use zori_policy::policy::Approver;
 
 use super::{Disk, judge};
 
@@ -91,7 +91,7 @@ fn what_changed_since_it_was_judged_is_not_opened() {
         for name in ["folder", "single"] {
             let disk = disk();
             let tools = disk.tools();
-            let decided = judge(&tools, &disk.policy("acceptEdits", Asker::Absent), call.0, &call.1);
+            let decided = judge(&tools, &disk.policy("acceptEdits", Approver::Absent), call.0, &call.1);
             assert!(decided.allowed(), "{call:?}: {}", decided.decision.reason);
             exchange(&disk, name);
             let output = decided.run();
@@ -114,7 +114,7 @@ fn what_was_approved_outside_is_bound_too() {
     let tools = disk.tools();
     let path = disk.at("home/notes/file");
     let call = ("read", json!({"path": path}));
-    let read = || judge(&tools, &disk.policy("yolo", Asker::Absent), call.0, &call.1);
+    let read = || judge(&tools, &disk.policy("yolo", Approver::Absent), call.0, &call.1);
     assert!(read().run().envelope.get().contains(r#""content":"notes\n""#));
     let decided = read();
     fs::rename(disk.at("home/notes"), disk.at("home/moved")).expect("a scratch disk");
@@ -129,7 +129,7 @@ fn what_was_approved_outside_is_bound_too() {
 fn a_judged_link_is_followed() {
     let disk = disk();
     let tools = disk.tools();
-    let policy = disk.policy("yolo", Asker::Absent);
+    let policy = disk.policy("yolo", Approver::Absent);
     let read = judge(&tools, &policy, "read", &json!({"path": "other_single"})).run();
     assert!(read.envelope.get().contains(SECRET), "{}", read.envelope.get());
     let args = json!({"path": "other_folder/new", "content": "x"});
@@ -165,7 +165,7 @@ fn no_race_is_lost() {
     let attempts = if std::env::var_os("ZORI_SOAK").is_some() { 10_000 } else { 1_000 };
     let disk = disk();
     let tools = disk.tools();
-    let policy = disk.policy("acceptEdits", Asker::Absent);
+    let policy = disk.policy("acceptEdits", Approver::Absent);
     let calls = calls();
     let (mut ran, mut refused) = (0, 0);
     let exchanged = while_exchanging(&disk, |count| {
@@ -192,7 +192,7 @@ fn no_race_is_lost() {
 fn opening_by_name_loses_the_race() {
     let disk = disk();
     let tools = disk.tools();
-    let policy = disk.policy("acceptEdits", Asker::Absent);
+    let policy = disk.policy("acceptEdits", Approver::Absent);
     let (call, path) = (json!({"path": "folder/file"}), disk.at("ws/folder/file"));
     let by_name = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.contains(SECRET));
     let began = Instant::now();

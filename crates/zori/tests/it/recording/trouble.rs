@@ -31,19 +31,19 @@ fn told(world: &TestEnv, args: &[&str]) -> String {
 fn a_tool_that_says_something_else() {
     let (world, _server) = recorded();
     world.write("a.txt", "howdy\n");
-    insta::assert_snapshot!(told(&world, &["exec", "--replay", "../r.jsonl"]), @r#"
+    insta::assert_snapshot!(told(&world, &["exec", "--replay", "../r.jsonl"]), @r"
     ------- stderr -------
-    Error [replay]: request 2 differs from the recording at `/messages/2/content/1/content` (the result of call 2, `bash`): recorded `...,"data":{"stdout":"hello\n","stderr":"","exit_code":0,"timed_out":false}}`, now `...,"data":{"stdout":"howdy\n","stderr":"","exit_code":0,"timed_out":false}}`
+    Error [replay]: request 2 differs from the recording at `/messages/2/content/1/content` (the result of call 2, `bash`): recorded `hello`, now `howdy`
     Hint: tools really run on a replay: start it where the files are as they were
     Hint: `--replay-lenient` goes on with the recorded answers
     [exit status: 1]
-    "#);
-    insta::assert_snapshot!(told(&world, &["exec", "--replay", "../r.jsonl", "--replay-lenient"]), @r#"
+    ");
+    insta::assert_snapshot!(told(&world, &["exec", "--replay", "../r.jsonl", "--replay-lenient"]), @r"
     It says hello.
     ------- stderr -------
-    Warning: request 2 differs from the recording at `/messages/2/content/1/content` (the result of call 2, `bash`): recorded `...,"data":{"stdout":"hello\n","stderr":"","exit_code":0,"timed_out":false}}`, now `...,"data":{"stdout":"howdy\n","stderr":"","exit_code":0,"timed_out":false}}`
+    Warning: request 2 differs from the recording at `/messages/2/content/1/content` (the result of call 2, `bash`): recorded `hello`, now `howdy`
     [exit status: 0]
-    "#);
+    ");
 }
 
 #[test]
@@ -160,17 +160,17 @@ fn flags_that_do_not_fit() {
     ] {
         all += &format!("{}\n", world.run(flags));
     }
-    insta::assert_snapshot!(all, @"
+    insta::assert_snapshot!(all, @r"
     ------- stderr -------
     Error: `--provider openai` does not fit the recording, which has `anthropic`
     Hint: leave `--provider` out
     [exit status: 2]
     ------- stderr -------
-    Error: `--model claude-opus-4-1` does not fit the recording, which has `claude-haiku-4-5`
+    Error: `--model claude-opus-4-1` does not fit the recording, which has `claude-sonnet-5-5`
     Hint: leave `--model` out
     [exit status: 2]
     ------- stderr -------
-    Error: `--model openai:gpt-5` does not fit the recording, which has `claude-haiku-4-5`
+    Error: `--model openai:gpt-5` does not fit the recording, which has `claude-sonnet-5-5`
     Hint: leave `--model` out
     [exit status: 2]
     ------- stderr -------
@@ -199,7 +199,7 @@ fn flags_that_do_not_fit() {
     Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
     [exit status: 2]
     ");
-    let fits = ["exec", "--no-save", "--replay", "../r.jsonl", "--model", "anthropic:claude-haiku-4-5"];
+    let fits = ["exec", "--no-save", "--replay", "../r.jsonl", "--model", "anthropic:claude-sonnet-5-5"];
     assert_eq!(world.run(&fits).success().stdout(), "It says hello.\n");
 }
 

@@ -21,15 +21,15 @@ fn turns_one_after_another_and_one_init() {
     let output = told(&world, input);
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"text","content":"One."}
+    {"type":"text","content":"One.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "One."
     {"type":"message_stop"}
-    {"type":"text","content":"Two."}
+    {"type":"text","content":"Two.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Two."
     {"type":"message_stop"}
-    {"type":"text","content":"Three."}
+    {"type":"text","content":"Three.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Three."
     {"type":"message_stop"}
@@ -89,7 +89,7 @@ fn questions_are_answered_by_the_gui() {
     {"type":"tool_result","tool_use_id":"t1","content":"Created $WORK/a.txt (1 bytes)","is_error":false}
     {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
     {"type":"tool_result","tool_use_id":"t2","content":"The user rejected this call: not this one","is_error":true}
-    {"type":"text","content":"Done."}
+    {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
     {"type":"message_stop"}
@@ -122,7 +122,7 @@ fn another_mode_while_a_call_waits() {
     {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
     {"type":"system","subtype":"status","status":null,"permissionMode":"auto","session_id":"s","uuid":"$SESSION"}
     {"type":"tool_result","tool_use_id":"t2","content":"Created $WORK/b.txt (1 bytes)","is_error":false}
-    {"type":"text","content":"Done."}
+    {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
     {"type":"message_stop"}
@@ -158,7 +158,7 @@ fn calls_that_share_an_id() {
     usage 10 5
     {"type":"tool_use","id":"t1_3","name":"Bash","input":{"command":"echo four"}}
     {"type":"tool_result","tool_use_id":"t1_3","content":"four","is_error":false}
-    {"type":"text","content":"Done."}
+    {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
     {"type":"message_stop"}
@@ -188,7 +188,7 @@ fn an_answer_that_does_not_come() {
     {"type":"tool_result","tool_use_id":"t1","content":"nobody has answered in time (`approval_timeout_secs`)","is_error":true}
     {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
     {"type":"tool_result","tool_use_id":"t2","content":"Created $WORK/b.txt (1 bytes)","is_error":false}
-    {"type":"text","content":"Done."}
+    {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
     {"type":"message_stop"}
@@ -213,13 +213,13 @@ fn an_interrupt_ends_the_turn_and_not_the_run() {
     gate.open();
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"text","content":"I "}
-    {"type":"text","content":"begin "}
+    {"type":"text","content":"I ","id":"$SESSION"}
+    {"type":"text","content":"begin ","id":"$SESSION"}
     usage 10 1
     {"type":"interrupt"}
     result error_during_execution is_error=true "aborted_streaming" turns=2 ["Request was aborted"]
     {"type":"message_stop"}
-    {"type":"text","content":"Again."}
+    {"type":"text","content":"Again.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Again."
     {"type":"message_stop"}
@@ -286,7 +286,7 @@ fn the_end_of_input_at_each_point() {
     {"type":"tool_result","tool_use_id":"t1","content":"standard input has ended, so nobody can answer","is_error":true}
     {"type":"tool_use","id":"t2","name":"Write","input":{"file_path":"b.txt","content":"b"}}
     {"type":"tool_result","tool_use_id":"t2","content":"standard input has ended, so nobody can answer","is_error":true}
-    {"type":"text","content":"Done."}
+    {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=3 "Done."
     {"type":"message_stop"}
@@ -299,7 +299,7 @@ fn the_end_of_input_at_each_point() {
     gate.open();
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
-    {"type":"text","content":"Late."}
+    {"type":"text","content":"Late.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Late."
     {"type":"message_stop"}

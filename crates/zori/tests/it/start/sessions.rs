@@ -13,7 +13,7 @@ fn a_session_goes_on() {
     let output = world.run(&["start", "--resume", "sess-123", "--prompt", "two"]);
     insta::assert_snapshot!(brief(&output), @r#"
     init sess-123 default
-    {"type":"text","content":"Two."}
+    {"type":"text","content":"Two.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Two."
     {"type":"message_stop"}
@@ -49,15 +49,6 @@ fn the_dialect_by_its_version() {
 #[test]
 fn names_that_do_not_fit() {
     let (world, model) = with_model([anthropic::text("One.")]);
-    insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "nope", "--prompt", "x"])), @r#"
-    {"type":"system","subtype":"error","message":"No conversation found with session ID: nope","code":"SESSION_NOT_FOUND","session_id":"nope","uuid":"$SESSION"}
-    result error_during_execution is_error=true "not_started" turns=0 ["No conversation found with session ID: nope"]
-    {"type":"message_stop"}
-    ------- stderr -------
-    Error: No conversation found with session ID: nope
-    Hint: leave `--resume` and `--continue` out to start a new session
-    [exit status: 1]
-    "#);
     prompted(&world, "one", &[]).success();
     insta::assert_snapshot!(brief(&prompted(&world, "x", &[])), @r#"
     {"type":"system","subtype":"error","message":"Session ID s is already in use.","code":"ALREADY_EXISTS","session_id":"s","uuid":"$SESSION"}
@@ -79,7 +70,7 @@ fn a_session_under_another_name() {
     insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "s", "--session-id", "t", "--prompt", "two"])), @r#"
     init t default
     {"type":"system","subtype":"session_id","previous_session_id":"s","session_id":"t","uuid":"$SESSION"}
-    {"type":"text","content":"Two."}
+    {"type":"text","content":"Two.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Two."
     {"type":"message_stop"}
@@ -89,4 +80,96 @@ fn a_session_under_another_name() {
     assert_eq!(model.request(1).conversation(), "user: one\nassistant: One.\nuser: two\n");
     assert_eq!(model.request(2).conversation(), "user: one\nassistant: One.\nuser: three\n");
     assert_eq!(world.session_files().len(), 2);
+}
+
+/// The GUI lists what it finds there: `sessions/<provider>/<id>.json`, in its own words. It goes with the session.
+#[test]
+fn the_history_of_the_gui() {
+    let call = anthropic::tool_use("1", "LS", serde_json::json!({"path": "."}));
+    let (world, _model) = with_model([call, anthropic::text("Nothing."), anthropic::text("Still nothing.")]);
+    world
+        .run(&["start", "--session-id", "s", "--permission-mode", "auto", "--prompt", "what is here?"])
+        .success();
+    world.run(&["start", "--resume", "s", "--prompt", "and now?"]).success();
+    let file = world.base().join("sessions/anthropic/s.json");
+    let mut kept: Value = serde_json::from_str(&world.read(&file)).unwrap();
+    for time in ["created", "updated"] {
+        assert!(kept[time].as_str().is_some_and(|time| time.starts_with("20")), "{kept}");
+        kept[time] = "$TIME".into();
+    }
+    kept["cwd"] = "$WORK".into();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&kept).unwrap(), @r#"
+    {
+      "id": "s",
+      "provider": "anthropic",
+      "model": "claude-sonnet-5-5",
+      "cwd": "$WORK",
+      "created": "$TIME",
+      "updated": "$TIME",
+      "history": [
+        {
+          "role": "user",
+          "content": "what is here?"
+        },
+        {
+          "role": "assistant",
+          "toolCalls": [
+            {
+              "id": "1",
+              "name": "LS",
+              "input": {
+                "path": "."
+              }
+            }
+          ]
+        },
+        {
+          "role": "tool",
+          "content": "(the directory is empty)",
+          "toolCallId": "1"
+        },
+        {
+          "role": "assistant",
+          "content": "Nothing."
+        },
+        {
+          "role": "user",
+          "content": "and now?"
+        },
+        {
+          "role": "assistant",
+          "content": "Still nothing."
+        }
+      ],
+      "usage": {
+        "inputTokens": 30,
+        "outputTokens": 15,
+        "cacheReadTokens": 0,
+        "cacheCreationTokens": 0
+      },
+      "metadata": {
+        "compactionCount": 0
+      }
+    }
+    "#);
+    world.run(&["sessions", "rm", "s", "--yes"]).success();
+    assert!(!file.exists());
+}
+
+/// The GUI remembers sessions that are gone: it begins anew, under the name that was asked for.
+#[test]
+fn a_session_that_is_gone() {
+    let (world, model) = with_model([anthropic::text("Hello.")]);
+    insta::assert_snapshot!(brief(&world.run(&["start", "--resume", "gone", "--prompt", "hi"])), @r#"
+    init gone default
+    {"type":"text","content":"Hello.","id":"$SESSION"}
+    usage 10 5
+    result success is_error=false "completed" turns=1 "Hello."
+    {"type":"message_stop"}
+    ------- stderr -------
+    Warning: No conversation found with session ID: gone; a new session begins
+    [exit status: 0]
+    "#);
+    assert_eq!(model.request(0).conversation(), "user: hi\n");
+    assert!(world.base().join("sessions/gone.jsonl").exists());
 }

@@ -11,10 +11,10 @@ fn a_provider_that_refuses() {
     let (world, _model) = with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
     let output = prompted(&world, "hi", &[]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
     {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     {"type":"error","message":"API error 400: no","code":"invalid_request"}
-    {"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API error 400: no","errors":["API error 400: no"],"stop_reason":"stop_sequence","terminal_reason":"api_error","duration_ms":"$TIME","duration_api_ms":"$TIME","num_turns":1,"session_id":"s","total_cost_usd":0.0,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{},"permission_denials":[],"uuid":"$SESSION"}
+    {"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API error 400: no","errors":["API error 400: no"],"stop_reason":"stop_sequence","terminal_reason":"api_error","duration_ms":"$TIME","duration_api_ms":"$TIME","num_turns":1,"session_id":"s","total_cost_usd":0.0,"modelUsage":{},"permission_denials":[],"uuid":"$SESSION"}
     {"type":"message_stop"}
     ------- stderr -------
     Error [http_status]: HTTP 400: no
@@ -94,7 +94,7 @@ fn the_next_prompt_is_served() {
     {"type":"error","message":"API error 400: no","code":"invalid_request"}
     result success is_error=true "api_error" turns=1 ["API error 400: no"]
     {"type":"message_stop"}
-    {"type":"text","content":"Better."}
+    {"type":"text","content":"Better.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Better."
     {"type":"message_stop"}
@@ -116,7 +116,12 @@ fn bad_arguments() {
         &["start", "--prompt", " "],
     ] {
         let output = world.run(args);
-        assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{args:?}: {output}");
+        let told: Vec<_> = lines(&output.stdout()).iter().map(|line| line["type"].clone()).collect();
+        assert_eq!(
+            (told, output.code()),
+            (vec!["system".into(), "result".into(), "message_stop".into()], Some(2)),
+            "{output}"
+        );
     }
     insta::assert_snapshot!(brief(&world.run(&["start", "--provider", "nope", "--prompt", "x"])), @r#"
     {"type":"system","subtype":"error","message":"unknown provider `nope`","code":"SETTING_INVALID","session_id":"$SESSION","uuid":"$SESSION"}
@@ -124,7 +129,8 @@ fn bad_arguments() {
     {"type":"message_stop"}
     ------- stderr -------
     Error: unknown provider `nope`
-    Hint: use one of `anthropic`, `openai`, `codex`, `gemini`, `openrouter`, `copilot`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`
+    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`
+    Hint: or describe it in the config file: `[providers.nope]` with `api`, `base_url` and `key_env`
     [exit status: 2]
     "#);
     let (world, _model) = with_model([anthropic::text("x")]);
@@ -137,28 +143,80 @@ fn bad_arguments() {
     Hint: the modes are acceptEdits, auto, balanced, bypassPermissions, default, deny, dontAsk, god_mode, interactive, paranoid, plan, yolo
     [exit status: 2]
     "#);
-    insta::assert_snapshot!(brief(&told(&world, " \n")), @r#"
+    insta::assert_snapshot!(brief(&told(&world, " \n")), @"
     init s default
-    ------- stderr -------
-    Error: there is no prompt
-    Hint: give one with `--prompt TEXT`, or on standard input as text or as JSON lines
-    [exit status: 2]
-    "#);
+    [exit status: 0]
+    ");
 }
 
-/// Chapter 11: a flag without effect is said to be one, and keeps no GUI from starting.
+/// What the GUI kept of another conversation comes first; what is wrong with it is a `result`.
 #[test]
-fn a_flag_without_effect() {
-    let (world, _model) = with_model([anthropic::text("Hi.")]);
+fn a_conversation_that_is_brought() {
+    let (world, model) = with_model([anthropic::text("Hi."), anthropic::text("Again.")]);
+    world.write(
+        "h.json",
+        r#"[{"role":"user","content":"before"},{"role":"assistant","content":"Yes.","toolCalls":[{"id":"1","name":"LS","input":{}}]},
+            {"role":"tool","toolCallId":"1","content":"a.txt"},{"role":"assistant","content":"One file."}]"#,
+    );
     insta::assert_snapshot!(brief(&prompted(&world, "hi", &["--history-file", "h.json"])), @r#"
     init s default
-    {"type":"text","content":"Hi."}
+    {"type":"text","content":"Hi.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Hi."
     {"type":"message_stop"}
     ------- stderr -------
-    Warning: `--history-file` has no effect here: sessions are kept, and `--resume ID` goes on with one
+    Context: went back before the last 0 messages, about 1397 -> 1440 tokens
     [exit status: 0]
+    "#);
+    world.run(&["start", "--resume", "s", "--prompt", "more"]).success();
+    let conversations = [model.request(0).conversation(), model.request(1).conversation()];
+    insta::assert_snapshot!(conversations.join("---\n"), @"
+    user: before
+    assistant: Yes.
+    assistant: tool_use 1 LS {}
+    user: tool_result 1 a.txt
+    assistant: One file.
+    user: hi
+    ---
+    user: before
+    assistant: Yes.
+    assistant: tool_use 1 LS {}
+    user: tool_result 1 a.txt
+    assistant: One file.
+    user: hi
+    assistant: Hi.
+    user: more
+    ");
+    world.write("bad.json", r#"{"role":"user"}"#);
+    insta::assert_snapshot!(brief(&world.run(&["start", "--prompt", "x", "--history-file", "bad.json"])), @r#"
+    {"type":"system","subtype":"error","message":"`--history-file bad.json`: it is no JSON array of messages with `role` and `content`: invalid type: map, expected a sequence at line 1 column 0","code":"VALIDATION_ERROR","session_id":"$SESSION","uuid":"$SESSION"}
+    result error_during_execution is_error=true "not_started" turns=0 ["`--history-file bad.json`: it is no JSON array of messages with `role` and `content`: invalid type: map, expected a sequence at line 1 column 0"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error: `--history-file bad.json`: it is no JSON array of messages with `role` and `content`: invalid type: map, expected a sequence at line 1 column 0
+    [exit status: 2]
+    "#);
+}
+
+/// Whatever is wrong with the call, the GUI gets a `result` that names it.
+#[test]
+fn calls_that_cannot_begin() {
+    let world = world();
+    insta::assert_snapshot!(brief(&world.run(&["start", "--cwd", "/nowhere", "--prompt", "x"])), @r#"
+    {"type":"system","subtype":"error","message":"`--root` takes a folder, and /nowhere is none","code":"VALIDATION_ERROR","session_id":"$SESSION","uuid":"$SESSION"}
+    result error_during_execution is_error=true "not_started" turns=0 ["`--root` takes a folder, and /nowhere is none"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error: `--root` takes a folder, and /nowhere is none
+    [exit status: 2]
+    "#);
+    insta::assert_snapshot!(brief(&world.run(&["start", "--protocol-version", "3", "--prompt", "x"])), @r#"
+    {"type":"system","subtype":"error","message":"`--protocol-version` takes 1, yume, flat, 2, claude or sdk, not `3`","code":"VALIDATION_ERROR","session_id":"$SESSION","uuid":"$SESSION"}
+    result error_during_execution is_error=true "not_started" turns=0 ["`--protocol-version` takes 1, yume, flat, 2, claude or sdk, not `3`"]
+    {"type":"message_stop"}
+    ------- stderr -------
+    Error: `--protocol-version` takes 1, yume, flat, 2, claude or sdk, not `3`
+    [exit status: 2]
     "#);
 }
 
@@ -186,7 +244,7 @@ fn lines_that_are_none() {
     {"type":"error","message":"a line is not UTF-8 text (byte 0)","code":"bad_input"}
     {"type":"error","message":"a line of the type `tool_approval` has no `id`","code":"bad_input"}
     {"type":"error","message":"a prompt is empty","code":"bad_input"}
-    {"type":"text","content":"Hi."}
+    {"type":"text","content":"Hi.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Hi."
     {"type":"message_stop"}
@@ -228,7 +286,7 @@ fn a_line_of_50_megabytes() {
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
     {"type":"error","message":"a line has more than 16777216 bytes","code":"bad_input"}
-    {"type":"text","content":"Hi."}
+    {"type":"text","content":"Hi.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Hi."
     {"type":"message_stop"}

@@ -14,10 +14,10 @@ fn every_field_of_a_turn() {
     let output =
         world.run(&["start", "--session-id", "sess-123", "--prompt", "hi", "--output-format", "stream-json"]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task"],"mcp_servers":[],"model":"claude-haiku-4-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
-    {"type":"text","content":"Hello."}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
+    {"type":"text","content":"Hello.","id":"$SESSION"}
     {"type":"usage","input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}
-    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Hello.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":"$TIME","duration_api_ms":"$TIME","ttft_ms":"$TIME","num_turns":1,"session_id":"sess-123","total_cost_usd":0.000035,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-haiku-4-5":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.000035,"contextWindow":200000,"maxOutputTokens":64000}},"permission_denials":[],"uuid":"$SESSION"}
+    {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Hello.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":"$TIME","duration_api_ms":"$TIME","ttft_ms":"$TIME","num_turns":1,"session_id":"sess-123","total_cost_usd":0.00007,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-sonnet-5-5":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.00007,"contextWindow":1000000,"maxOutputTokens":128000}},"permission_denials":[],"uuid":"$SESSION"}
     {"type":"message_stop"}
     [exit status: 0]
     "#);
@@ -32,7 +32,7 @@ fn tools_by_claudes_names() {
             .tool_use("t2", "edit", json!({"path": "src/a.txt", "old": "one", "new": "two"}))
             .tool_use("t3", "Bash", json!({"command": "true"}))
             .tool_use("t4", "Bash", json!({"command": "echo out; exit 3"}))
-            .tool_use("t5", "Bash", json!({"command": "sleep 1", "run_in_background": true}))
+            .tool_use("t5", "Bash", json!({"command": "sleep 300", "run_in_background": true}))
             .tool_use("t6", "WebSearch", json!({"query": "x"})),
         anthropic::text("Done."),
     ]);
@@ -40,8 +40,8 @@ fn tools_by_claudes_names() {
     let output = prompted(&world, "go", &["--permission-mode", "auto"]);
     insta::assert_snapshot!(brief(&output), @r#"
     init s auto
-    {"type":"text","content":"I "}
-    {"type":"text","content":"look."}
+    {"type":"text","content":"I ","id":"$SESSION"}
+    {"type":"text","content":"look.","id":"$SESSION"}
     usage 10 5
     {"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"src\\a.txt"}}
     {"type":"tool_result","tool_use_id":"t1","content":"1\tone","is_error":false}
@@ -51,14 +51,16 @@ fn tools_by_claudes_names() {
     {"type":"tool_result","tool_use_id":"t3","content":"(Bash completed with no output)","is_error":false}
     {"type":"tool_use","id":"t4","name":"Bash","input":{"command":"echo out; exit 3"}}
     {"type":"tool_result","tool_use_id":"t4","content":"out\nExit code 3","is_error":true}
-    {"type":"tool_use","id":"t5","name":"Bash","input":{"command":"sleep 1","run_in_background":true}}
-    {"type":"tool_result","tool_use_id":"t5","content":"`run_in_background` is not supported here; leave it out. Fields of `Bash`: `command` (a string, required), `timeout` (an integer), `description` (a string)","is_error":true}
+    {"type":"tool_use","id":"t5","name":"Bash","input":{"command":"sleep 300","run_in_background":true}}
+    {"type":"tool_result","tool_use_id":"t5","content":"Command running in background with ID: job_1. Read its output with TaskOutput, end it with KillShell.","is_error":false}
     {"type":"tool_use","id":"t6","name":"WebSearch","input":{"query":"x"}}
-    {"type":"tool_result","tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task","is_error":true}
-    {"type":"text","content":"Done."}
+    {"type":"tool_result","tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, TaskOutput, KillShell","is_error":true}
+    {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=7 "Done."
     {"type":"message_stop"}
+    ------- stderr -------
+    Warning: Ended what commands had left running: job_1 (`sleep 300`)
     [exit status: 0]
     "#);
     assert_eq!(world.read(world.work().join("src/a.txt")), "two\n");
@@ -107,7 +109,7 @@ fn a_denied_call() {
     {"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"b.txt","content":"x"}}
     {"type":"system","subtype":"permission_denied","tool_name":"Write","tool_use_id":"t1","message":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run","session_id":"s","uuid":"$SESSION"}
     {"type":"tool_result","tool_use_id":"t1","content":"approval_unavailable: mode default asks about W: Creates or edits inside a workspace root, and nobody can be asked in this run. Do it another way, or tell the user what would have to be allowed.","is_error":true}
-    {"type":"text","content":"Pity."}
+    {"type":"text","content":"Pity.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=2 "Pity."
     {"type":"message_stop"}
@@ -121,7 +123,7 @@ fn the_prompt_from_standard_input() {
     let output = told(&world, "\n  two\nlines {\"type\":\"x\"}\n");
     insta::assert_snapshot!(brief(&output), @r#"
     init s default
-    {"type":"text","content":"Hi."}
+    {"type":"text","content":"Hi.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=1 "Hi."
     {"type":"message_stop"}

@@ -89,7 +89,7 @@ fn in_initialize() {
         with_model([task("t1", "reviewer"), anthropic::text("Good."), anthropic::text("Done.")]);
     let mut run = start(&world, &["--agents", REVIEWER, "--allowedTools", "Task"]);
     let theirs =
-        json!({"reviewer": {"description": "Mine", "prompt": "I review.", "maxTurns": 3, "tools": null}});
+        json!({"reviewer": {"description": "Mine", "prompt": "I review.", "skills": ["x"], "tools": null}});
     run.write_stdin(&request("1", json!({"subtype": "initialize", "hooks": null, "agents": theirs})));
     run.wait_for_stdout("\"request_id\":\"1\"").write_stdin(&user("go"));
     run.close_stdin();
@@ -105,7 +105,10 @@ fn in_initialize() {
         ])
     );
     assert_eq!(agents(&output.stdout()), json!(["reviewer", "plain", "general-purpose"]));
-    assert_eq!(output.stderr(), "Warning: `maxTurns` of the sub-agent `reviewer` has no effect here\n");
+    assert_eq!(
+        output.stderr(),
+        "Warning: `skills` of the sub-agent `reviewer` are not loaded: there are no skills here yet\n"
+    );
     assert_eq!(model.request(1).json()["system"][0]["text"], "I review.");
 }
 
@@ -218,4 +221,16 @@ fn elsewhere() {
     assert_eq!(agents(&output.stdout()), json!(["three", "general-purpose"]), "{output}");
     let output = world.run_with_stdin(&args(&["--tools", "Read"]), user("hi"));
     assert_eq!(agents(&output.stdout()), json!([]), "{output}");
+}
+
+/// Bounds that cannot be held are refused by name.
+#[test]
+fn bounds_that_cannot_be_held() {
+    let world = world();
+    for (field, value) in [("maxTurns", json!(3)), ("permissionMode", json!("plan"))] {
+        let agents = json!({"reviewer": {"description": "d", "prompt": "p", field: value}}).to_string();
+        let output = world.run(&["-p", "x", "--output-format", "stream-json", "--agents", &agents]);
+        let why = format!("`reviewer.{field}` is not supported: ");
+        assert!(output.code() == Some(2) && output.stderr().contains(&why), "{output}");
+    }
 }

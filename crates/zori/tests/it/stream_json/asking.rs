@@ -15,7 +15,7 @@ fn write(id: &str) -> anthropic::Message {
     anthropic::tool_use(id, "Write", json!({"file_path": "a.txt", "content": "model"}))
 }
 
-fn wait_over(run: &mut Running, count: usize) {
+pub(super) fn wait_over(run: &mut Running, count: usize) {
     run.wait_until("the turn's end", |run| run.stdout().matches("{\"type\":\"result\"").count() == count);
 }
 
@@ -130,7 +130,7 @@ fn a_denial_that_ends_the_turn() {
     "#);
 }
 
-/// 7.2: a question is taken back before the interrupt is answered; 8: then the rest of the turn.
+/// A question is taken back before the interrupt is answered; then the rest of the turn.
 #[test]
 fn an_interrupt_while_asked() {
     let (world, _model) = with_model([write("1")]);
@@ -199,7 +199,7 @@ fn requests_at_any_time() {
         ("5", json!({"subtype": "set_model", "model": "openai:gpt-5"})),
         ("6", json!({"subtype": "set_max_thinking_tokens", "max_thinking_tokens": null})),
         ("7", json!({"subtype": "mcp_status"})),
-        ("8", json!({"subtype": "rewind_files"})),
+        ("8", json!({"subtype": "stop_task"})),
         ("9", json!({})),
     ] {
         run.write_stdin(&request(id, wanted));
@@ -217,7 +217,7 @@ fn requests_at_any_time() {
     answers 5 "this session is with `anthropic`"
     answers 6 null
     answers 7 {"mcpServers":[]}
-    answers 8 "Unsupported control request subtype: rewind_files"
+    answers 8 "Unsupported control request subtype: stop_task"
     answers 9 "the request has no `subtype`"
     init
     says "ok"
@@ -273,10 +273,10 @@ fn signals() {
     }
 }
 
-/// 7.1: what is not built is an error that names it, and no request is left without an answer.
+/// What is not built is an error that names it, and no request is left without an answer.
 #[test]
 fn requests_that_are_not_built() {
-    let rare = ["mcp_reconnect", "mcp_toggle", "mcp_set_servers", "rewind_files", "stop_task", "frobnicate"];
+    let rare = ["mcp_reconnect", "mcp_toggle", "mcp_set_servers", "stop_task", "frobnicate"];
     let lines: String = rare.iter().map(|name| request(name, json!({ "subtype": name }))).collect();
     let (output, _world) = super::talk::<Reply>([], &[], &lines);
     let expected: Vec<_> = rare
@@ -303,10 +303,12 @@ fn a_folder_that_the_sandbox_does_not_know() {
         run.close_stdin();
         let stderr = run.finish().stderr();
         assert_eq!(stderr.contains("but commands in the sandbox cannot write there"), warned, "{stderr}");
+        // One fact is one warning.
+        assert_eq!(stderr.matches("Warning:").count(), usize::from(warned), "{stderr}");
     }
 }
 
-/// 4.2: a client that reads the state of the session knows when it is waited for.
+/// A client that reads the state of the session knows when it is waited for.
 #[test]
 fn the_state_of_the_session() {
     let (mut world, _model) = with_model([write("1"), anthropic::text("ok")]);

@@ -122,8 +122,7 @@ fn connect(run: &mut Running, tools: Value) {
 /// Both ways to name a server: in `initialize` (TypeScript) and in `--mcp-config` (Python).
 #[test]
 fn tools_in_the_client() {
-    let config =
-        json!({"mcpServers": {"calc": {"type": "sdk", "name": "calc"}, "far": {"command": "x"}}}).to_string();
+    let config = json!({"mcpServers": {"calc": {"type": "sdk", "name": "calc"}}}).to_string();
     let add = json!([{"name": "add", "description": "Adds", "inputSchema": {"type": "object"}}]);
     for by_flag in [true, false] {
         let (world, model) = with_model([
@@ -146,13 +145,7 @@ fn tools_in_the_client() {
         run.write_stdin(&answer(&id, json!({ "mcp_response": response })));
         run.wait_for_stdout("{\"type\":\"result\"");
         if by_flag {
-            assert!(
-                run.stdout()
-                    .contains(r#"[{"name":"calc","status":"connected"},{"name":"far","status":"failed"}]"#)
-            );
-            run.wait_for_stderr(
-                "the MCP server `far` is not used: this version connects only to servers of the type `sdk`",
-            );
+            assert!(run.stdout().contains(r#"[{"name":"calc","status":"connected"}]"#));
         }
         let told = end(run);
         assert!(told.contains("result [{\"type\":\"text\",\"text\":\"2\"}]"), "{told}");
@@ -173,4 +166,30 @@ fn a_server_that_fails() {
     run.wait_for_stderr("the MCP server `calc` failed: it is gone")
         .wait_for_stdout(r#"{"name":"calc","status":"failed"}"#);
     assert_eq!(end(run), "init\nsays \"ok\"\nover success \"ok\" completed turns=1");
+}
+
+/// `updatedMCPToolOutput`: what the model reads of a tool of a server is what the hook makes of it.
+#[test]
+fn an_output_that_a_hook_edits() {
+    let add = json!([{"name": "add", "description": "Adds", "inputSchema": {"type": "object"}}]);
+    let (world, model) =
+        with_model([anthropic::tool_use("1", "mcp__calc__add", json!({"a": 1})), anthropic::text("ok")]);
+    let mut run = start(&world, &["--allowedTools", "mcp__calc__add"]);
+    let hooks = json!({"PostToolUse": group("post", None)});
+    run.write_stdin(&request(
+        "r",
+        json!({"subtype": "initialize", "sdkMcpServers": ["calc"], "hooks": hooks}),
+    ))
+    .write_stdin(&user("add"));
+    connect(&mut run, add);
+    let (id, _) = asked(&mut run, "mcp_message", 3);
+    let content = json!([{"type": "text", "text": "the secret is 2"}]);
+    let response = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content}});
+    run.write_stdin(&answer(&id, json!({ "mcp_response": response })));
+    let edited = json!([{"type": "text", "text": "edited"}]);
+    let output = json!({"hookEventName": "PostToolUse", "updatedMCPToolOutput": edited});
+    called(&mut run, 0, json!({ "hookSpecificOutput": output }));
+    end(run);
+    let read = model.request(1).json()["messages"].to_string();
+    assert!(read.contains("edited") && !read.contains("the secret"), "{read}");
 }

@@ -1,15 +1,15 @@
-//! Chapter 9 and 4.7: what goes wrong, and how a client is told. What is wrong with a command line is in `argv.rs`, sessions
+//! What goes wrong, and how a client is told. What is wrong with a command line is in `argv.rs`, sessions
 //! that cannot be opened are in `sessions.rs`, limits and retries in `stream_json.rs`.
 
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
-use zori_testkit::reply::{Cut, Reply};
+use zori_testkit::reply::{Disconnect, Reply};
 use zori_testkit::server::refused_url;
 
 use super::{args, lines, talk, told, user};
 use crate::world::with_model;
 
-/// The words of 4.7, each from the failure it is for; no failure is retried here.
+/// The words for failures, each from the failure it is for; no failure is retried here.
 #[test]
 fn the_word_for_each_failure() {
     let word = |reply: Option<Reply>| {
@@ -61,7 +61,7 @@ fn an_answer_that_is_gone_on_with() {
     says " two."
     over success " two." completed turns=1
     ------- stderr -------
-    The reply was cut off at the token limit (`max_tokens`); the model goes on (1 of 3)
+    The reply was cut off at the token limit (`max_tokens`); the model goes on (1 of 2)
     [exit status: 0]
     "#);
     insta::assert_snapshot!(model.request(1).conversation(), @r"
@@ -71,37 +71,35 @@ fn an_answer_that_is_gone_on_with() {
     ");
 }
 
-/// The fourth cut in a row ends the turn, and the next prompt works.
+/// The third cut in a row ends the turn, and the next prompt works.
 #[test]
 fn an_answer_that_never_ends() {
     let cut = || anthropic::text("more").stop("max_tokens");
-    let replies = [cut(), cut(), cut(), cut(), anthropic::text("ok")];
+    let replies = [cut(), cut(), cut(), anthropic::text("ok")];
     let (output, _world) = talk(replies, &[], &[user("count"), user("stop")].concat());
     insta::assert_snapshot!(told(&output), @r#"
     init
     says "more"
     says "more"
     says "more"
-    says "more"
-    says "The reply was cut off at the token limit" (max_output_tokens)
-    over success is_error "The reply was cut off at the token limit" max_output_tokens turns=1
+    says "API Error: the reply was cut off at the token limit (`max_tokens`)" (max_output_tokens)
+    over success is_error "API Error: the reply was cut off at the token limit (`max_tokens`)" max_output_tokens turns=1
     init
     says "ok"
     over success "ok" completed turns=1
     ------- stderr -------
-    The reply was cut off at the token limit (`max_tokens`); the model goes on (1 of 3)
-    The reply was cut off at the token limit (`max_tokens`); the model goes on (2 of 3)
-    The reply was cut off at the token limit (`max_tokens`); the model goes on (3 of 3)
-    Warning: The reply was cut off at the token limit (`max_tokens`)
+    The reply was cut off at the token limit (`max_tokens`); the model goes on (1 of 2)
+    The reply was cut off at the token limit (`max_tokens`); the model goes on (2 of 2)
+    Error [cut]: the reply was cut off at the token limit (`max_tokens`)
     [exit status: 0]
     "#);
 }
 
-/// A stream that breaks before anything was said is asked for again; later, what was said stays and the turn fails.
+/// A stream that breaks is asked for again, what was said stays (FOR-13); where nothing is tried again the turn fails.
 #[test]
 fn a_stream_that_breaks() {
     let (output, _world) = talk(
-        [anthropic::text("x").reply().cut_after_events(1, Cut::Fin), anthropic::text("fine").reply()],
+        [anthropic::text("x").reply().cut_after_events(1, Disconnect::Fin), anthropic::text("fine").reply()],
         &["--retry-delay", "0"],
         &user("go"),
     );
@@ -109,8 +107,27 @@ fn a_stream_that_breaks() {
     assert!(said.starts_with("init\nretry 1 null\nsays \"fine\"\nover success \"fine\" completed"), "{said}");
     assert_eq!(output.code(), Some(0));
 
-    let (output, _world) =
-        talk([anthropic::text("one two").reply().cut_after_events(3, Cut::Fin)], &[], &user("go"));
+    let (output, _world) = talk(
+        [
+            anthropic::text("one two").reply().cut_after_events(3, Disconnect::Fin),
+            anthropic::text("three").reply(),
+        ],
+        &["--retry-delay", "0"],
+        &user("go"),
+    );
+    let said = told(&output);
+    assert!(
+        said.starts_with(
+            "init\nsays \"one \" (cut)\nretry 1 null\nsays \"three\"\nover success \"three\" completed"
+        ),
+        "{said}"
+    );
+
+    let (output, _world) = talk(
+        [anthropic::text("one two").reply().cut_after_events(3, Disconnect::Fin)],
+        &["--retries", "0"],
+        &user("go"),
+    );
     let said = told(&output);
     let told: Vec<&str> = said.lines().take(4).collect();
     assert_eq!(told[..2], ["init", "says \"one \" (cut)"], "{said}");

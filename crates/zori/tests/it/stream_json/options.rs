@@ -13,7 +13,8 @@ fn a_fallback_model() {
     let replies =
         [overloaded(), overloaded(), anthropic::text("Hello.").into(), anthropic::text("Again.").into()];
     let (world, model) = with_model(replies);
-    let more = ["--fallback-model", "sonnet", "--retries", "1", "--retry-delay", "0"];
+    let more =
+        ["--model", "claude-haiku-4-5", "--fallback-model", "sonnet", "--retries", "1", "--retry-delay", "0"];
     let output = world.run_with_stdin(&args(&more), [user("hi"), user("again")].concat());
     insta::assert_snapshot!(told(&output), @r#"
     init
@@ -41,18 +42,29 @@ fn a_fallback_model() {
 fn a_fallback_model_for_people() {
     let overloaded = || anthropic::http_error(529, "overloaded_error", "Overloaded");
     let (world, _model) = with_model([overloaded(), anthropic::text("Hello.").into()]);
-    let output = world.run(&["exec", "-p", "hi", "--fallback-model", "claude-sonnet-4-5", "--retries", "0"]);
+    let output = world.run(&[
+        "exec",
+        "-p",
+        "hi",
+        "--model",
+        "claude-haiku-4-5",
+        "--fallback-model",
+        "claude-sonnet-4-6",
+        "--retries",
+        "0",
+    ]);
     insta::assert_snapshot!(output, @"
     Hello.
     ------- stderr -------
-    Warning: `claude-haiku-4-5` is not available (HTTP 529: Overloaded); this turn goes on with `claude-sonnet-4-5`
+    Warning: `claude-haiku-4-5` is not available (HTTP 529: Overloaded); this turn goes on with `claude-sonnet-4-6`
     [exit status: 0]
     ");
     for (model, why) in [
         ("claude-haiku-4-5", "Error: `--fallback-model` is the model itself, `claude-haiku-4-5`\n"),
         ("openai:gpt-5.4", "Error: `--fallback-model openai:gpt-5.4`: this session is with `anthropic`\n"),
     ] {
-        let output = world.run(&["exec", "-p", "hi", "--fallback-model", model]);
+        let output =
+            world.run(&["exec", "-p", "hi", "--model", "claude-haiku-4-5", "--fallback-model", model]);
         assert_eq!((output.stdout().as_str(), output.code()), ("", Some(2)), "{output}");
         assert!(output.stderr().starts_with(why), "{output}");
     }
@@ -224,7 +236,6 @@ fn without_the_protocol() {
     insta::assert_snapshot!(output, @"
     Hello.
     ------- stderr -------
-    Warning: `--tools` has no effect without `--output-format`
     Warning: `--add-dir missing`: No such file or directory (os error 2); it is not added
     [exit status: 0]
     ");

@@ -1,4 +1,4 @@
-//! `tool_use_result` (4.4): what user interfaces draw, for each tool that has a form of it.
+//! `tool_use_result`: what user interfaces draw, for each tool that has a form of it.
 
 use serde_json::{Value, json};
 use zori_testkit::anthropic;

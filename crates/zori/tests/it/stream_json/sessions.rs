@@ -151,3 +151,22 @@ fn system_prompts() {
     );
     assert_eq!(system(&[], &initialize(json!([""]))).as_deref(), Some("z"));
 }
+
+/// A session that another process has open: a `result` with words, and the way around it.
+#[test]
+fn a_session_in_use() {
+    let (world, _model) = with_model([anthropic::text("One.")]);
+    world.run(&["exec", "-p", "hi", "--session", "s"]).success();
+    let path = world.write(world.base().join("sessions/s.lock"), std::process::id().to_string());
+    let held = std::fs::File::options().write(true).open(&path).unwrap();
+    held.try_lock().unwrap();
+    let output = world.run(&["-p", "x", "--output-format", "json", "--resume", "s"]);
+    let result: serde_json::Value = serde_json::from_str(&output.stdout()).unwrap();
+    assert_eq!(
+        (output.code(), &result["type"], &result["is_error"]),
+        (Some(1), &"result".into(), &true.into()),
+        "{output}"
+    );
+    let why = result["errors"][0].as_str().unwrap();
+    assert!(why.contains("in use") && why.ends_with("; `--fork-session` goes on in a copy"), "{why}");
+}

@@ -83,8 +83,9 @@ fn thinking_has_a_signature() {
     let body: String = stream.iter().map(|event| format!("data: {event}\n\n")).collect();
     let reply = Reply::sse(format!("{body}data: [DONE]\n\n"));
     let (mut world, model) = with_model([reply]);
-    world.set_var("OPENAI_API_KEY", "sk-test").set_var("OPENAI_BASE_URL", model.url());
-    let output = world.run_with_stdin(&args(&["--model", "openai:gpt-4o"]), user("hi"));
+    world.set_var("OPENAI_API_KEY", "sk-test").set_var("OPENAI_BASE_URL", format!("{}/v1", model.url()));
+    let output =
+        world.run_with_stdin(&args(&["--model", "openai-chat:gpt-4.1", "--system-prompt", ""]), user("hi"));
     let all = lines(&output.stdout());
     let thought = all.iter().find(|line| line["message"]["content"][0]["type"] == "thinking");
     let thought = thought.unwrap_or_else(|| panic!("{output}"));
@@ -153,13 +154,13 @@ fn what_adds_up() {
         talk([anthropic::text("1"), anthropic::text("2")], &[], &[user("a"), user("b")].concat());
     let all = lines(&output.stdout());
     let told = all.iter().filter(|line| line["type"] == "result").map(|line| {
-        let model = &line["modelUsage"]["claude-haiku-4-5"];
+        let model = &line["modelUsage"]["claude-sonnet-5-5"];
         let (turn, all) = (&line["usage"]["input_tokens"], &model["inputTokens"]);
         json!([turn, all, line["total_cost_usd"], model["costUSD"]])
     });
     assert_eq!(
         told.collect::<Vec<_>>(),
-        [json!([10, 10, 0.000035, 0.000035]), json!([10, 20, 0.00007, 0.00007])]
+        [json!([10, 10, 0.00007, 0.00007]), json!([10, 20, 0.00014, 0.00014])]
     );
 }
 

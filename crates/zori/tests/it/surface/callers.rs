@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use zori::program::ZORI;
+use zori_testkit::needs;
 use zori_testkit::pty::{Pty, Size};
 use zori_testkit::running::{Stdin, Stdout};
 
@@ -36,6 +37,28 @@ fn the_page_is_true() {
             Some(flag) => assert!(flags.iter().any(|known| known.is_called(flag)), "{row}"),
             None => assert!(variables.iter().any(|known| known == row), "{row}"),
         }
+    }
+}
+
+/// The flow of the page, line by line.
+#[test]
+fn the_workflow_runs() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../AGENTS.md")).unwrap();
+    let flow = page.split("\n## Workflow\n").nth(1).unwrap().split("```").nth(1).unwrap();
+    let ok = || zori_testkit::anthropic::text("Done.");
+    let (mut world, _model) = crate::world::with_model([ok(), ok()]);
+    world.remove_var("ZORI_OUTPUT");
+    std::fs::create_dir(world.work().join(".git")).unwrap();
+    for line in flow.lines().filter_map(|line| line.strip_prefix("zori ")) {
+        // A prompt stands between quotes, the rest has none.
+        let words: Vec<&str> = line
+            .split('"')
+            .enumerate()
+            .flat_map(|(n, part)| if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+            .collect();
+        let answer = super::envelope(&world.run(&words).success());
+        assert_eq!(answer["ok"], true, "{line}");
     }
 }
 
@@ -104,37 +127,44 @@ const SHELLS: &[(&str, &str, &str)] = &[
     (
         "fish",
         "fish --no-config -c 'source ./script; complete -C \"zori sess\"'",
-        "sessions\tList, show, search, export, fork, remove and resume saved sessions\n",
+        "sessions\tList, show, search, export, fork, rewind, remove and resume saved sessions\n",
     ),
 ];
 
-/// In the shell itself: in CI every one, elsewhere those the machine has.
 #[test]
-fn completions_load_in_their_shells() {
-    let world = bare();
-    for (shell, line, says) in SHELLS {
-        let there = Path::new("/usr/bin").join(shell).exists();
-        assert!(there || std::env::var_os("CI").is_none(), "{shell} is not installed");
-        if there {
-            world.write("script", world.run(&["completions", shell]).success().stdout());
-            let output =
-                world.start(in_shell(&world, line, &[]), Stdin::Null, Stdout::Captured).finish().success();
-            assert_eq!(output.stdout(), *says, "{shell}");
-        }
+fn completions_load_in_bash() {
+    completions_load_in("bash");
+}
+
+#[test]
+fn completions_load_in_zsh() {
+    completions_load_in("zsh");
+}
+
+#[test]
+fn completions_load_in_fish() {
+    completions_load_in("fish");
+}
+
+#[track_caller]
+fn completions_load_in(shell: &str) {
+    if needs::program(shell).is_none() {
+        return;
     }
+    let (_, line, says) = SHELLS.iter().find(|(name, ..)| *name == shell).expect("it is in the table");
+    let world = bare();
+    world.write("script", world.run(&["completions", shell]).success().stdout());
+    let output = world.start(in_shell(&world, line, &[]), Stdin::Null, Stdout::Captured).finish().success();
+    assert_eq!(output.stdout(), *says);
 }
 
 /// elvish loads completions only where it edits lines, so it gets a terminal.
 #[test]
 fn completions_load_in_elvish() {
-    let there = Path::new("/usr/bin/elvish").exists();
-    assert!(there || std::env::var_os("CI").is_none(), "elvish is not installed");
-    if !there {
-        return;
-    }
+    let Some(elvish) = needs::program("elvish") else { return };
     let world = bare();
     world.write("script", world.run(&["completions", "elvish"]).success().stdout());
-    let mut command = Command::new("/usr/bin/elvish");
+    let mut command = Command::new(elvish);
     command.arg("-norc").current_dir(world.work()).env_clear().env("HOME", world.home()).env("TERM", "xterm");
     let mut pty = Pty::start(command, Size::CLASSIC, world.rewrite());
     pty.wait_for("\x1b[?2004h");
@@ -171,6 +201,6 @@ fn a_missing_key_names_every_way_in() {
     let facts =
         [&error["code"], &error["reason"], &error["reauth_env_var"], &error["auth_methods"][0]["name"]];
     assert_eq!(facts, ["AUTH_REQUIRED", "UNAUTHENTICATED", "ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"]);
-    assert_eq!(error["reauth_command"], "zori auth login --provider anthropic");
+    assert_eq!(error["reauth_command"], "zori auth login --provider anthropic --with-token");
     assert_eq!(output.code(), Some(8));
 }

@@ -38,6 +38,7 @@ fn each_check_says_what_mends_it() {
             "credentials",
             "connection",
             "sandbox",
+            "undo",
             "bash",
             "git",
             "terminal"

@@ -6,7 +6,7 @@ use std::fs;
 
 use zori_contract::exit::Exit;
 use zori_testkit::anthropic;
-use zori_testkit::authorization::{AuthorizationServer, Issue, Trouble};
+use zori_testkit::authorization::{AuthFault, AuthorizationServer, TokenOptions};
 use zori_testkit::browser;
 use zori_testkit::output::CommandOutput;
 use zori_testkit::pty::Size;
@@ -32,13 +32,17 @@ const DECLARED: &[(&str, Exit, Provoke)] = &[
         bare().run_with_stdin(&["batch", "--output", "json"], "{\"_cmd\":\"nothing\"}\n")
     }),
     ("batch", Exit::NotFound, || run(&["batch", "--input-file", "missing.jsonl", "--output", "json"])),
-    ("auth login", Exit::AuthRequired, || login(Trouble::Denied)),
-    ("auth login", Exit::Unavailable, || login(Trouble::Status(503))),
+    ("auth login", Exit::AuthRequired, || login(AuthFault::Denied)),
+    ("auth login", Exit::Unavailable, || login(AuthFault::Status(503))),
     ("cleanup", Exit::Partial, stuck_leftover),
     ("config init", Exit::Conflict, || {
         let world = bare();
         world.run(&["config", "init"]).success();
         world.run(&["config", "init"])
+    }),
+    ("exec", Exit::NotFound, || {
+        let model = ModelServer::start(Vec::<Reply>::new());
+        asked(&model, &["exec", "-r", "nobody", "-p", "hi", "--output", "json"])
     }),
     ("exec", Exit::Conflict, || recorded(&["exec", "-p", "hi"])),
     ("sessions resume", Exit::Conflict, || recorded(&["sessions", "resume", "s", "-p", "hi"])),
@@ -56,6 +60,15 @@ const DECLARED: &[(&str, Exit, Provoke)] = &[
         fs::create_dir(world.base().join("sessions/s.lock")).expect("the folder of the sessions is there");
         world.run(&["sessions", "rm", "s", "--yes"])
     }),
+    ("sessions diff", Exit::NotFound, || run(&["sessions", "diff", "nobody", "--output", "json"])),
+    ("sessions rewind", Exit::NotFound, || run(&["sessions", "rewind", "nobody", "--yes"])),
+    ("sessions rewind", Exit::Partial, || undone(&["a"], &["sessions", "rewind", "s", "--files", "--yes"])),
+    ("sessions rewind", Exit::Conflict, || {
+        undone(&["a", "b"], &["sessions", "rewind", "s", "--files", "--yes"])
+    }),
+    ("undo", Exit::NotFound, || run(&["undo", "--yes"])),
+    ("undo", Exit::Partial, || undone(&["a"], &["undo", "--yes"])),
+    ("undo", Exit::Conflict, || undone(&["a", "b"], &["undo", "--yes"])),
     ("sessions show", Exit::NotFound, || run(&["sessions", "show", "nobody"])),
     ("sessions resume", Exit::NotFound, || {
         run(&["sessions", "resume", "nobody", "-p", "hi", "--output", "json"])
@@ -97,6 +110,22 @@ fn recorded(args: &[&str]) -> CommandOutput {
     world.run(&[args, &["--record", "old.jsonl", "--output", "json"]].concat())
 }
 
+/// An undo of a turn that wrote `a` and `b`, some of which were edited since.
+fn undone(edited: &[&str], args: &[&str]) -> CommandOutput {
+    let write = |id: &str, path: &str| -> Reply {
+        anthropic::tool_use(id, "write", serde_json::json!({"path": path, "content": "made\n"})).into()
+    };
+    let model = ModelServer::start(vec![write("1", "a"), write("2", "b"), anthropic::text("Done.").into()]);
+    let mut world = bare();
+    world.use_server(&model);
+    fs::create_dir(world.work().join(".git")).expect("a folder can be made");
+    world.run(&["exec", "--session", "s", "-p", "hi"]).success();
+    for name in edited {
+        world.write(name, "mine\n");
+    }
+    world.run(args)
+}
+
 fn asked(model: &ModelServer, args: &[&str]) -> CommandOutput {
     let mut world = with_session();
     world.use_server(model);
@@ -104,8 +133,8 @@ fn asked(model: &ModelServer, args: &[&str]) -> CommandOutput {
 }
 
 /// A login at a server that does not give one.
-fn login(trouble: Trouble) -> CommandOutput {
-    let server = AuthorizationServer::start(trouble, Issue { expires_in: 3600, rotate: false });
+fn login(trouble: AuthFault) -> CommandOutput {
+    let server = AuthorizationServer::start(trouble, TokenOptions { expires_in: 3600, rotate: false });
     let mut world = auth::vault(&server.config("openai"));
     world.remove_var("ZORI_OUTPUT");
     let (login, url) = auth::browser::start(&world, &["--provider", "openai"]);
@@ -169,9 +198,14 @@ fn each_declared_exit_of_those_who_ask_a_model() {
 /// A chat is for people, and prints text; once it has begun, it ends well.
 #[test]
 fn a_chat_that_cannot_begin() {
-    assert_eq!(declared("chat"), [Exit::Conflict]);
+    assert_eq!(declared("chat"), declared("exec"), "without a terminal it is a run of one prompt");
     let mut world = bare();
     world.use_server(&ModelServer::start(Vec::<Reply>::new())).write("old.jsonl", "");
+    insta::assert_snapshot!(over(world.pty(&["chat", "-r", "nobody"], Size { rows: 24, cols: 100 })), @"
+    Error: No session 'nobody' to resume
+    Hint: `zori sessions list` shows the sessions there are
+    [exit status: 5]
+    ");
     insta::assert_snapshot!(over(world.pty(&["chat", "--record", "old.jsonl"], Size { rows: 24, cols: 100 })), @"
     Error: the file old.jsonl exists already and is left alone
     Hint: give `--record` the name of a new file, or remove that one

@@ -1,4 +1,4 @@
-//! What a session hands on to the next (`core-cli.md` chapter 13), found in its records or written by a model.
+//! What a session hands on to the next (`docs/contracts/handoff.md`), found in its records or written by a model.
 
 use serde_json::{Value, json};
 use zori_testkit::env::TestEnv;
@@ -126,7 +126,7 @@ fn what_is_found() {
 #[test]
 fn by_a_model() {
     let (world, model) = asked([words("Look at `src/lexer.rs`.", &["write tests", "do the lexer"])]);
-    insta::assert_snapshot!(world.run(&["handoff", "--goal", "Finish <it>"]), @"
+    insta::assert_snapshot!(world.run(&["handoff", "--goal", "Finish <it>"]), @r"
     # Handoff
 
     ## Goal
@@ -158,7 +158,7 @@ fn by_a_model() {
     cargo test
     ```
     ------- stderr -------
-    Written by anthropic:claude-haiku-4-5: 10 tokens in, 5 out, $0.000035. Read it before you use it.
+    Written by anthropic:claude-sonnet-5-5: 10 tokens in, 5 out, $0.000070. Read it before you use it.
     [exit status: 0]
     ");
     let request = model.request(0).json();
@@ -175,7 +175,7 @@ fn by_a_model_for_a_program() {
     let answer = envelope(&world.run(&["handoff", "--goal", "g", "-o", "json"]).success());
     assert_eq!(
         answer["meta"]["written_by"],
-        json!({"model": "anthropic:claude-haiku-4-5", "cost_usd": 0.000035, "retries": 0,
+        json!({"model": "anthropic:claude-sonnet-5-5", "cost_usd": 0.00007, "retries": 0,
                "usage": {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 0, "cache_write_tokens": 0}})
     );
     assert!(answer["data"]["content"].as_str().unwrap().contains("## Open tasks\n\n- none\n"));
@@ -224,12 +224,12 @@ fn a_model_that_is_no_help() {
         (refused(401, "authentication_error"), "HTTP 401: no"),
         (refused(503, "api_error"), "HTTP 503: no"),
         (anthropic::text("I would rather not.").into(), "its answer is not what it was asked for"),
-        (Reply::hang_up(zori_testkit::reply::Cut::Rst), ""),
+        (Reply::hang_up(zori_testkit::reply::Disconnect::Rst), ""),
     ] {
         let (world, model) = asked([reply]);
         let output = world.run(&["handoff", "--goal", "g", "--retries", "0"]).success();
         let warning =
-            format!("Warning: the handoff is without the words of anthropic:claude-haiku-4-5: {why}");
+            format!("Warning: the handoff is without the words of anthropic:claude-sonnet-5-5: {why}");
         assert!(output.stderr().starts_with(&warning) && output.stderr().lines().count() == 1, "{output}");
         assert_eq!(output.stdout(), world.run(&["handoff", "--goal", "g", "--no-model"]).success().stdout());
         assert_eq!(model.count(), 1);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::{TEST_KEY, TestEnv};
 use zori_testkit::output::CommandOutput;
-use zori_testkit::proxy::{Manner, Proxy};
+use zori_testkit::proxy::{Proxy, ProxyBehaviour};
 use zori_testkit::reply::Reply;
 use zori_testkit::server::{ModelServer, refused_url};
 use zori_testkit::tls::{AUTHORITY, TlsFront};
@@ -37,7 +37,7 @@ fn busy(status: u16) -> Reply {
 #[test]
 fn a_proxy_by_flag() {
     let server = ModelServer::start([hello(), hello(), hello()]);
-    let (good, bad) = (Proxy::start(Manner::Forward), Proxy::start(Manner::Refuse(403)));
+    let (good, bad) = (Proxy::start(ProxyBehaviour::Forward), Proxy::start(ProxyBehaviour::Refuse(403)));
     let mut world = at(&server.url());
     world.set_var("HTTP_PROXY", bad.url()).set_var("NO_PROXY", "127.0.0.1");
     valid(&exec(&world, &["--proxy", &good.url()]).success());

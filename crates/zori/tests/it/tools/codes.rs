@@ -16,21 +16,20 @@ use crate::world::{in_shell, with_model};
 
 #[test]
 fn unknown_tool() {
-    insta::assert_snapshot!(run("frobnicate", json!({})), @r#"{"ok":false,"error":{"code":"unknown_tool","message":"`frobnicate` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task"}}"#);
+    insta::assert_snapshot!(run("frobnicate", json!({})), @"error unknown_tool: `frobnicate` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task");
 }
 
 /// TOOL-6: the message names the field and lists the valid ones.
 #[test]
 fn invalid_input() {
-    insta::assert_snapshot!(run("read", json!({})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"missing field `path`. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)"}}"#);
-    insta::assert_snapshot!(run("read", json!({"path": 7})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"field `path` must be a string, not 7. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)"}}"#);
-    insta::assert_snapshot!(run("write", json!({"path": "b.txt"})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"missing field `content`. Fields of `write`: `path` (a string, required), `content` (a string, required)"}}"#);
-    insta::assert_snapshot!(run("bash", json!({"command": ["ls"]})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"field `command` must be a string, not a list. Fields of `bash`: `command` (a string, required), `timeout_secs` (an integer)"}}"#);
-    insta::assert_snapshot!(run("bash", json!({"command": "ls", "timeout_secs": 601})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"`timeout_secs` must be 1 to 600, not 601"}}"#);
-    insta::assert_snapshot!(run("edit", json!({"path": "a.txt", "old": "", "new": "x"})), @r#"{"ok":false,"error":{"code":"invalid_input","message":"`old` must not be empty; to create a file, write it"}}"#);
+    insta::assert_snapshot!(run("read", json!({})), @"error invalid_input: missing field `path`. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)");
+    insta::assert_snapshot!(run("read", json!({"path": 7})), @"error invalid_input: field `path` must be a string, not 7. Fields of `read`: `path` (a string, required), `offset` (an integer), `limit` (an integer)");
+    insta::assert_snapshot!(run("write", json!({"path": "b.txt"})), @"error invalid_input: missing field `content`. Fields of `write`: `path` (a string, required), `content` (a string, required)");
+    insta::assert_snapshot!(run("bash", json!({"command": {"a": 1}})), @"error invalid_input: field `command` must be a string, not an object. Fields of `bash`: `command` (a string, required), `timeout_secs` (an integer), `background` (a boolean), `stay` (a boolean)");
+    insta::assert_snapshot!(run("edit", json!({"path": "a.txt", "old": "", "new": "x"})), @"error invalid_input: `old` must not be empty; to create a file, write it");
     insta::assert_snapshot!(
         run("edit", json!({"path": "a.txt", "old": "one", "new": "x", "expected_replacements": 0})),
-        @r#"{"ok":false,"error":{"code":"invalid_input","message":"`expected_replacements` must be at least 1"}}"#
+        @"error invalid_input: `expected_replacements` must be at least 1"
     );
 }
 
@@ -38,21 +37,21 @@ fn invalid_input() {
 #[test]
 fn invalid_input_comes_first() {
     let edit = json!({"path": "missing.txt", "old": "", "new": "x", "expected_replacements": 0});
-    insta::assert_snapshot!(run("edit", edit), @r#"{"ok":false,"error":{"code":"invalid_input","message":"`old` must not be empty; to create a file, write it"}}"#);
+    insta::assert_snapshot!(run("edit", edit), @"error invalid_input: `old` must not be empty; to create a file, write it");
 }
 
 /// READ-4.
 #[test]
 fn path_error() {
-    insta::assert_snapshot!(run("read", json!({"path": "missing.txt"})), @r#"{"ok":false,"error":{"code":"path_error","message":"File not found: $WORK/missing.txt (ENOENT); check the path"}}"#);
-    insta::assert_snapshot!(run("edit", json!({"path": "missing.txt", "old": "a", "new": "b"})), @r#"{"ok":false,"error":{"code":"path_error","message":"File not found: $WORK/missing.txt (ENOENT); check the path"}}"#);
-    insta::assert_snapshot!(run("read", json!({"path": "a.txt/b"})), @r#"{"ok":false,"error":{"code":"path_error","message":"cannot resolve $WORK/a.txt/b: Not a directory (os error 20)"}}"#);
+    insta::assert_snapshot!(run("read", json!({"path": "missing.txt"})), @"error path_error: File not found: $WORK/missing.txt (ENOENT); check the path");
+    insta::assert_snapshot!(run("edit", json!({"path": "missing.txt", "old": "a", "new": "b"})), @"error path_error: File not found: $WORK/missing.txt (ENOENT); check the path");
+    insta::assert_snapshot!(run("read", json!({"path": "a.txt/b"})), @"error path_error: cannot resolve $WORK/a.txt/b: Not a directory (os error 20)");
 }
 
 /// READ-4: what is there and cannot be read as text.
 #[test]
 fn read_error() {
-    insta::assert_snapshot!(run("read", json!({"path": "."})), @r#"{"ok":false,"error":{"code":"read_error","message":"$WORK is a directory, not a regular file"}}"#);
+    insta::assert_snapshot!(run("edit", json!({"path": ".", "old": "a", "new": "b"})), @"error read_error: $WORK is a directory, not a regular file");
     let binary = |world: &mut TestEnv| {
         world.write("nul.bin", b"\x7fELF\0\x01");
         world.write("latin.txt", b"caf\xe9\n");
@@ -63,19 +62,19 @@ fn read_error() {
         ("edit", json!({"path": "latin.txt", "old": "caf", "new": "x"})),
         ("read", json!({"path": "/dev/zero"})),
     ];
-    insta::assert_snapshot!(run_in(binary, &calls, &[]).0, @r#"
-    {"ok":false,"error":{"code":"read_error","message":"$WORK/nul.bin is not UTF-8 text: binary data (a NUL byte at offset 4); inspect it with `xxd` or `file` in the shell"}}
-    {"ok":false,"error":{"code":"read_error","message":"$WORK/latin.txt is not UTF-8 text: an invalid byte at offset 3; inspect it with `xxd` or `file` in the shell"}}
-    {"ok":false,"error":{"code":"read_error","message":"$WORK/latin.txt is not UTF-8 text: an invalid byte at offset 3; inspect it with `xxd` or `file` in the shell"}}
-    {"ok":false,"error":{"code":"read_error","message":"/dev/zero is a device, not a regular file"}}
-    "#);
+    insta::assert_snapshot!(run_in(binary, &calls, &[]).0, @r"
+    error read_error: $WORK/nul.bin is not UTF-8 text: binary data (a NUL byte at offset 4); inspect it with `xxd` or `file` in the shell
+    error read_error: $WORK/latin.txt is not UTF-8 text: an invalid byte at offset 3; inspect it with `xxd` or `file` in the shell
+    error read_error: $WORK/latin.txt is not UTF-8 text: an invalid byte at offset 3; inspect it with `xxd` or `file` in the shell
+    error read_error: /dev/zero is a device, not a regular file
+    ");
 }
 
 #[test]
 fn mkdir_error() {
     let (result, world) =
         run_in(furnish, &[("write", json!({"path": "a.txt/b/c.txt", "content": "x"}))], &[]);
-    insta::assert_snapshot!(result, @r#"{"ok":false,"error":{"code":"mkdir_error","message":"cannot create the directory $WORK/a.txt/b: Not a directory (os error 20)"}}"#);
+    insta::assert_snapshot!(result, @"error mkdir_error: cannot create the directory $WORK/a.txt/b: Not a directory (os error 20)");
     assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
 }
 
@@ -84,7 +83,7 @@ fn write_error() {
     let prepare = |world: &mut TestEnv| {
         world.write("folder/file", "");
     };
-    insta::assert_snapshot!(run_in(prepare, &[("write", json!({"path": "folder", "content": "x"}))], &[]).0, @r#"{"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/folder: it is a directory, not a regular file"}}"#);
+    insta::assert_snapshot!(run_in(prepare, &[("write", json!({"path": "folder", "content": "x"}))], &[]).0, @"error write_error: cannot write $WORK/folder: it is a directory, not a regular file");
 }
 
 /// FS-2: a disk that takes no more, here by a limit on the size of files. What was there stays, and nothing else is.
@@ -97,10 +96,10 @@ fn write_error_of_a_full_disk() {
     furnish(&mut world);
     let shell = in_shell(&world, "ulimit -f 8; exec \"$0\" \"$@\"", &["exec", "-p", "go", "--no-save"]);
     world.start(shell, Stdin::Null, Stdout::Captured).finish().success();
-    insta::assert_snapshot!([results(&world, &server, 1), results(&world, &server, 2)].join("\n"), @r#"
-    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/a.txt: File too large (os error 27)"}}
-    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/a.txt: File too large (os error 27)"}}
-    "#);
+    insta::assert_snapshot!([results(&world, &server, 1), results(&world, &server, 2)].join("\n"), @r"
+    error write_error: cannot write $WORK/a.txt: File too large (os error 27)
+    error write_error: cannot write $WORK/a.txt: File too large (os error 27)
+    ");
     assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
     let names: Vec<_> = std::fs::read_dir(world.work()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["a.txt"]);
@@ -143,13 +142,15 @@ fn no_permission() {
     let all: Vec<_> = (1..=5).map(|n| results(&world, &server, n)).collect();
     mode(locked.parent().unwrap(), 0o755);
     mode(&secret, 0o644);
-    insta::assert_snapshot!(all.join("\n"), @r#"
-    {"ok":false,"error":{"code":"read_error","message":"cannot read $WORK/secret.txt: Permission denied (os error 13)"}}
-    {"ok":false,"error":{"code":"read_error","message":"cannot read $WORK/secret.txt: Permission denied (os error 13)"}}
-    {"ok":false,"error":{"code":"write_error","message":"cannot write $WORK/locked/a.txt: Permission denied (os error 13)"}}
-    {"ok":false,"error":{"code":"mkdir_error","message":"cannot create the directory $WORK/locked/new: Permission denied (os error 13)"}}
-    {"ok":true,"data":{"stdout":"","stderr":"cat: secret.txt: Permission denied\n","exit_code":1,"timed_out":false}}
-    "#);
+    insta::assert_snapshot!(all.join("\n"), @r"
+    error read_error: cannot read $WORK/secret.txt: Permission denied (os error 13)
+    error read_error: cannot read $WORK/secret.txt: Permission denied (os error 13)
+    error write_error: cannot write $WORK/locked/a.txt: Permission denied (os error 13)
+    error mkdir_error: cannot create the directory $WORK/locked/new: Permission denied (os error 13)
+    exit 1
+    stderr:
+    cat: secret.txt: Permission denied
+    ");
     assert_eq!(world.read("secret.txt"), "a");
 }
 
@@ -160,10 +161,10 @@ fn spawn_error() {
         world.write("root/x", "");
     };
     let calls = [("bash", json!({"command": "rm -r \"$PWD\""})), ("bash", json!({"command": "echo hi"}))];
-    insta::assert_snapshot!(run_in(prepare, &calls, &["--root", "root"]).0, @r#"
-    {"ok":true,"data":{"stdout":"","stderr":"","exit_code":0,"timed_out":false}}
-    {"ok":false,"error":{"code":"spawn_error","message":"cannot start `sh`: No such file or directory (os error 2); the working directory $WORK/root does not exist any more"}}
-    "#);
+    insta::assert_snapshot!(run_in(prepare, &calls, &["--root", "root"]).0, @r"
+    (no output)
+    error spawn_error: cannot start `sh`: No such file or directory (os error 2); the working directory $WORK/root does not exist any more
+    ");
 }
 
 /// EDIT-3: the answer shows what is there, and nothing was changed.
@@ -171,10 +172,12 @@ fn spawn_error() {
 fn old_not_found() {
     let edit = |old: &str| ("edit", json!({"path": "a.txt", "old": old, "new": "3"}));
     let (result, world) = run_in(furnish, &[edit("nothing of it"), edit("one\ntwoo\n")], &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":false,"error":{"code":"old_not_found","message":"`old` was not found in $WORK/a.txt, and no line is like it; read the file again"}}
-    {"ok":false,"error":{"code":"old_not_found","message":"`old` was not found in $WORK/a.txt; it must match exactly. The nearest lines are:\n1\tone\n2\ttwo","details":{"nearest":[{"line":1,"text":"one"},{"line":2,"text":"two"}]}}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    error old_not_found: `old` was not found in $WORK/a.txt, and no line is like it; read the file again
+    error old_not_found: `old` was not found in $WORK/a.txt; it must match exactly. The nearest lines are:
+    1	one
+    2	two
+    ");
     assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
 }
 
@@ -184,10 +187,10 @@ fn replacement_count_mismatch() {
     let edit = |expected: usize| json!({"path": "a.txt", "old": "two", "new": "2", "expected_replacements": expected});
     let calls = [("edit", json!({"path": "a.txt", "old": "two", "new": "2"})), ("edit", edit(3))];
     let (result, world) = run_in(furnish, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":false,"error":{"code":"replacement_count_mismatch","message":"expected 1 and found 2 occurrences of `old` in $WORK/a.txt; add surrounding lines to make it unique, or ask for all 2"}}
-    {"ok":false,"error":{"code":"replacement_count_mismatch","message":"expected 3 and found 2 occurrences of `old` in $WORK/a.txt; add surrounding lines to make it unique, or ask for all 2"}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    error replacement_count_mismatch: expected 1 and found 2 occurrences of `old` in $WORK/a.txt, at lines 2, 3; add surrounding lines to make it unique, or ask for all 2
+    error replacement_count_mismatch: expected 3 and found 2 occurrences of `old` in $WORK/a.txt, at lines 2, 3; add surrounding lines to make it unique, or ask for all 2
+    ");
     assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
 }
 
@@ -199,7 +202,7 @@ fn timeout_of_a_file_tool() {
         File::create(world.work().join("huge")).unwrap().set_len(64 << 30).unwrap();
     };
     let calls = [("read", json!({"path": "huge", "offset": 2}))];
-    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @r#"{"ok":false,"error":{"code":"timeout","message":"Tool execution timed out after 1 seconds"}}"#);
+    insta::assert_snapshot!(run_in(prepare, &calls, &[]).0, @"error timeout: Tool execution timed out after 1 seconds");
 }
 
 /// INT-3: an interrupted call has a result, so that the session can go on.
@@ -233,12 +236,14 @@ fn patches_that_do_not_fit() {
         patch("*** Add File: b.txt\n+new\n*** Update File: a.txt\n@@\n-three\n+3"),
     ];
     let (result, world) = run_in(furnish, &calls, &[]);
-    insta::assert_snapshot!(result, @r#"
-    {"ok":false,"error":{"code":"invalid_patch","message":"this is no patch: start with `--- a/FILE` and `+++ b/FILE` (unified diff), or with `*** Begin Patch`"}}
-    {"ok":false,"error":{"code":"file_not_found","message":"File not found: $WORK/missing.txt (ENOENT); check the path"}}
-    {"ok":false,"error":{"code":"file_exists","message":"$WORK/a.txt exists already; update it, or delete it first"}}
-    {"ok":false,"error":{"code":"pattern_not_found","message":"hunk 1 does not fit $WORK/a.txt: these lines were not found:\nthree\nRead the file again. Nothing was changed"}}
-    "#);
+    insta::assert_snapshot!(result, @r"
+    error invalid_patch: this is no patch: start with `--- a/FILE` and `+++ b/FILE` (unified diff), or with `*** Begin Patch`
+    error file_not_found: File not found: $WORK/missing.txt (ENOENT); check the path
+    error file_exists: $WORK/a.txt exists already; update it, or delete it first
+    error pattern_not_found: hunk 1 does not fit $WORK/a.txt: these lines were not found:
+    three
+    Read the file again. Nothing was changed
+    ");
     assert_eq!(world.read("a.txt"), "one\ntwo\ntwo\n");
     assert!(!world.work().join("b.txt").exists());
 }
@@ -252,8 +257,5 @@ fn exec_error_is_not_for_the_asking() {
     let ignoring = "exec env --ignore-signal=CHLD \"$0\" \"$@\"";
     let shell = in_shell(&world, ignoring, &["exec", "-p", "go", "--no-save"]);
     world.start(shell, Stdin::Null, Stdout::Captured).finish().success();
-    assert_eq!(
-        results(&world, &server, 1),
-        r#"{"ok":true,"data":{"stdout":"","stderr":"","exit_code":7,"timed_out":false}}"#
-    );
+    assert_eq!(results(&world, &server, 1), "exit 7\n(no output)");
 }

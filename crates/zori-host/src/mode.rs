@@ -1,0 +1,144 @@
+//! Which permission modes a session may come to hold once it runs, as one value that a front end asks before it agrees
+//! and the engine when it happens (MODE-2, MODE-4).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zori_engine::parts::ModeLookup;
+use zori_policy::mode::Protocol;
+use zori_policy::policy::{ShellPolicy, ShellSettings};
+use zori_policy::{Mode, ModeChoice};
+
+use crate::child_env::ChildEnvironment;
+use crate::settings::SessionSettings;
+
+/// Why a mode may not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModeError {
+    /// There is no such mode.
+    #[error("`{spelling}` cannot be `{name}`")]
+    Unknown {
+        /// What named it: a flag, a key, a request.
+        spelling: String,
+        /// The name.
+        name: String,
+    },
+    /// The administrator forbids it.
+    #[error("the administrator forbids the mode {mode}")]
+    Forbidden {
+        /// The mode.
+        mode: &'static str,
+        /// The file that says so.
+        file: PathBuf,
+    },
+    /// What is said about the shell does not fit it.
+    #[error("{0}")]
+    Shell(String),
+    /// It was not permitted when the program started.
+    #[error(
+        "the mode {0} was not permitted when the program started; `--allow-dangerously-skip-permissions` permits it"
+    )]
+    NotPermitted(String),
+}
+
+impl ModeError {
+    /// Returns what could be done about it.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Unknown { .. } => vec![format!("the modes are {}", ModeChoice::names().join(", "))],
+            Self::Forbidden { file, .. } => vec![
+                format!("{} says `security.forbid_yolo`", file.display()),
+                "the mode acceptEdits asks least of the others".to_owned(),
+            ],
+            Self::Shell(_) | Self::NotPermitted(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the message with its hints, in one line.
+    pub fn with_hints(&self) -> String {
+        let hints = self.hints().join("; ");
+        if hints.is_empty() { self.to_string() } else { format!("{self} ({hints})") }
+    }
+}
+
+/// Where the mode comes from, and what has to be known to change it.
+#[derive(Clone, Debug)]
+pub struct Modes {
+    /// Who said so, for people.
+    pub source: String,
+    /// Whether the user's own allow rules count.
+    pub user_rules: bool,
+    /// The file in which the administrator forbids `yolo`.
+    pub forbidden: Option<PathBuf>,
+    /// What is said about the shell; what is not said depends on the mode.
+    pub shell: ShellSettings,
+}
+
+impl Modes {
+    /// Returns modes that nobody restricts. `source`: who chose the one that holds.
+    pub fn unrestricted(source: impl Into<String>) -> Self {
+        Self { source: source.into(), user_rules: false, forbidden: None, shell: ShellSettings::default() }
+    }
+
+    /// Returns the mode a name means, and what it brings for the shell. `spelling`: what named it.
+    pub fn named(&self, spelling: &str, name: &str) -> Result<(ModeChoice, ShellPolicy), ModeError> {
+        self.named_in(spelling, name, Protocol::Own)
+    }
+
+    /// Returns the same in the words of a protocol.
+    pub fn named_in(
+        &self,
+        spelling: &str,
+        name: &str,
+        protocol: Protocol,
+    ) -> Result<(ModeChoice, ShellPolicy), ModeError> {
+        let choice = ModeChoice::named(name, protocol)
+            .ok_or_else(|| ModeError::Unknown { spelling: spelling.to_owned(), name: name.to_owned() })?;
+        if let (Mode::Yolo, Some(file)) = (choice.mode, &self.forbidden) {
+            return Err(ModeError::Forbidden { mode: choice.shown(), file: file.clone() });
+        }
+        Ok((choice, self.shell(choice)?))
+    }
+
+    /// Returns what a mode brings for the shell.
+    pub fn shell(&self, mode: ModeChoice) -> Result<ShellPolicy, ModeError> {
+        ShellPolicy::new(&self.shell, mode).map_err(|error| ModeError::Shell(error.to_string()))
+    }
+}
+
+/// Decides about a change of the mode.
+#[derive(Clone)]
+pub struct ModeGate {
+    modes: Modes,
+    protocol: Protocol,
+    /// Whether `yolo` was permitted when the program started.
+    yolo: bool,
+    child_env: Arc<dyn ChildEnvironment>,
+}
+
+impl ModeGate {
+    /// Returns the gate for modes as a protocol names them. `yolo`: whether the mode without questions may come to hold.
+    pub fn new(settings: &SessionSettings, protocol: Protocol, yolo: bool) -> Self {
+        let child_env = settings.tools.child_env.clone();
+        Self { modes: settings.permission.modes.clone(), protocol, yolo, child_env }
+    }
+
+    /// Returns what a name means, or why it may not hold. Nothing changes.
+    pub fn check(&self, name: &str) -> Result<(ModeChoice, ShellPolicy), ModeError> {
+        let (choice, shell) = self.modes.named_in("mode", name, self.protocol)?;
+        if choice.mode == Mode::Yolo && !self.yolo {
+            return Err(ModeError::NotPermitted(name.to_owned()));
+        }
+        Ok((choice, shell))
+    }
+
+    /// Returns the same for the engine: what it takes holds for the environment of commands, too.
+    pub(crate) fn for_engine(&self) -> ModeLookup {
+        let gate = self.clone();
+        Arc::new(move |name| {
+            let (choice, shell) = gate.check(name).map_err(|error| error.with_hints())?;
+            gate.child_env.set_mode(choice.mode);
+            Ok((choice, shell))
+        })
+    }
+}

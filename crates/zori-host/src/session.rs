@@ -1,0 +1,436 @@
+//! A session under way: its turns, what changes between them, its end.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+use zori_core::cost::Spent;
+use zori_core::event::TurnSummary;
+use zori_core::ids::SessionId;
+use zori_core::input::{Approval, Input, Prompt};
+use zori_core::message::{Message, ToolCall, ToolInput};
+use zori_core::outcome::Outcome;
+use zori_core::provider::Effort;
+use zori_core::tool::{Effect, ToolKind, ToolSpec, Toolbox};
+use zori_core::usage::Usage;
+use zori_engine::engine::{Engine, Totals};
+use zori_engine::user_shell::UserCommand;
+use zori_frontends::Fanout;
+use zori_policy::policy::ShellPolicy;
+use zori_policy::{ModeChoice, Policy};
+use zori_store::SessionTurn;
+use zori_tools::process::jobs::Job;
+use zori_tools::toolset::ToolSet;
+
+use crate::network::{Network, Track};
+use crate::notice::Notice;
+use crate::peer::{Answers, Peer, PeerRequest};
+use crate::tap::TapEvent;
+use crate::undo::{
+    FileRewinder, Performed, SessionUndo, UndoFailure, UndoRequest, Undone, Unrecorded, files_note,
+};
+
+/// How many inputs may wait for a turn to take them; then the peer is not listened to.
+const MOST_WAITING: usize = 64;
+
+/// A session under way.
+pub struct Session {
+    id: SessionId,
+    engine: Engine<Fanout>,
+    tools: Arc<ToolSet>,
+    events: mpsc::UnboundedReceiver<TapEvent>,
+    network: Network,
+    answers: Answers,
+    saved: bool,
+    left_behind: LeftBehind,
+    undo: Option<Arc<SessionUndo>>,
+    unrecorded: Unrecorded,
+}
+
+/// How a turn ended.
+pub struct TurnEnd {
+    /// All that is known of it.
+    pub summary: TurnSummary,
+    /// Why it ended early, in the words people read.
+    pub error: Option<String>,
+    /// Whether a call was denied because nobody could be asked about it.
+    pub unasked: bool,
+    /// What people should know.
+    pub notices: Vec<Notice>,
+    /// Whether there is more to replay.
+    pub track: Track,
+}
+
+impl TurnEnd {
+    /// Returns whether the provider did not take the key.
+    pub fn key_refused(&self) -> bool {
+        matches!(&self.summary.outcome, Outcome::Failed(failure) if failure.is_key_refused())
+    }
+}
+
+/// What is kept of a turn while it runs.
+#[derive(Default)]
+struct TurnNotes {
+    error: Option<String>,
+    unasked: bool,
+}
+
+/// What commands of closed sessions had left running, for the host to tell.
+pub(crate) type LeftBehind = Arc<Mutex<Remains>>;
+
+/// What sessions had running when they were closed.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// What is ended with them.
+    pub(crate) ended: Vec<String>,
+    /// Jobs that were asked to stay.
+    pub(crate) staying: Vec<String>,
+}
+
+impl Session {
+    #[expect(clippy::too_many_arguments, reason = "a session is its parts, and one place puts them together")]
+    pub(crate) fn new(
+        id: SessionId,
+        engine: Engine<Fanout>,
+        tools: Arc<ToolSet>,
+        events: mpsc::UnboundedReceiver<TapEvent>,
+        network: Network,
+        answers: Answers,
+        saved: bool,
+        left_behind: LeftBehind,
+        undo: Option<SessionUndo>,
+    ) -> Self {
+        let (undo, unrecorded) = (undo.map(Arc::new), Unrecorded::default());
+        Self { id, engine, tools, events, network, answers, saved, left_behind, undo, unrecorded }
+    }
+
+    /// Runs a turn, and waits meanwhile for what the peer says.
+    pub async fn turn(&mut self, prompt: Prompt, peer: &mut impl Peer) -> TurnEnd {
+        self.record_rewinds();
+        self.network.prompt(&prompt);
+        let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
+        let (mut notes, mut waiting) = (TurnNotes::default(), None);
+        let Self { engine, events, answers, .. } = self;
+        let mut shells = engine.user_shells();
+        let mut shared = Vec::new();
+        let summary = {
+            let mut turn = std::pin::pin!(engine.turn(prompt, &mut inputs));
+            let mut ended = None;
+            loop {
+                if let Some(summary) = ended.take_if(|_| shells.is_empty()) {
+                    break summary;
+                }
+                tokio::select! {
+                    biased;
+                    (summary, _) = &mut turn, if ended.is_none() => ended = Some(summary),
+                    done = shells.next() => shared.extend(Some(done).filter(|done| done.share)),
+                    Some(event) = events.recv() => {
+                        if let Some(input) = handle(event, *answers, &mut notes, peer) {
+                            // It answers a question that the turn waits for, so there is room.
+                            let _ = sender.try_send(input);
+                        }
+                    }
+                    Ok(room) = sender.reserve(), if waiting.is_some() => {
+                        if let Some(input) = waiting.take() {
+                            room.send(input);
+                        }
+                    }
+                    input = peer.next(), if waiting.is_none() => match input {
+                        Input::Shell { command, share } => shells.start(command, share),
+                        input => {
+                            match &input {
+                                Input::SetMode(name) => shells.set_mode(name),
+                                Input::Cancel(cause) => shells.cancel(*cause),
+                                _ => {}
+                            }
+                            waiting = Some(input).filter(|_| ended.is_none());
+                        }
+                    },
+                }
+            }
+        };
+        drop(shells);
+        shared.iter().for_each(|done| engine.add_note(done.note()));
+        // The turn is over, so nothing more is asked.
+        while let Ok(event) = events.try_recv() {
+            match event {
+                TapEvent::Request(_) => {}
+                event => drop(handle(event, *answers, &mut notes, peer)),
+            }
+        }
+        self.record_rewinds();
+        let (notices, track) = self.network.turn_over();
+        let error = notes.error.or_else(|| match &summary.outcome {
+            Outcome::Failed(failure) => Some(failure.message.clone()),
+            _ => None,
+        });
+        TurnEnd { summary, error, unasked: notes.unasked, notices, track }
+    }
+
+    /// Runs a command of the user's own between turns, and what the peer starts beside it; see [`Input::Shell`]. Returns what came of them.
+    pub async fn shell(&mut self, command: String, share: bool, peer: &mut impl Peer) -> Vec<UserCommand> {
+        let mut ended = Vec::new();
+        let mut shells = self.engine.user_shells();
+        shells.start(command, share);
+        while !shells.is_empty() {
+            tokio::select! {
+                biased;
+                done = shells.next() => {
+                    if done.share {
+                        self.engine.add_note(done.note());
+                    }
+                    ended.push(done);
+                }
+                // Nothing is asked by it, and no turn can fail.
+                Some(_) = self.events.recv() => {}
+                input = peer.next() => match input {
+                    Input::Shell { command, share } => shells.start(command, share),
+                    Input::Cancel(cause) => shells.cancel(cause),
+                    change => {
+                        if let Input::SetMode(name) = &change {
+                            shells.set_mode(name);
+                        }
+                        self.engine.apply(change);
+                    }
+                },
+            }
+        }
+        ended
+    }
+
+    /// Summarises the older part of the conversation. The peer may cancel it.
+    pub async fn compact(&mut self, focus: Option<&str>, peer: &mut impl Peer) {
+        let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
+        let mut compaction = std::pin::pin!(self.engine.compact(focus, &mut inputs));
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut compaction => return,
+                // Nothing is asked by it, so that only a cancel counts, and there is room for one.
+                input = peer.next() => drop(sender.try_send(input)),
+            }
+        }
+    }
+
+    /// Adds the usage of a request that belongs to no turn, and returns what it cost.
+    pub fn add_usage(&mut self, usage: Usage) -> Spent {
+        self.engine.add_usage(usage)
+    }
+
+    /// Adds a text that goes with the next prompt, such as a file that it names.
+    pub fn attach(&mut self, text: String) {
+        self.engine.attach(text);
+    }
+
+    /// Takes the last compaction back.
+    pub fn undo_compact(&mut self) {
+        self.engine.undo_compact();
+    }
+
+    /// Goes on from an earlier point: this is the conversation up to it.
+    pub fn rewind(&mut self, history: Vec<Arc<Message>>) {
+        self.engine.rewind(history);
+    }
+
+    /// Goes back between turns: the files, the conversation, or both; or says what that would do.
+    pub fn undo(&mut self, request: UndoRequest) -> Result<Undone, UndoFailure> {
+        let undo = self.undo.as_ref().ok_or_else(|| self.undo_off())?;
+        let performed = undo.perform(request)?;
+        let undone = performed.undone.clone();
+        if !request.dry_run {
+            self.rewound(performed);
+        }
+        Ok(undone)
+    }
+
+    /// Returns what puts files back while a turn runs; `None` where nothing is captured.
+    pub fn file_rewinder(&self) -> Option<FileRewinder> {
+        let (undo, tools) = (self.undo.clone()?, self.tools.clone());
+        Some(FileRewinder { undo, tools, unrecorded: self.unrecorded.clone() })
+    }
+
+    /// Tells the conversation and the records what a client had put back meanwhile.
+    fn record_rewinds(&mut self) {
+        let done = std::mem::take(&mut *self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner));
+        done.into_iter().for_each(|performed| self.rewound(performed));
+    }
+
+    /// Tells the tools, the conversation and the records that files, messages or both went back.
+    fn rewound(&mut self, performed: Performed) {
+        let Performed { undone, rewound, view } = performed;
+        let paths: Vec<_> =
+            undone.files.iter().flat_map(|report| &report.restored).map(|file| &file.path).collect();
+        self.tools.forget(paths.iter().copied());
+        if !undone.chat && !paths.is_empty() {
+            self.engine.add_note(files_note(paths.iter().copied()));
+        }
+        match view {
+            Some(view) => self.engine.rewind(view),
+            None if undone.chat => self.engine.undo_compact(),
+            None => {}
+        }
+        self.engine.files_rewound(rewound);
+    }
+
+    /// Returns the turns of the session, for whoever chooses one to go back to.
+    pub fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
+        self.undo.as_ref().ok_or_else(|| self.undo_off())?.turns()
+    }
+
+    /// Returns what a turn changed, or the whole session, as a unified diff.
+    pub fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {
+        self.undo.as_ref().ok_or_else(|| self.undo_off())?.diff(turn)
+    }
+
+    /// Returns the project's root, to which the paths of an undo are relative.
+    pub fn project_root(&self) -> &std::path::Path {
+        self.undo.as_ref().map_or(std::path::Path::new("/"), |undo| undo.capture.store().root())
+    }
+
+    /// Returns how much undo covers, in a few words.
+    pub fn undo_coverage(&self) -> String {
+        match self.undo.as_ref().map(|undo| undo.capture.coverage()) {
+            None => format!("off ({})", self.undo_off_words()),
+            Some((coverage, None)) => coverage.to_string(),
+            Some((coverage, Some(why))) => format!("{coverage} ({why})"),
+        }
+    }
+
+    fn undo_off_words(&self) -> &'static str {
+        if self.saved { "this session takes none" } else { "the session is not saved" }
+    }
+
+    fn undo_off(&self) -> UndoFailure {
+        UndoFailure::Off(self.undo_off_words())
+    }
+
+    /// Makes a change between turns: another model, mode or effort. Everything else is not for here.
+    pub fn apply(&mut self, change: Input) {
+        self.engine.apply(change);
+    }
+
+    /// Uses another model from the next request on; see [`ModelGate::check`](crate::ModelGate::check).
+    pub fn set_model(&mut self, model: String, max_tokens: Option<u32>) {
+        self.apply(Input::SetModel { model, max_tokens });
+    }
+
+    /// Uses another permission mode from the next call on. Whoever calls this speaks for the user.
+    pub fn set_mode(&mut self, mode: ModeChoice, shell: ShellPolicy) {
+        self.engine.set_mode(mode, shell);
+    }
+
+    /// Lets the model think so much from the next request on.
+    pub fn set_effort(&mut self, effort: Option<Effort>) {
+        self.apply(Input::SetEffort(effort));
+    }
+
+    /// Returns the session's name.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Returns whether the session is saved.
+    pub fn is_saved(&self) -> bool {
+        self.saved
+    }
+
+    /// Returns the model in use.
+    pub fn model(&self) -> &str {
+        self.engine.model()
+    }
+
+    /// Returns what may run.
+    pub fn policy(&self) -> &Policy {
+        self.engine.policy()
+    }
+
+    /// Returns the conversation as it would be sent.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        self.engine.messages()
+    }
+
+    /// Returns what the session has come to.
+    pub fn totals(&self) -> Totals {
+        self.engine.totals()
+    }
+
+    /// Returns what the whole run has used: this session, and what came before it.
+    pub fn spent(&self) -> Spent {
+        self.engine.spent()
+    }
+
+    /// Returns about how many tokens the conversation has.
+    pub fn context_tokens(&self) -> u64 {
+        self.engine.context_tokens()
+    }
+
+    /// Returns how many tokens the model takes, if that is known.
+    pub fn context_window(&self) -> Option<u64> {
+        self.engine.context_window()
+    }
+
+    /// Returns the tools there are.
+    pub fn tools(&self) -> &[ToolSpec] {
+        self.tools.specs()
+    }
+
+    /// Returns what kind of tool a call is for, and what it would do.
+    pub fn describe(&self, call: &ToolCall) -> (Option<ToolKind>, Vec<Effect>) {
+        let ToolInput::Json(args) = &call.input else { return (None, Vec::new()) };
+        match self.tools.resolve(&call.name, args) {
+            Ok(resolved) => (resolved.tool.kind(), resolved.effects),
+            Err(_) => (None, Vec::new()),
+        }
+    }
+
+    /// Returns the file that names the processes of the session while they live, if there ever were any.
+    pub fn pid_file(&self) -> Option<PathBuf> {
+        self.tools.processes().pid_file()
+    }
+
+    /// Returns the background jobs that are known, oldest first.
+    pub fn jobs(&self) -> Vec<Arc<Job>> {
+        self.tools.processes().jobs().all()
+    }
+
+    /// Ends the session: hooks hear of it, the last bytes are written, the last process is gone. Returns the first error
+    /// of a renderer that could not write; one whose reader went away is none.
+    pub async fn close(self) -> io::Result<()> {
+        let (written, tools) = self.finish().await;
+        // Ending processes waits for them, and other sessions of this thread should not.
+        let _ = tokio::task::spawn_blocking(move || tools.shutdown()).await;
+        written
+    }
+
+    /// Ends the session but for its processes.
+    pub(crate) async fn finish(mut self) -> (io::Result<()>, Arc<ToolSet>) {
+        self.record_rewinds();
+        if let Some(undo) = &self.undo {
+            undo.capture.close();
+        }
+        self.engine.fire_session_end().await;
+        let (ended, staying) = (self.tools.processes().left_behind(), self.tools.processes().staying());
+        {
+            let mut remains = self.left_behind.lock().unwrap_or_else(PoisonError::into_inner);
+            remains.ended.extend(ended);
+            remains.staying.extend(staying);
+        }
+        let report = self.engine.finish().finish();
+        (report.errors.into_iter().next().map_or(Ok(()), Err), self.tools)
+    }
+}
+
+/// Takes one thing off the tap. Returns what the turn is told at once.
+fn handle(event: TapEvent, answers: Answers, notes: &mut TurnNotes, peer: &mut impl Peer) -> Option<Input> {
+    match event {
+        TapEvent::Request(PeerRequest::Approval { call, .. }) if answers == Answers::Yes => {
+            return Some(Input::Approve { call, answer: Approval::Allow });
+        }
+        TapEvent::Request(request) => peer.ask(request),
+        TapEvent::Event(event) => peer.tell(&event),
+        TapEvent::Unasked => notes.unasked = true,
+        TapEvent::Failed(why) => notes.error = Some(why),
+    }
+    None
+}

@@ -1,0 +1,121 @@
+//! Opening a session's file: its lock, its history, and where it goes on being saved.
+
+use std::sync::Arc;
+
+use zori_core::compaction::ReplacedView;
+use zori_core::ids::{IdSource, SessionId};
+use zori_core::log::Log;
+use zori_core::message::Message;
+use zori_store::{Damage, NewSession, SessionDir, SessionLock, StoreError};
+
+use crate::error::HostError;
+use crate::notice::Notice;
+use crate::settings::SessionSettings;
+
+/// Which session to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one that the settings name, made if it does not exist (SES-7); a new one where they name none.
+    BySettings,
+    /// A new one, whatever the settings say.
+    New,
+    /// A new one of this name.
+    Named(SessionId),
+    /// One that exists.
+    Existing(SessionId),
+}
+
+/// A session as it was found, locked, with its history.
+pub struct OpenedSession {
+    /// Its name.
+    pub id: SessionId,
+    /// The conversation so far.
+    pub history: Vec<Arc<Message>>,
+    pub(crate) replaced: Vec<ReplacedView>,
+    pub(crate) replies: u64,
+    pub(crate) log: Option<Box<dyn Log>>,
+    /// How many prompts it has had.
+    pub(crate) turns: u32,
+}
+
+impl OpenedSession {
+    /// Returns a new session that is not saved.
+    pub fn unsaved(id: SessionId) -> Self {
+        Self { id, history: Vec::new(), replaced: Vec::new(), replies: 0, log: None, turns: 0 }
+    }
+
+    /// Returns whether the session is saved.
+    pub fn is_saved(&self) -> bool {
+        self.log.is_some()
+    }
+}
+
+/// Takes the session's lock, reads its history, and prepares to append.
+pub(crate) fn open(
+    settings: &SessionSettings,
+    ids: &dyn IdSource,
+    which: Which,
+    notices: &mut Vec<Notice>,
+) -> Result<OpenedSession, HostError> {
+    let storage = &settings.storage;
+    let (named, new) = match which {
+        Which::BySettings => (storage.named.clone(), None),
+        Which::New => (None, None),
+        Which::Named(id) => (None, Some(id)),
+        Which::Existing(id) => (Some(id), None),
+    };
+    let new = || new.clone().unwrap_or_else(|| ids.session());
+    let Some(folder) = &storage.sessions else { return Ok(OpenedSession::unsaved(new())) };
+    let sessions = SessionDir::new(folder.clone());
+    let log = |id: &SessionId, lock| -> Box<dyn Log> {
+        let new = NewSession { root: settings.workspace.root.as_path().into(), parent: None };
+        let writer = sessions.writer(id, new, storage.durability, lock);
+        Box::new(writer.without_secrets(settings.model.secrets.clone()))
+    };
+    let Some(id) = named else {
+        let id = new();
+        let log = storage.save.then(|| log(&id, None));
+        return Ok(OpenedSession { log, ..OpenedSession::unsaved(id) });
+    };
+    let mut lock = match storage.save.then(|| sessions.lock(&id)).transpose() {
+        Ok(lock) => lock,
+        Err(source @ StoreError::Locked { pid, .. }) => {
+            let lock_file = sessions.lock_file(&id);
+            return Err(HostError::Locked { pid, lock_file, source });
+        }
+        Err(error) if storage.required => return Err(HostError::CannotSave(error)),
+        Err(error) => {
+            // A directory that cannot be written to does not keep the model from answering (FS-3).
+            notices.push(Notice::Warning(format!("Failed to save session: {error}")));
+            None
+        }
+    };
+    if let Some(why) = lock.as_mut().and_then(SessionLock::take_shortcoming) {
+        let text = format!("Session '{id}' cannot be locked here ({why}): use it from one process at a time");
+        notices.push(Notice::Warning(text));
+    }
+    let unreadable = |source| HostError::Unreadable { id: id.clone(), source };
+    let (history, replaced, replies, turns) = match sessions.load(&id).map_err(unreadable)? {
+        Some(loaded) => {
+            let warnings =
+                damage_warning(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out));
+            notices.extend(warnings.map(Notice::Warning));
+            (loaded.history, loaded.replaced, loaded.replies, loaded.prompts)
+        }
+        None => {
+            notices.push(Notice::Warning(format!("Session '{id}' does not exist yet; starting it")));
+            (Vec::new(), Vec::new(), 0, 0)
+        }
+    };
+    let log = lock.map(|lock| log(&id, Some(lock)));
+    Ok(OpenedSession { id, history, replaced, replies, log, turns })
+}
+
+/// Says which lines of a session could not be read (LOG-3).
+pub fn damage_warning(id: &SessionId, damage: &Damage) -> Option<String> {
+    (!damage.is_empty()).then(|| format!("Session '{id}' is damaged and goes on without {damage}"))
+}
+
+fn left_out(id: &SessionId, records: u64) -> Option<String> {
+    (records > 0).then(|| format!("Session '{id}' is very long: its first {records} records are left out"))
+}

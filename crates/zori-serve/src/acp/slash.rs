@@ -1,0 +1,65 @@
+//! A prompt is a turn, or one of the slash commands that make sense to an editor.
+
+use zori_acp::{RequestError, SlashCommand};
+use zori_core::input::Prompt;
+use zori_host::{Host, Peer, Session, TurnEnd, summary};
+
+use crate::is_slash_command;
+
+/// The commands, in the order they are shown. What an editor has its own ways for is not among them.
+pub(super) const COMMANDS: &[SlashCommand] = &[
+    SlashCommand {
+        name: "compact",
+        about: "Summarise older messages; undo: take that back",
+        args: "[FOCUS]",
+    },
+    SlashCommand { name: "status", about: "Show model, session, root and usage", args: "" },
+    SlashCommand { name: "cost", about: "Show tokens, cache hits and money of this session", args: "" },
+    SlashCommand {
+        name: "permissions",
+        about: "Show the mode and the rules, and where they come from",
+        args: "",
+    },
+];
+
+/// What became of a prompt.
+pub(super) enum Done {
+    /// A turn.
+    Turn(Box<TurnEnd>),
+    /// A command, and what it says.
+    Command(String),
+    /// A command that does not exist.
+    Refused(RequestError),
+}
+
+/// Does what a prompt says, with a peer that may cancel it.
+pub(super) async fn run(prompt: Prompt, session: &mut Session, host: &Host, peer: &mut impl Peer) -> Done {
+    let line = prompt.text.trim().to_owned();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
+    let name = word.strip_prefix('/').filter(|_| prompt.images.is_empty() && is_slash_command(word));
+    match name {
+        None => Done::Turn(Box::new(session.turn(prompt, peer).await)),
+        Some("compact") if rest.trim() == "undo" => {
+            session.undo_compact();
+            Done::Command(String::new())
+        }
+        Some("compact") => {
+            let before = session.context_tokens();
+            session.compact(Some(rest.trim()).filter(|focus| !focus.is_empty()), peer).await;
+            let after = session.context_tokens();
+            Done::Command(format!("The conversation has about {after} tokens; it had {before}"))
+        }
+        Some("status") => Done::Command(summary::status_lines(session, host).join("\n")),
+        Some("cost") => Done::Command(summary::cost_lines(session.totals()).join("\n")),
+        Some("permissions") => {
+            let source = &host.settings.permission.modes.source;
+            Done::Command(summary::permission_lines(session.policy(), source).join("\n"))
+        }
+        Some(other) => {
+            let names: Vec<_> = COMMANDS.iter().map(|command| format!("/{}", command.name)).collect();
+            let refusal = RequestError::invalid(format!("unknown command `/{other}`"))
+                .with("hint", format!("there are {}", names.join(", ")));
+            Done::Refused(refusal)
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Every kind of call and every way it can end, as rows.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use zori_core::event::{DecidedBy, NoticeLevel, ToolFinished, ToolRequested};
+use zori_core::ids::CallId;
+use zori_core::message::{IdOrigin, ToolCall, ToolInput};
+use zori_core::permission::{Class, Decision, Verdict};
+use zori_core::tool::{Effect, FileChange, OutputStream, ProcessEnd, ToolCode, ToolKind, ToolOutput};
+
+use super::*;
+use crate::cell::{Cell, CellCx, Detail};
+use crate::row::{Ground, Row};
+
+const CX: CellCx = CellCx { number: Some(7), detail: Detail::Short, running: None, signs: Signs::Unicode };
+const WHOLE: CellCx = CellCx { detail: Detail::Whole, ..CX };
+
+fn requested(name: &str, kind: Option<ToolKind>, input: &str, effects: Vec<Effect>) -> ToolRequested {
+    let call = ToolCall {
+        id: CallId::new("c1"),
+        name: name.to_owned(),
+        input: ToolInput::parse(input.to_owned()),
+        id_origin: IdOrigin::Provider,
+        replay: None,
+    };
+    ToolRequested { call, kind, effects, of: 1 }
+}
+
+fn finished(kind: Option<ToolKind>, output: ToolOutput, millis: u64) -> ToolFinished {
+    ToolFinished {
+        call: CallId::new("c1"),
+        name: "tool".into(),
+        kind,
+        output,
+        duration: Some(Duration::from_millis(millis)),
+    }
+}
+
+fn cell(kind: ToolKind, input: &str, output: ToolOutput) -> ToolCell {
+    let mut cell = ToolCell::new(&requested("tool", Some(kind), input, Vec::new()));
+    cell.finished(&finished(Some(kind), output, 103));
+    cell
+}
+
+fn text(rows: &[Row]) -> String {
+    rows.iter().map(|row| row.text() + "\n").collect()
+}
+
+fn drawn(cell: &impl Cell, width: u16) -> String {
+    text(&cell.rows(width, &CX))
+}
+
+fn shell(stdout: &str, exit_code: i32) -> ToolOutput {
+    let data =
+        serde_json::json!({"stdout": stdout, "stderr": "", "exit_code": exit_code, "timed_out": false});
+    let mut output = ToolOutput::success(&data.to_string());
+    output.process = Some(ProcessEnd { exit_code, signal: None, timed_out: false });
+    output
+}
+
+fn edit(before: &str, after: &str) -> ToolOutput {
+    let mut output = ToolOutput::success("{}");
+    output.changes.push(FileChange {
+        path: PathBuf::from("/p/calc.py"),
+        before: Some(before.into()),
+        after: Some(after.into()),
+    });
+    output
+}
+
+#[test]
+fn commands() {
+    let lines: String = (1..10).map(|i| format!("line {i}\n")).collect();
+    let done = cell(
+        ToolKind::Bash,
+        r#"{"command":"python3 calc.py; for i in $(seq 9); do echo line $i; done"}"#,
+        shell(&format!("5\n{lines}"), 0),
+    );
+    insta::assert_snapshot!(drawn(&done, 99), @"
+    ● $ python3 calc.py; for i in $(seq 9); do echo line $i; done                     exit 0 · 0.1s  #7
+      5
+      line 1
+      … 5 rows · /show 7
+      line 7
+      line 8
+      line 9
+    ");
+    insta::assert_snapshot!(drawn(&done, 39), @"
+    ● $ python3 calc.py; for i in $(se…  #7
+      5
+      line 1
+      … 5 rows · /show 7
+      line 7
+      line 8
+      line 9
+    ");
+    let failed = cell(
+        ToolKind::Bash,
+        "{\"command\":\"cargo test\\ncargo clippy\"}",
+        shell("\x1b[31mred\x1b[0m\n50%\r100%\n\x1b]0;title\x07", 101),
+    );
+    insta::assert_snapshot!(drawn(&failed, 79), @"
+    ✗ $ cargo test  +1 line                                     exit 101 · 0.1s  #7
+      red
+      100%
+      ‹U+001B›]0;title‹U+0007›
+    ");
+    insta::assert_snapshot!(text(&failed.rows(79, &WHOLE)), @"
+    ✗ $ cargo test  +1 line                                     exit 101 · 0.1s  #7
+      cargo test
+      cargo clippy
+      red
+      100%
+      ‹U+001B›]0;title‹U+0007›
+    ");
+}
+
+#[test]
+fn a_command_that_runs_shows_its_last_rows() {
+    let mut cell = ToolCell::new(&requested(
+        "bash",
+        Some(ToolKind::Bash),
+        r#"{"command":"cargo test --workspace"}"#,
+        Vec::new(),
+    ));
+    let cx = CellCx { running: Some(Duration::from_secs(12)), ..CX };
+    insta::assert_snapshot!(text(&cell.rows(79, &cx)), @"● $ cargo test --workspace                                      running 12s  #7");
+    for i in 0..217 {
+        cell.output(OutputStream::Stdout, &format!("test turn::{i} ... ok\n"));
+    }
+    insta::assert_snapshot!(text(&cell.rows(79, &cx)), @"
+    ● $ cargo test --workspace                                      running 12s  #7
+      … 212 rows above · Ctrl-O opens
+      test turn::212 ... ok
+      test turn::213 ... ok
+      test turn::214 ... ok
+      test turn::215 ... ok
+      test turn::216 ... ok
+    ");
+}
+
+#[test]
+fn edits() {
+    let edited = cell(
+        ToolKind::Edit,
+        r#"{"path":"calc.py"}"#,
+        edit("def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"),
+    );
+    insta::assert_snapshot!(drawn(&edited, 79), @"
+    ● Edit calc.py  +1 -1                                                  0.1s  #7
+        1   def add(a, b):
+        2 -     return a - b
+        2 +     return a + b
+    ");
+    let rows = edited.rows(79, &CX);
+    let words: Vec<(&str, Ground)> = rows[2]
+        .spans
+        .iter()
+        .map(|span| (span.text.as_str(), span.style.ground))
+        .filter(|(_, ground)| *ground == Ground::RemovedWord)
+        .collect();
+    assert_eq!(words, [("-", Ground::RemovedWord)]);
+    let long: String = (0..40).map(|i| format!("line {i}\n")).collect();
+    let far = cell(
+        ToolKind::Edit,
+        r#"{"path":"calc.py"}"#,
+        edit(&long, &long.replace("line 2\n", "LINE 2\n").replace("line 30\n", "")),
+    );
+    insta::assert_snapshot!(drawn(&far, 50), @"
+    ● Edit calc.py  +1 -2  #7
+        1   line 0
+        2   line 1
+        3 - line 2
+        3 + LINE 2
+        4   line 3
+        5   line 4
+        6   line 5
+        ⋮
+       28   line 27
+       29   line 28
+       30   line 29
+       31 - line 30
+       31   line 31
+       32   line 32
+       33   line 33
+    ");
+    let mut created = ToolOutput::success("{}");
+    created.changes.push(FileChange {
+        path: "/p/new.txt".into(),
+        before: None,
+        after: Some(long.as_str().into()),
+    });
+    let created = cell(ToolKind::Write, r#"{"path":"new.txt"}"#, created);
+    let rows = created.rows(79, &CX);
+    assert_eq!(rows.len(), 21);
+    assert_eq!(
+        rows[0].text(),
+        "● Create new.txt  +40                                                  0.1s  #7"
+    );
+    assert_eq!(rows[20].text(), "  … 21 rows · /show 7");
+    let missing = ToolOutput::failure(ToolCode::OldNotFound, "`old` was not found; nearest is line 31");
+    insta::assert_snapshot!(drawn(&cell(ToolKind::Edit, r#"{"path":"util.py"}"#, missing), 79), @"✗ Edit util.py: `old` was not found; nearest is line 31                0.1s  #7");
+}
+
+#[test]
+fn looking_at_things() {
+    let read = cell(
+        ToolKind::Read,
+        r#"{"path":"calc.py"}"#,
+        ToolOutput::success(r#"{"path":"calc.py","content":"a\nb\n"}"#),
+    );
+    insta::assert_snapshot!(drawn(&read, 60), @"● Read calc.py  2 lines                             0.1s  #7");
+    let part = cell(
+        ToolKind::Read,
+        r#"{"path":"a.py"}"#,
+        ToolOutput::success(r#"{"path":"a.py","content":"a","start_line":1,"end_line":120}"#),
+    );
+    insta::assert_snapshot!(drawn(&part, 60), @"● Read a.py  1-120                                  0.1s  #7");
+    let grep = cell(
+        ToolKind::Grep,
+        r#"{"pattern":"add(","path":"src"}"#,
+        ToolOutput::success(
+            r#"{"matches":[{"path":"a","line":1,"text":"add("},{"path":"a","line":2,"text":"x","context":true}],"truncated":false}"#,
+        ),
+    );
+    insta::assert_snapshot!(drawn(&grep, 60), @r#"● Search "add(" in src  1 hit                       0.1s  #7"#);
+    insta::assert_snapshot!(text(&grep.rows(60, &WHOLE)), @r#"
+    ● Search "add(" in src  1 hit                       0.1s  #7
+      pattern: add(
+      path: src
+      a:1: add(
+      a:2: x
+    "#);
+    assert_eq!(joined(&[&read, &part, &grep]), Some("Read 2 files, searched \"add(\"".to_owned()));
+}
+
+#[test]
+fn calls_elsewhere() {
+    let fetch = cell(
+        ToolKind::Fetch,
+        r#"{"url":"https://example.org/a"}"#,
+        ToolOutput::success(
+            r#"{"url":"https://example.org/a","status":200,"content_type":"text/html","content":"one\ntwo\nthree\nfour\nfive","truncated":false}"#,
+        ),
+    );
+    insta::assert_snapshot!(drawn(&fetch, 60), @"
+    ● Fetch example.org/a  200 23 B                     0.1s  #7
+      one
+      two
+      three
+      … 2 rows · /show 7
+    ");
+    let effects =
+        vec![Effect::Mcp { server: "jira".to_owned(), tool: "search".to_owned(), trusted_reader: false }];
+    let mut remote =
+        ToolCell::new(&requested("mcp__jira__search", None, r#"{"jql":"a = b","max":5}"#, effects));
+    remote.finished(&finished(None, ToolOutput::success(r#"{"content":"nothing"}"#), 2500));
+    insta::assert_snapshot!(drawn(&remote, 60), @r#"
+    ● jira.search jql="a = b" max=5                     2.5s  #7
+      nothing
+    "#);
+}
+
+#[test]
+fn calls_that_did_not_run() {
+    let mut denied =
+        ToolCell::new(&requested("bash", Some(ToolKind::Bash), r#"{"command":"rm -rf build"}"#, Vec::new()));
+    denied.resolved(&Decision::new(Verdict::Deny, Class::Shell, "a rule forbids it"), DecidedBy::User);
+    denied.finished(&ToolFinished {
+        duration: None,
+        ..finished(Some(ToolKind::Bash), ToolOutput::failure(ToolCode::PermissionDenied, "no"), 0)
+    });
+    insta::assert_snapshot!(drawn(&denied, 60), @"⊘ $ rm -rf build: you said no                             #7");
+    let stopped = cell(
+        ToolKind::Fetch,
+        r#"{"url":"http://x"}"#,
+        ToolOutput::failure(ToolCode::Canceled, "The turn was cancelled"),
+    );
+    insta::assert_snapshot!(drawn(&stopped, 60), @"⊘ Fetch x: stopped                                  0.1s  #7");
+    let mut timed_out = shell("partial\n", -1);
+    timed_out.process = Some(ProcessEnd { exit_code: -1, signal: Some(9), timed_out: true });
+    insta::assert_snapshot!(drawn(&cell(ToolKind::Bash, r#"{"command":"sleep 99"}"#, timed_out), 60), @"
+    ✗ $ sleep 99                            timed out · 0.1s  #7
+      partial
+    ");
+}
+
+#[test]
+fn words_to_the_user() {
+    let ways = ["Enter sends again".to_owned(), "/model takes another".to_owned()];
+    let error = ErrorCell::new("Rate limited by anthropic: 5 h window is full", &ways)
+        .with_details("{\"type\":\"error\"}".to_owned());
+    insta::assert_snapshot!(drawn(&error, 79), @"
+    ✗ Rate limited by anthropic: 5 h window is full
+      Enter sends again · /model takes another · details: /show 7
+    ");
+    insta::assert_snapshot!(text(&error.rows(40, &WHOLE)), @r#"
+    ✗ Rate limited by anthropic: 5 h window
+      is full
+      Enter sends again · /model takes
+      another
+    {"type":"error"}
+    "#);
+    insta::assert_snapshot!(drawn(&NoticeCell::new(NoticeLevel::Info, "✓ 42s · 3 files +18 -4 · $0.06"), 60), @"✓ 42s · 3 files +18 -4 · $0.06");
+    insta::assert_snapshot!(drawn(&NoticeCell::new(NoticeLevel::Warning, "the file is old"), 60), @"! the file is old");
+    insta::assert_snapshot!(drawn(&ThinkingCell::new(&"word ".repeat(1000), Duration::from_secs(8)), 60), @"∴ Thought 8.0s · 1.2k tokens · /show 7");
+    insta::assert_snapshot!(drawn(&UserCell::new("why does add() fail?\nsecond line"), 20), @"
+    › why does add()
+      fail?
+      second line
+    ");
+    assert_eq!(UserCell::new(&"x\n".repeat(100_000)).rows(40, &CX).len(), 12);
+}
+
+/// TRN-3: ten megabytes of output take a bounded place, and drawing them a bounded time.
+#[test]
+fn output_is_bounded() {
+    let mut cell =
+        ToolCell::new(&requested("bash", Some(ToolKind::Bash), r#"{"command":"yes"}"#, Vec::new()));
+    let chunk = "y\n".repeat(5000);
+    for _ in 0..1000 {
+        cell.output(OutputStream::Stdout, &chunk);
+    }
+    let cx = CellCx { running: Some(Duration::ZERO), ..CX };
+    assert!(cell.text().len() < 200 << 10);
+    assert_eq!(cell.rows(79, &cx)[1].text(), "  … 4999995 rows above · Ctrl-O opens");
+}
+
+proptest! {
+    /// UI-34: whatever a call says, no row is too wide and none ends in a blank.
+    #[test]
+    fn rows_fit(command in "\\PC{0,90}", output in "[ -~\t\n\r日é\u{1b}\u{202e}]{0,400}", width in 12_u16..130, kind in 0..5_usize, whole in any::<bool>()) {
+        let kind = [ToolKind::Bash, ToolKind::Edit, ToolKind::Grep, ToolKind::Task, ToolKind::Fetch][kind];
+        let input = serde_json::json!({"command": command, "path": command, "pattern": command, "url": command, "description": command});
+        let mut result = if kind == ToolKind::Edit { edit(&output, &output.replace('a', "b")) } else { shell(&output, 1) };
+        if kind == ToolKind::Fetch {
+            result = ToolOutput::failure(ToolCode::FetchError, output.clone());
+        }
+        let cell = cell(kind, &input.to_string(), result);
+        for row in cell.rows(width, if whole { &WHOLE } else { &CX }) {
+            prop_assert!(row.width() <= usize::from(width), "{:?} in {}", row.text(), width);
+        }
+        for row in UserCell::new(&output).rows(width, &CX).iter().chain(&ErrorCell::new(&output, std::slice::from_ref(&command)).rows(width, &CX)) {
+            prop_assert!(row.width() <= usize::from(width), "{:?} in {}", row.text(), width);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Slash commands as the chat sees them. The table itself is the binary's, which runs most of them; what shows cells is run here.
+
+/// A slash command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandInfo {
+    /// Its name, with the slash.
+    pub name: &'static str,
+    pub args: &'static str,
+    pub about: &'static str,
+    pub category: &'static str,
+    /// Whether it waits for the end of a running turn.
+    pub waits: bool,
+    /// Whether the screen itself does it.
+    pub own: Option<ScreenCommand>,
+}
+
+/// A command that is about the screen or its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScreenCommand {
+    Show,
+    Copy,
+    Find,
+    Todo,
+    Keys,
+    Help,
+    Rerun,
+    Aside,
+    Theme,
+}
+
+/// Returns the commands that a word may become, best first.
+pub fn matching<'a>(commands: &'a [CommandInfo], word: &str) -> Vec<&'a CommandInfo> {
+    let typed = word.trim_start_matches('/').to_lowercase();
+    let mut found: Vec<(usize, &CommandInfo)> = commands
+        .iter()
+        .filter_map(|command| {
+            let name = command.name.trim_start_matches('/');
+            let rank = if name == typed {
+                0
+            } else if name.starts_with(&typed) {
+                1
+            } else if name.contains(&typed) {
+                2
+            } else if subsequence(&typed, name) {
+                3
+            } else {
+                return None;
+            };
+            Some((rank, command))
+        })
+        .collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, command)| command).collect()
+}
+
+/// Returns whether the letters of a word occur in another in this order.
+pub fn subsequence(letters: &str, of: &str) -> bool {
+    let mut rest = of.chars();
+    letters.chars().all(|letter| rest.any(|c| c == letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn best_first() {
+        let command = |name| CommandInfo { name, args: "", about: "", category: "", waits: false, own: None };
+        let all = ["/compact", "/copy", "/config", "/recap", "/show"].map(command);
+        let found = |word| matching(&all, word).iter().map(|command| command.name).collect::<Vec<_>>();
+        assert_eq!(found("/co"), ["/compact", "/copy", "/config"]);
+        assert_eq!(found("/cap"), ["/recap"]);
+        assert_eq!(found("/x"), [""; 0]);
+        assert_eq!(found("/").len(), 5);
+    }
+}

@@ -1,0 +1,177 @@
+//! Completion (CMP-3, CMP-4): what could be meant by the word at the cursor, as a list below the composer. Pickers are the same list with the
+//! arguments of a command.
+
+use std::ops::Range;
+
+use crate::commands::{self, CommandInfo};
+use crate::composer::buffer::Buffer;
+use crate::row::{Ground, Row, Span};
+use crate::wrap;
+
+/// How many rows a list has at most.
+pub const ROWS: usize = 8;
+
+/// A list of what could be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    pub subject: Subject,
+    /// What of the raw text it stands for.
+    pub range: Range<usize>,
+    pub items: Vec<Item>,
+    /// How many there are without the filter.
+    pub of: usize,
+    pub chosen: usize,
+    /// Whether items are still being looked for.
+    pub pending: bool,
+}
+
+/// What is completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Command,
+    /// The argument of a command.
+    Argument(&'static str),
+    File,
+}
+
+/// Something that could be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What stands in the list, and is put in place of the word.
+    pub text: String,
+    pub args: String,
+    pub about: String,
+}
+
+/// What is being asked for at the cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    pub subject: Subject,
+    pub range: Range<usize>,
+    pub word: String,
+}
+
+/// Returns what could be completed at the cursor.
+pub fn wanted(buffer: &Buffer, commands: &[CommandInfo]) -> Option<Wanted> {
+    let (text, cursor) = (buffer.raw(), buffer.cursor());
+    let before = &text[..cursor];
+    if before.starts_with('/') && !before.starts_with("//") && !before.contains('\n') {
+        return match before.split_once(' ') {
+            None if text[cursor..].is_empty() => {
+                Some(Wanted { subject: Subject::Command, range: 0..cursor, word: before.to_owned() })
+            }
+            Some((name, word)) if text[cursor..].is_empty() => {
+                let command =
+                    commands.iter().find(|command| command.name == name && !command.args.is_empty())?;
+                let range = name.len() + 1..cursor;
+                Some(Wanted { subject: Subject::Argument(command.name), range, word: word.to_owned() })
+            }
+            _ => None,
+        };
+    }
+    // A blank may have several bytes, as the one of Japanese has.
+    let blank = before.char_indices().rev().find(|(_, c)| c.is_whitespace());
+    let start = blank.map_or(0, |(at, c)| at + c.len_utf8());
+    let word = before[start..].strip_prefix('@')?;
+    let followed = text[cursor..].chars().next().is_some_and(|c| !c.is_whitespace());
+    (!followed).then(|| Wanted { subject: Subject::File, range: start..cursor, word: word.to_owned() })
+}
+
+/// Returns the list of commands for a word.
+pub fn of_commands(commands: &[CommandInfo], wanted: &Wanted) -> Completion {
+    let items = commands::matching(commands, &wanted.word).into_iter().map(|command| Item {
+        text: command.name.to_owned(),
+        args: command.args.to_owned(),
+        about: command.about.to_owned(),
+    });
+    Completion {
+        subject: wanted.subject.clone(),
+        range: wanted.range.clone(),
+        items: items.collect(),
+        of: commands.len(),
+        chosen: 0,
+        pending: false,
+    }
+}
+
+impl Completion {
+    /// Moves the choice, around the ends.
+    pub fn step(&mut self, by: isize) {
+        let count = self.items.len() as isize;
+        if count > 0 {
+            self.chosen = (self.chosen as isize + by).rem_euclid(count) as usize;
+        }
+    }
+
+    /// Returns what is chosen.
+    pub fn item(&self) -> Option<&Item> {
+        self.items.get(self.chosen)
+    }
+
+    /// Returns its rows.
+    pub fn rows(&self, width: u16, most: usize) -> Vec<Row> {
+        let most = most.clamp(1, ROWS);
+        let first = self.chosen.saturating_sub(most - 1).min(self.items.len().saturating_sub(most));
+        let head = |item: &Item| {
+            wrap::width(&item.text) + if item.args.is_empty() { 0 } else { 1 + wrap::width(&item.args) }
+        };
+        let column = self.items.iter().map(head).max().unwrap_or(0).clamp(12, 36);
+        let mut rows = Vec::new();
+        let shown = self.items.iter().enumerate().skip(first).take(most);
+        let last = (first + most).min(self.items.len()).saturating_sub(1);
+        for (i, item) in shown {
+            let mut row = Row::empty().with("  ").with(item.text.as_str());
+            if !item.args.is_empty() {
+                row.push(Span::new(format!(" {}", item.args)).muted());
+            }
+            if !item.about.is_empty() {
+                row.push(" ".repeat((column + 4).saturating_sub(row.width())));
+                row.push(Span::new(item.about.as_str()).muted());
+            }
+            let mut row = wrap::truncate(&row, usize::from(width));
+            if i == last && width >= 60 {
+                let keys = match self.subject {
+                    Subject::File => "Tab takes it",
+                    Subject::Command | Subject::Argument(_) => "Tab · ⏎ runs",
+                };
+                let count = format!("{} of {} · {keys}", self.items.len(), self.of);
+                row = row.with_right(Row::from(Span::new(count).muted()), width);
+            }
+            if i == self.chosen {
+                row.spans.iter_mut().for_each(|span| span.style.ground = Ground::Chosen);
+            }
+            rows.push(row);
+        }
+        if self.items.is_empty() && self.pending {
+            rows.push(Row::from(Span::new("  looking …").muted()));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(text: &str, back: usize) -> Option<(Subject, String)> {
+        let info = |name, args| CommandInfo { name, args, about: "", category: "", waits: false, own: None };
+        let mut buffer = Buffer::default();
+        buffer.insert(text);
+        buffer.move_to(text.len() - back);
+        wanted(&buffer, &[info("/model", "[NAME]"), info("/help", "")])
+            .map(|wanted| (wanted.subject, wanted.word))
+    }
+
+    #[test]
+    fn what_is_wanted() {
+        assert_eq!(subject("/mo", 0), Some((Subject::Command, "/mo".into())));
+        assert_eq!(subject("/model son", 0), Some((Subject::Argument("/model"), "son".into())));
+        assert_eq!(subject("/help x", 0), None);
+        assert_eq!(subject("see /mo", 0), None, "not in the middle of a text");
+        assert_eq!(subject("/mo", 1), None);
+        assert_eq!(subject("//mo", 0), None);
+        assert_eq!(subject("look at @src/ma", 0), Some((Subject::File, "src/ma".into())));
+        assert_eq!(subject("a@b", 0), None);
+        assert_eq!(subject("@a b", 2), Some((Subject::File, "a".into())));
+    }
+}

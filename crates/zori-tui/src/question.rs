@@ -1,0 +1,256 @@
+//! A question about a call (KEY-6, SAF-1 to SAF-5): what is shown, which keys answer it, and when they may.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zori_core::ids::CallId;
+use zori_core::permission::{Class, Decision};
+use zori_core::question::{GrantScope, Preview, Question};
+
+use crate::row::{Ground, Role, Row, Span};
+use crate::wrap::{self, Break};
+
+/// How long a question must have been on the screen before a key answers it.
+pub const SHOWN_FOR: Duration = Duration::from_millis(500);
+/// How long no key may have come before.
+pub const QUIET_FOR: Duration = Duration::from_millis(700);
+
+/// A question that waits for its answer.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub call: CallId,
+    pub question: Arc<Question>,
+    pub decision: Decision,
+    /// The sub-agent that asks, if it is one.
+    pub agent: Option<String>,
+    /// When its first frame was written.
+    pub drawn: Option<Duration>,
+    /// Whether the user went to it with Tab.
+    pub entered: bool,
+    pub explained: bool,
+    /// Whether all of its text has been looked at to the end.
+    pub read_whole: bool,
+    /// The user is writing why not; what was in the composer before.
+    pub because: Option<String>,
+    /// The file that keeps rules for later sessions; `None` where they would not count.
+    pub remembered_in: Option<String>,
+}
+
+/// What a key does to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionKey {
+    Once,
+    No,
+    Because,
+    Explain,
+    Whole,
+    Grant(usize),
+    Nothing,
+}
+
+impl Asked {
+    /// Returns a question that has not been drawn.
+    pub fn new(
+        call: CallId,
+        question: Arc<Question>,
+        decision: Decision,
+        agent: Option<String>,
+        remembered_in: Option<String>,
+    ) -> Self {
+        Self {
+            call,
+            question,
+            decision,
+            agent,
+            drawn: None,
+            entered: false,
+            explained: false,
+            read_whole: false,
+            because: None,
+            remembered_in,
+        }
+    }
+
+    /// Returns when keys begin to answer it by themselves, if nothing else comes (SAF-1).
+    pub fn ready_at(&self, last_key: Option<Duration>) -> Option<Duration> {
+        let quiet = last_key.map_or(Duration::ZERO, |last| last + QUIET_FOR);
+        self.drawn.map(|drawn| (drawn + SHOWN_FOR).max(quiet))
+    }
+
+    /// Returns whether a key that comes now is for it.
+    pub fn takes_keys(&self, now: Duration, last_key: Option<Duration>, composer_empty: bool) -> bool {
+        if self.because.is_some() || self.drawn.is_none() {
+            return false;
+        }
+        self.entered || (composer_empty && self.ready_at(last_key).is_some_and(|ready| now >= ready))
+    }
+
+    /// Returns whether it is so serious that all of it has to be read first (SAF-4).
+    pub fn is_serious(&self) -> bool {
+        matches!(self.decision.class, Class::WriteProtected | Class::ReadSensitive | Class::ShellUnknown)
+            || self.decision.unresolved
+    }
+
+    /// Returns whether `y` opens the whole text first.
+    pub fn must_be_read(&self, hidden: usize) -> bool {
+        !self.read_whole && (hidden > 0 || self.is_serious())
+    }
+
+    /// Returns what the text would run or change, line by line.
+    pub fn lines(&self) -> Vec<Row> {
+        let text = |text: &str| -> Vec<Row> {
+            text.strip_suffix('\n')
+                .unwrap_or(text)
+                .split('\n')
+                .map(|line| Row::from(Span::new(wrap::expand_tabs(line, 8).as_ref())))
+                .collect()
+        };
+        match &self.question.preview {
+            Preview::Input(input) => text(input),
+            Preview::Command { command, .. } => text(command),
+            Preview::Changes(files) => files
+                .iter()
+                .flat_map(|file| {
+                    let note = file.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+                    let head = format!("{} {}{note}", file.action.as_str(), file.path.display());
+                    let diff = file.diff.lines().map(|line| {
+                        let span = Span::new(wrap::expand_tabs(line, 4).as_ref());
+                        Row::from(match line.as_bytes().first() {
+                            Some(b'+') => span.ground(Ground::Added),
+                            Some(b'-') => span.ground(Ground::Removed),
+                            Some(b'@') => span.muted(),
+                            _ => span,
+                        })
+                    });
+                    std::iter::once(Row::from(Span::new(head).bold())).chain(diff).collect::<Vec<_>>()
+                })
+                .collect(),
+            Preview::Fails { input, why } => {
+                let mut rows = text(input);
+                rows.push(Row::from(
+                    Span::new(format!("as things are it would fail: {why}")).role(Role::Warning),
+                ));
+                rows
+            }
+        }
+    }
+
+    /// Returns its rows and how many of the text are hidden. `most`: how many rows there is room for; `count`: how many questions there are.
+    pub fn rows(&self, width: u16, most: usize, count: usize) -> (Vec<Row>, usize) {
+        let wide = usize::from(width);
+        let indent = |row: Row, by: &str| {
+            let mut out = Row::empty().with(by);
+            out.spans.extend(row.spans);
+            out
+        };
+        let mut head = Row::empty().with(Span::new("? ").role(Role::Warning).bold());
+        let who = self.agent.as_ref().map_or_else(String::new, |agent| format!("{agent}: "));
+        head.push(
+            Span::new(format!("{who}{} wants to {}", self.question.tool, verb(&self.question.preview)))
+                .bold(),
+        );
+        let several = if count > 1 { format!("1 of {count} · ") } else { String::new() };
+        let class = self.decision.class.about().trim_end_matches('.').to_lowercase();
+        head = wrap::truncate(&head, wide)
+            .with_right(Row::from(Span::new(format!("{several}{class}")).muted()), width);
+        let mut rows = vec![head];
+        if let Preview::Command { cwd, sandbox, .. } = &self.question.preview {
+            let sandbox =
+                sandbox.as_ref().map_or_else(String::new, |sandbox| format!(" · sandbox: {sandbox}"));
+            rows.push(wrap::truncate(
+                &Span::new(format!("  in {}{sandbox}", cwd.display())).muted().into(),
+                wide,
+            ));
+        }
+        let mut tail = Vec::new();
+        let why = format!("  asked because: {} (step {})", self.decision.reason, self.decision.step);
+        tail.push(wrap::truncate(&Span::new(why).muted().into(), wide));
+        if self.explained {
+            let lines =
+                self.question.explanation.iter().map(|line| Span::new(format!("    {line}")).muted().into());
+            tail.extend(lines.map(|row: Row| wrap::truncate(&row, wide)));
+        }
+        let keys = match &self.because {
+            Some(_) => "  why not? Enter says it, Esc goes back".to_owned(),
+            None => "  y once · n no · w no, because… · e explain · v whole text".to_owned(),
+        };
+        tail.push(wrap::truncate(&Row::from(Span::new(keys).role(Role::Primary)), wide));
+        tail.extend(self.offer_rows(wide));
+        let wrapped: Vec<Row> = self
+            .lines()
+            .iter()
+            .flat_map(|row| wrap::wrap_spans(&row.spans, wide.saturating_sub(4).max(1), Break::Anywhere))
+            .collect();
+        let room = most.saturating_sub(rows.len() + tail.len()).max(1);
+        let shown = if wrapped.len() > room { room.saturating_sub(1).max(1) } else { wrapped.len() };
+        let hidden = wrapped.len() - shown;
+        rows.extend(wrapped.into_iter().take(shown).map(|row| indent(row, "    ")));
+        if hidden > 0 {
+            rows.push(
+                Span::new(format!("    … {hidden} more rows, which v shows; y counts only then"))
+                    .role(Role::Warning)
+                    .into(),
+            );
+        }
+        rows.extend(tail);
+        (rows, hidden)
+    }
+
+    /// Returns the grants as they are offered: what each is called, and what exactly it allows.
+    pub fn offers(&self) -> Vec<(String, String)> {
+        if self.is_serious() {
+            return Vec::new();
+        }
+        let grants = self.question.grants.iter().map(|grant| {
+            let any = if grant.scope == GrantScope::AnyProgram { "   runs any program" } else { "" };
+            (format!("{}, this session", grant.words), format!("{}{any}{}", grant.shown(), grant.covered()))
+        });
+        let later = self.remembered_in.as_ref().filter(|_| !self.question.grants.is_empty());
+        let later = later.map(|file| ("as 1, for ever".to_owned(), format!("written to {file}")));
+        grants.chain(later).collect()
+    }
+
+    /// Returns the rows of the grants. A rule is shown whole, however long it is: it is what is agreed to (SAF-5).
+    fn offer_rows(&self, wide: usize) -> Vec<Row> {
+        let offers = self.offers();
+        let most = offers.iter().map(|(words, _)| wrap::width(words)).max().unwrap_or(0).min(wide / 2);
+        let mut rows = Vec::new();
+        for (i, (words, rules)) in offers.iter().enumerate() {
+            let mut first =
+                Row::empty().with("  ").with(Span::new((i + 1).to_string()).role(Role::Primary).bold());
+            let words = wrap::truncate(&Row::from(Span::new(format!(" {words}"))), most + 1);
+            let blank = (most + 4).saturating_sub(words.width());
+            first.spans.extend(words.spans);
+            first.push(" ".repeat(blank));
+            let rest = Row::from(Span::new(" ".repeat(first.width().min(wide / 2))));
+            let rules = [Span::new(wrap::expand_tabs(rules, 8).as_ref()).muted()];
+            rows.extend(wrap::wrap_hanging(&rules, wide, &first, &rest));
+        }
+        rows
+    }
+
+    /// Returns what a key means here.
+    pub fn key(&self, c: char) -> QuestionKey {
+        match c {
+            'y' | 'a' => QuestionKey::Once,
+            'n' | 'r' | 'd' => QuestionKey::No,
+            'w' => QuestionKey::Because,
+            'e' => QuestionKey::Explain,
+            'v' => QuestionKey::Whole,
+            c => match c.to_digit(10) {
+                Some(number) if number > 0 && (number as usize) <= self.offers().len() => {
+                    QuestionKey::Grant(number as usize - 1)
+                }
+                _ => QuestionKey::Nothing,
+            },
+        }
+    }
+}
+
+fn verb(preview: &Preview) -> &'static str {
+    match preview {
+        Preview::Command { .. } => "run",
+        Preview::Changes(_) => "change files",
+        Preview::Input(_) | Preview::Fails { .. } => "do this",
+    }
+}

@@ -1,0 +1,500 @@
+//! The transcript: events to cells, cells to rows that are committed in the order of what happened (TRN-2), and those that still change.
+
+mod words;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zori_core::event::{Event, EventKind, MessageEvent, NoticeLevel, StateEvent, ToolEvent, TurnEvent};
+use zori_core::ids::{AgentId, CallId};
+
+use crate::cell::{Cell, CellCx, Detail, Signs};
+use crate::cells::{AnswerCell, ErrorCell, NoticeCell, ThinkingCell, ToolCell, UserCell};
+use crate::markdown::Stream;
+use crate::row::{Row, Span};
+use crate::state::Thinking;
+use crate::terminal::inline::Commit;
+
+/// How many running calls are shown.
+const RUNNING: usize = 3;
+
+/// Everything that was said and done.
+pub struct Transcript {
+    signs: Signs,
+    entries: Vec<Entry>,
+    /// What is not in the scrollback yet, by its place in `entries`, in order.
+    open: VecDeque<Open>,
+    numbers: u32,
+    /// The last answer.
+    answer: Option<Arc<str>>,
+    /// What kind of thing was committed last, so that different things stand apart.
+    last: Option<Group>,
+    thinking: Thinking,
+    /// What is added goes to the pager only.
+    quiet: bool,
+}
+
+/// A cell with what people call it.
+pub struct Entry {
+    pub number: Option<u32>,
+    pub cell: Box<dyn Cell + Send>,
+    group: Group,
+}
+
+/// Cells of one group stand without a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    User,
+    Answer,
+    Tools,
+    Notice,
+    /// It stands apart from all others.
+    Beside,
+}
+
+/// Something that is not in the scrollback yet.
+enum Open {
+    /// It is what it is.
+    Done(usize),
+    Answer {
+        stream: Box<Stream>,
+        text: String,
+        done: bool,
+        begun: bool,
+    },
+    Thinking {
+        text: String,
+        started: Duration,
+        done: Option<Duration>,
+    },
+    Tool {
+        cell: Box<ToolCell>,
+        number: u32,
+        started: Option<Duration>,
+        done: bool,
+        /// The user's own, which runs beside the turn.
+        own: bool,
+    },
+}
+
+impl Open {
+    fn is_own(&self) -> bool {
+        matches!(self, Self::Tool { own: true, .. })
+    }
+}
+
+impl Entry {
+    /// Returns all it says as text, for the clipboard and the model.
+    pub fn text(&self, signs: Signs) -> String {
+        let cx = CellCx { number: None, detail: Detail::Whole, running: None, signs };
+        self.cell.rows(u16::MAX, &cx).iter().map(Row::text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl fmt::Debug for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transcript({} cells, {} open)", self.entries.len(), self.open.len())
+    }
+}
+
+impl Transcript {
+    /// Returns an empty transcript.
+    pub fn new(signs: Signs, thinking: Thinking) -> Self {
+        Self {
+            signs,
+            entries: Vec::new(),
+            open: VecDeque::new(),
+            numbers: 0,
+            answer: None,
+            last: None,
+            thinking,
+            quiet: false,
+        }
+    }
+
+    /// Has what is added from now on stand in the pager only, because it is above already or too much to show.
+    pub fn set_quiet(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
+    /// Returns all cells that are complete, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns the cell with a number.
+    pub fn numbered(&self, number: u32) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.number == Some(number))
+    }
+
+    /// Returns the text of the last answer.
+    pub fn last_answer(&self) -> Option<String> {
+        self.answer.as_deref().map(str::to_owned)
+    }
+
+    /// Adds what the user said.
+    pub fn user(&mut self, text: &str) {
+        self.settle();
+        self.add(Box::new(UserCell::new(text)), None, Group::User);
+    }
+
+    /// Adds an answer that is complete.
+    pub fn answer(&mut self, text: &str) {
+        let text: Arc<str> = text.into();
+        self.answer = Some(text.clone());
+        self.add(Box::new(AnswerCell::new(text)), None, Group::Answer);
+    }
+
+    /// Adds a call that is over.
+    pub fn tool(&mut self, cell: ToolCell) {
+        let number = self.number();
+        self.add(Box::new(cell), Some(number), Group::Tools);
+    }
+
+    /// Adds a question beside the conversation and its answer (`/btw`).
+    pub fn beside(&mut self, question: &str, answer: &str) {
+        let number = self.number();
+        let cell = AnswerCell::new(format!("> btw: {question}\n\n{answer}"));
+        self.add(Box::new(cell), Some(number), Group::Beside);
+    }
+
+    /// Adds a word to the user.
+    pub fn notice(&mut self, level: NoticeLevel, text: &str) {
+        self.add(Box::new(NoticeCell::new(level, text)), None, Group::Notice);
+    }
+
+    /// Adds an error with the ways out of it.
+    pub fn error(&mut self, text: &str, ways_out: &[String]) {
+        self.settle();
+        let number = self.number();
+        self.add(Box::new(ErrorCell::new(text, ways_out)), Some(number), Group::Notice);
+    }
+
+    /// Adds rows that are laid out already.
+    pub fn rows(&mut self, rows: Vec<Row>) {
+        self.settle();
+        self.add(Box::new(words::Words(rows)), None, Group::Notice);
+    }
+
+    /// Takes an event of the session.
+    pub fn event(&mut self, event: &Event, now: Duration) {
+        if let Some(parent) = &event.parent {
+            if let Some(Open::Tool { cell, .. }) = self.running(parent) {
+                cell.nested(event);
+            }
+            return;
+        }
+        match &event.kind {
+            EventKind::Turn(event) => self.turn(event),
+            EventKind::Message(event) => self.message(event, now),
+            EventKind::Tool(call) => self.call(call, now, event.agent != AgentId::MAIN),
+            EventKind::State(StateEvent::ContextCompacted(compaction)) => {
+                let text = format!("── {}", compaction.words());
+                self.notice(NoticeLevel::Info, &text);
+            }
+            EventKind::Notice(notice) => match notice.level {
+                // It is told with the end of the turn.
+                NoticeLevel::Error => {}
+                level => self.notice(level, &notice.text),
+            },
+            EventKind::State(_) | EventKind::Session(_) => {}
+        }
+    }
+
+    fn turn(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::TurnStarted { prompt, images, .. } => {
+                let images: String = images.iter().map(|image| format!(" {image}")).collect();
+                self.user(&format!("{prompt}{images}"));
+            }
+            TurnEvent::Steered { text } => self.user(text),
+            TurnEvent::HookContext { .. } | TurnEvent::Interrupted | TurnEvent::Error { .. } => {}
+            TurnEvent::TurnFinished(_) => self.settle(),
+        }
+    }
+
+    fn message(&mut self, event: &MessageEvent, now: Duration) {
+        match event {
+            MessageEvent::AssistantDelta { text } => {
+                if !matches!(self.newest(), Some(Open::Answer { done: false, .. })) {
+                    self.end_thinking(now);
+                    let stream = Box::new(Stream::default());
+                    self.open.push_back(Open::Answer {
+                        stream,
+                        text: String::new(),
+                        done: false,
+                        begun: false,
+                    });
+                }
+                if let Some(Open::Answer { stream, text: all, .. }) = self.newest() {
+                    stream.push(text);
+                    all.push_str(text);
+                }
+            }
+            MessageEvent::ThinkingDelta { text } => {
+                if !matches!(self.newest(), Some(Open::Thinking { done: None, .. })) {
+                    self.end_answer();
+                    self.open.push_back(Open::Thinking { text: String::new(), started: now, done: None });
+                }
+                if let Some(Open::Thinking { text: all, .. }) = self.newest() {
+                    all.push_str(text);
+                }
+            }
+            MessageEvent::BlockFinished | MessageEvent::MessageFinished(_) => {
+                self.end_thinking(now);
+                self.end_answer();
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes an event of a call. `own`: it is the user's, and the answer that is being written goes on.
+    fn call(&mut self, event: &ToolEvent, now: Duration, own: bool) {
+        match event {
+            ToolEvent::ToolRequested(requested) => {
+                if !own {
+                    self.end_thinking(now);
+                    self.end_answer();
+                }
+                let number = self.number();
+                let cell = Box::new(ToolCell::new(requested));
+                self.open.push_back(Open::Tool { cell, number, started: None, done: false, own });
+            }
+            ToolEvent::ToolChanged { call, input, .. } => {
+                if let Some(Open::Tool { cell, .. }) = self.running(call) {
+                    cell.changed(input);
+                }
+            }
+            ToolEvent::ApprovalRequested { .. } => {}
+            ToolEvent::ApprovalResolved { call, decision, by } => {
+                if let Some(Open::Tool { cell, .. }) = self.running(call) {
+                    cell.resolved(decision, *by);
+                }
+            }
+            ToolEvent::ToolStarted { call, .. } => {
+                if let Some(Open::Tool { started, .. }) = self.running(call) {
+                    *started = Some(now);
+                }
+            }
+            ToolEvent::ToolOutputDelta { call, stream, text } => {
+                if let Some(Open::Tool { cell, .. }) = self.running(call) {
+                    cell.output(*stream, text);
+                }
+            }
+            ToolEvent::ToolFinished(finished) => {
+                if let Some(Open::Tool { cell, done, .. }) = self.running(&finished.call) {
+                    cell.finished(finished);
+                    *done = true;
+                }
+            }
+        }
+    }
+
+    /// Takes out the rows that will not change any more.
+    pub fn drain(&mut self, width: u16) -> Vec<Commit> {
+        let mut out = Vec::new();
+        while let Some(front) = self.open.front_mut() {
+            match front {
+                Open::Done(at) => {
+                    let at = *at;
+                    let entry = &self.entries[at];
+                    let rows = entry.cell.rows(width, &cx(self.signs, entry.number, None));
+                    let group = entry.group;
+                    self.commit(rows, group, true, &mut out);
+                }
+                Open::Answer { stream, done, begun, text } => {
+                    let mut rows = stream.take_stable(width);
+                    let finished = *done;
+                    if finished {
+                        rows.extend(stream.finish(width));
+                    }
+                    let first = !*begun;
+                    *begun |= !rows.is_empty();
+                    let text = if finished { Some(std::mem::take(text)) } else { None };
+                    if !rows.is_empty() {
+                        self.commit(rows, Group::Answer, first, &mut out);
+                    }
+                    let Some(text) = text else { break };
+                    let text: Arc<str> = text.into();
+                    self.answer = Some(text.clone());
+                    self.entries.push(Entry {
+                        number: None,
+                        cell: Box::new(AnswerCell::new(text)),
+                        group: Group::Answer,
+                    });
+                }
+                Open::Thinking { text, started, done } => {
+                    let Some(ended) = *done else { break };
+                    let (text, took) = (std::mem::take(text), ended.saturating_sub(*started));
+                    let number = self.number();
+                    let cell = ThinkingCell::new(&text, took);
+                    let cell = if self.thinking == Thinking::Show { cell.shown() } else { cell };
+                    let rows = match self.thinking {
+                        Thinking::Hide => Vec::new(),
+                        Thinking::Fold | Thinking::Show => {
+                            cell.rows(width, &cx(self.signs, Some(number), None))
+                        }
+                    };
+                    self.entries.push(Entry {
+                        number: Some(number),
+                        cell: Box::new(cell),
+                        group: Group::Tools,
+                    });
+                    self.commit(rows, Group::Tools, true, &mut out);
+                }
+                Open::Tool { done: false, .. } => break,
+                Open::Tool { number, cell, .. } => {
+                    let number = *number;
+                    let rows = cell.rows(width, &cx(self.signs, Some(number), None));
+                    self.commit(rows, Group::Tools, true, &mut out);
+                    if let Some(Open::Tool { cell, .. }) = self.open.pop_front() {
+                        self.entries.push(Entry { number: Some(number), cell, group: Group::Tools });
+                    }
+                    continue;
+                }
+            }
+            self.open.pop_front();
+        }
+        out
+    }
+
+    /// Returns the rows that may still change.
+    pub fn live(&self, width: u16, now: Duration) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut last = self.last;
+        let mut gap = |group: Group, rows: &mut Vec<Row>| {
+            if last.is_some_and(|last| last != group) {
+                rows.push(Row::empty());
+            }
+            last = Some(group);
+        };
+        let mut running = 0;
+        for open in &self.open {
+            match open {
+                Open::Done(_) => {}
+                Open::Answer { stream, .. } => {
+                    let tail = stream.tail(width);
+                    if !tail.is_empty() {
+                        gap(Group::Answer, &mut rows);
+                        rows.extend(tail);
+                    }
+                }
+                Open::Thinking { .. } => {}
+                Open::Tool { cell, number, started, done, .. } => {
+                    running += 1;
+                    if running <= RUNNING {
+                        gap(Group::Tools, &mut rows);
+                        let elapsed = started.filter(|_| !done).map(|started| now.saturating_sub(started));
+                        rows.extend(cell.rows(width, &cx(self.signs, Some(*number), elapsed)));
+                    }
+                }
+            }
+        }
+        if running > RUNNING {
+            rows.push(Span::new(format!("  +{} running", running - RUNNING)).muted().into());
+        }
+        rows
+    }
+
+    /// Has the last cells committed once more, as many as fit into so many rows at this width (Ctrl-L).
+    pub fn again(&mut self, width: u16, most: usize) {
+        let committed = match self.open.iter().find_map(|open| match open {
+            Open::Done(at) => Some(*at),
+            _ => None,
+        }) {
+            Some(first) => first,
+            None => self.entries.len(),
+        };
+        let mut used = 0;
+        for at in (0..committed).rev() {
+            let entry = &self.entries[at];
+            used += entry.cell.rows(width, &cx(self.signs, entry.number, None)).len() + 1;
+            if used > most && at + 1 < committed {
+                break;
+            }
+            self.open.push_front(Open::Done(at));
+        }
+    }
+
+    /// Ends whatever of the turn is open.
+    pub fn settle(&mut self) {
+        self.settle_but(false);
+    }
+
+    /// Ends whatever is open, the user's own commands included.
+    pub fn settle_all(&mut self) {
+        self.settle_but(true);
+    }
+
+    fn settle_but(&mut self, all: bool) {
+        let now = Duration::MAX;
+        for open in &mut self.open {
+            match open {
+                Open::Tool { own: true, .. } if !all => {}
+                Open::Answer { done, .. } | Open::Tool { done, .. } => *done = true,
+                Open::Thinking { done, started, .. } => {
+                    done.get_or_insert(if now == Duration::MAX { *started } else { now });
+                }
+                Open::Done(_) => {}
+            }
+        }
+    }
+
+    fn commit(&mut self, rows: Vec<Row>, group: Group, first: bool, out: &mut Vec<Commit>) {
+        if rows.is_empty() {
+            return;
+        }
+        let apart = match (self.last, group) {
+            (None, _) => false,
+            (Some(Group::User), _) | (_, Group::User) => true,
+            (Some(last), group) => last != group,
+        };
+        if first && apart {
+            out.push(Row::empty().into());
+        }
+        for (i, row) in rows.into_iter().enumerate() {
+            out.push(Commit { row, prompt: group == Group::User && i == 0 });
+        }
+        self.last = Some(group);
+    }
+
+    fn add(&mut self, cell: Box<dyn Cell + Send>, number: Option<u32>, group: Group) {
+        self.entries.push(Entry { number, cell, group });
+        if self.quiet {
+            return;
+        }
+        self.open.push_back(Open::Done(self.entries.len() - 1));
+    }
+
+    fn end_answer(&mut self) {
+        if let Some(Open::Answer { done, .. }) = self.newest() {
+            *done = true;
+        }
+    }
+
+    fn end_thinking(&mut self, now: Duration) {
+        if let Some(Open::Thinking { done, .. }) = self.newest() {
+            done.get_or_insert(now);
+        }
+    }
+
+    /// Returns what the turn added last.
+    fn newest(&mut self) -> Option<&mut Open> {
+        self.open.iter_mut().rev().find(|open| !open.is_own())
+    }
+
+    fn number(&mut self) -> u32 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn running(&mut self, call: &CallId) -> Option<&mut Open> {
+        self.open.iter_mut().find(|open| matches!(open, Open::Tool { cell, .. } if cell.call() == call))
+    }
+}
+
+fn cx(signs: Signs, number: Option<u32>, running: Option<Duration>) -> CellCx {
+    CellCx { number, detail: Detail::Short, running, signs }
+}

@@ -1,0 +1,84 @@
+//! Completion while somebody types.
+
+use super::{Effect, FindRequest, queue};
+use crate::completion::{self, Completion, Item, Subject};
+use crate::state::State;
+
+/// Looks anew at what could be meant.
+pub(super) fn refresh(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else {
+        state.completion = None;
+        return;
+    };
+    match &wanted.subject {
+        Subject::Command => {
+            let list = completion::of_commands(&state.options.commands, &wanted);
+            state.completion = Some(list).filter(|list| !list.items.is_empty());
+        }
+        subject => {
+            effects.push(Effect::Find(match subject {
+                Subject::Argument(command) => FindRequest::Argument { command, word: wanted.word.clone() },
+                _ => FindRequest::Files(wanted.word.clone()),
+            }));
+            let same = state.completion.take().filter(|list| list.subject == wanted.subject);
+            let items = same.as_ref().map_or_else(Vec::new, |list| list.items.clone());
+            let of = same.map_or(0, |list| list.of);
+            state.completion = Some(Completion {
+                subject: wanted.subject,
+                range: wanted.range,
+                items,
+                of,
+                chosen: 0,
+                pending: true,
+            });
+        }
+    }
+}
+
+/// The outside found something; it counts if it is still asked for.
+pub(super) fn found(state: &mut State, word: &str, items: Vec<Item>, of: usize) {
+    let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else { return };
+    let Some(list) = &mut state.completion else { return };
+    if wanted.word == word && wanted.subject == list.subject {
+        list.items = items;
+        list.of = of;
+        list.chosen = 0;
+        list.pending = false;
+        if list.items.is_empty() {
+            state.completion = None;
+        }
+    }
+}
+
+/// Tab: takes what is chosen.
+pub(super) fn accept(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(list) = state.completion.take() else { return };
+    let Some(item) = list.item() else { return };
+    let text = match list.subject {
+        Subject::Command if item.args.is_empty() => item.text.clone(),
+        Subject::Command => format!("{} ", item.text),
+        Subject::Argument(_) => item.text.clone(),
+        Subject::File => format!("@{} ", item.text),
+    };
+    state.composer.buffer.replace(list.range.clone(), &text);
+    if list.subject == Subject::Command && !item.args.is_empty() {
+        refresh(state, effects);
+    }
+}
+
+/// Enter: takes what is chosen, and runs it if it is a command. Returns whether that was all.
+pub(super) fn accept_and_run(state: &mut State, effects: &mut Vec<Effect>) -> bool {
+    let Some(list) = state.completion.take() else { return false };
+    let Some(item) = list.item() else { return false };
+    match list.subject {
+        Subject::File => {
+            state.composer.buffer.replace(list.range.clone(), &format!("@{} ", item.text));
+            return true;
+        }
+        Subject::Command | Subject::Argument(_) => {
+            state.composer.buffer.replace(list.range.clone(), &item.text.clone());
+            queue::submit(state, effects);
+        }
+    }
+    true
+}

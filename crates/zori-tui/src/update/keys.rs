@@ -1,0 +1,360 @@
+//! Keys and pastes: to whom they go, and what they do in the composer.
+
+use std::time::Duration;
+
+use super::{Effect, Pasted, complete, confirm, leave, question, queue};
+use crate::composer::layout::Layout;
+use crate::composer::vim::{Done, Mode};
+use crate::keymap::{Action, Bound};
+use crate::keys::{Key, KeyCode, Mods};
+use crate::state::{Search, State};
+use zori_core::event::NoticeLevel;
+
+/// Keys that come so fast after another are no typing (CMP-2).
+const BURST_GAP: Duration = Duration::from_millis(8);
+/// So many of them are a paste.
+const BURST: usize = 3;
+
+/// Takes a key.
+pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+    let before = state.keys.last;
+    let fast = before.is_some_and(|before| state.now.saturating_sub(before) <= BURST_GAP);
+    state.keys.burst = if fast { state.keys.burst + 1 } else { 1 };
+    state.keys.last = Some(state.now);
+    state.hint = None;
+    // In every state (TTY-3).
+    let suspends = state.options.keymap.find(&[key]) == Bound::Action(Action::Suspend);
+    if suspends && state.keys.chord.is_empty() && state.learning.is_none() {
+        return effects.push(Effect::Suspend);
+    }
+    if state.pager.is_some() {
+        return super::screen_command::pager_key(state, key, effects);
+    }
+    if let Some(action) = state.learning.take() {
+        return super::screen_command::learn(state, action, key, effects);
+    }
+    if question::takes(state, before, key, effects) || confirm::takes(state, before, key, effects) {
+        return;
+    }
+    if state.options.vim
+        && state.search.is_none()
+        && state.keys.chord.is_empty()
+        && vim_key(state, key, effects)
+    {
+        return;
+    }
+    state.keys.chord.push(key);
+    let bound = state.options.keymap.find(&state.keys.chord);
+    if bound == Bound::Prefix {
+        return;
+    }
+    let chord = std::mem::take(&mut state.keys.chord);
+    let escaped = state.keys.escaped.take();
+    if chord.len() == 1 && state.search.is_some() && search_key(state, key, bound) {
+        return;
+    }
+    match bound {
+        Bound::Action(action) => {
+            if !matches!(action, Action::Interrupt | Action::EndOfInput) {
+                state.leaving = None;
+            }
+            act(state, action, escaped, effects);
+        }
+        // A chord that means nothing is not typed; a character without modifiers is.
+        Bound::Nothing | Bound::Prefix => {
+            state.leaving = None;
+            if let (1, KeyCode::Char(c), Mods::NONE) =
+                (chord.len(), key.code, Mods { shift: false, ..key.mods })
+            {
+                state.composer.buffer.insert(c.encode_utf8(&mut [0; 4]));
+                edited(state, effects);
+            }
+        }
+    }
+}
+
+/// Takes pasted text, which answers nothing and sends nothing.
+pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
+    state.keys.last = Some(state.now);
+    state.leaving = None;
+    if let Some(asked) = state.questions.front_mut() {
+        asked.entered = false;
+    }
+    match &mut state.search {
+        Some(search) => search.words.push_str(text.lines().next().unwrap_or_default()),
+        // A dropped image comes as its path.
+        None if is_image_path(text) => effects.push(Effect::Dropped(text.to_owned())),
+        None => {
+            state.composer.paste(text);
+            edited(state, effects);
+        }
+    }
+}
+
+/// Returns whether a text looks like the path of an image, in whatever quotes.
+fn is_image_path(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(['\'', '"']).to_ascii_lowercase();
+    let ending = [".png", ".jpg", ".jpeg", ".gif", ".webp"].iter().any(|ending| text.ends_with(ending));
+    ending && !text.contains('\n') && text.len() < 4096
+}
+
+/// Takes what the clipboard held, or what stands at a dropped path.
+pub(super) fn pasted(state: &mut State, pasted: Pasted, effects: &mut Vec<Effect>) {
+    match pasted {
+        Pasted::Image(image) => state.composer.attach(image),
+        Pasted::Text(text) => state.composer.paste(&text),
+        Pasted::Refused(why) => return state.transcript.notice(NoticeLevel::Warning, &why),
+    }
+    edited(state, effects);
+}
+
+/// A key for vim's modes; returns whether it was one.
+fn vim_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) -> bool {
+    // What stops a turn or closes a list stays what it is.
+    let insert = state.composer.vim.mode == Mode::Insert;
+    let open = state.completion.is_some();
+    if key.code == KeyCode::Esc && (open || (!insert && state.turn.is_some())) {
+        return false;
+    }
+    let before = state.composer.buffer.raw().to_owned();
+    match state.composer.vim.key(key, &mut state.composer.buffer) {
+        Done::Not => return false,
+        Done::Here => {
+            if *state.composer.buffer.raw() != before {
+                edited(state, effects);
+            }
+        }
+        Done::Older => _ = state.composer.older(),
+        Done::Newer => _ = state.composer.newer(),
+        Done::Search => {
+            let draft = state.composer.buffer.text();
+            state.search = Some(Search { draft, ..Search::default() });
+        }
+    }
+    true
+}
+
+/// The text changed by the user's hand.
+pub(super) fn edited(state: &mut State, effects: &mut Vec<Effect>) {
+    state.composer.history.leave();
+    complete::refresh(state, effects);
+}
+
+fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
+    let width = usize::from(state.size.width()).saturating_sub(2);
+    let buffer = &mut state.composer.buffer;
+    let at = buffer.cursor();
+    match action {
+        Action::Submit => submit(state, effects),
+        Action::NewLine => {
+            buffer.insert("\n");
+            edited(state, effects);
+        }
+        Action::Tab => {
+            if state.completion.is_some() {
+                complete::accept(state, effects);
+            } else if let Some(asked) = state.questions.front_mut().filter(|asked| asked.drawn.is_some()) {
+                asked.entered = true;
+            } else if let Some(confirm) = state.confirm.as_mut().filter(|confirm| confirm.drawn.is_some()) {
+                confirm.entered = true;
+            } else if state.turn.is_some() {
+                queue::steer(state, effects);
+            }
+        }
+        Action::Steer => match state.turn.is_some() {
+            true => queue::steer(state, effects),
+            false => submit(state, effects),
+        },
+        Action::Escape => escape(state, escaped, effects),
+        Action::Interrupt => leave::interrupt(state, effects),
+        Action::EndOfInput => leave::end_of_input(state, effects),
+        Action::NextMode => next_mode(state, effects),
+        Action::Transcript => {
+            if !state.composer.buffer.unfold() {
+                super::screen_command::open_pager(state, None);
+            }
+        }
+        Action::SearchHistory => {
+            let draft = state.composer.buffer.text();
+            state.completion = None;
+            state.search = Some(Search { draft, ..Search::default() });
+        }
+        Action::Editor => effects.push(Effect::Edit(state.composer.buffer.text())),
+        Action::PasteClipboard => effects.push(Effect::PasteClipboard),
+        Action::Repaint => effects.push(Effect::Repaint),
+        Action::Suspend => effects.push(Effect::Suspend),
+        Action::PickModel => pick(state, "/model ", effects),
+        Action::PickEffort => pick(state, "/effort ", effects),
+        Action::Help => super::screen_command::help(state),
+        Action::QueueUp => queue::reorder(state, -1),
+        Action::QueueDown => queue::reorder(state, 1),
+        Action::Up | Action::Down => vertical(state, action == Action::Up, width, effects),
+        Action::Left => buffer.move_to(buffer.before(at)),
+        Action::Right => buffer.move_to(buffer.behind(at)),
+        Action::WordLeft => buffer.move_to(buffer.word_before(at)),
+        Action::WordRight => buffer.move_to(buffer.word_behind(at)),
+        Action::LineStart => buffer.move_to(buffer.line_start(at)),
+        Action::LineEnd => buffer.move_to(buffer.line_end(at)),
+        Action::DeleteBack => change(state, effects, |buffer| buffer.delete(buffer.before(at)..at)),
+        Action::DeleteForward => change(state, effects, |buffer| buffer.delete(at..buffer.behind(at))),
+        Action::CutWordBack => change(state, effects, |buffer| buffer.cut(buffer.word_before(at)..at)),
+        Action::CutWordForward => change(state, effects, |buffer| buffer.cut(at..buffer.word_behind(at))),
+        Action::CutToEnd => change(state, effects, |buffer| {
+            let end = buffer.line_end(at);
+            // At the end of a line its end goes.
+            buffer.cut(at..if end == at { buffer.behind(at) } else { end });
+        }),
+        Action::CutToStart => change(state, effects, |buffer| buffer.cut(buffer.line_start(at)..at)),
+        Action::Yank => change(state, effects, crate::composer::buffer::Buffer::yank),
+        Action::YankOlder => change(state, effects, crate::composer::buffer::Buffer::yank_older),
+        Action::Undo => change(state, effects, crate::composer::buffer::Buffer::undo),
+        Action::PageUp | Action::PageDown => {
+            if let Some(completion) = &mut state.completion {
+                let by = crate::completion::ROWS as isize;
+                completion.step(if action == Action::PageUp { -by } else { by });
+            }
+        }
+    }
+}
+
+fn change(
+    state: &mut State,
+    effects: &mut Vec<Effect>,
+    how: impl FnOnce(&mut crate::composer::buffer::Buffer),
+) {
+    how(&mut state.composer.buffer);
+    edited(state, effects);
+}
+
+fn submit(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.composer.buffer.raw().ends_with('\\')
+        && state.composer.buffer.cursor() == state.composer.buffer.raw().len()
+    {
+        let at = state.composer.buffer.cursor();
+        state.composer.buffer.replace(at - 1..at, "\n");
+        return edited(state, effects);
+    }
+    // What comes as fast as a paste is one, its line ends included.
+    if state.keys.burst >= BURST && !state.options.brackets_pastes {
+        state.composer.buffer.insert("\n");
+        return edited(state, effects);
+    }
+    if state.completion.is_some() && complete::accept_and_run(state, effects) {
+        return;
+    }
+    queue::submit(state, effects);
+}
+
+fn escape(state: &mut State, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
+    if state.completion.take().is_some() {
+        return;
+    }
+    if let Some(asked) = state.questions.front_mut()
+        && let Some(draft) = asked.because.take()
+    {
+        state.composer.set(&draft);
+        return;
+    }
+    if state.turn.is_some() {
+        return leave::stop(state, effects);
+    }
+    let rewinds = state.options.commands.iter().any(|command| command.name == "/rewind");
+    match (state.composer.is_empty() && rewinds, escaped) {
+        (true, Some(first)) if state.now.saturating_sub(first) < Duration::from_secs(1) => {
+            pick(state, "/rewind ", effects);
+        }
+        (true, _) => {
+            state.keys.escaped = Some(state.now);
+            state.say("Esc again goes back to an earlier prompt");
+        }
+        (false, _) => {}
+    }
+}
+
+fn next_mode(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some(completion) = &mut state.completion {
+        return completion.step(-1);
+    }
+    let modes = &state.options.modes;
+    let at = modes.iter().position(|mode| *mode == state.facts.mode);
+    let next = match at {
+        Some(at) => modes.get((at + 1) % modes.len().max(1)),
+        None => modes.first(),
+    };
+    if let Some(mode) = next {
+        effects.push(Effect::SetMode(mode.clone()));
+    }
+}
+
+fn pick(state: &mut State, command: &str, effects: &mut Vec<Effect>) {
+    if state.options.commands.iter().any(|known| known.name == command.trim()) {
+        if !state.composer.is_empty() {
+            let draft = state.composer.buffer.text();
+            state.composer.history.put_away(&draft);
+        }
+        state.composer.set(command);
+        complete::refresh(state, effects);
+    }
+}
+
+fn vertical(state: &mut State, up: bool, width: usize, effects: &mut Vec<Effect>) {
+    if let Some(completion) = &mut state.completion {
+        return completion.step(if up { -1 } else { 1 });
+    }
+    if up && state.composer.is_empty() && !state.queue.items.is_empty() {
+        return queue::edit_newest(state);
+    }
+    let layout = Layout::new(&state.composer.buffer, width);
+    let (row, column) = layout.position(state.composer.buffer.cursor());
+    let browsing = state.composer.history.is_browsing();
+    match up {
+        true if row > 0 && !browsing => state.composer.buffer.move_to(layout.place(row - 1, column)),
+        true => {
+            state.composer.older();
+        }
+        false if row + 1 < layout.height() && !browsing => {
+            state.composer.buffer.move_to(layout.place(row + 1, column));
+        }
+        false => {
+            state.composer.newer();
+        }
+    }
+    let _ = effects;
+}
+
+/// A key for the history search; returns whether it was one.
+fn search_key(state: &mut State, key: Key, bound: Bound) -> bool {
+    let Some(mut search) = state.search.take() else { return false };
+    let found = |state: &State, search: &Search| {
+        state.composer.history.search(&search.words).get(search.chosen).map(|entry| (*entry).to_owned())
+    };
+    match (key.code, bound) {
+        (_, Bound::Action(Action::SearchHistory | Action::Up)) => {
+            let count = state.composer.history.search(&search.words).len();
+            search.chosen = (search.chosen + 1).min(count.saturating_sub(1));
+        }
+        (_, Bound::Action(Action::Down)) => search.chosen = search.chosen.saturating_sub(1),
+        (_, Bound::Action(Action::DeleteBack)) => {
+            search.words.pop();
+            search.chosen = 0;
+        }
+        (_, Bound::Action(Action::Escape | Action::Interrupt)) => {
+            let draft = search.draft;
+            state.composer.set(&draft);
+            return true;
+        }
+        (_, Bound::Action(Action::Submit | Action::Tab | Action::Left | Action::Right)) => {
+            if let Some(entry) = found(state, &search) {
+                state.composer.set(&entry);
+            }
+            return true;
+        }
+        (KeyCode::Char(c), Bound::Nothing) if !key.mods.ctrl && !key.mods.alt => {
+            search.words.push(c);
+            search.chosen = 0;
+        }
+        _ => {}
+    }
+    state.search = Some(search);
+    true
+}

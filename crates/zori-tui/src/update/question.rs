@@ -1,0 +1,125 @@
+//! Questions: keys that answer them, and those that do not (SAF-1 to SAF-4).
+
+use std::time::Duration;
+
+use zori_core::input::{Approval, Input};
+
+use super::{Effect, leave};
+use crate::keymap::{Action, Bound};
+use crate::keys::{Key, KeyCode, Mods};
+use crate::pager::Pager;
+use crate::question::{Asked, QuestionKey};
+use crate::state::{Phase, State};
+
+/// A question came.
+pub(super) fn asked(state: &mut State, asked: Asked, effects: &mut Vec<Effect>) {
+    if let Some(turn) = &mut state.turn {
+        turn.phase = Phase::Asking;
+    }
+    if state.focused == Some(false) {
+        effects.push(Effect::Notify(format!("{} wants to go on", asked.question.tool)));
+    }
+    state.questions.push_back(asked);
+}
+
+/// Gives a key to the open question; returns whether it was for it. `last`: when the key before it came.
+pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects: &mut Vec<Effect>) -> bool {
+    let (now, empty) = (state.now, state.composer.is_empty());
+    let hidden = hidden_rows(state);
+    let Some(asked) = state.questions.front_mut() else { return false };
+    if !asked.takes_keys(now, last, empty) {
+        return false;
+    }
+    let action = match state.options.keymap.find(&[key]) {
+        Bound::Action(action) => Some(action),
+        Bound::Prefix | Bound::Nothing => None,
+    };
+    match (key.code, key.mods, action) {
+        (_, _, Some(Action::Interrupt)) => {
+            leave::interrupt(state, effects);
+            return true;
+        }
+        (_, _, Some(Action::Tab)) => {
+            asked.entered = !asked.entered;
+            return true;
+        }
+        (_, _, Some(Action::Escape)) => answer(state, Approval::Reject { reason: None }, effects),
+        // Enter approves nothing (SAF-3).
+        (_, _, Some(Action::Submit)) => asked.explained = !asked.explained,
+        (KeyCode::Char(c), Mods::NONE, None) => match asked.key(c) {
+            QuestionKey::Once if asked.must_be_read(hidden) => whole(state),
+            QuestionKey::Once => answer(state, Approval::Allow, effects),
+            QuestionKey::No => answer(state, Approval::Reject { reason: None }, effects),
+            QuestionKey::Because => {
+                asked.because = Some(state.composer.buffer.text());
+                state.composer.buffer.clear();
+            }
+            QuestionKey::Explain => asked.explained = !asked.explained,
+            QuestionKey::Whole => whole(state),
+            QuestionKey::Grant(_) if asked.must_be_read(hidden) => whole(state),
+            QuestionKey::Grant(number) => grant(state, number, effects),
+            // It is no answer, so it is text.
+            QuestionKey::Nothing => {
+                asked.entered = false;
+                return false;
+            }
+        },
+        _ => {
+            asked.entered = false;
+            return false;
+        }
+    }
+    true
+}
+
+fn hidden_rows(state: &State) -> usize {
+    let Some(asked) = state.questions.front() else { return 0 };
+    asked.rows(state.size.width(), crate::chat::question_room(state), state.questions.len()).1
+}
+
+/// Opens the whole text; at its end `y` approves.
+fn whole(state: &mut State) {
+    if let Some(asked) = state.questions.front() {
+        let mut rows = asked.lines();
+        rows.push(crate::row::Row::empty());
+        state.pager = Some(Pager::question(rows));
+    }
+}
+
+/// `y` at the end of the whole text.
+pub(super) fn approve_read(state: &mut State, effects: &mut Vec<Effect>) {
+    if let Some(asked) = state.questions.front_mut() {
+        asked.read_whole = true;
+        answer(state, Approval::Allow, effects);
+    }
+}
+
+fn grant(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
+    let Some(asked) = state.questions.front() else { return };
+    match asked.question.grants.get(number) {
+        Some(_) => answer(state, Approval::Grant(number), effects),
+        // The last one is the first, for ever.
+        None => {
+            let rules = asked.question.grants.first().map_or_else(Vec::new, |grant| grant.rules.clone());
+            effects.push(Effect::Remember { rules });
+            answer(state, Approval::Grant(0), effects);
+        }
+    }
+}
+
+/// Answers the first question. The next one has a guard of its own.
+fn answer(state: &mut State, answer: Approval, effects: &mut Vec<Effect>) {
+    let Some(asked) = state.questions.pop_front() else { return };
+    if let Some(draft) = asked.because {
+        state.composer.set(&draft);
+    }
+    effects.push(Effect::Input(Input::Approve { call: asked.call, answer }));
+}
+
+/// Enter behind "no, because".
+pub(super) fn reject_because(state: &mut State, effects: &mut Vec<Effect>) {
+    let reason = state.composer.buffer.text().trim().to_owned();
+    state.composer.buffer.clear();
+    let reason = (!reason.is_empty()).then_some(reason);
+    answer(state, Approval::Reject { reason }, effects);
+}

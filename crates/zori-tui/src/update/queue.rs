@@ -1,0 +1,121 @@
+//! What is sent: at once, into the running turn, or when it is over.
+
+use zori_core::input::{Input, Prompt};
+
+use super::{Effect, screen_command};
+use crate::state::State;
+
+/// Enter: sends what was typed, or queues it while a turn runs.
+pub(super) fn submit(state: &mut State, effects: &mut Vec<Effect>) {
+    state.completion = None;
+    if let Some(asked) = state.questions.front()
+        && asked.because.is_some()
+    {
+        return super::question::reject_because(state, effects);
+    }
+    if !state.composer.is_empty() && super::confirm::typed(state, effects) {
+        return;
+    }
+    if state.composer.buffer.text().trim().is_empty() && state.composer.buffer.images() == 0 {
+        if state.turn.is_none() && !state.queue.items.is_empty() {
+            state.queue.held = false;
+            next(state, effects);
+        }
+        return;
+    }
+    let prompt = state.composer.take();
+    if state.turn.is_none() {
+        return send(state, prompt, effects);
+    }
+    match runs_now(state, &prompt.text) {
+        true => send(state, prompt, effects),
+        false => state.queue.items.push_back(prompt),
+    }
+}
+
+/// Returns whether a line is done while a turn runs, and not queued.
+fn runs_now(state: &State, text: &str) -> bool {
+    if is_shell(text) {
+        return true;
+    }
+    screen_command::find(state, text).is_some()
+}
+
+/// Returns whether a line is a command of the user's own.
+fn is_shell(text: &str) -> bool {
+    text.starts_with('!') && !text.starts_with("!!!") && !text.trim_end().trim_start_matches('!').is_empty()
+}
+
+/// Tab in a turn: what was typed, or the head of the queue, goes into it.
+pub(super) fn steer(state: &mut State, effects: &mut Vec<Effect>) {
+    let prompt = match state.composer.is_empty() {
+        true => state.queue.items.pop_front(),
+        false => Some(state.composer.take()),
+    };
+    let Some(prompt) = prompt else { return };
+    if !prompt.images.is_empty() || prompt.text.starts_with('/') || prompt.text.starts_with('!') {
+        // These cannot go into a turn.
+        state.queue.items.push_front(prompt);
+        return state.say("That waits for the end of the turn");
+    }
+    effects.push(Effect::Input(Input::Steer(prompt.text)));
+}
+
+/// Up on nothing: the newest message comes back into the composer.
+pub(super) fn edit_newest(state: &mut State) {
+    if let Some(prompt) = state.queue.items.pop_back() {
+        state.composer.set(&prompt.text);
+        for image in prompt.images {
+            state.composer.attach(image);
+        }
+    }
+}
+
+/// Moves the newest message.
+pub(super) fn reorder(state: &mut State, by: isize) {
+    if state.queue.items.len() < 2 {
+        return;
+    }
+    match by {
+        ..0 => state.queue.items.rotate_right(1),
+        _ => state.queue.items.rotate_left(1),
+    }
+}
+
+/// The turn is over: the next message goes out, unless they are held.
+pub(super) fn next(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.queue.held {
+        return;
+    }
+    if let Some(prompt) = state.queue.items.pop_front() {
+        send(state, prompt, effects);
+    }
+}
+
+/// Sends a line: a command, or a prompt.
+pub(super) fn send(state: &mut State, prompt: Prompt, effects: &mut Vec<Effect>) {
+    let text = prompt.text.trim_end();
+    if text.starts_with('/') && screen_command::run(state, text, effects) {
+        return;
+    }
+    match text.as_bytes() {
+        [b'/', b'/', ..] | [b'!', b'!', b'!', ..] | [b'#', b'#', ..] => {
+            // Doubled, it is meant as it is (CMP-6).
+            let text = text[1..].to_owned();
+            effects.push(Effect::Prompt(Prompt { text, ..prompt }));
+        }
+        [b'/', ..] => effects.push(Effect::Command(text.to_owned())),
+        b":q" => effects.push(Effect::Leave),
+        // A heading of a longer text is no guideline.
+        [b'#', rest @ ..] if !rest.contains(&b'\n') && !text[1..].trim().is_empty() => {
+            super::confirm::ask_guideline(state, text[1..].trim());
+        }
+        [b'!', b'!', rest @ ..] if !rest.is_empty() => {
+            effects.push(Effect::Shell { command: text[2..].trim().to_owned(), share: false });
+        }
+        [b'!', rest @ ..] if !rest.is_empty() => {
+            effects.push(Effect::Shell { command: text[1..].trim().to_owned(), share: true });
+        }
+        _ => effects.push(Effect::Prompt(prompt)),
+    }
+}

@@ -1,0 +1,233 @@
+//! Commands about the screen and its cells, and the pager.
+
+use super::{Effect, question};
+use crate::commands::{CommandInfo, ScreenCommand};
+use crate::keymap::{Action, Bound};
+use crate::keys::{Key, KeyCode};
+use crate::pager::{Pager, PagerEnd};
+use crate::row::{Row, Span};
+use crate::state::State;
+use zori_core::event::NoticeLevel;
+use zori_core::tool::TodoStatus;
+
+/// Returns the command a line begins with, if the screen does it.
+pub(super) fn find<'a, 's>(
+    state: &'s State,
+    line: &'a str,
+) -> Option<(&'s CommandInfo, ScreenCommand, &'a str)> {
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let command = state.options.commands.iter().find(|command| command.name == name)?;
+    Some((command, command.own?, rest.trim()))
+}
+
+/// Runs a line if it is a command of the screen.
+pub(super) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> bool {
+    let Some((_, command, rest)) = find(state, line) else { return false };
+    let rest = rest.to_owned();
+    match command {
+        ScreenCommand::Help => help(state),
+        ScreenCommand::Keys => keys(state, &rest),
+        ScreenCommand::Rerun => rerun(state, &rest, effects),
+        ScreenCommand::Aside => match rest.is_empty() {
+            true => say(state, "`/btw QUESTION` asks the model beside the conversation."),
+            false => effects.push(Effect::Aside(rest)),
+        },
+        ScreenCommand::Theme => match rest.is_empty() {
+            true => say(state, "`/theme NAME` changes the colours; Tab lists the names."),
+            false => effects.push(Effect::Theme { name: rest, keep: true }),
+        },
+        ScreenCommand::Todo => todo(state),
+        ScreenCommand::Show => match number(&rest) {
+            Some(number) if state.transcript.numbered(number).is_some() => open_pager(state, Some(number)),
+            Some(number) => say(state, &format!("There is no cell {number}.")),
+            None => say(state, "`/show N` opens the cell with this number; Ctrl-O opens all of them."),
+        },
+        ScreenCommand::Find => {
+            open_pager(state, None);
+            if let Some(pager) = state.pager.as_mut().filter(|_| !rest.is_empty()) {
+                pager.search(&rest);
+            }
+        }
+        ScreenCommand::Copy => copy(state, &rest, effects),
+    }
+    true
+}
+
+fn number(text: &str) -> Option<u32> {
+    text.trim_start_matches('#').parse().ok()
+}
+
+fn say(state: &mut State, text: &str) {
+    state.transcript.notice(NoticeLevel::Info, text);
+}
+
+fn copy(state: &mut State, what: &str, effects: &mut Vec<Effect>) {
+    let text = match what {
+        "" => state.transcript.last_answer(),
+        "code" => state.transcript.last_answer().and_then(|answer| last_code(&answer)),
+        what => match number(what).and_then(|number| state.transcript.numbered(number)) {
+            Some(entry) => Some(entry.text(state.options.signs)),
+            None => None,
+        },
+    };
+    match text {
+        Some(text) => {
+            say(state, &format!("Copied {} lines to the clipboard.", text.lines().count()));
+            effects.push(Effect::Copy(text));
+        }
+        None => say(state, "There is nothing to copy: `/copy`, `/copy code` or `/copy N`."),
+    }
+}
+
+/// Runs the command of a cell again, as if it had been typed behind `!`.
+fn rerun(state: &mut State, what: &str, effects: &mut Vec<Effect>) {
+    let command =
+        number(what).and_then(|number| state.transcript.numbered(number)).map(|entry| entry.cell.command());
+    match command {
+        Some(Some(command)) => {
+            let command = command.to_owned();
+            effects.push(Effect::Shell { command, share: true });
+        }
+        Some(None) => say(state, &format!("Cell {what} is no command that can be run again.")),
+        None => say(state, "`/rerun N` runs the command of the cell with this number again."),
+    }
+}
+
+/// Gives an action the key that was just pressed, and keeps that.
+pub(super) fn learn(state: &mut State, action: Action, key: Key, effects: &mut Vec<Effect>) {
+    let name = key.to_string();
+    if key == Key::plain(KeyCode::Esc) {
+        return say(state, "Nothing was changed.");
+    }
+    if matches!(key.code, KeyCode::Char(_)) && !key.mods.ctrl && !key.mods.alt {
+        return say(
+            state,
+            &format!(
+                "`{name}` alone is for text; a key with Ctrl or Alt, or a function key, can be given away."
+            ),
+        );
+    }
+    let mut keys = state.options.keymap.keys_of(action);
+    if !keys.contains(&name) {
+        keys.insert(0, name);
+    }
+    let texts: Vec<&str> = keys.iter().map(String::as_str).collect();
+    match state.options.keymap.bind(action.name(), &texts) {
+        Ok(()) => effects.push(Effect::SaveKeys { action: action.name().to_owned(), keys }),
+        Err(why) => say(state, &why),
+    }
+}
+
+fn last_code(answer: &str) -> Option<String> {
+    let mut blocks = answer.split("```").skip(1).step_by(2);
+    let block = blocks.by_ref().last()?;
+    Some(block.split_once('\n').map_or(block, |(_, code)| code).trim_end().to_owned())
+}
+
+fn todo(state: &mut State) {
+    let rows: Vec<Row> = state
+        .todos
+        .iter()
+        .map(|todo| {
+            let sign = match todo.status {
+                TodoStatus::Pending => "☐",
+                TodoStatus::InProgress => "▸",
+                TodoStatus::Completed => "☑",
+            };
+            Row::from(Span::new(format!("{sign} {}", todo.content)))
+        })
+        .collect();
+    match rows.is_empty() {
+        true => say(state, "There is no task list."),
+        false => state.transcript.rows(rows),
+    }
+}
+
+/// Lists the commands.
+pub(super) fn help(state: &mut State) {
+    let mut rows = Vec::new();
+    let mut category = "";
+    for command in &state.options.commands {
+        if command.category != category {
+            category = command.category;
+            rows.push(Row::from(Span::new(category).bold()));
+        }
+        let head = format!("  {}", format!("{} {}", command.name, command.args).trim_end());
+        let gap = " ".repeat(24usize.saturating_sub(head.chars().count()).max(1));
+        rows.push(Row::empty().with(head).with(gap).with(Span::new(command.about).muted()));
+    }
+    let new_line = if state.options.shift_enter { "Shift-Enter" } else { "Alt-Enter or Ctrl-J" };
+    rows.push(Row::from(
+        Span::new(format!("{new_line} starts another line; @ completes files; /keys lists keys")).muted(),
+    ));
+    state.transcript.rows(rows);
+}
+
+fn keys(state: &mut State, wanted: &str) {
+    if !wanted.is_empty() {
+        return match Action::ALL.iter().find(|action| action.name() == wanted) {
+            Some(action) => {
+                state.learning = Some(*action);
+                let about = format!("Press the key that should do this, too: {} (Esc: none)", action.about());
+                say(state, &about);
+            }
+            None => match Key::parse(wanted).map(|key| state.options.keymap.find(&[key])) {
+                Some(Bound::Action(action)) => {
+                    say(state, &format!("{wanted}: {} ({})", action.about(), action.name()));
+                }
+                Some(_) => say(state, &format!("{wanted} does nothing here.")),
+                None => {
+                    say(state, &format!("`{wanted}` is neither an action nor a key; `/keys` lists both."))
+                }
+            },
+        };
+    }
+    let keymap = &state.options.keymap;
+    let rows = Action::ALL.iter().map(|action| {
+        let keys = format!("  {}", keymap.keys_of(*action).join(", "));
+        let gap = " ".repeat(32usize.saturating_sub(keys.chars().count()).max(1));
+        Row::empty()
+            .with(keys)
+            .with(gap)
+            .with(Span::new(action.about()).muted())
+            .with(Span::new(format!("  {}", action.name())).muted())
+    });
+    let rows = rows.collect();
+    state.transcript.rows(rows);
+}
+
+/// Opens the pager over all cells, or at one of them.
+pub(super) fn open_pager(state: &mut State, number: Option<u32>) {
+    state.completion = None;
+    state.pager = Some(Pager::transcript(number));
+}
+
+/// A key while the pager is open.
+pub(super) fn pager_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+    let action = state.options.keymap.find(&[key]);
+    let (rows, size) = (crate::pager::content(state), state.size);
+    let Some(pager) = &mut state.pager else { return };
+    match pager.key(key, action, &rows, size) {
+        PagerEnd::No => {}
+        PagerEnd::Closed => state.pager = None,
+        PagerEnd::Copy(row) => {
+            if let Some(number) = crate::pager::cell_at(state, row) {
+                copy(state, &number.to_string(), effects);
+                state.pager = None;
+            }
+        }
+        PagerEnd::Rerun(row) => {
+            if let Some(number) = crate::pager::cell_at(state, row) {
+                state.pager = None;
+                match state.turn.is_some() {
+                    true => say(state, "A turn is running; `/rerun` waits for its end."),
+                    false => rerun(state, &number.to_string(), effects),
+                }
+            }
+        }
+        PagerEnd::Approved => {
+            state.pager = None;
+            question::approve_read(state, effects);
+        }
+    }
+}

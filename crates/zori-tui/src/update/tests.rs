@@ -1,0 +1,416 @@
+use std::sync::Arc;
+
+use zori_core::cost::Spent;
+use zori_core::ids::CallId;
+use zori_core::input::Approval;
+use zori_core::outcome::{CancelCause, Outcome};
+use zori_core::permission::{Class, Decision, Verdict};
+use zori_core::provider::StopReason;
+use zori_core::question::{Preview, Question};
+
+use super::*;
+use crate::cell::Signs;
+use crate::chat;
+use crate::commands::CommandInfo;
+use crate::keymap::Keymap;
+use crate::keys::Key;
+use crate::state::{Facts, Options};
+
+/// A chat under test: keys and events at times, and what comes of them.
+struct Stage {
+    state: State,
+    now: Duration,
+    effects: Vec<Effect>,
+}
+
+fn stage() -> Stage {
+    let command = |name, args| CommandInfo {
+        name,
+        args,
+        about: "about it",
+        category: "Session",
+        waits: true,
+        own: None,
+    };
+    let options = Options {
+        signs: Signs::Unicode,
+        motion: true,
+        keymap: Keymap::default(),
+        vim: false,
+        thinking: crate::state::Thinking::Fold,
+        commands: vec![command("/model", "[NAME]"), command("/mode", ""), command("/recap", "")],
+        shift_enter: false,
+        brackets_pastes: true,
+        modes: vec!["yolo".into(), "default".into()],
+    };
+    let facts = Facts {
+        model: "opus-5-5".into(),
+        mode: "yolo".into(),
+        spent: Some(Spent::NOTHING),
+        folder: "~/proj".into(),
+        ..Facts::default()
+    };
+    let mut state = State::new(Size { rows: 24, columns: 80 }, options, facts);
+    state.draft.kept = Draft::default();
+    Stage { state, now: Duration::from_secs(10), effects: Vec::new() }
+}
+
+impl Stage {
+    fn take(&mut self, msg: Msg<'_>) -> &mut Self {
+        let effects = update(&mut self.state, self.now, msg);
+        self.effects.extend(
+            effects.into_iter().filter(|effect| !matches!(effect, Effect::Keep(_) | Effect::LookAround)),
+        );
+        self
+    }
+
+    fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now += Duration::from_millis(millis);
+        self.take(Msg::Tick)
+    }
+
+    /// Presses a key a second after what came before.
+    fn key(&mut self, key: &str) -> &mut Self {
+        self.wait(1000).key_now(key)
+    }
+
+    fn key_now(&mut self, key: &str) -> &mut Self {
+        let key = Key::parse(key).unwrap();
+        self.take(Msg::Term(TermEvent::Key(key)))
+    }
+
+    fn typed(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.wait(50).take(Msg::Term(TermEvent::Key(Key::plain(crate::keys::KeyCode::Char(c)))));
+        }
+        self
+    }
+
+    fn turn(&mut self) -> &mut Self {
+        self.take(Msg::TurnBegins("what?".into()))
+    }
+
+    fn over(&mut self, outcome: Outcome) -> &mut Self {
+        let over = TurnOver {
+            outcome: Some(outcome),
+            error: None,
+            ways_out: Vec::new(),
+            context: 0,
+            spent: Spent::NOTHING,
+        };
+        self.take(Msg::TurnOver(over))
+    }
+
+    fn asked(&mut self, class: Class, command: &str) -> &mut Self {
+        let preview = Preview::Command { command: command.to_owned(), cwd: "/w".into(), sandbox: None };
+        let question =
+            Question { tool: "bash".into(), preview, grants: Vec::new(), explanation: vec!["step 1".into()] };
+        let decision = Decision::new(Verdict::Ask, class, "no rule covers it");
+        let call = CallId::new(format!("call-{}", self.state.questions.len()));
+        self.take(Msg::Asked(Asked::new(call, Arc::new(question), decision, None, None)))
+    }
+
+    fn effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    fn text(&self) -> String {
+        self.state.composer.buffer.text()
+    }
+
+    fn screen(&self) -> String {
+        chat::view(&self.state).rows.iter().map(|row| row.text()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn none() -> Vec<Effect> {
+    Vec::new()
+}
+
+fn approved(call: &str) -> Effect {
+    Effect::Input(Input::Approve { call: CallId::new(call), answer: Approval::Allow })
+}
+
+#[test]
+fn enter_sends_and_in_a_turn_it_queues() {
+    let mut stage = stage();
+    stage.typed("fix it").key("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("fix it".into())]);
+    stage.turn().typed("and test").key("enter").typed("now").key("tab");
+    assert_eq!(stage.effects(), [Effect::Input(Input::Steer("now".into()))]);
+    assert_eq!(stage.state.queue.items, [Prompt::from("and test")]);
+    stage.over(Outcome::Completed(StopReason::EndTurn));
+    assert_eq!(stage.effects(), [Effect::Prompt("and test".into())]);
+}
+
+#[test]
+fn the_queue_is_edited_and_held_after_a_stop() {
+    let mut stage = stage();
+    stage.turn().typed("one").key("enter").typed("two").key("enter").key("up");
+    assert_eq!(stage.text(), "two");
+    stage.key("enter").key("esc");
+    assert_eq!(stage.effects(), [Effect::Input(Input::Cancel(CancelCause::User))]);
+    stage.over(Outcome::Cancelled(CancelCause::User));
+    assert_eq!(stage.effects(), none(), "what is queued is held");
+    assert_eq!(stage.text(), "what?", "nothing came of the prompt, so it is back");
+    stage.key("ctrl+c").key("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("one".into())]);
+}
+
+/// The pairs of KEY-3 by the time between them.
+#[test]
+fn ctrl_c_twice_leaves_within_two_seconds() {
+    for (between, leaves) in [(0, true), (50, true), (500, true), (2500, false)] {
+        let mut stage = stage();
+        stage.key("ctrl+c").wait(between).key_now("ctrl+c");
+        assert_eq!(stage.effects() == [Effect::Leave], leaves, "{between} ms");
+    }
+    let mut stage = stage();
+    stage.key("ctrl+c").key_now("a").key_now("backspace").key_now("ctrl+c");
+    assert_eq!(stage.effects(), none(), "a key came between");
+    stage.key("a").key("ctrl+c");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("", none()), "a draft is put away first");
+    stage.key("up");
+    assert_eq!(stage.text(), "a");
+}
+
+#[test]
+fn ctrl_d_leaves_on_nothing_and_deletes_else() {
+    let mut stage = stage();
+    stage.typed("ab").key("ctrl+a").key("ctrl+d");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("b", none()));
+    stage.key("ctrl+d").key("ctrl+d");
+    assert_eq!(stage.effects(), [Effect::Leave]);
+    stage.turn().key("ctrl+d");
+    assert_eq!(stage.effects(), none());
+    stage.wait(100).key_now("ctrl+d");
+    assert_eq!(stage.effects(), [Effect::Input(Input::Cancel(CancelCause::User)), Effect::Leave]);
+}
+
+/// SAF-1, SAF-2: a key answers only what has been read, and not in the middle of typing.
+#[test]
+fn a_question_is_not_answered_by_accident() {
+    for (drawn_before, last_key_before, answers) in [
+        (None, 5000, false),
+        (Some(1), 5000, false),
+        (Some(499), 5000, false),
+        (Some(500), 5000, true),
+        (Some(800), 699, false),
+        (Some(800), 700, true),
+    ] {
+        let mut stage = stage();
+        stage.turn();
+        stage.now += Duration::from_secs(20);
+        let end = stage.now;
+        stage.now = end - Duration::from_millis(last_key_before);
+        stage.key_now("left");
+        stage.asked(Class::Shell, "ls");
+        if let Some(before) = drawn_before {
+            stage.now = end - Duration::from_millis(before);
+            stage.take(Msg::Drawn);
+        }
+        stage.now = end;
+        stage.key_now("y");
+        assert_eq!(stage.effects() == [approved("call-0")], answers, "{drawn_before:?} {last_key_before}");
+        assert_eq!(stage.text().is_empty(), answers, "a key that does not answer is text");
+    }
+}
+
+#[test]
+fn a_draft_keeps_its_keys_until_tab() {
+    let mut stage = stage();
+    stage.turn().typed("then tag it").asked(Class::Shell, "git push").take(Msg::Drawn);
+    stage.wait(5000).key_now("y");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("then tag ity", none()));
+    stage.key("backspace").key("tab").key_now("y");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("then tag it", vec![approved("call-0")]));
+}
+
+#[test]
+fn a_paste_answers_nothing_and_enter_approves_nothing() {
+    let mut stage = stage();
+    stage.turn().asked(Class::Shell, "ls").take(Msg::Drawn).wait(5000);
+    stage.take(Msg::Term(TermEvent::Paste("y".into())));
+    assert_eq!((stage.text().as_str(), stage.effects()), ("y", none()));
+    stage.key("backspace").wait(5000).key_now("enter");
+    assert_eq!(stage.effects(), none());
+    assert!(stage.state.questions[0].explained, "Enter explains");
+}
+
+#[test]
+fn an_answer_counts_once_and_the_next_question_has_its_own_guard() {
+    let mut stage = stage();
+    stage.turn().asked(Class::Shell, "ls").asked(Class::Shell, "rm x").take(Msg::Drawn).wait(5000);
+    stage.key_now("y").key_now("y");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("y", vec![approved("call-0")]));
+    assert_eq!(stage.state.questions.len(), 1);
+}
+
+/// SAF-4: what hides rows or is serious has to be read to its end.
+#[test]
+fn what_is_hidden_is_read_first() {
+    let mut stage = stage();
+    let long: String = (0..100).map(|i| format!("echo {i}\n")).collect();
+    stage.turn().asked(Class::Shell, &long).take(Msg::Drawn).wait(5000).key_now("y");
+    assert_eq!(stage.effects(), none());
+    assert!(stage.state.pager.is_some(), "y opens the whole text");
+    stage.key_now("y");
+    assert_eq!(stage.effects(), none(), "y goes to its end");
+    stage.key_now("y");
+    assert_eq!(stage.effects(), [approved("call-0")]);
+
+    let mut stage = self::stage();
+    stage.turn().asked(Class::ShellUnknown, "eval $X").take(Msg::Drawn).wait(5000).key_now("y");
+    assert!(stage.state.pager.is_some() && stage.effects().is_empty());
+}
+
+#[test]
+fn no_with_a_reason_keeps_the_draft() {
+    let mut stage = stage();
+    stage.turn().typed("later").asked(Class::Shell, "ls").take(Msg::Drawn).wait(1000).key_now("tab").key("w");
+    assert_eq!(stage.text(), "");
+    stage.typed("use rg").key("enter");
+    let answer = Approval::Reject { reason: Some("use rg".into()) };
+    assert_eq!(stage.effects(), [Effect::Input(Input::Approve { call: CallId::new("call-0"), answer })]);
+    assert_eq!(stage.text(), "later");
+}
+
+#[test]
+fn ctrl_c_rejects_the_question_and_stops() {
+    let mut stage = stage();
+    stage.turn().asked(Class::Shell, "ls").take(Msg::Drawn).wait(100).key_now("ctrl+c");
+    let answer = Approval::Reject { reason: None };
+    let call = CallId::new("call-0");
+    assert_eq!(
+        stage.effects(),
+        [Effect::Input(Input::Approve { call, answer }), Effect::Input(Input::Cancel(CancelCause::User))]
+    );
+}
+
+#[test]
+fn completion_opens_filters_and_runs() {
+    let mut stage = stage();
+    stage.typed("/mo");
+    let last = format!("{:<58}2 of 3 · Tab · ⏎ runs", "  /mode          about it");
+    assert_eq!(stage.screen(), ["", "› /mo", "  /model [NAME]  about it", &last].join("\n"));
+    stage.key("down").key("enter");
+    assert_eq!(stage.effects(), [Effect::Command("/mode".into())]);
+    stage.typed("/mod").key("tab");
+    assert_eq!(stage.text(), "/model ");
+    assert!(matches!(
+        stage.effects().as_slice(),
+        [Effect::Find(FindRequest::Argument { command: "/model", .. })]
+    ));
+    stage.key("esc");
+    assert_eq!(stage.text(), "/model ", "Esc keeps the text");
+}
+
+#[test]
+fn fast_keys_are_a_paste_where_nobody_brackets_it() {
+    let mut stage = stage();
+    stage.state.options.brackets_pastes = false;
+    stage.key_now("a").key_now("b").key_now("enter").key_now("c");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("ab\nc", none()));
+    stage.key("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("ab\nc".into())]);
+}
+
+#[test]
+fn the_mode_is_one_key_away() {
+    let mut stage = stage();
+    stage.key("shift+tab");
+    assert_eq!(stage.effects(), [Effect::SetMode("default".into())]);
+}
+
+#[test]
+fn nothing_moves_while_idle() {
+    let mut stage = stage();
+    stage.wait(1000);
+    assert_eq!(next_tick(&stage.state), None);
+    stage.turn();
+    assert_eq!(next_tick(&stage.state), Some(Duration::from_millis(11_250)));
+}
+
+/// UI-36, reduced: whatever is pressed in whichever order, no character is lost.
+#[test]
+fn no_key_is_lost() {
+    let mut random = 7u64;
+    let mut next = |most: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % most
+    };
+    for _ in 0..300 {
+        let mut stage = stage();
+        let mut typed = String::new();
+        for _ in 0..40 {
+            match next(12) {
+                0 => {
+                    stage.turn();
+                }
+                1 => {
+                    stage.asked(Class::Shell, "ls").take(Msg::Drawn);
+                }
+                2 => {
+                    stage.over(Outcome::Completed(StopReason::EndTurn));
+                }
+                3 => {
+                    stage.key_now("esc");
+                }
+                4 => {
+                    stage.key_now("enter");
+                }
+                _ => {
+                    // Within the guard of any question.
+                    stage.now += Duration::from_millis(next(60));
+                    let c = ["y", "n", "a", "1", "x"][next(5) as usize];
+                    typed.push_str(c);
+                    stage.key_now(c);
+                }
+            }
+        }
+        let mut kept = String::new();
+        let sent = stage.effects();
+        for effect in &sent {
+            match effect {
+                Effect::Prompt(prompt) => kept.push_str(&prompt.text),
+                Effect::Input(Input::Approve { answer: Approval::Allow, .. }) => {
+                    panic!("answered by accident")
+                }
+                _ => {}
+            }
+        }
+        let queued: String = stage.state.queue.items.iter().map(|prompt| prompt.text.as_str()).collect();
+        let given_back = stage.text();
+        let all = format!("{kept}{queued}{given_back}");
+        for c in ['y', 'n', 'a', '1', 'x'] {
+            let count = |text: &str| text.matches(c).count();
+            assert!(count(&all) >= count(&typed), "{c} of {typed:?} is not in {all:?}");
+        }
+    }
+}
+
+#[test]
+fn screens() {
+    let mut stage = stage();
+    stage.turn().typed("also run the tests").key("enter").typed("and look at util.py").wait(400);
+    let typed = format!("{:<40}Enter queues · Tab sends into this turn", "› and look at util.py");
+    let wanted = [
+        "",
+        "✷ Waiting for opus-5-5 3s · Esc stops",
+        "⏎ queued: also run the tests · ↑ edits",
+        &typed,
+        "  opus-5-5 · YOLO · $0.00 · ~/proj",
+    ];
+    assert_eq!(stage.screen(), wanted.join("\n"));
+    stage.state.size = Size { rows: 24, columns: 40 };
+    let wanted = [
+        "",
+        "✷ Waiting for opus-5-5 3s · Esc",
+        "⏎ queued: also run the tes… · ↑ edits",
+        "› and look at util.py",
+        "  YOLO · $0.00",
+    ];
+    assert_eq!(stage.screen(), wanted.join("\n"));
+    stage.state.size = Size { rows: 4, columns: 18 };
+    assert_eq!(stage.screen(), ["› and look at", "  util.py", "  YOLO · $0.00"].join("\n"));
+}

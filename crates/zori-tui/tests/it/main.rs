@@ -1,0 +1,7 @@
+//! The chat as a whole, against terminals that are models: what it shows at each width, and what a resize leaves of it.
+
+mod frames;
+mod hostile;
+mod resize;
+mod screens;
+mod stage;

@@ -1,0 +1,93 @@
+//! What file tools change, exactly: the paths they name are looked at before and after, wherever they are (UNDO-3).
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use zori_core::tool::FileChange;
+
+use super::{CaptureState, Shared};
+use crate::disk::{Found, split};
+use crate::state::{Change, Content, State};
+use crate::tree;
+
+impl Shared {
+    /// Takes the state of a path that a file tool is about to write, and of the folders it would make (UNDO-3).
+    pub(super) fn look_exact(&self, state: &mut CaptureState, path: &Path) -> Result<(), String> {
+        let path = resolved(path);
+        for folder in path.ancestors().skip(1).take_while(|folder| fs::symlink_metadata(folder).is_err()) {
+            state.open.exact.entry(folder.to_owned()).or_insert(None);
+        }
+        if let Entry::Vacant(unseen) = state.open.exact.entry(path) {
+            let now =
+                self.look(unseen.key()).map_err(|error| format!("{}: {error}", unseen.key().display()))?;
+            unseen.insert(now);
+        }
+        Ok(())
+    }
+
+    /// Returns what is at a path, once the store has its content.
+    pub(super) fn look(&self, path: &Path) -> Result<Option<State>, String> {
+        let most = self.settings.limits.max_file;
+        let failed = |error: std::io::Error| error.to_string();
+        let (folder, name) = split(path).ok_or("it has no name")?;
+        let folder = match self.disk.folder(folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            folder => folder.map_err(failed)?,
+        };
+        match self.disk.look(&folder, &name, 0).map_err(failed)? {
+            Found::Nothing => Ok(None),
+            Found::Special => Err("it is no regular file".to_owned()),
+            Found::State(State::File { mode, len, .. }) => {
+                let content = match tree::read(path, most) {
+                    Ok(bytes) => {
+                        let stored = self.store.put(&bytes, self.shelf(path));
+                        let hash = stored.map_err(|error| error.to_string())?;
+                        return Ok(Some(State::File {
+                            content: Content::Stored(hash),
+                            mode,
+                            len: bytes.len() as u64,
+                        }));
+                    }
+                    Err(_) => Content::NotTaken,
+                };
+                Ok(Some(State::File { content, mode, len }))
+            }
+            Found::State(state) => Ok(Some(state)),
+        }
+    }
+
+    /// Returns what file tools changed. What a tool says it replaced counts more than what was there a moment before.
+    pub(super) fn look_after(
+        &self,
+        exact: BTreeMap<PathBuf, Option<State>>,
+        handed: &[FileChange],
+    ) -> Result<Vec<Change>, String> {
+        let mut changes = Vec::new();
+        for (path, mut before) in exact {
+            let after = self.look(&path)?;
+            let tool = handed.iter().find(|change| resolved(&change.path) == path);
+            if let (Some(FileChange { before: Some(text), .. }), Some(State::File { content, len, .. })) =
+                (tool, &mut before)
+            {
+                let stored = self.store.put(text.as_bytes(), self.shelf(&path));
+                let hash = stored.map_err(|error| error.to_string())?;
+                (*content, *len) = (Content::Stored(hash), text.len() as u64);
+            }
+            changes.push(Change { path, before, after });
+        }
+        Ok(changes)
+    }
+}
+
+/// Returns where a path leads: links in it are followed as far as it exists.
+pub(super) fn resolved(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => resolved(folder).join(name),
+        _ => path.to_owned(),
+    }
+}

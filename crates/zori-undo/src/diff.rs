@@ -1,0 +1,115 @@
+//! What turns changed, as a unified diff. Contents of sensitive files are never shown (UNDO-32).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use similar::{ChangeTag, TextDiff};
+
+use crate::blobs::Blobs;
+use crate::contents::Contents;
+use crate::error::UndoError;
+use crate::op::shown;
+use crate::state::{Content, State};
+use crate::store::Store;
+use crate::timeline::Timeline;
+
+/// Texts longer than this are not compared line by line.
+const MAX_COMPARED: usize = 4 << 20;
+
+/// Returns how many lines were added and removed; binary contents have none.
+pub fn line_counts(before: &[u8], after: &[u8]) -> (u64, u64) {
+    let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
+    let diff = TextDiff::from_lines(before, after);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
+    (count(ChangeTag::Insert), count(ChangeTag::Delete))
+}
+
+/// Returns what a turn changed, or the whole session, as a document; empty if nothing.
+pub fn unified(
+    store: &Store,
+    turn: Option<u32>,
+    sensitive: &dyn Fn(&Path) -> bool,
+) -> Result<String, UndoError> {
+    let mut ops = store.read_ops()?.ops;
+    let blobs = Blobs::resolve(store, &mut ops);
+    let timeline = Timeline::new(&ops);
+    let mut paths: BTreeMap<&Path, (&Option<State>, &Option<State>)> = BTreeMap::new();
+    let turns = turn.map_or(0..=u32::MAX, |turn| turn..=turn);
+    let selected = timeline.since(0, false).ops;
+    for op in selected.into_iter().rev().filter(|op| turns.contains(&op.turn)) {
+        for change in &op.changes {
+            let slot = paths.entry(&change.path).or_insert((&change.before, &change.after));
+            slot.1 = &change.after;
+        }
+    }
+    let mut out = String::new();
+    for (path, (before, after)) in paths.into_iter().filter(|(_, (before, after))| before != after) {
+        push_file(
+            &mut out,
+            &shown(store.root(), path),
+            before.as_ref(),
+            after.as_ref(),
+            &blobs,
+            sensitive(path),
+        );
+    }
+    Ok(out)
+}
+
+fn push_file(
+    out: &mut String,
+    path: &str,
+    before: Option<&State>,
+    after: Option<&State>,
+    contents: &dyn Contents,
+    hidden: bool,
+) {
+    if [before, after].into_iter().flatten().all(State::is_dir) {
+        return;
+    }
+    let path: String = path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let (from, to) = (
+        if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() },
+        if after.is_some() { format!("b/{path}") } else { "/dev/null".to_owned() },
+    );
+    let _ = writeln!(out, "diff --git a/{path} b/{path}");
+    match (before.and_then(State::mode), after.and_then(State::mode)) {
+        (Some(old), Some(new)) if old != new => {
+            let _ = writeln!(out, "old mode 100{old:03o}\nnew mode 100{new:03o}");
+        }
+        (None, Some(new)) => {
+            let _ = writeln!(out, "new file mode 100{new:03o}");
+        }
+        (Some(old), None) => {
+            let _ = writeln!(out, "deleted file mode 100{old:03o}");
+        }
+        _ => {}
+    }
+    if hidden {
+        let _ = writeln!(out, "# contents hidden");
+        return;
+    }
+    let bytes = |state: Option<&State>| match state {
+        None | Some(State::Dir { .. }) => Some(Vec::new()),
+        Some(State::Link { to }) => Some(to.clone()),
+        Some(State::File { content: Content::Stored(hash), .. }) => contents.get(hash),
+        Some(State::File { .. }) => None,
+    };
+    let (Some(old), Some(new)) = (bytes(before), bytes(after)) else {
+        let _ = writeln!(out, "# contents not kept");
+        return;
+    };
+    let (Some(old), Some(new)) = (text(&old), text(&new)) else {
+        let _ = writeln!(out, "Binary files {from} and {to} differ");
+        return;
+    };
+    if old != new {
+        let diff = TextDiff::from_lines(old, new);
+        let _ = write!(out, "{}", diff.unified_diff().context_radius(3).header(&from, &to));
+    }
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    (bytes.len() <= MAX_COMPARED && !bytes.contains(&0)).then(|| std::str::from_utf8(bytes).ok()).flatten()
+}

@@ -1,0 +1,106 @@
+//! Which sessions of a project run commands, and when: what two of them changed at the same time cannot be told apart
+//! (UNDO-6).
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use crate::store::Store;
+
+/// The windows of this session's commands, for others to read. The file is locked for as long as the session runs.
+pub(crate) struct Live {
+    file: File,
+}
+
+impl Live {
+    /// Announces the session; `None` if that cannot be.
+    pub(crate) fn open(store: &Store) -> Option<Self> {
+        let path = own_file(store)?;
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).read(true).mode(0o600).open(path).ok()?;
+        file.try_lock().ok()?;
+        Some(Self { file })
+    }
+
+    /// Commands begin.
+    pub(crate) fn begin(&mut self, at: i64) {
+        // Who cannot say so is not seen by others, and loses nothing.
+        let _ = self.file.write_all(format!("B {at}\n").as_bytes());
+    }
+
+    /// Commands have ended.
+    pub(crate) fn end(&mut self, at: i64) {
+        let _ = self.file.write_all(format!("E {at}\n").as_bytes());
+    }
+}
+
+fn own_file(store: &Store) -> Option<PathBuf> {
+    Some(store.folder("live").ok()?.join(store.session().as_str()))
+}
+
+/// Returns whether another session that runs had a command within these times. Files of sessions that are over are removed.
+pub(crate) fn overlaps(store: &Store, window: (i64, i64)) -> bool {
+    let entries = fs::read_dir(store.dir().join("live")).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name() != store.session().as_str()) {
+        let Ok(file) = File::open(entry.path()) else { continue };
+        if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+            let _ = fs::remove_file(entry.path());
+            continue;
+        }
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        if windows(&text).any(|(began, ended)| began <= window.1 && window.0 <= ended) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns the times between which commands ran; the last may not have ended.
+fn windows(text: &str) -> impl Iterator<Item = (i64, i64)> {
+    let mut found: Vec<(i64, i64)> = Vec::new();
+    for line in text.lines() {
+        match line.split_once(' ').and_then(|(word, at)| Some((word, at.parse::<i64>().ok()?))) {
+            Some(("B", at)) => found.push((at, i64::MAX)),
+            Some(("E", at)) => {
+                if let Some(last) = found.last_mut() {
+                    last.1 = at;
+                }
+            }
+            _ => {}
+        }
+    }
+    found.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lines_say() {
+        assert_eq!(windows("B 1\nE 3\nB 5\n").collect::<Vec<_>>(), [(1, 3), (5, i64::MAX)]);
+        assert_eq!(windows("E 3\nnothing\nB x\n").count(), 0);
+    }
+
+    #[test]
+    fn commands_at_the_same_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = |session: &str| {
+            let session = zori_core::ids::SessionId::parse(session).unwrap();
+            Store::open(dir.path().join("store"), dir.path().into(), session, Default::default(), false)
+                .unwrap()
+        };
+        let (one, two) = (store("one"), store("two"));
+        let mut live = Live::open(&one).unwrap();
+        live.begin(10);
+        live.end(20);
+        assert!(overlaps(&two, (15, 30)) && overlaps(&two, (5, 10)));
+        assert!(!overlaps(&two, (21, 30)) && !overlaps(&one, (15, 30)), "not with itself");
+        live.begin(40);
+        assert!(overlaps(&two, (50, 60)), "it has not ended");
+        drop(live);
+        assert!(!overlaps(&two, (15, 30)), "the session is over");
+        assert!(!dir.path().join("store/live/one").exists());
+    }
+}

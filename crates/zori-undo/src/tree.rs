@@ -1,0 +1,467 @@
+//! What is known of the files in scope, and what changed since the last look (UNDO-4).
+//!
+//! With a watcher only what it names is looked at; without one the tree is walked and compared by stat.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::ops::Bound;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use zori_core::temp_name;
+
+mod entry;
+mod sorting;
+
+use self::entry::{Entry, StatKey, nanos};
+pub(crate) use self::sorting::{Sorting, Window};
+use crate::disk::READ;
+use crate::git::CleanFiles;
+use crate::scope::{MAX_IGNORED, Scope};
+use crate::state::{Change, Content, State};
+use crate::store::{Shelf, Store};
+use crate::watch::{Drained, Watch};
+
+/// The beginning of the names under which a restore works.
+const OWN_TEMP: &str = ".zori-undo-";
+
+/// What changed so shortly before it was read may have changed again within the same tick of the file system's clock.
+const RACY_NS: i64 = 20_000_000;
+
+/// What files are taken, and where they go.
+pub(crate) struct Taker<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) sensitive: &'a (dyn Fn(&Path) -> bool + Send + Sync),
+    pub(crate) limits: TreeLimits,
+    /// Files that git has already, while the baseline is made.
+    pub(crate) clean: Option<&'a CleanFiles>,
+    pub(crate) stop: &'a AtomicBool,
+    /// When the command ran whose changes are looked for.
+    pub(crate) window: Option<Window>,
+    /// Now, in nanoseconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// How much a tree may come to (UNDO-10).
+#[derive(Clone, Copy, Debug)]
+pub struct TreeLimits {
+    /// Longer files are not taken.
+    pub max_file: u64,
+    /// More files than this are not looked at.
+    pub max_files: usize,
+    /// More copies than this are not made by the first look.
+    pub max_copied: u64,
+    /// A session that has added more than this captures no more commands.
+    pub max_session: u64,
+}
+
+/// Why a tree cannot be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TreeError {
+    #[error("the folder has more than {0} files")]
+    TooManyFiles(usize),
+    #[error("more than {0} MiB would have to be copied")]
+    TooMuch(u64),
+    #[error("this session has captured more than {0} MiB")]
+    Full(u64),
+    #[error("it was stopped")]
+    Stopped,
+    #[error("{0}")]
+    Failed(String),
+}
+
+type Entries = BTreeMap<PathBuf, Entry>;
+
+/// The files in scope as they were at the last look.
+pub(crate) struct Tree {
+    roots: Vec<PathBuf>,
+    scope: Scope,
+    watch: Option<Watch>,
+    known: Entries,
+    /// Folders that are not entered.
+    skipped: BTreeSet<PathBuf>,
+    copied: u64,
+    /// Whether this is the first look.
+    first: bool,
+}
+
+/// What changed since the last look.
+#[derive(Debug, Default)]
+pub(crate) struct Refreshed {
+    pub(crate) sorted: Sorting,
+    /// Folders that were not looked at and are gone.
+    pub(crate) removed_folders: u64,
+}
+
+impl Tree {
+    /// Looks at everything for the first time. Folders are watched where `watched` is set and the system can.
+    pub(crate) fn baseline(
+        roots: Vec<PathBuf>,
+        watched: bool,
+        tracked: &[PathBuf],
+        taker: &Taker<'_>,
+    ) -> Result<Self, TreeError> {
+        let watch = roots.first().filter(|_| watched).and_then(|root| Watch::new(root));
+        let mut tree = Self {
+            roots,
+            scope: Scope::default(),
+            watch,
+            known: Entries::new(),
+            skipped: BTreeSet::new(),
+            copied: 0,
+            first: true,
+        };
+        tracked.iter().for_each(|folder| tree.scope.track(folder));
+        tree.known = tree.list_all(&Entries::new(), taker)?;
+        tree.first = false;
+        Ok(tree)
+    }
+
+    /// Returns what changed since the last look, ordered by path.
+    pub(crate) fn refresh(&mut self, taker: &Taker<'_>) -> Result<Refreshed, TreeError> {
+        let sorted = Sorting { window: taker.window, ..Sorting::default() };
+        let mut refreshed = Refreshed { sorted, removed_folders: 0 };
+        let (paths, ended) = match self.watch.as_mut().map(Watch::drain) {
+            Some(Drained::Paths { changed, ended }) => (changed, ended),
+            Some(Drained::Overflow) | None => {
+                let old = std::mem::take(&mut self.known);
+                self.known = match self.list_all(&old, taker) {
+                    Ok(known) => known,
+                    Err(error) => {
+                        self.known = old;
+                        return Err(error);
+                    }
+                };
+                refreshed.sorted.diff(&old, &self.known);
+                refreshed.removed_folders = self.forget_skipped();
+                return Ok(refreshed);
+            }
+        };
+        let mut seen_rescan: Vec<PathBuf> = Vec::new();
+        for path in paths {
+            if seen_rescan.iter().any(|done| path.starts_with(done)) {
+                continue;
+            }
+            if self.skipped.contains(&path) && !path.exists() {
+                self.skipped.remove(&path);
+                refreshed.removed_folders += 1;
+                continue;
+            }
+            if path.file_name().is_some_and(|name| name == ".gitignore") {
+                // What is in scope may be another set of files; nothing that was known is forgotten.
+                if let Some(folder) = path.parent() {
+                    let top = self.roots.iter().any(|root| root == folder);
+                    self.scope.enter(folder, top);
+                }
+            }
+            if self.visit(&path, ended.contains(&path), &mut refreshed.sorted, taker)? {
+                seen_rescan.push(path);
+            }
+        }
+        refreshed.sorted.sort();
+        Ok(refreshed)
+    }
+
+    /// Looks at everything that is known, whether the watcher has told of it or not: what is written through a mapping has no
+    /// event, only another time. `None` without a watcher, where every look is such a one.
+    pub(crate) fn sweep(&mut self, taker: &Taker<'_>) -> Option<Vec<(Change, i64)>> {
+        self.watch.as_ref()?;
+        let old = std::mem::take(&mut self.known);
+        let listed = self.list_all(&old, taker);
+        let Ok(new) = listed else {
+            self.known = old;
+            return None;
+        };
+        let mut sorted = Sorting::default();
+        sorted.diff(&old, &new);
+        let time = |path: &Path| new.get(path).map_or(0, |entry| entry.key.ctime);
+        let changes = sorted.changes.into_iter().map(|change| (time(&change.path), change));
+        let changes = changes.map(|(at, change)| (change, at)).collect();
+        self.known = new;
+        Some(changes)
+    }
+
+    /// Takes a change that is known from elsewhere: the path is what it is now.
+    pub(crate) fn note(&mut self, path: &Path, state: Option<&State>) {
+        match (state, fs::symlink_metadata(path)) {
+            (Some(state), Ok(meta)) if self.in_scope(path) => {
+                let entry = Entry { key: StatKey::of(&meta), state: state.clone(), racy: true };
+                self.known.insert(path.to_owned(), entry);
+                if state.is_dir()
+                    && let Some(watch) = &mut self.watch
+                {
+                    self.scope.enter(path, false);
+                    let _ = watch.add(path);
+                }
+            }
+            _ => {
+                self.known.remove(path);
+            }
+        }
+    }
+
+    fn in_scope(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| {
+            self.roots.iter().any(|root| root == parent)
+                || self.known.get(parent).is_some_and(|entry| entry.state.is_dir())
+        })
+    }
+
+    /// Looks at one path. `another`: a folder that is there is not the one that was. Returns whether all below it was looked
+    /// at, too.
+    fn visit(
+        &mut self,
+        path: &Path,
+        another: bool,
+        sorting: &mut Sorting,
+        taker: &Taker<'_>,
+    ) -> Result<bool, TreeError> {
+        if !self.in_scope(path) || is_own(path) {
+            return Ok(false);
+        }
+        let meta = fs::symlink_metadata(path).ok();
+        let is_dir = meta.as_ref().is_some_and(Metadata::is_dir);
+        let old = self.known.get(path);
+        if let (Some(meta), Some(Entry { key, state: State::Dir { mode }, .. })) = (&meta, old)
+            && is_dir
+            && key.inode == meta.ino()
+            && !another
+        {
+            // The same folder; what is in it has events of its own.
+            let now = State::Dir { mode: meta.mode() & 0o7777 };
+            if *mode != meta.mode() & 0o7777 {
+                let before = Some(State::Dir { mode: *mode });
+                sorting.changes.push(Change { path: path.to_owned(), before, after: Some(now.clone()) });
+            }
+            let entry = Entry { key: StatKey::of(meta), state: now, racy: false };
+            self.known.insert(path.to_owned(), entry);
+            return Ok(false);
+        }
+        if !is_dir && old.is_none_or(|entry| !entry.state.is_dir()) {
+            let entry = match &meta {
+                Some(meta) => self.take(path, meta, old.cloned().as_ref(), taker)?,
+                None => None,
+            };
+            let before = match entry {
+                Some(entry) => self.known.insert(path.to_owned(), entry),
+                None => self.known.remove(path),
+            };
+            let after = self.known.get(path);
+            sorting.push(path, before.as_ref(), after);
+            return Ok(false);
+        }
+        // A folder comes, goes, or is another one.
+        let old = self.take_below(path);
+        if let Some(watch) = &mut self.watch {
+            watch.forget(path);
+        }
+        self.scope.leave(path);
+        let mut new = Entries::new();
+        if let Some(meta) = &meta {
+            self.list_entry(path, meta, &old, &mut new, taker)?;
+        }
+        sorting.diff(&old, &new);
+        self.known.extend(new);
+        Ok(true)
+    }
+
+    /// Takes what is known of a path and all below it.
+    fn take_below(&mut self, path: &Path) -> Entries {
+        let below: Vec<PathBuf> = self
+            .known
+            .range::<Path, _>((Bound::Included(path), Bound::Unbounded))
+            .map(|(known, _)| known)
+            .take_while(|known| known.starts_with(path))
+            .cloned()
+            .collect();
+        below.into_iter().filter_map(|path| self.known.remove_entry(&path)).collect()
+    }
+
+    fn list_all(&mut self, old: &Entries, taker: &Taker<'_>) -> Result<Entries, TreeError> {
+        let mut new = Entries::new();
+        for root in self.roots.clone() {
+            self.list(&root, true, old, &mut new, taker)?;
+        }
+        Ok(new)
+    }
+
+    /// Watches a folder, then lists it: what comes meanwhile is listed or told.
+    fn list(
+        &mut self,
+        folder: &Path,
+        top: bool,
+        old: &Entries,
+        new: &mut Entries,
+        taker: &Taker<'_>,
+    ) -> Result<(), TreeError> {
+        if taker.stop.load(Ordering::Relaxed) {
+            return Err(TreeError::Stopped);
+        }
+        if let Some(watch) = &mut self.watch
+            && watch.add(folder).is_err()
+        {
+            self.watch = None;
+        }
+        self.scope.enter(folder, top);
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if top => {
+                return Err(TreeError::Failed(format!("{} cannot be read: {error}", folder.display())));
+            }
+            // Gone again, or not ours to read.
+            Err(_) => return Ok(()),
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if is_own(&path) {
+                if self.first {
+                    remove_left_over(&path, taker.now);
+                }
+                continue;
+            }
+            let Ok(meta) = entry.metadata() else { continue };
+            self.list_entry(&path, &meta, old, new, taker)?;
+        }
+        Ok(())
+    }
+
+    fn list_entry(
+        &mut self,
+        path: &Path,
+        meta: &Metadata,
+        old: &Entries,
+        new: &mut Entries,
+        taker: &Taker<'_>,
+    ) -> Result<(), TreeError> {
+        if meta.is_dir() {
+            if !self.scope.enters(path, path.file_name().unwrap_or_default()) {
+                if !path.ends_with(".git") {
+                    self.skipped.insert(path.to_owned());
+                }
+                return Ok(());
+            }
+            let state = State::Dir { mode: meta.mode() & 0o7777 };
+            new.insert(path.to_owned(), Entry { key: StatKey::of(meta), state, racy: false });
+            self.count(new, taker)?;
+            return self.list(path, false, old, new, taker);
+        }
+        if let Some(entry) = self.take(path, meta, old.get(path), taker)? {
+            new.insert(path.to_owned(), entry);
+            self.count(new, taker)?;
+        }
+        Ok(())
+    }
+
+    fn count(&self, new: &Entries, taker: &Taker<'_>) -> Result<(), TreeError> {
+        match new.len() > taker.limits.max_files {
+            true => Err(TreeError::TooManyFiles(taker.limits.max_files)),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes a file or link; `None` for what is not taken at all. What is known and has the same stat is not read.
+    fn take(
+        &mut self,
+        path: &Path,
+        meta: &Metadata,
+        old: Option<&Entry>,
+        taker: &Taker<'_>,
+    ) -> Result<Option<Entry>, TreeError> {
+        let key = StatKey::of(meta);
+        let mode = meta.mode() & 0o7777;
+        if meta.is_symlink() {
+            let Ok(to) = fs::read_link(path) else { return Ok(None) };
+            let state = State::Link { to: to.into_os_string().into_vec() };
+            return Ok(Some(Entry { key, state, racy: false }));
+        }
+        if !meta.is_file() {
+            return Ok(None);
+        }
+        if let Some(old) = old
+            && old.key == key
+            && !old.racy
+            && old.state.mode() == Some(mode)
+        {
+            return Ok(Some(old.clone()));
+        }
+        if meta.len() > MAX_IGNORED && old.is_none() && self.scope.ignored(path, false) {
+            return Ok(None);
+        }
+        let racy = taker.now.saturating_sub(key.ctime.max(key.mtime)) < RACY_NS;
+        if let Some(id) = taker.clean.and_then(|clean| clean.get(path, meta)) {
+            let state = State::File { content: Content::Git(id), mode, len: key.len };
+            return Ok(Some(Entry { key, state, racy: false }));
+        }
+        let content = match meta.len() > taker.limits.max_file {
+            true => Content::NotTaken,
+            false => self.copy(path, old, taker)?,
+        };
+        Ok(Some(Entry { key, state: State::File { content, mode, len: key.len }, racy }))
+    }
+
+    fn copy(&mut self, path: &Path, old: Option<&Entry>, taker: &Taker<'_>) -> Result<Content, TreeError> {
+        let Ok(bytes) = read(path, taker.limits.max_file) else { return Ok(Content::NotTaken) };
+        let hash = crate::hash::Hash::of(&bytes);
+        if old.and_then(|old| old.state.content()) == Some(&Content::Stored(hash)) {
+            return Ok(Content::Stored(hash));
+        }
+        if taker.store.added() > taker.limits.max_session {
+            return Err(TreeError::Full(taker.limits.max_session >> 20));
+        }
+        let shelf = if (taker.sensitive)(path) { Shelf::Sensitive } else { Shelf::Plain };
+        let hash = taker.store.put(&bytes, shelf).map_err(|error| TreeError::Failed(error.to_string()))?;
+        self.copied += bytes.len() as u64;
+        // Only the first look is bounded; later changes are what an undo is for.
+        if self.first && self.copied > taker.limits.max_copied {
+            return Err(TreeError::TooMuch(taker.limits.max_copied >> 20));
+        }
+        Ok(Content::Stored(hash))
+    }
+
+    /// Forgets folders that were not entered and are gone; returns how many.
+    fn forget_skipped(&mut self) -> u64 {
+        let before = self.skipped.len();
+        self.skipped.retain(|folder| folder.exists());
+        (before - self.skipped.len()) as u64
+    }
+}
+
+/// Reads a regular file, not through a link.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = File::options().read(true).custom_flags(READ.bits() as i32).open(path)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::ErrorKind::FileTooLarge.into()),
+        false => Ok(bytes),
+    }
+}
+
+fn is_own(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(OWN_TEMP.as_bytes()) || stager(path).is_some()
+}
+
+/// Returns the process that wrote a file on its way to its place, by its name.
+fn stager(path: &Path) -> Option<i32> {
+    temp_name::stager(path.file_name()?.to_str()?)
+}
+
+/// How old such a file is before it may be left over, in nanoseconds: writing one takes no time.
+const SETTLED_NS: i64 = 60_000_000_000;
+
+/// Removes such a file of a process that was killed: ours, not of now, and nobody has that number.
+fn remove_left_over(path: &Path, now: i64) {
+    let Some(process) = stager(path).and_then(Pid::from_raw) else { return };
+    let Ok(meta) = fs::symlink_metadata(path) else { return };
+    let ours = meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw();
+    let old = now.saturating_sub(nanos(meta.mtime(), meta.mtime_nsec())) > SETTLED_NS;
+    if ours && old && test_kill_process(process) == Err(Errno::SRCH) {
+        let _ = fs::remove_file(path);
+    }
+}

@@ -1,0 +1,197 @@
+//! What commands do to a project, taken back byte for byte (the fourteen cases of `docs/contracts/undo.md`).
+
+use std::fs;
+
+use zori_core::checkpoint::Checkpoints;
+use zori_core::tool::Effect;
+use zori_undo::plan::Force;
+use zori_undo::rewind::Goal;
+
+use crate::project::Project;
+
+/// Commands that ruin a project.
+const RUIN: &[&str] = &[
+    "sed -i s/a/b/ *.txt",
+    "rm -rf src",
+    "rm -rf src && mkdir src && echo x > src/other",
+    "mv src lib && mv a.txt z.txt",
+    "git checkout -q . && git clean -fdq",
+    "git reset -q --hard && git clean -fdq",
+    "chmod 700 run.sh && chmod 711 src && ln -s a.txt link2 && mkdir -p deep/er/empty",
+    "rm a.txt && mkdir a.txt && echo x > a.txt/x",
+    "rm -rf src && echo file > src",
+    "rm link && ln -s elsewhere link && printf '\\0\\377' > bin && : > a.txt",
+    "mv src/deep/x . && rmdir src/deep && touch 'odd\nname' \"$(printf '\\377')\"",
+    "for i in 1 2 3 4 5 6 7 8; do echo $i > gen$i; done; cat gen* > all",
+];
+
+fn project(watch: bool, git: bool) -> Project {
+    let project = Project::with(watch);
+    for (name, text) in [
+        ("a.txt", "a\na\n"),
+        ("run.sh", "#!/bin/sh\n"),
+        ("src/one.rs", "one\n"),
+        ("src/deep/x", "x\n"),
+        (".env", "KEY=1\n"),
+    ] {
+        project.write(name, text);
+    }
+    project
+        .shell("chmod 755 run.sh; ln -s a.txt link; mkdir empty; printf '.env\\nignored/\\n' > .gitignore");
+    if git {
+        project.shell("git init -q && git add -A && git commit -qm one");
+    } else {
+        project.shell("mkdir .git");
+    }
+    // Dirty, untracked, ignored.
+    project.shell("echo dirty >> src/one.rs; echo new > untracked; mkdir ignored; echo i > ignored/i");
+    project
+}
+
+#[test]
+fn everything_comes_back_and_goes_again() {
+    for watch in [true, false] {
+        for git in [true, false] {
+            for ruin in RUIN.iter().filter(|ruin| git || !ruin.starts_with("git")) {
+                let project = project(watch, git);
+                let before = project.files();
+                project.turn(ruin);
+                let after = project.files();
+                assert_ne!(before, after, "{ruin}");
+                let undone = project.undo();
+                assert_eq!(project.files(), before, "{ruin} watch={watch} git={git}\n{undone}");
+                assert!(!undone.contains("kept"), "{ruin}: {undone}");
+                assert_eq!(project.undo(), "nothing", "a second undo has nothing to do");
+                project.redo();
+                assert_eq!(project.files(), after, "redo of {ruin} watch={watch} git={git}");
+                project.undo();
+                assert_eq!(project.files(), before, "undo of a redo: {ruin}");
+            }
+        }
+    }
+}
+
+/// What a person wrote before, between and after the turns stays.
+#[test]
+fn users_edit_meanwhile() {
+    for watch in [true, false] {
+        let project = project(watch, true);
+        project.write("a.txt", "mine before\n");
+        project.turn("echo agent >> a.txt; echo agent > b.txt; echo agent > c.txt; echo agent > d.txt");
+        project.write("b.txt", "mine between\n");
+        project.write("own.txt", "mine\n");
+        project.turn("echo again >> a.txt; echo again >> b.txt; rm -f own.txt; echo 2 > e.txt");
+        project.write("c.txt", "mine after\n");
+        project.shell("rm d.txt");
+        let dry = project.told(project.rewind(Goal::Turn(1), Force::Keep, true));
+        let done = project.told(project.rewind(Goal::Turn(1), Force::Keep, false));
+        assert_eq!(dry, done, "a dry run says what a run does");
+        insta::allow_duplicates! { insta::assert_snapshot!(done, @r"
+        restored a.txt +0 -2
+        restored b.txt +0 -1
+        removed e.txt +0 -1
+        created own.txt +1 -0
+        kept b.txt changed_since
+        kept c.txt changed_since
+        ") }
+        let texts = ["a.txt", "b.txt", "c.txt", "d.txt", "own.txt"].map(|name| project.read(name));
+        assert_eq!(texts, ["mine before\n", "mine between\n", "mine after\n", "-", "mine\n"]);
+        // Whoever wants it all the same gets it, and can have it back.
+        let forced = project.told(project.rewind(Goal::Turn(1), Force::Replace, false));
+        assert!(forced.contains("removed c.txt"), "{forced}");
+        assert_eq!([project.read("b.txt"), project.read("c.txt")], ["-", "-"]);
+        project.redo();
+        assert_eq!([project.read("b.txt"), project.read("c.txt")], ["mine between\n", "mine after\n"]);
+    }
+}
+
+/// A file tool is exact: outside the project and in ignored folders, without a look at the tree.
+#[test]
+fn file_tools() {
+    let project = project(true, true);
+    let outside = project.base().join("outside/new/file");
+    let ignored = project.path("ignored/i");
+    project.capture.start_turn();
+    project.call(Effect::Write(outside.clone()), || {
+        fs::create_dir_all(outside.parent().unwrap()).unwrap();
+        fs::write(&outside, "x").unwrap();
+    });
+    project.call(Effect::Write(ignored.clone()), || fs::write(&ignored, "changed").unwrap());
+    // A command of the same turn finds nothing more.
+    assert!(project.command("true").changed.is_none());
+    let undone = project.undo();
+    assert!(!project.base().join("outside").exists(), "{undone}");
+    assert_eq!(project.read("ignored/i"), "i\n");
+    project.redo();
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "x");
+    assert_eq!(project.read("ignored/i"), "changed");
+}
+
+/// The rest of the machine is not looked at, and that is said.
+#[test]
+fn what_is_not_covered() {
+    let project = project(true, true);
+    let captured = project.turn("rm -rf ignored && echo x > a.txt");
+    assert_eq!(captured.notices, [""; 0]);
+    let report = project.rewind(Goal::LastChange, Force::Keep, true).unwrap();
+    let missed: Vec<_> = report.not_covered.iter().map(|one| (one.what.as_str(), one.count)).collect();
+    assert_eq!(missed, [("command", 1), ("ignored folder", 1)]);
+}
+
+/// A commit stays, and the way back is known.
+#[test]
+fn git_is_never_written() {
+    let project = project(true, true);
+    project.turn("echo x > x.txt && git add -A && git commit -qm two && rm a.txt");
+    let git = |project: &Project| {
+        project.shell("git status --porcelain > ../status; git rev-parse HEAD >> ../status; cat .git/index >> ../status");
+        fs::read(project.base().join("status")).unwrap()
+    };
+    let report = project.rewind(Goal::LastChange, Force::Keep, false).unwrap();
+    let (before, after) = report.git.expect("HEAD moved");
+    assert_eq!((before.name.as_str(), before.commit.len()), (after.name.as_str(), 40));
+    assert_ne!(before.commit, after.commit);
+    let head = fs::read_to_string(project.path(".git/HEAD")).unwrap();
+    assert!(head.starts_with("ref: ") && !git(&project).is_empty());
+    assert_eq!([project.read("a.txt"), project.read("x.txt")], ["a\na\n", "-"]);
+}
+
+/// What a command put into the stash is noted, and what it threw away has a name still (UNDO-20).
+#[test]
+fn the_stash() {
+    let project = project(true, true);
+    let before = project.files();
+    project.turn("git stash -q");
+    let report = project.rewind(Goal::LastChange, Force::Keep, false).unwrap();
+    let (none, made) = report.stash.expect("there is a stash now");
+    assert_eq!((none.as_str(), made.len()), ("", 40));
+    assert_eq!(project.files(), before);
+    project.turn("git stash drop -q; echo x > x");
+    let report = project.rewind(Goal::LastChange, Force::Keep, false).unwrap();
+    assert_eq!(report.stash, Some((made, String::new())));
+}
+
+/// A session that goes on in another process knows what the first one changed.
+#[test]
+fn another_process_goes_on() {
+    let mut project = project(true, true);
+    let before = project.files();
+    project.turn("echo 1 >> a.txt");
+    project.shell("git commit -qam theirs");
+    project.reopen(1, true);
+    project.turn("echo 2 >> a.txt; rm -rf src");
+    let report = project.told(project.rewind(Goal::Turn(1), Force::Keep, false));
+    assert_eq!(project.files(), before, "{report}");
+}
+
+#[test]
+fn odd_files_are_left_alone() {
+    let project = project(true, false);
+    project.turn("mkfifo pipe; echo 1 > one; ln one two; echo x > new");
+    project.turn("echo 2 > one; rm new; mkfifo new");
+    let told = project.told(project.rewind(Goal::Turn(2), Force::Keep, false));
+    insta::assert_snapshot!(told, @r"
+    kept new not_a_file
+    kept one hard_link
+    ");
+}

@@ -1,0 +1,100 @@
+//! A restore whose process is killed before or after any of its system calls, and again while the next one finishes it:
+//! nothing is lost, and the one after that finds its work done (UNDO-18).
+//!
+//! The process is a fork of the test, traced: it stops at every entry and every exit of a system call, and is killed there
+//! by SIGKILL. A call that it is killed at the entry of is not made.
+
+use zori_testkit::random::cases;
+use zori_undo::plan::Force;
+use zori_undo::rewind::Goal;
+
+use crate::faults::ruined;
+use crate::project::Project;
+
+/// Says that a stop is one of a system call, and no signal.
+const AT_CALL: i32 = libc::SIGTRAP | 0x80;
+
+/// Runs something in a process of its own and kills it at its n-th stop. Returns how many stops there were, up to that.
+#[expect(
+    unsafe_code,
+    reason = "a process is forked, traced and killed by system calls that have no safe form"
+)]
+fn killed_at(stop: usize, act: impl FnOnce()) -> usize {
+    let trace = |request: libc::c_uint, pid: libc::pid_t, data: libc::c_long| {
+        // SAFETY: the process is our own child, which has stopped; these requests take numbers.
+        let done = unsafe { libc::ptrace(request, pid, std::ptr::null_mut::<libc::c_void>(), data) };
+        assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    };
+    // SAFETY: the child has this thread alone; it makes no use of what other threads hold, and ends without destructors.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "{}", std::io::Error::last_os_error());
+    if pid == 0 {
+        trace(libc::PTRACE_TRACEME, 0, 0);
+        // SAFETY: it stops this process, and the parent lets it go on.
+        unsafe { libc::raise(libc::SIGSTOP) };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
+        // SAFETY: nothing runs after it.
+        unsafe { libc::_exit(if done.is_ok() { 0 } else { 101 }) };
+    }
+    let wait = || {
+        let mut status = 0;
+        // SAFETY: the status is ours.
+        let waited = unsafe { libc::waitpid(pid, &mut status, libc::__WALL) };
+        assert_eq!(waited, pid, "{}", std::io::Error::last_os_error());
+        status
+    };
+    assert!(libc::WIFSTOPPED(wait()), "it has stopped itself");
+    let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
+    trace(libc::PTRACE_SETOPTIONS, pid, libc::c_long::from(options));
+    let (mut seen, mut signal) = (0, 0);
+    loop {
+        trace(libc::PTRACE_SYSCALL, pid, libc::c_long::from(signal));
+        let status = wait();
+        if libc::WIFEXITED(status) {
+            assert_eq!(libc::WEXITSTATUS(status), 0, "the restore itself has failed");
+            return seen;
+        }
+        assert!(libc::WIFSTOPPED(status), "{status:x}");
+        signal = 0;
+        if libc::WSTOPSIG(status) != AT_CALL {
+            signal = libc::WSTOPSIG(status);
+            continue;
+        }
+        if seen == stop {
+            // SAFETY: the process is our own child.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+            assert!(libc::WIFSIGNALED(wait()), "it is dead");
+            return seen;
+        }
+        seen += 1;
+    }
+}
+
+#[test]
+fn a_process_killed_at_every_system_call() {
+    let (origin, before, _) = ruined();
+    let undo = |project: &Project| drop(project.rewind(Goal::LastChange, Force::Keep, false));
+    let whole = origin.copied();
+    let stops = killed_at(usize::MAX, || undo(&whole));
+    assert_eq!(whole.files(), before, "nobody was killed");
+    assert!(stops > 400, "a restore of 20 paths has more calls than {stops}");
+    // All of them in a soak, every so many-th otherwise.
+    let count = cases(120, stops);
+    for case in 0..count {
+        let at = case * stops / count;
+        let project = origin.copied();
+        killed_at(at, || undo(&project));
+        // The process that finishes it is killed, too.
+        let twin = project.copied();
+        let stops = killed_at(usize::MAX, || drop(twin.recover()));
+        killed_at(case * 7919 % stops.max(1), || drop(project.recover()));
+        project.recover();
+        // A kill while the plan was made has left nothing to finish.
+        undo(&project);
+        let files = project.files();
+        assert!(!files.contains(".zori-"), "killed at {at} of {stops}: {files}");
+        assert_eq!(files, before, "killed at {at} of {stops}");
+        assert_eq!(project.recover(), [], "nothing is left to finish");
+    }
+    println!("{count} cases");
+}

@@ -1,0 +1,168 @@
+//! The data directory: where everything the program keeps lives (PATH-1, PATH-2).
+
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use zori_contract::args::Args;
+use zori_contract::failure::Failure;
+use zori_providers::catalog::PROVIDERS;
+
+use crate::args::flags;
+use crate::config::{Config, ConfigReader};
+use crate::environment::Environment;
+use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
+use crate::profile::{BasePlace, Profile};
+
+/// A file that is always there and says nothing.
+const NOTHING: &str = "/dev/null";
+
+/// Returns the config file that `--config FILE` or `--no-config` names, of which there is one at most.
+pub fn chosen_config(args: &Args) -> Option<PathBuf> {
+    match args.text(&flags::CONFIG) {
+        Some(file) => Some(std::path::absolute(file).unwrap_or_else(|_| file.into())),
+        None => args.has(&flags::NO_CONFIG).then(|| NOTHING.into()),
+    }
+}
+
+/// What decides where a run keeps its data and finds its settings.
+#[derive(Clone)]
+pub struct Locations {
+    /// The name the program was called by.
+    pub profile: &'static Profile,
+    /// The variables that name folders.
+    pub env: Environment,
+    /// The config file that the command line names.
+    pub config_file: Option<PathBuf>,
+    /// Reads that file.
+    pub reader: ConfigReader,
+}
+
+impl Locations {
+    /// Finds the data directory: the profile's own variable, then its usual place. Nothing in it is created.
+    pub fn data_dir(&self) -> Result<DataDir, Failure> {
+        let (profile, env) = (self.profile, &self.env);
+        let dir = env.path(profile.home_var).or_else(|| match profile.base {
+            BasePlace::Config(name) => {
+                let settings = env.path("XDG_CONFIG_HOME").or_else(|| Some(env.home()?.join(".config")))?;
+                Some(settings.join(name))
+            }
+            BasePlace::Home(name) => Some(env.home()?.join(name)),
+        });
+        let unusable = |message: String| Failure::new(&BASE_UNUSABLE, message);
+        let Some(dir) = dir else {
+            return Err(unusable("there is no base directory: `HOME` is not set".into())
+                .hint(format!("set `{}` to a directory of yours", profile.home_var)));
+        };
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        // A base that does not exist yet is fine: it is made on the first write.
+        if let Ok(meta) = std::fs::metadata(&dir) {
+            if !meta.is_dir() {
+                return Err(unusable(format!("the base directory {} is not a directory", dir.display())));
+            }
+            if meta.permissions().mode() & 0o002 != 0 {
+                let message = format!("the base directory {} is writable by others", dir.display());
+                return Err(Failure::new(&BASE_WRITABLE_BY_OTHERS, message)
+                    .hint(format!("chmod o-w {}", dir.display())));
+            }
+        }
+        let config = self.config_file.clone().unwrap_or_else(|| dir.join("config.toml"));
+        Ok(DataDir { dir, config, home: env.home(), reader: self.reader.clone() })
+    }
+}
+
+/// The data directory.
+#[derive(Clone)]
+pub struct DataDir {
+    dir: PathBuf,
+    config: PathBuf,
+    home: Option<PathBuf>,
+    reader: ConfigReader,
+}
+
+impl DataDir {
+    /// Returns a data directory that a test has made.
+    #[cfg(test)]
+    pub fn at(dir: PathBuf) -> Self {
+        Self { config: dir.join("config.toml"), dir, home: None, reader: ConfigReader::default() }
+    }
+
+    /// Returns the directory itself.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns why nothing can be kept here, as far as that is known without trying: neither the directory nor the sessions' own can
+    /// be written to, or it does not exist and cannot be made.
+    pub fn unwritable(&self) -> Option<io::Error> {
+        let refused = |dir: &Path| access(dir, Access::WRITE_OK | Access::EXEC_OK).err();
+        let existing = self.dir.ancestors().find(|dir| dir.exists())?;
+        let why =
+            refused(existing).filter(|why| matches!(*why, Errno::ACCESS | Errno::ROFS | Errno::PERM))?;
+        let sessions = self.sessions();
+        (!sessions.is_dir() || refused(&sessions).is_some()).then(|| why.into())
+    }
+
+    /// Returns the config file: the one that was named, else the one in the data directory.
+    pub fn config(&self) -> PathBuf {
+        self.config.clone()
+    }
+
+    /// Reads the config file.
+    pub fn read_config(&self) -> Result<Config, Failure> {
+        self.reader.load(&self.config, PROVIDERS[0].key_var)
+    }
+
+    /// Returns the user's hooks, where they are not in the config file.
+    pub fn settings(&self) -> PathBuf {
+        self.dir.join("settings.json")
+    }
+
+    /// Returns what the user said about folders.
+    pub fn trust(&self) -> PathBuf {
+        self.dir.join("trust.json")
+    }
+
+    /// Returns the audit log of what belongs to no project.
+    pub fn audit(&self) -> PathBuf {
+        zori_store::audit_path(&self.dir)
+    }
+
+    /// Returns the audit log of the project that a folder belongs to.
+    pub fn project_audit(&self, folder: &Path) -> PathBuf {
+        zori_store::audit_path(&zori_store::project_dir(&self.dir, &self.project_root(folder)))
+    }
+
+    /// Returns the root of the project that a folder belongs to.
+    pub fn project_root(&self, folder: &Path) -> PathBuf {
+        let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
+        zori_store::project_root(folder, home.as_deref()).to_owned()
+    }
+
+    /// Returns where what calls changed in a project is kept.
+    pub fn project_undo(&self, root: &Path) -> PathBuf {
+        zori_store::project_dir(&self.dir, root).join("undo")
+    }
+
+    /// Returns the sessions' directory.
+    pub fn sessions(&self) -> PathBuf {
+        self.dir.join("sessions")
+    }
+
+    /// Returns the global guidelines.
+    pub fn guidelines(&self) -> PathBuf {
+        self.dir.join("AGENTS.md")
+    }
+
+    /// Returns the folder of the user's sub-agents.
+    pub fn agents(&self) -> PathBuf {
+        self.dir.join("agents")
+    }
+
+    /// Returns the file that keeps what was typed in the chat.
+    pub fn chat_history(&self) -> PathBuf {
+        self.dir.join("chat_history")
+    }
+}

@@ -1,0 +1,169 @@
+//! The slash commands as the screen lists them, and what their arguments can be.
+
+use zori_policy::Mode;
+use zori_providers::catalog::{Model, PROVIDERS, ProviderFacts};
+use zori_tui::commands::{CommandInfo, ScreenCommand};
+use zori_tui::completion::Item;
+
+use super::item;
+use crate::chat::slash::COMMANDS;
+use crate::environment::Environment;
+use crate::model_choice::key_from_env;
+use crate::plain::PlainSession;
+
+/// Returns every command there is on the screen.
+pub fn infos() -> Vec<CommandInfo> {
+    let mut all: Vec<CommandInfo> = COMMANDS
+        .iter()
+        .filter(|command| !OWN.iter().any(|own| own.name == command.names[0]))
+        .map(|command| CommandInfo {
+            name: command.names[0],
+            args: command.args,
+            about: command.about,
+            category: command.category,
+            waits: true,
+            own: None,
+        })
+        .chain(OWN.iter().copied())
+        .collect();
+    let order =
+        |category: &str| CATEGORIES.iter().position(|known| *known == category).unwrap_or(CATEGORIES.len());
+    all.sort_by_key(|command| order(command.category));
+    all
+}
+
+/// The categories, in the order `/help` shows them.
+pub const CATEGORIES: &[&str] = &["Session", "Look", "Configuration", "Context", "Debugging"];
+
+const fn own(
+    name: &'static str,
+    args: &'static str,
+    about: &'static str,
+    category: &'static str,
+    own: ScreenCommand,
+) -> CommandInfo {
+    CommandInfo { name, args, about, category, waits: false, own: Some(own) }
+}
+
+/// What the screen does itself, in a turn, too.
+const OWN: &[CommandInfo] = &[
+    own("/help", "", "Show these commands", "Session", ScreenCommand::Help),
+    own("/show", "N", "Open the cell with this number", "Look", ScreenCommand::Show),
+    own("/copy", "[N|code]", "Copy the last answer, its last code, or a cell", "Look", ScreenCommand::Copy),
+    own("/find", "[WORDS]", "Search all cells", "Look", ScreenCommand::Find),
+    own("/todo", "", "Show the task list", "Look", ScreenCommand::Todo),
+    own("/rerun", "N", "Run the command of the cell with this number again", "Look", ScreenCommand::Rerun),
+    own("/btw", "QUESTION", "Ask beside the conversation", "Session", ScreenCommand::Aside),
+    own("/theme", "NAME", "Change the colours", "Configuration", ScreenCommand::Theme),
+    own(
+        "/keys",
+        "[ACTION]",
+        "List what keys do; give an action another key",
+        "Configuration",
+        ScreenCommand::Keys,
+    ),
+];
+
+/// A model that `/model` can change to.
+pub struct Choice {
+    name: String,
+    about: String,
+    /// What a million tokens of input cost, in millionths of a dollar.
+    input: Option<u64>,
+}
+
+impl Choice {
+    /// Returns it for the list. `context`: the tokens that a change sends anew, because no other model has them in its cache.
+    pub fn item(&self, current: &str, context: u64) -> Item {
+        let cost = self.input.filter(|_| context > 1000 && self.name != current).map(|input| {
+            let micros = u128::from(context) * u128::from(input) / 1_000_000;
+            let tokens = zori_tui::cells::thousands(context);
+            format!(
+                "   sends {tokens} uncached, about ${}.{:02}",
+                micros / 1_000_000,
+                micros % 1_000_000 / 10_000
+            )
+        });
+        let now = if self.name == current { "   now" } else { "" };
+        item(self.name.as_str(), format!("{}{now}{}", self.about, cost.unwrap_or_default()))
+    }
+}
+
+/// Returns the models that `/model` can change to: those of this provider, then those of others, with whether there is a key for them.
+pub fn models(plain: &PlainSession, env: &Environment) -> Vec<Choice> {
+    let here = plain.host.settings.model.facts;
+    let others = PROVIDERS.iter().filter(|facts| facts.name != here.name);
+    let mut keyed: Vec<(bool, &ProviderFacts)> =
+        others.map(|facts| (key_from_env(facts, env).is_some() || facts.is_local(), facts)).collect();
+    keyed.sort_by_key(|(keyed, _)| !keyed);
+    let own = here.models.iter().map(|model| choice(here, model, model.id.to_owned(), ""));
+    let foreign = keyed.into_iter().flat_map(|(keyed, facts)| {
+        let key = match (facts.is_local(), keyed) {
+            (true, _) => "   on this machine",
+            (false, true) => "   key ok",
+            (false, false) => "   no key in the environment",
+        };
+        facts
+            .models
+            .iter()
+            .map(move |model| choice(facts, model, format!("{}:{}", facts.name, model.id), key))
+    });
+    own.chain(foreign).collect()
+}
+
+fn choice(facts: &ProviderFacts, model: &Model, name: String, key: &str) -> Choice {
+    let window = zori_tui::cells::thousands(model.context_window.into());
+    let prices = facts.prices(model.id);
+    let price = prices.map_or_else(String::new, |prices| {
+        format!("   ${}/${}", dollars(prices.input), dollars(prices.output))
+    });
+    Choice { name, about: format!("{window:>5}{price}{key}"), input: prices.map(|prices| prices.input) }
+}
+
+fn dollars(micros: u64) -> String {
+    match micros % 1_000_000 {
+        0 => format!("{}", micros / 1_000_000),
+        _ => format!("{:.2}", micros as f64 / 1e6),
+    }
+}
+
+/// Returns the permission modes.
+pub fn modes() -> Vec<Item> {
+    Mode::ALL.iter().map(|mode| item(mode.as_str(), mode.about())).collect()
+}
+
+/// Returns what lists the sessions: those of this folder first, newest first (RSM-2).
+pub fn sessions(plain: &PlainSession) -> Box<dyn Fn() -> Vec<Item>> {
+    let Some(base) = &plain.run.base else { return Box::new(Vec::new) };
+    let sessions = zori_store::SessionDir::new(base.sessions());
+    let root = plain.host.settings.workspace.root.clone();
+    Box::new(move || {
+        let Ok(mut listed) = sessions.overview() else { return Vec::new() };
+        listed.sort_by_key(|session| session.root.as_deref() != Some(root.as_path()));
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let line = |session: &zori_store::SessionOverview| {
+            let age = age(now.saturating_sub(session.modified.0.unsigned_abs()));
+            let elsewhere = match &session.root {
+                Some(begun) if *begun != root => format!("  in {}", begun.display()),
+                _ => String::new(),
+            };
+            let about = format!(
+                "{age:>4}  {}  {} messages  \"{}\"{elsewhere}",
+                session.title, session.messages, session.last_prompt
+            );
+            item(session.id.to_string(), about)
+        };
+        listed.iter().map(line).collect()
+    })
+}
+
+/// Returns how long ago something was: `5m`, `2h`, `3d`.
+pub fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => "now".to_owned(),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

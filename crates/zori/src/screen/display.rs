@@ -1,0 +1,381 @@
+//! The chat on the terminal: what comes in changes the state, and what changed is drawn (CRT-1).
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use zori_core::event::Event;
+use zori_core::input::Input;
+use zori_core::outcome::CancelCause;
+use zori_tui::cell::Signs;
+use zori_tui::state::State;
+use zori_tui::terminal::decode::{Answer, Decoder, TermEvent};
+use zori_tui::terminal::inline::{Brush, Inline};
+use zori_tui::terminal::{modes, paint, probe};
+use zori_tui::theme::Paint;
+use zori_tui::update::{self, Effect, Msg};
+use zori_tui::{ascii, chat};
+
+use super::tty::{Read, Tty};
+
+/// What changes by itself is drawn so often at most (PERF-10).
+const FRAME: Duration = Duration::from_millis(33);
+/// How long an escape may stand alone before it is the key.
+const ESCAPE: Duration = Duration::from_millis(30);
+/// The same while the terminal still owes answers, which begin with one.
+const ESCAPE_DUE: Duration = Duration::from_millis(120);
+/// The same for an escape with a bracket, which a slow line may have cut.
+const ESCAPE_HALF: Duration = Duration::from_millis(300);
+/// How long a resize has to be over before anything is drawn (UI-32).
+const SETTLED: Duration = Duration::from_millis(30);
+
+/// The chat on its terminal.
+pub struct Display {
+    pub state: State,
+    pub tty: Tty,
+    pub terminal: probe::Terminal,
+    pub paint: Paint,
+    decoder: Decoder,
+    inline: Inline,
+    events: UnboundedReceiver<Event>,
+    began: Instant,
+    /// When the last frame was drawn.
+    drawn: Option<Instant>,
+    dirty: Dirty,
+    escape: Option<Instant>,
+    resized: Option<Instant>,
+    pager_shown: bool,
+    /// The title of the window, as it was set last, and whether it is set at all.
+    title: String,
+    pub titled: bool,
+    /// What the running turn is told.
+    pub inputs: VecDeque<Input>,
+    /// What the driver has to do.
+    pub effects: VecDeque<Effect>,
+    /// The terminal is gone.
+    pub gone: bool,
+    /// Signals that end the program.
+    pub signals: UnboundedReceiver<i32>,
+    pub ending: Option<i32>,
+    /// A test wants to see what a defect in the view does; never in a release.
+    pub panics: bool,
+}
+
+/// Whether something has to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dirty {
+    No,
+    /// With the next frame.
+    Soon,
+    Now,
+}
+
+impl Display {
+    /// Puts the chat on the terminal; the first frame is drawn with the first wait.
+    pub fn new(
+        state: State,
+        mut tty: Tty,
+        terminal: probe::Terminal,
+        paint: Paint,
+        events: UnboundedReceiver<Event>,
+        signals: UnboundedReceiver<i32>,
+    ) -> Self {
+        let mut decoder = Decoder::default();
+        decoder.expect_answers(probe::ANSWERS);
+        tty.write(probe::QUESTIONS);
+        Self {
+            state,
+            tty,
+            terminal,
+            paint,
+            decoder,
+            inline: Inline::default(),
+            events,
+            began: Instant::now(),
+            drawn: None,
+            dirty: Dirty::Now,
+            escape: None,
+            resized: None,
+            pager_shown: false,
+            title: String::new(),
+            titled: true,
+            inputs: VecDeque::new(),
+            effects: VecDeque::new(),
+            gone: false,
+            signals,
+            ending: None,
+            panics: false,
+        }
+    }
+
+    /// Returns the time since the chat began.
+    pub fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Takes a message; what is to be done about it is kept.
+    pub fn take(&mut self, msg: Msg<'_>) {
+        let now = self.now();
+        for effect in update::update(&mut self.state, now, msg) {
+            match effect {
+                Effect::Input(input) => self.inputs.push_back(input),
+                effect => self.effects.push_back(effect),
+            }
+        }
+        self.dirty = Dirty::Now;
+    }
+
+    /// Puts text into the composer as if it had been typed, so that lists open.
+    pub fn take_typed(&mut self, text: &str) {
+        self.take(Msg::Term(TermEvent::Paste(text.to_owned())));
+    }
+
+    /// Takes the events that have come so far.
+    pub fn drain_events(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.event(&event);
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let before = self.dirty;
+        self.take(Msg::Event(event));
+        if before != Dirty::Now {
+            self.dirty = Dirty::Soon;
+        }
+    }
+
+    /// Waits until something has to be done: an input for the turn, or an effect. A wait that is dropped loses nothing.
+    pub async fn wait(&mut self) {
+        while self.inputs.is_empty() && self.effects.is_empty() && !self.gone && self.ending.is_none() {
+            self.draw();
+            let next = self.next_time();
+            let sleep = async {
+                match next {
+                    Some(at) => tokio::time::sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                read = self.tty.next() => self.read(read),
+                Some(signal) = self.signals.recv() => self.signal(signal),
+                Some(event) = self.events.recv() => {
+                    self.event(&event);
+                    // The others that are there already make one frame with it.
+                    self.drain_events();
+                }
+                () = sleep => self.time(),
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: i32) {
+        let cause = match signal {
+            signal_hook::consts::SIGHUP => CancelCause::Hangup,
+            signal_hook::consts::SIGTERM => CancelCause::Terminate,
+            _ => {
+                let key = zori_tui::keys::Key::parse("ctrl+c").expect("it is a key");
+                return self.take(Msg::Term(TermEvent::Key(key)));
+            }
+        };
+        self.ending = Some(signal);
+        self.inputs.push_back(Input::Cancel(cause));
+    }
+
+    fn read(&mut self, read: Read) {
+        match read {
+            Read::Bytes(bytes) => {
+                let events = self.decoder.feed(&bytes);
+                for event in events {
+                    self.term(event);
+                }
+                let wait = match (self.decoder.answers_due(), self.decoder.is_half()) {
+                    (true, _) => ESCAPE_DUE,
+                    (false, true) => ESCAPE_HALF,
+                    (false, false) => ESCAPE,
+                };
+                self.escape = self.decoder.is_waiting().then(|| Instant::now() + wait);
+            }
+            Read::Resized => self.resized = Some(Instant::now() + SETTLED),
+            Read::Suspended => self.effects.push_back(Effect::Suspend),
+            Read::Continued => self.continued(),
+            Read::Written => self.dirty = Dirty::Now,
+            Read::End => {
+                self.gone = true;
+                self.inputs.push_back(Input::Cancel(CancelCause::Hangup));
+            }
+        }
+    }
+
+    fn term(&mut self, event: TermEvent) {
+        if let TermEvent::Answer(answer) = &event {
+            self.terminal.learn(answer);
+            self.state.options.shift_enter = self.terminal.kitty_keys;
+            self.state.options.brackets_pastes = self.terminal.brackets_pastes;
+            if let Answer::Background { .. } | Answer::ColourScheme { .. } = answer {
+                self.effects.push_back(Effect::LookAround);
+            }
+            return;
+        }
+        self.take(Msg::Term(event));
+    }
+
+    /// The time for something has come.
+    fn time(&mut self) {
+        let now = Instant::now();
+        if self.escape.is_some_and(|at| now >= at) {
+            self.escape = None;
+            if let Some(event) = self.decoder.flush() {
+                self.term(event);
+            }
+        }
+        if self.resized.is_some_and(|at| now >= at) {
+            self.resized = None;
+            let size = self.tty.size();
+            self.inline.resized(size.columns, self.terminal.reflow());
+            self.take(Msg::Resized(size));
+        }
+        if update::next_tick(&self.state).is_some_and(|at| self.now() >= at) {
+            self.take(Msg::Tick);
+        }
+    }
+
+    fn next_time(&self) -> Option<Instant> {
+        let tick = update::next_tick(&self.state).map(|at| self.began + at);
+        let frame = match (self.dirty, self.drawn) {
+            (Dirty::Soon, Some(drawn)) if self.tty.is_free() => Some(drawn + FRAME),
+            _ => None,
+        };
+        [tick, frame, self.escape, self.resized].into_iter().flatten().min()
+    }
+
+    /// Draws what changed, if it is time for it and the terminal takes it.
+    pub fn draw(&mut self) {
+        let due = match self.dirty {
+            Dirty::No => false,
+            Dirty::Now => true,
+            Dirty::Soon => self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME),
+        };
+        // While the terminal changes its size nothing is known of where things are.
+        if !due || !self.tty.is_free() || self.resized.is_some() || !self.state.size.is_drawable() {
+            return;
+        }
+        self.dirty = Dirty::No;
+        self.drawn = Some(Instant::now());
+        self.state.now = self.now();
+        // What is drawn is one write: nobody sees half of it (UI-31).
+        let mut out = String::new();
+        if self.state.pager.is_some() {
+            self.pager(&mut out);
+        } else {
+            if std::mem::take(&mut self.pager_shown) {
+                out.push_str(modes::OWN_SCREEN);
+            }
+            let mut commits = self.state.transcript.drain(self.state.size.width());
+            assert!(!self.panics, "a test wants this panic");
+            let mut view = chat::view(&self.state);
+            if self.state.options.signs == Signs::Ascii {
+                commits
+                    .iter_mut()
+                    .for_each(|commit| commit.row = ascii::row(std::mem::take(&mut commit.row)));
+                view.rows = view.rows.into_iter().map(ascii::row).collect();
+            }
+            let brush = Brush { paint: &self.paint, links: self.terminal.links() };
+            out.push_str(&self.inline.frame(&commits, view, brush));
+        }
+        let title = self.state.title();
+        if self.titled && title != self.title {
+            out.push_str(&modes::title(&title.as_str().into()));
+            self.title = title;
+        }
+        if !out.is_empty() {
+            self.tty.write(&out);
+        }
+        if self.state.pager.is_some() {
+            return;
+        }
+        let asks = self.state.questions.front().is_some_and(|asked| asked.drawn.is_none())
+            || self.state.confirm.as_ref().is_some_and(|confirm| confirm.drawn.is_none());
+        if asks && self.tty.is_free() {
+            let now = self.now();
+            let _ = update::update(&mut self.state, now, Msg::Drawn);
+        }
+    }
+
+    fn pager(&mut self, out: &mut String) {
+        out.push_str("\x1b[?2026h");
+        if !std::mem::replace(&mut self.pager_shown, true) {
+            out.push_str(modes::OTHER_SCREEN);
+        }
+        out.push_str("\x1b[H");
+        let mut rows = zori_tui::pager::screen(&self.state);
+        if self.state.options.signs == Signs::Ascii {
+            rows = rows.into_iter().map(ascii::row).collect();
+        }
+        for (i, row) in rows.iter().enumerate() {
+            if i > 0 {
+                out.push_str("\r\n");
+            }
+            paint::row(row, &self.paint, self.terminal.links(), out);
+            out.push_str("\x1b[K");
+        }
+        out.push_str("\x1b[?2026l");
+    }
+
+    /// Has everything drawn with the next frame.
+    pub fn touch(&mut self) {
+        self.dirty = Dirty::Now;
+    }
+
+    /// Takes the viewport off the screen, and lets the terminal go.
+    pub fn release(&mut self) {
+        self.drain_events();
+        if std::mem::take(&mut self.pager_shown) {
+            self.tty.write(modes::OWN_SCREEN);
+        }
+        let commits = self.state.transcript.drain(self.state.size.width());
+        if !commits.is_empty() && self.tty.is_free() {
+            let brush = Brush { paint: &self.paint, links: self.terminal.links() };
+            let frame = self.inline.frame(&commits, chat::view(&self.state), brush);
+            self.tty.write(&frame);
+        }
+        let close = self.inline.close();
+        self.tty.write(&close);
+        if self.decoder.answers_due() {
+            let decoder = &mut self.decoder;
+            let mut typed = Vec::new();
+            self.tty.swallow(|bytes| {
+                typed.extend(decoder.feed(bytes));
+                decoder.answers_due()
+            });
+            // Who has not answered by now never will.
+            self.decoder.expect_answers(0);
+            typed.into_iter().for_each(|event| self.term(event));
+        }
+        self.tty.leave();
+    }
+
+    /// Takes the terminal back.
+    pub fn resume(&mut self) {
+        // A terminal that cannot be had again shows itself with the next read.
+        let _ = self.tty.enter_again();
+        let size = self.tty.size();
+        self.inline.forget();
+        self.take(Msg::Resized(size));
+    }
+
+    /// Goes on after a stop that nobody announced: what stood on the screen may be anywhere, so it is drawn below.
+    fn continued(&mut self) {
+        self.pager_shown = false;
+        self.resume();
+    }
+
+    /// Prints the last cells once more, at this width, below what is there (KEY table, Ctrl-L).
+    pub fn repaint(&mut self) {
+        let size = self.state.size;
+        self.state.transcript.again(size.width(), usize::from(size.rows).saturating_sub(size.viewport()));
+        self.inline.invalidate();
+        self.touch();
+    }
+}

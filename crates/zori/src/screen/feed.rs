@@ -1,0 +1,132 @@
+//! The session's events on their way to the screen, without what must not be shown on one (SCR-3).
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use zori_core::event::{Event, EventKind, ToolEvent};
+use zori_core::message::ToolInput;
+use zori_core::question::{Preview, Question};
+use zori_core::render::Renderer;
+use zori_core::tool::ToolOutput;
+use zori_redact::Redactor;
+
+/// The renderer of the chat: it hands events on, and the screen draws them when it is their turn.
+pub struct Feed {
+    events: UnboundedSender<Event>,
+    redactor: Redactor,
+}
+
+impl Feed {
+    /// Returns where events go in, and where they come out.
+    pub fn channel() -> (UnboundedSender<Event>, UnboundedReceiver<Event>) {
+        unbounded_channel()
+    }
+
+    /// Returns a renderer that feeds the screen. The assistant's own words stay as they are.
+    pub fn new(events: &UnboundedSender<Event>, redactor: Redactor) -> Self {
+        Self { events: events.clone(), redactor }
+    }
+}
+
+impl Renderer for Feed {
+    fn on_event(&mut self, event: &Event) -> io::Result<()> {
+        let mut event = event.clone();
+        match &mut event.kind {
+            EventKind::Tool(ToolEvent::ToolRequested(requested)) => {
+                if let ToolInput::Json(json) = &requested.call.input
+                    && let Some(shown) = redacted_json(&self.redactor, json.get())
+                {
+                    requested.call.input = ToolInput::Json(shown);
+                }
+            }
+            EventKind::Tool(ToolEvent::ToolOutputDelta { text, .. }) => redact(&self.redactor, text),
+            EventKind::Tool(ToolEvent::ToolFinished(finished)) => {
+                output(&self.redactor, &mut finished.output)
+            }
+            EventKind::Notice(notice) => redact(&self.redactor, &mut notice.text),
+            _ => {}
+        }
+        // When the screen is gone, the session ends with it.
+        let _ = self.events.send(event);
+        Ok(())
+    }
+}
+
+/// Returns a question as it may be shown; what is approved is the call itself.
+pub fn shown_question(redactor: &Redactor, question: &Question) -> Question {
+    let mut question = question.clone();
+    match &mut question.preview {
+        Preview::Input(input) => redact(redactor, input),
+        Preview::Command { command, .. } => redact(redactor, command),
+        Preview::Changes(files) => files.iter_mut().for_each(|file| redact(redactor, &mut file.diff)),
+        Preview::Fails { input, why } => {
+            redact(redactor, input);
+            redact(redactor, why);
+        }
+    }
+    question
+}
+
+/// Returns a result as it may be shown.
+pub fn shown_output(redactor: &Redactor, mut shown: ToolOutput) -> ToolOutput {
+    output(redactor, &mut shown);
+    shown
+}
+
+fn output(redactor: &Redactor, output: &mut ToolOutput) {
+    if let Some(shown) = redacted_json(redactor, output.envelope.get()) {
+        output.envelope = shown.into();
+    }
+    if let Some(failure) = &mut output.failure {
+        redact(redactor, &mut failure.message);
+    }
+    let replace = |text: &mut Option<Arc<str>>| {
+        if let Some(shown) = text.as_deref().and_then(|text| taken_out(redactor, text)) {
+            *text = Some(shown.into());
+        }
+    };
+    replace(&mut output.text);
+    for change in &mut output.changes {
+        replace(&mut change.before);
+        replace(&mut change.after);
+    }
+}
+
+fn redact(redactor: &Redactor, text: &mut String) {
+    if let Some(shown) = taken_out(redactor, text) {
+        *text = shown;
+    }
+}
+
+/// Returns the text without what must not be shown; `None` if there is nothing to take out.
+fn taken_out(redactor: &Redactor, text: &str) -> Option<String> {
+    match redactor.redact(text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(shown) => Some(shown),
+    }
+}
+
+/// Returns JSON without what must not be shown; `None` if there is nothing to take out. What would no longer be JSON is left out whole.
+fn redacted_json(redactor: &Redactor, json: &str) -> Option<Box<RawValue>> {
+    let shown = taken_out(redactor, json)?;
+    let whole = || RawValue::from_string("\"[REDACTED]\"".to_owned()).expect("a string is JSON");
+    Some(RawValue::from_string(shown).unwrap_or_else(|_| whole()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_stays_json() {
+        let redactor = Redactor::default();
+        let key = format!("sk-ant-{}", "a".repeat(40));
+        let shown = redacted_json(&redactor, &format!(r#"{{"command":"echo {key}"}}"#))
+            .expect("something is taken out");
+        assert_eq!(shown.get(), r#"{"command":"echo [REDACTED]"}"#);
+        assert!(redacted_json(&redactor, "{}").is_none());
+    }
+}

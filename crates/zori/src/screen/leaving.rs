@@ -1,0 +1,44 @@
+//! The end of a chat: the draft is kept, the terminal given back, the session closed.
+
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_tui::update::Effect;
+
+use super::{Left, Screen, greeting};
+use crate::chat::Chat;
+use crate::plain::Advice;
+
+impl Screen<'_, '_> {
+    /// Ends the chat, or this part of it.
+    pub(super) fn end(mut self) -> Result<Left, Failure> {
+        let draft = self.display.state.draft();
+        self.outside.run(&mut self.display, Effect::Keep(draft));
+        self.display.release();
+        let Self { chat, display, said, exit, outer: mut ui, again, .. } = self;
+        let ending = display.ending;
+        let gone = display.gone;
+        drop(display);
+        let Chat { cx, signals, plain, .. } = chat;
+        std::mem::swap(cx.ui, &mut ui);
+        for line in said.take().lines() {
+            cx.ui.say(line);
+        }
+        let again = again.filter(|_| ending.is_none() && !gone);
+        let session = plain.session();
+        if session.is_saved() && session.totals().turns > 0 && !gone && again.is_none() {
+            cx.ui.say(&greeting::farewell(session, cx.profile.name));
+        }
+        if again.is_none() {
+            signals.leave();
+        }
+        plain.close(cx.ui, Advice::default());
+        if ending == Some(signal_hook::consts::SIGHUP) {
+            signals.die_of_hangup();
+        }
+        Ok(match (ending, again) {
+            (Some(_), _) => Left::Over(Exit::Terminated),
+            (None, Some(again)) => Left::Again(Box::new(again)),
+            (None, None) => Left::Over(exit),
+        })
+    }
+}

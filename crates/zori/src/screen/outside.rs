@@ -1,0 +1,385 @@
+//! What the chat wants of the outside beside its session: files, the clipboard, an editor, the shell it came from.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use signal_hook::consts::SIGTSTP;
+use zori_contract::exit::Exit;
+use zori_core::event::NoticeLevel;
+use zori_core::provider::Effort;
+use zori_core::usage::Usage;
+use zori_providers::catalog::{PROVIDERS, ProviderFacts};
+use zori_redact::Redactor;
+use zori_tui::clean::CleanText;
+use zori_tui::completion::Item;
+use zori_tui::state::Draft;
+use zori_tui::theme::Theme;
+use zori_tui::update::{Effect, FindRequest, Msg};
+
+use super::aside::{Answered, Asking, Beside};
+use super::completions::Choice;
+use super::display::Display;
+use super::files::Files;
+use super::look;
+use super::pictures;
+use super::tty;
+use crate::config::{added_rule, set_key};
+use crate::environment::Environment;
+
+/// The outside of a chat.
+pub struct Outside {
+    pub env: Environment,
+    pub root: PathBuf,
+    /// Where drafts are kept; `None` where nothing is saved.
+    pub drafts: Option<PathBuf>,
+    /// The session whose draft it is.
+    pub session: String,
+    /// Takes secrets out of what is shown.
+    pub redactor: Redactor,
+    /// Where rules go that hold in later sessions.
+    pub rules: Option<PathBuf>,
+    /// What has to wait for the end of the turn.
+    pub later: VecDeque<Effect>,
+    /// The models `/model` offers, and the modes.
+    pub models: Vec<Choice>,
+    pub modes: Vec<Item>,
+    pub sessions: Box<dyn Fn() -> Vec<Item>>,
+    pub look: look::Look,
+    /// The files that `@` finds.
+    pub files: Files,
+    /// Where settings are kept.
+    pub config: Option<PathBuf>,
+    /// Who is asked by `/btw`, what was asked, and what that used.
+    pub beside: Option<Beside>,
+    pub aside: Option<Asking>,
+    pub used: Vec<Usage>,
+    /// The model that sees images.
+    pub viewer: (&'static ProviderFacts, String),
+}
+
+impl Outside {
+    /// Does what the chat wants.
+    pub fn run(&mut self, display: &mut Display, effect: Effect) {
+        match effect {
+            Effect::Find(request) => self.find(display, request),
+            Effect::Edit(text) => {
+                display.release();
+                let edited = self.edit(&text);
+                display.resume();
+                match edited {
+                    Ok(text) => display.take(Msg::Edited(Some(text))),
+                    Err(why) => display.state.transcript.notice(NoticeLevel::Warning, &why),
+                }
+            }
+            Effect::Copy(text) => display.tty.write(&format!("\x1b]52;c;{}\x07", base64(text.as_bytes()))),
+            Effect::PasteClipboard => {
+                let (facts, model) = (self.viewer.0, &self.viewer.1);
+                display.take(Msg::Pasted(pictures::clipboard(&self.env, facts, model)));
+            }
+            Effect::Dropped(text) => {
+                let (facts, model) = (self.viewer.0, &self.viewer.1);
+                display.take(Msg::Pasted(pictures::dropped(
+                    &self.root,
+                    self.env.home(),
+                    &text,
+                    facts,
+                    model,
+                )));
+            }
+            Effect::Aside(question) => self.ask_aside(display, &question),
+            Effect::Theme { name, keep } => self.theme(display, &name, keep),
+            Effect::SaveKeys { action, keys } => self.save_keys(display, &action, &keys),
+            Effect::Keep(draft) => self.keep(&draft),
+            Effect::Suspend => {
+                display.release();
+                let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
+                display.resume();
+            }
+            Effect::Repaint => display.repaint(),
+            Effect::LookAround => {
+                display.state.facts.branch = branch(&self.root);
+                display.paint = self.look.paint(&display.terminal);
+                display.touch();
+            }
+            Effect::Notify(text) => {
+                let text = CleanText::from(format!("zori: {text}"));
+                self.look.run_command(text.as_str());
+                display.tty.write(&self.look.notification(&display.terminal, &text));
+            }
+            Effect::Remember { rules } => self.remember(display, &rules),
+            Effect::Die => {
+                tty::restore();
+                std::process::exit(i32::from(Exit::Interrupted.code()));
+            }
+            effect => self.later.push_back(effect),
+        }
+    }
+
+    fn find(&mut self, display: &mut Display, request: FindRequest) {
+        let (word, items, of) = match request {
+            FindRequest::Files(word) => {
+                let (found, of) = self.files.find(&word);
+                let mark = if word.starts_with('!') { "!" } else { "" };
+                let items = found.into_iter().map(|path| super::item(format!("{mark}{path}"), "")).collect();
+                (word, items, of)
+            }
+            FindRequest::Argument { command, word } => {
+                let all = match command {
+                    "/model" => {
+                        let facts = &display.state.facts;
+                        self.models.iter().map(|choice| choice.item(&facts.model, facts.context)).collect()
+                    }
+                    "/mode" => self.modes.clone(),
+                    "/resume" => (self.sessions)(),
+                    "/theme" => themes(),
+                    "/effort" => efforts(),
+                    "/login" => providers(),
+                    _ => Vec::new(),
+                };
+                let (of, wanted) = (all.len(), word.to_lowercase());
+                let fits = |item: &Item| {
+                    let text = format!("{} {}", item.text, item.about).to_lowercase();
+                    wanted.split_whitespace().all(|part| text.contains(part))
+                };
+                (word, all.into_iter().filter(fits).collect(), of)
+            }
+        };
+        display.take(Msg::Found { word, items, of });
+    }
+
+    /// Asks beside the conversation; the answer comes while something else is waited for.
+    fn ask_aside(&mut self, display: &mut Display, question: &str) {
+        match (&self.beside, &self.aside) {
+            (_, Some(_)) => display
+                .state
+                .transcript
+                .notice(NoticeLevel::Info, "One `/btw` at a time; the last one is not answered yet."),
+            (Some(beside), None) => {
+                self.aside = Some(beside.ask(question));
+                display.state.say("asked beside the conversation; the answer comes");
+            }
+            (None, None) => display.state.transcript.notice(NoticeLevel::Info, "Nobody can be asked yet."),
+        }
+        display.touch();
+    }
+
+    /// Waits for the answer of `/btw`, for ever if nothing was asked; and shows it.
+    pub async fn aside(&mut self) -> Answered {
+        let answered = zori_host::pending_or(&mut self.aside).await;
+        self.aside = None;
+        answered
+    }
+
+    /// Shows what came of `/btw`.
+    pub fn answered(&mut self, display: &mut Display, answered: Answered) {
+        self.used.push(answered.usage);
+        let transcript = &mut display.state.transcript;
+        match answered.answer {
+            Ok(text) => transcript.beside(&answered.question, text.trim()),
+            Err(why) => transcript.error(&format!("/btw {}: {why}", answered.question), &[]),
+        }
+        display.touch();
+    }
+
+    /// Changes the colours; the choice of a list is kept in the config file.
+    fn theme(&mut self, display: &mut Display, name: &str, keep: bool) {
+        if !self.look.choose(name) {
+            let names: Vec<_> = Theme::names().collect();
+            let text = format!("There is no theme `{name}`; there are terminal, {}.", names.join(", "));
+            display.state.transcript.notice(NoticeLevel::Warning, &text);
+            return display.touch();
+        }
+        display.paint = self.look.paint(&display.terminal);
+        if keep {
+            let words = match self
+                .config
+                .as_ref()
+                .map(|file| (file, set_key::set(file, "ui", "theme", &toml_text(name))))
+            {
+                Some((file, Ok(()))) => format!("Theme {name}, kept in {}", file.display()),
+                Some((file, Err(why))) => {
+                    format!("Theme {name} for this chat; {} was not changed: {why}", file.display())
+                }
+                None => format!("Theme {name}"),
+            };
+            display.state.transcript.notice(NoticeLevel::Info, &words);
+        }
+        display.touch();
+    }
+
+    /// Keeps what a key does from now on.
+    fn save_keys(&mut self, display: &mut Display, action: &str, keys: &[String]) {
+        let list = keys.iter().map(|key| toml_text(key)).collect::<Vec<_>>().join(", ");
+        let words = match self
+            .config
+            .as_ref()
+            .map(|file| (file, set_key::set(file, "ui.keymap", action, &format!("[{list}]"))))
+        {
+            Some((file, Ok(()))) => format!("{action} = {}, kept in {}", keys.join(", "), file.display()),
+            Some((file, Err(why))) => format!(
+                "{action} = {} for this chat; {} was not changed: {why}",
+                keys.join(", "),
+                file.display()
+            ),
+            None => format!("{action} = {} for this chat", keys.join(", ")),
+        };
+        display.state.transcript.notice(NoticeLevel::Info, &words);
+        display.touch();
+    }
+
+    /// Lets the user edit the draft (CMP-9).
+    fn edit(&self, text: &str) -> Result<String, String> {
+        let editor = ["VISUAL", "EDITOR"]
+            .iter()
+            .find_map(|name| self.env.text(name).filter(|value| !value.trim().is_empty()));
+        let Some(editor) = editor else {
+            return Err("no editor: set $VISUAL or $EDITOR to a program that edits a file".to_owned());
+        };
+        let file = self.env.temp_dir().join(format!("zori-draft-{:016x}.md", zori_host::random_number()));
+        let told = |error: io::Error| format!("{}: {error}", file.display());
+        private_file(&file).and_then(|mut opened| opened.write_all(text.as_bytes())).map_err(told)?;
+        let status = std::process::Command::new("sh")
+            .args(["-c", &format!("{editor} \"$1\""), "sh"])
+            .arg(&file)
+            .current_dir(&self.root)
+            .status();
+        let edited = fs::read_to_string(&file);
+        let _ = fs::remove_file(&file);
+        match status {
+            Ok(status) if status.success() => edited
+                .map(|text| text.trim_end_matches('\n').to_owned())
+                .map_err(|error| format!("the draft is as it was: {error}")),
+            Ok(status) => Err(format!("`{editor}` ended with {status}; the draft is as it was")),
+            Err(error) => Err(format!("`{editor}` cannot be started: {error}")),
+        }
+    }
+
+    /// Keeps what is typed, so that it is there after the program was killed (CMP-10).
+    fn keep(&self, draft: &Draft) {
+        let Some(file) = self.draft_file() else { return };
+        if draft == &Draft::default() {
+            let _ = fs::remove_file(file);
+            return;
+        }
+        let value = serde_json::json!({ "draft": draft.text, "queue": draft.queue });
+        // A draft that cannot be kept is no reason to disturb whoever types it.
+        let _ = write_private(&file, value.to_string().as_bytes());
+    }
+
+    /// Reads what was kept.
+    pub fn kept(&self) -> Draft {
+        let Some(text) = self.draft_file().and_then(|file| fs::read_to_string(file).ok()) else {
+            return Draft::default();
+        };
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let queue = value["queue"].as_array().map(|items| items.iter().filter_map(text).collect());
+        Draft { text: text(&value["draft"]).unwrap_or_default(), queue: queue.unwrap_or_default() }
+    }
+
+    fn draft_file(&self) -> Option<PathBuf> {
+        Some(self.drafts.as_ref()?.join(format!("{}.json", self.session)))
+    }
+
+    fn remember(&self, display: &mut Display, rules: &[String]) {
+        let Some(file) = &self.rules else { return };
+        for rule in rules {
+            let (level, text) = match added_rule::add(file, rule) {
+                Ok(()) => (NoticeLevel::Info, format!("Added to {}: {rule}", file.display())),
+                Err(why) => (
+                    NoticeLevel::Warning,
+                    format!("{} was not changed: {why}; the rule holds in this session", file.display()),
+                ),
+            };
+            display.state.transcript.notice(level, &text);
+        }
+        display.touch();
+    }
+}
+
+fn toml_text(text: &str) -> String {
+    // What JSON writes of such a text TOML reads as the same.
+    serde_json::Value::from(text).to_string()
+}
+
+fn themes() -> Vec<Item> {
+    let own = super::item("terminal", "the terminal's own colours");
+    std::iter::once(own).chain(Theme::names().map(|name| super::item(name, ""))).collect()
+}
+
+fn efforts() -> Vec<Item> {
+    let none = super::item("default", "as the provider has it");
+    std::iter::once(none).chain(Effort::ALL.iter().map(|effort| super::item(effort.as_str(), ""))).collect()
+}
+
+fn providers() -> Vec<Item> {
+    PROVIDERS
+        .iter()
+        .filter(|facts| !facts.is_local())
+        .map(|facts| super::item(facts.name, facts.display))
+        .collect()
+}
+
+/// Returns the branch of the repository that a folder is in.
+pub fn branch(root: &Path) -> Option<String> {
+    let git = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
+    let git = match fs::read_to_string(&git) {
+        // A worktree's is a file that names the folder.
+        Ok(text) => git.parent()?.join(text.trim().strip_prefix("gitdir: ")?),
+        Err(_) => git,
+    };
+    let head = fs::read_to_string(git.join("HEAD")).ok()?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
+}
+
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Writes a file for the owner only, the old content or the new.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    let temporary = path.with_extension(format!("{:08x}.tmp", zori_host::random_number() as u32));
+    let written = private_file(&temporary)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let number =
+            chunk.iter().enumerate().fold(0u32, |sum, (i, byte)| sum | u32::from(*byte) << (16 - 8 * i));
+        for i in 0..4 {
+            match i <= chunk.len() {
+                true => out.push(LETTERS[(number >> (18 - 6 * i) & 63) as usize] as char),
+                false => out.push('='),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_all_lengths() {
+        for (text, wanted) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj"), ("abcd", "YWJjZA==")]
+        {
+            assert_eq!(base64(text.as_bytes()), wanted);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The beginning of a chat: the settings of the screen, the greeting, and what stands in the composer.
+
+use std::path::Path;
+
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_core::cost::Spent;
+use zori_core::event::NoticeLevel;
+use zori_core::image::Image;
+use zori_tui::cell::Signs;
+use zori_tui::composer::history::History;
+use zori_tui::keymap::Keymap;
+use zori_tui::state::{Facts, Options, State, Thinking};
+use zori_tui::update::Effect;
+
+use super::display::Display;
+use super::feed::Feed;
+use super::files::Files;
+use super::history::HistoryFile;
+use super::look::{self, Look, Notify};
+use super::outside::{self, Outside};
+use super::{Again, Left, Screen, completions, first_time, greeting, tty};
+use crate::args::LowArgs;
+use crate::chat::Chat;
+use crate::commands::AgentCx;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::plain::PlainSession;
+use crate::settings::{RunSettings, missing_key};
+use crate::signals::Signals;
+use crate::ui::Ui;
+use crate::wire_up::Prepared;
+use tty::Tty;
+
+/// The modes that the key for it goes through.
+const MODES: [&str; 4] = ["yolo", "default", "acceptEdits", "plan"];
+
+/// What a chat begins with.
+pub enum Opening {
+    Empty,
+    /// A prompt that is sent at once.
+    Prompt(String),
+    /// Something that stands in the composer as if it had been typed.
+    Typed(&'static str),
+    /// It goes on from another one, whose rows are above.
+    Again(Box<Again>),
+}
+
+/// Opens the chat. `args`: what was typed, for a chat that can go on elsewhere.
+pub fn run(
+    cx: &mut AgentCx<'_>,
+    signals: Signals,
+    prepared: Prepared,
+    run: RunSettings,
+    args: Option<LowArgs>,
+    attached: Vec<Image>,
+    opening: Opening,
+) -> Result<Left, Failure> {
+    let (sender, events) = Feed::channel();
+    let parts = move |cx: &AgentCx<'_>, settings: &zori_host::SessionSettings| {
+        let mut parts = crate::frontend::screen(cx, settings);
+        let redactor = zori_redact::Redactor::new(settings.model.secrets.clone());
+        parts.renderers.push(Box::new(Feed::new(&sender, redactor)));
+        parts.live_output = true;
+        Ok(parts)
+    };
+    let again = matches!(opening, Opening::Again(_));
+    let greeting = if again { Vec::new() } else { greeting::rows(cx, &prepared, &run) };
+    let keyless = missing_key(&prepared.host.settings.model, &run.key, cx.profile.name).is_some();
+    let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
+    let settings = &prepared.host.settings;
+    let answers = settings.permission.answers;
+    let base = run.base.as_ref().filter(|_| settings.storage.save).map(|base| base.dir().to_owned());
+    let resumed = !prepared.opened.history.is_empty();
+    let root = settings.workspace.root.clone();
+    let sandboxed = prepared.host.confinement().is_some();
+    let first_time = base
+        .as_ref()
+        .filter(|_| !again && !keyless)
+        .and_then(|base| first_time::note(base, &root, settings.permission.policy.mode.mode, sandboxed));
+    let plain = PlainSession::start_with(cx, prepared, run, None, Box::new(parts))?;
+    let (heard, ending) = tokio::sync::mpsc::unbounded_channel();
+    let tty = plain.within(Tty::open)?;
+    let listening = signals.to_screen(heard, tty::restore);
+    let (mut collecting, said) = Ui::collecting(&cx.app.env);
+    std::mem::swap(cx.ui, &mut collecting);
+
+    let env = cx.app.env.clone();
+    let terminal = look::terminal(&env);
+    let (look, mut wrong) = look(&config, &env, plain.run.base.as_ref().map(crate::data_dir::DataDir::dir));
+    let (options, wrong_keys) = options(&config, &env, &plain);
+    wrong.extend(wrong_keys);
+    let mut state = State::new(tty.size(), options, facts(&plain, &env));
+    let redactor = zori_redact::Redactor::new(plain.host.settings.model.secrets.clone());
+    let history = base.as_ref().map(|base| HistoryFile::of(base, &root, redactor.clone()));
+    state.composer.history = History::new(history.as_ref().map(HistoryFile::read).unwrap_or_default());
+    state.transcript.rows(greeting);
+    for warning in wrong {
+        state.transcript.notice(NoticeLevel::Warning, &warning);
+    }
+    if let Some(note) = first_time {
+        state.transcript.notice(NoticeLevel::Info, &note);
+    }
+    let outside = Outside {
+        env: env.clone(),
+        files: Files::new(&root),
+        root,
+        drafts: base.as_ref().map(|base| base.join("drafts")),
+        session: plain.session().id().to_string(),
+        redactor,
+        rules: plain.run.rules_file.clone(),
+        config: plain.run.base.as_ref().map(crate::data_dir::DataDir::config),
+        later: std::collections::VecDeque::new(),
+        models: completions::models(&plain, &env),
+        modes: completions::modes(),
+        sessions: completions::sessions(&plain),
+        beside: Some(plain.beside("")),
+        aside: None,
+        used: Vec::new(),
+        viewer: (plain.host.settings.model.facts, plain.session().model().to_owned()),
+        look,
+    };
+    let paint = outside.look.paint(&terminal);
+    let mut display = Display::new(state, tty, terminal, paint, events, ending);
+    display.titled = config.flag("ui.title").unwrap_or(true);
+    let chat = Chat { cx, signals, plain, args, attached, supervised: false };
+    let mut screen = Screen {
+        chat,
+        display,
+        outside,
+        history,
+        said,
+        outer: collecting,
+        answers,
+        exit: Exit::Success,
+        again: None,
+        carried: match &opening {
+            Opening::Again(again) => again.spent,
+            _ => Spent::NOTHING,
+        },
+        loop_turns: 0,
+    };
+    screen.display.state.facts.spent = Some(screen.spent());
+    if resumed {
+        screen.recall(again);
+    }
+    match opening {
+        Opening::Again(again) => {
+            screen.take_draft(again.draft);
+            if !again.words.is_empty() {
+                screen.say(NoticeLevel::Info, &again.words);
+            }
+        }
+        opening => {
+            screen.restore_draft(resumed);
+            match opening {
+                Opening::Prompt(text) => screen.outside.later.push_back(Effect::Prompt(text.into())),
+                Opening::Typed(text) => screen.display.take_typed(text),
+                Opening::Empty | Opening::Again(_) => {}
+            }
+        }
+    }
+    screen.display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
+    screen.converse();
+    drop(listening);
+    screen.end()
+}
+
+/// Returns how the chat looks, and what is wrong with the settings for it.
+fn look(config: &Config, env: &Environment, base: Option<&Path>) -> (Look, Vec<String>) {
+    let colour = env.text("NO_COLOR").is_none_or(str::is_empty) && config.flag("ui.colour").unwrap_or(true);
+    let notify = match config.text("ui.notify") {
+        Some("bell") => Notify::Bell,
+        Some("off") => Notify::Off,
+        _ => Notify::Auto,
+    };
+    let (theme, unknown) = match config.text("ui.theme").map(|name| look::theme(base, name)) {
+        Some(Ok(theme)) => (Some(theme), None),
+        Some(Err(why)) => (None, Some(why)),
+        None => (None, None),
+    };
+    let mut look = Look::new(env, colour, theme, notify);
+    look.command = config.text("ui.notify_command").map(str::to_owned);
+    (look, unknown.into_iter().collect())
+}
+
+/// Returns how the chat behaves, and what is wrong with the settings for it.
+fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options, Vec<String>) {
+    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
+    let utf8 = utf8.is_some_and(|value| value.to_lowercase().replace('-', "").contains("utf8"));
+    let ascii = config.flag("ui.ascii").unwrap_or(!utf8);
+    let text = plain.run.base.as_ref().and_then(|base| std::fs::read_to_string(base.config()).ok());
+    let (keymap, wrong) = keymap(config, text.as_deref().unwrap_or_default());
+    let options = Options {
+        signs: if ascii { Signs::Ascii } else { Signs::Unicode },
+        motion: config.flag("ui.motion").unwrap_or(env.text("REDUCE_MOTION").is_none_or(str::is_empty)),
+        keymap,
+        vim: config.text("ui.keys") == Some("vim"),
+        thinking: match config.text("ui.thinking") {
+            Some("show") => Thinking::Show,
+            Some("hide") => Thinking::Hide,
+            _ => Thinking::Fold,
+        },
+        commands: completions::infos(),
+        shift_enter: false,
+        brackets_pastes: false,
+        modes: MODES
+            .iter()
+            .filter(|mode| plain.host.settings.permission.modes.named("mode", mode).is_ok())
+            .map(|mode| (*mode).to_owned())
+            .collect(),
+    };
+    (options, wrong)
+}
+
+/// Returns what the footer says.
+pub fn facts(plain: &PlainSession, env: &Environment) -> Facts {
+    let (session, host) = (plain.session(), &plain.host);
+    let root = &host.settings.workspace.root;
+    Facts {
+        model: session.model().to_owned(),
+        mode: session.policy().mode.shown().to_owned(),
+        context: session.context_tokens(),
+        window: session.context_window(),
+        spent: Some(session.totals().spent),
+        prices: host.settings.model.prices(session.model()),
+        branch: outside::branch(root),
+        folder: greeting::folder(root, env),
+        title: None,
+    }
+}
+
+/// Returns the keys with the user's changes, and what is wrong with those.
+fn keymap(config: &Config, text: &str) -> (Keymap, Vec<String>) {
+    let (mut keymap, mut wrong) = (Keymap::default(), Vec::new());
+    // KEY-1: a warning names the line.
+    let line = |action: &str| {
+        let at = |line: &str| {
+            line.trim_start().strip_prefix(action).is_some_and(|rest| rest.trim_start().starts_with('='))
+        };
+        text.lines().position(at).map_or_else(String::new, |at| format!(", line {} of config.toml", at + 1))
+    };
+    let changes = config.json("ui.keymap").unwrap_or_default();
+    for (action, keys) in changes.as_object().into_iter().flatten() {
+        let keys: Vec<&str> = match keys {
+            serde_json::Value::String(key) => vec![key.as_str()],
+            keys => keys.as_array().into_iter().flatten().filter_map(|key| key.as_str()).collect(),
+        };
+        if let Err(why) = keymap.bind(action, &keys) {
+            wrong.push(format!("`ui.keymap`{}: {why}", line(action)));
+        }
+    }
+    (keymap, wrong)
+}

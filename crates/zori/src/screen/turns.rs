@@ -1,0 +1,166 @@
+//! Turns of the model, and what is like one: a command of the user's own, the question of `/loop`.
+
+use std::path::Path;
+
+use zori_core::event::NoticeLevel;
+use zori_core::image::size_in_words;
+use zori_core::input::Prompt;
+use zori_core::outcome::Outcome;
+use zori_core::permission::Verdict;
+use zori_core::tool::{Effect, ToolKind};
+use zori_host::TurnEnd;
+use zori_tui::confirm::{Confirm, What};
+use zori_tui::state::Phase;
+use zori_tui::update::{Msg, TurnOver};
+
+use super::Screen;
+use super::files::{self, Named};
+use super::peer::ScreenPeer;
+use crate::attachment::{self, Viewer};
+use crate::chat::supervised;
+use crate::model_choice;
+use crate::plain::PlainSession;
+
+impl Screen<'_, '_> {
+    /// Runs one turn, and the queue goes on by itself.
+    pub(super) fn turn(&mut self, prompt: Prompt) {
+        let mut prompt = prompt;
+        prompt.images.extend(std::mem::take(&mut self.chat.attached));
+        let asked = prompt.clone();
+        let title = &mut self.display.state.facts.title;
+        title.get_or_insert_with(|| zori_store::title(&asked.text));
+        let notes = self.attach_files(&mut prompt);
+        self.outside.beside = Some(self.chat.plain.beside(&asked.text));
+        let Self { chat, display, outside, answers, .. } = self;
+        display.take(Msg::TurnBegins(asked));
+        display.state.turn_notes = notes;
+        let mut peer = ScreenPeer { display, outside, answers: *answers };
+        let end = chat.plain.turn_with(prompt, &mut peer);
+        self.turn_over(Some(end));
+        if self.chat.supervised {
+            self.loop_turns += 1;
+            self.ask_to_continue();
+        }
+    }
+
+    /// Lets the files that a prompt names go along with it (CMP-3); returns what is said of each.
+    fn attach_files(&mut self, prompt: &mut Prompt) -> Vec<String> {
+        let root = self.chat.plain.host.settings.workspace.root.clone();
+        let mut notes = Vec::new();
+        for cell in self.display.state.named_cells(&prompt.text) {
+            notes.push(format!("+ #{}", cell.number));
+            self.chat.plain.session_mut().attach(cell.note());
+        }
+        for named in files::named(&root, &prompt.text) {
+            match named {
+                Named::Text { path, content } => match self.denied(&root.join(&path)) {
+                    Some(why) => notes.push(format!("{path} stays here: {why}")),
+                    None => {
+                        notes.push(format!("+ {path} ({})", size_in_words(content.len() as u64)));
+                        self.chat.plain.session_mut().attach(files::note(&path, &content));
+                    }
+                },
+                Named::Picture(file) => {
+                    let model = self.chat.plain.session().model();
+                    let viewer = Viewer { facts: self.chat.plain.host.settings.model.facts, model };
+                    match attachment::load(&file, viewer) {
+                        Ok(image) => {
+                            notes.push(format!("+ {image}"));
+                            prompt.images.push(image);
+                        }
+                        Err(failure) => notes.push(failure.message),
+                    }
+                }
+                Named::Left { path, why } => notes.push(format!("{path} {why}")),
+            }
+        }
+        notes
+    }
+
+    /// Returns why a file may not be read, if a rule says so.
+    fn denied(&self, file: &Path) -> Option<String> {
+        let policy = self.chat.plain.session().policy();
+        let effects = [Effect::Read(file.to_owned())];
+        let call = zori_policy::Call::new("read", Some(ToolKind::Read), &effects, &policy.workspace);
+        let decision = zori_policy::explain(policy, &call).decision;
+        (decision.verdict == Verdict::Deny).then_some(decision.reason)
+    }
+
+    /// Runs a command of the user's own (CMP-5).
+    pub(super) fn shell(&mut self, command: String, share: bool) {
+        let Self { chat, display, outside, answers, .. } = self;
+        display.take(Msg::TurnBegins(Prompt::from("")));
+        if let Some(turn) = &mut display.state.turn {
+            turn.phase = Phase::Running("bash".to_owned());
+            turn.prompt = None;
+        }
+        let mut peer = ScreenPeer { display, outside, answers: *answers };
+        chat.plain.shell_with(command, share, &mut peer);
+        self.turn_over(None);
+    }
+
+    /// Asks whether the loop goes on, in the status row (NFR-007).
+    fn ask_to_continue(&mut self) {
+        let text = format!("loop, turn {} · {}", self.loop_turns, supervised::QUESTION);
+        self.display.take(Msg::Confirm(Confirm::new(What::Loop, text)));
+    }
+
+    /// Adds a line to the project's guidelines (CMP-6).
+    fn add_guideline(&mut self, text: &str) {
+        let file = self.outside.root.join("AGENTS.md");
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+        let added = format!("{before}{gap}- {text}\n");
+        match std::fs::write(&file, added) {
+            Ok(()) => self.say(NoticeLevel::Info, "Added to AGENTS.md; it counts from the next session on."),
+            Err(error) => self.say(NoticeLevel::Warning, &format!("{}: {error}", file.display())),
+        }
+    }
+
+    /// Takes the answer to a question of the chat itself.
+    pub(super) fn confirmed(&mut self, what: What, yes: bool) {
+        match (what, yes) {
+            (What::Loop, true) => self.display.take(Msg::Next),
+            (What::Loop, false) => {
+                self.chat.supervised = false;
+                self.loop_turns = 0;
+                self.say(NoticeLevel::Info, "The loop is over.");
+                self.display.take(Msg::Next);
+            }
+            (What::Guideline(text), true) => self.add_guideline(&text),
+            (What::Guideline(_), false) => self.say(NoticeLevel::Info, "AGENTS.md is as it was."),
+        }
+    }
+
+    pub(super) fn turn_over(&mut self, end: Option<TurnEnd>) {
+        self.display.drain_events();
+        self.display.inputs.clear();
+        self.count_asides();
+        self.outside.beside = Some(self.chat.plain.beside(""));
+        let session = self.chat.plain.session();
+        let (context, spent) = (session.context_tokens(), self.spent());
+        let mut ways_out = Vec::new();
+        let mut error = None;
+        if let Some(end) = &end {
+            error = end.error.as_ref().map(|error| self.outside.redactor.redact(error).into_owned());
+            let PlainSession { host, run, .. } = &self.chat.plain;
+            if end.key_refused() {
+                ways_out.push("/login stores a key".to_owned());
+                ways_out.push(model_choice::key_hint(
+                    host.settings.model.facts,
+                    &run.key,
+                    self.chat.cx.profile.name,
+                ));
+            } else if matches!(end.summary.outcome, Outcome::Failed(_)) {
+                ways_out.push("Enter sends again".to_owned());
+                ways_out.push("/model takes another".to_owned());
+            }
+            for notice in &end.notices {
+                self.chat.cx.ui.notices(std::slice::from_ref(notice));
+            }
+        }
+        let over = TurnOver { outcome: end.map(|end| end.summary.outcome), error, ways_out, context, spent };
+        self.display.take(Msg::TurnOver(over));
+        self.tell();
+    }
+}

@@ -1,0 +1,140 @@
+//! CH-2, CH-11: whatever a command does with its processes, none is left.
+
+use std::time::Duration;
+
+use serde_json::json;
+use zori_testkit::gate::Gate;
+use zori_testkit::random::cases;
+use zori_testkit::{anthropic, wait};
+
+use super::row;
+use crate::processes::{alive, pids, wait_until_gone};
+use crate::sessions::exec_in;
+use crate::world::with_model;
+
+/// What children do to escape: each command writes the ids of its processes to `pids` and then goes on for long. `{}` stands
+/// for the process that has to end.
+const MODES: &[(&str, &str)] = &[
+    ("plain", "echo $$ > new; mv new pids; sleep 300"),
+    ("background", "sleep 300 & echo $! > new; mv new pids; wait"),
+    ("forked twice", "(sleep 300 & echo $! > new); mv new pids; sleep 300"),
+    ("ignores TERM", "trap '' TERM; echo $$ > new; mv new pids; while :; do sleep 1; done"),
+    ("ignores everything", "trap '' HUP INT TERM; echo $$ > new; mv new pids; while :; do sleep 1; done"),
+    (
+        "child ignores TERM",
+        "sh -c 'trap \"\" TERM; echo $$ > new; mv new pids; while :; do sleep 1; done' & wait",
+    ),
+    ("own session", "setsid sh -c 'echo $$ > new; mv new pids; sleep 300' & sleep 300"),
+    (
+        "own session, ignores TERM",
+        "setsid sh -c 'trap \"\" TERM; echo $$ > new; mv new pids; while :; do sleep 1; done' & sleep 300",
+    ),
+    ("daemon", "setsid sh -c '(sleep 300 >/dev/null 2>&1 & echo $! > new; mv new pids)' & sleep 300"),
+    (
+        "daemon that ignores TERM",
+        "setsid sh -c '(sh -c \"trap : TERM; echo \\$\\$ > new; mv new pids; while :; do sleep 1; done\" >/dev/null 2>&1 &)' & sleep 300",
+    ),
+    ("nohup", "nohup sleep 300 >/dev/null 2>&1 & echo $! > new; mv new pids; sleep 300"),
+    ("holds the pipe", "sleep 300 & echo $! > new; mv new pids; exec sleep 300"),
+    ("closed its output", "exec >/dev/null 2>&1; echo $$ > new; mv new pids; sleep 300"),
+    ("stopped", "sleep 300 & echo $! > new; kill -STOP $!; mv new pids; wait"),
+    ("floods", "echo $$ > new; mv new pids; yes"),
+    ("a pipeline", "sleep 300 | sleep 300 | (echo $$ > new; mv new pids; cat)"),
+];
+
+/// CH-2: on a timeout.
+#[test]
+fn no_survivor_of_a_timeout() {
+    let rounds = cases(1, 25);
+    let mut slowest = Duration::ZERO;
+    for _ in 0..rounds {
+        for (mode, command) in MODES {
+            let input = json!({"command": command, "timeout_secs": 1});
+            let (world, _model) =
+                with_model([anthropic::tool_use("t1", "bash", input), anthropic::text("Done.")]);
+            let mut run = exec_in(&world, "s", "go");
+            run.wait_until(mode, |_| pids(&world).is_some());
+            let pids = pids(&world).expect("looked for above");
+            run.finish().success();
+            slowest = slowest.max(wait_until_gone(&pids));
+        }
+    }
+    row(
+        "CH-2",
+        format_args!("0 survivors of a timeout, the slowest {slowest:?} after the run"),
+        rounds * MODES.len(),
+    );
+}
+
+/// CH-2: on an interrupt.
+#[test]
+fn no_survivor_of_an_interrupt() {
+    let rounds = cases(1, 25);
+    let mut slowest = Duration::ZERO;
+    for _ in 0..rounds {
+        for (mode, command) in MODES {
+            let (world, _model) =
+                with_model([anthropic::tool_use("t1", "bash", json!({"command": command}))]);
+            let mut run = exec_in(&world, "s", "go");
+            run.wait_until(mode, |_| pids(&world).is_some()).interrupt();
+            let pids = pids(&world).expect("looked for above");
+            let output = run.finish();
+            assert_eq!(output.code(), Some(130), "{mode}: {}", output.stderr());
+            slowest = slowest.max(wait_until_gone(&pids));
+        }
+    }
+    row(
+        "CH-2",
+        format_args!("0 survivors of an interrupt, the slowest {slowest:?} after the run"),
+        rounds * MODES.len(),
+    );
+}
+
+/// CH-11: after many calls there is no zombie, descriptor or thread more than after a few.
+#[test]
+fn nothing_is_left_of_many_calls() {
+    let calls = cases(60, 1_000);
+    let (few, many) = (Gate::new(), Gate::new());
+    let call = |n: usize| {
+        anthropic::tool_use(
+            &format!("t{n}"),
+            "bash",
+            json!({"command": "(sleep 0.01 &) ; setsid sh -c '(true &)' ; true & wait"}),
+        )
+        .reply()
+    };
+    let mut replies: Vec<_> = (0..10).map(call).collect();
+    replies.push(call(10).wait_after(0, &few));
+    replies.extend((11..calls).map(call));
+    replies.push(anthropic::text("Done.").reply().wait_after(0, &many));
+    let (world, model) = with_model(replies);
+    let mut run = exec_in(&world, "s", "go");
+    let pid = run.pid();
+    let count = |what: &str| std::fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count);
+    let children = || {
+        let stats = std::fs::read_dir("/proc").expect("there is /proc").flatten();
+        let parent = format!(" {pid} ");
+        stats
+            .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok())
+            .filter(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest[1..].starts_with(&parent)))
+            .count()
+    };
+    run.wait_until("the first calls", |_| model.count() == 11);
+    let before = (count("fd"), count("task"));
+    few.open();
+    run.wait_until("the last call", |_| model.count() == calls + 1);
+    // The last orphans may still be about to end; the next call would have reaped them.
+    let after = || (count("fd"), count("task"));
+    wait::until(format_args!("{before:?} to be as many as before: {:?}", after()), || {
+        after().0 <= before.0 && after().1 <= before.1
+    });
+    let left = children();
+    assert!(
+        left <= 3,
+        "{left} children, zombies included, after {calls} calls: the guard and the last orphans at most"
+    );
+    many.open();
+    run.finish().success();
+    assert!(!alive(pid.cast_signed()));
+    row("CH-11", format_args!("no descriptor and no thread more, {left} children"), calls);
+}

@@ -1,0 +1,331 @@
+//! The chat and terminals that misbehave (chapters 11 and 12 of the contract, test rows 6 to 10).
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+use zori_testkit::gate::Gate;
+use zori_testkit::pty::{Pty, Size};
+use zori_testkit::reply::Reply;
+use zori_testkit::{anthropic, needs, wait};
+
+use crate::screen_stage::{Person, SIZE};
+use crate::world::{in_shell, with_model};
+
+fn paragraphs(count: usize) -> String {
+    (0..count).map(|i| format!("UNIQ-{i:03} lorem ipsum dolor\n\n")).collect()
+}
+
+#[track_caller]
+fn each_row_once(rows: &[String], count: usize) {
+    for i in 0..count {
+        let wanted = format!("UNIQ-{i:03} lorem ipsum dolor");
+        let found = rows.iter().filter(|row| row.trim_end() == wanted).count();
+        assert_eq!(found, 1, "{wanted} in\n{}", rows.join("\n"));
+    }
+}
+
+/// UI-36: what is typed before there is a screen is in the composer.
+#[test]
+fn keys_before_the_first_frame_are_kept() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let mut pty = world.screen(&["--no-save"], SIZE);
+    pty.send("early bird");
+    Person::before(pty, SIZE).sees("› early bird");
+}
+
+/// TTY-1: answers that come late, doubled, cut, cut for good: none of them is text, and what is typed is.
+#[test]
+fn answers_late_cut_and_doubled_are_no_text() {
+    let (world, model) = with_model([anthropic::text("Fine.")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    for piece in [
+        "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\\x1b]11;rgb:1e1e/1e1e/1e1e\x07",
+        "\x1b",
+        "[?62;4",
+        "c",
+        "\x1bP>|XTerm(390)\x1b\\\x1b[?2026;2$y\x1b[?2004;2$y\x1b[?1u\x1b[?62;4c\x1b[?62;4c",
+        "\x1b[I\x1b[O\x1b[I",
+        "\x1b]11;rgb:1e1e/",
+    ] {
+        person.keys(piece).pauses(60);
+    }
+    person.keys("no colour").sees("› no colour").pauses(40).keys("\r");
+    person.sees("Fine.");
+    assert_eq!(model.request(0).conversation(), "user: no colour\n");
+    person.leaves();
+}
+
+/// TTY-1: at the end answers that are still due are waited for, and no longer than that.
+#[test]
+fn answers_that_never_come_do_not_keep_the_end() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.keys("\x04");
+    let asked = Instant::now();
+    person.ends();
+    assert!(asked.elapsed() < Duration::from_secs(5));
+}
+
+/// TTY-4: a terminal that takes nothing does not stop the engine, and shows everything once it takes again.
+#[test]
+fn a_terminal_that_takes_no_bytes() {
+    let (world, model) = with_model([
+        Reply::from(anthropic::text(&paragraphs(400)).tool_use(
+            "t1",
+            "bash",
+            json!({"command": "touch made"}),
+        )),
+        anthropic::text("All done.").into(),
+    ]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.types("go").pauses(20);
+    let held = person.pty.hold();
+    person.keys("\r");
+    model.wait_for_requests(2);
+    assert!(world.work().join("made").exists());
+    drop(held);
+    person.sees("All done.");
+    each_row_once(&person.rows(), 400);
+    person.leaves();
+}
+
+/// TTY-4: the terminal goes away in the middle of a turn: the turn is cancelled, the draft is kept, the program ends.
+#[test]
+fn a_hang_up_ends_it_and_keeps_the_draft() {
+    let (world, _model) = with_model([Reply::from(anthropic::text("First.")), Reply::stall()]);
+    let script = "set -m; \"$0\" \"$@\" & echo $! > pid; fg";
+    let mut person =
+        Person::before(Pty::start(with_screen(in_shell(&world, script, &[])), SIZE, world.rewrite()), SIZE);
+    person.says("one").sees("First.").says("two").sees("Waiting for").types("half a thought");
+    let pid: i32 = world.read("pid").trim().parse().expect("the shell wrote a number");
+    // The leader of the session goes, and the terminal with it.
+    person.signal(Signal::KILL);
+    let chat = rustix::process::Pid::from_raw(pid).expect("it is a process");
+    wait::until("the chat to end", || rustix::process::test_kill_process(chat).is_err() || is_zombie(pid));
+    let drafts = world.base().join("drafts");
+    let kept: Vec<String> = std::fs::read_dir(drafts)
+        .expect("there are drafts")
+        .map(|file| std::fs::read_to_string(file.expect("it is there").path()).expect("it can be read"))
+        .collect();
+    assert_eq!(kept, [r#"{"draft":"half a thought","queue":[]}"#]);
+}
+
+fn is_zombie(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+}
+
+/// Puts the variables of a terminal into a command.
+fn with_screen(mut command: std::process::Command) -> std::process::Command {
+    command.env("TERM", "xterm-256color").env_remove("ACCESSIBLE");
+    command
+}
+
+/// TTY-3: Ctrl-Z and `kill -TSTP` in every state: the shell has its terminal, and the chat is as it was afterwards.
+#[test]
+fn it_can_be_stopped_in_every_state() {
+    let tool = || Reply::from(anthropic::tool_use("t1", "bash", json!({"command": "touch made"})));
+    let states: [(&str, &str, &str, Reply); 6] = [
+        ("idle", "", "›", tool()),
+        ("a draft", "half", "› half", tool()),
+        ("a list", "/mo", "/model", tool()),
+        ("a search", "\x12", "search:", tool()),
+        ("a turn", "go\r", "Waiting for", Reply::stall()),
+        ("a question", "go\r", "y once", tool()),
+    ];
+    for (name, keys, seen, reply) in states {
+        let (world, _model) = with_model([reply]);
+        let script = "trap : INT; set -m; \"$0\" \"$@\"; echo stopped; stty -a | tr ';' '\\n' | grep -E -o -e '-?(icanon|echo) ' | tr -d '\\n'; \
+                      echo .; read go; fg >/dev/null; echo over";
+        let args = ["--no-save", "--permission-mode", "default", "--sandbox", "off"];
+        let pty = Pty::start(with_screen(in_shell(&world, script, &args)), SIZE, world.rewrite());
+        let mut person = Person::before(pty, SIZE);
+        for key in keys.chars() {
+            person.keys(&key.to_string()).pauses(20);
+        }
+        person.sees(seen).keys("\x1a").sees("stopped").sees("icanon echo .");
+        let before = person.pty.drawn().len();
+        person.keys("\r");
+        wait::until("the screen to be back", || person.pty.drawn()[before..].contains("\x1b[?2004h"));
+        person.sees(seen);
+        assert!(!person.pty.echoes(), "{name}: raw again");
+        // One key more than it takes is echoed by the terminal.
+        let over = |person: &Person| person.rows().iter().any(|row| row.trim_start_matches("^C") == "over");
+        for _ in 0..8 {
+            if !over(&person) {
+                person.keys("\x03").pauses(120);
+            }
+        }
+        let ended = wait::poll(Duration::from_secs(8), || over(&person).then_some(()));
+        assert!(ended.is_some(), "{name} did not end:\n{}", person.rows().join("\n"));
+        let (_, drawn) = person.ends();
+        assert!(drawn.ends_with("over\r\n"), "{name}: {drawn:?}");
+    }
+}
+
+/// A stop that nobody announced: everything is set up again when the program goes on.
+#[test]
+fn it_goes_on_after_a_stop_without_warning() {
+    let (world, _model) = with_model([anthropic::text("Still here.")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.types("half").signal(Signal::STOP);
+    let before = person.pty.drawn().len();
+    person.signal(Signal::CONT);
+    wait::until("the modes to be set again", || person.pty.drawn()[before..].contains("\x1b[?2004h"));
+    person.pauses(20).keys("\r").sees("Still here.").leaves();
+}
+
+/// TTY-3: an editor that leaves the terminal odd; the chat has it as before, and so has the shell after it.
+#[test]
+fn an_editor_may_leave_the_terminal_odd() {
+    let (mut world, model) = with_model([anthropic::text("Read.")]);
+    let editor = world.write(
+        "editor.sh",
+        "#!/bin/sh\nstty raw -echo -isig 2>/dev/null\nprintf '\\033[?25l\\033[?1000h\\033[?7l\\033(0\\033[31m'\nprintf 'from the editor' > \"$1\"\n",
+    );
+    world.set_var("EDITOR", format!("sh {}", editor.display()));
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.types("draft").keys("\x07").sees("› from the editor");
+    assert!(!person.pty.echoes());
+    person.pauses(20).keys("\r").sees("Read.");
+    assert_eq!(model.request(0).conversation(), "user: from the editor\n");
+    let drawn = person.leaves();
+    for (odd, right) in [
+        ("\x1b[?25l", "\x1b[?25h"),
+        ("\x1b[?1000h", "\x1b[?1000l"),
+        ("\x1b[?7l", "\x1b[?7h"),
+        ("\x1b(0", "\x1b(B"),
+    ] {
+        assert!(drawn.rfind(odd) < drawn.rfind(right), "{odd:?} is still on");
+    }
+}
+
+/// TTY-3: a defect in what draws: the terminal is as before, and the defect is told where it can be read.
+#[test]
+fn a_panic_while_drawing_leaves_the_terminal_as_it_was() {
+    let (mut world, _model) = with_model([anthropic::text("x")]);
+    world.set_var("ZORI_TEST_PANIC", "view");
+    let mut pty = world.screen(&["--no-save"], SIZE);
+    pty.wait_for("a test wants this panic");
+    wait::until("the terminal to echo again", || pty.echoes());
+    let (status, drawn) = pty.finish();
+    assert!(!status.success());
+    crate::screen_stage::check_bytes(&drawn);
+    assert!(drawn.rfind("\x1b[?2004l") < drawn.rfind("a test wants this panic"), "{drawn:?}");
+}
+
+/// UI-32: a storm of sizes, down to one column and back, while an answer streams: each row is there once.
+#[test]
+fn a_storm_of_sizes_loses_nothing() {
+    let gate = Gate::new();
+    let text = paragraphs(60);
+    let (world, _model) =
+        with_model([Reply::from(anthropic::text(&text)).chunks_of(64).wait_after(6, &gate)]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("go").sees("Waiting for");
+    for i in 0..60_u16 {
+        person.pty.resize(Size { rows: 24 + i % 3, cols: [100, 1, 60, 9, 120][usize::from(i % 5)] });
+        if i == 30 {
+            gate.open();
+        }
+    }
+    person.pty.resize(Size { rows: 26, cols: 100 });
+    let mut person = Person::before(person.pty, Size { rows: 26, cols: 100 });
+    person.sees("UNIQ-059");
+    each_row_once(&person.rows(), 60);
+    person.leaves();
+}
+
+/// BEY-10: nothing wakes the program while nothing happens, and nothing is drawn.
+#[test]
+fn idling_costs_nothing() {
+    if !needs::part_of_the_system("/proc", std::path::Path::new("/proc/self/task").exists()) {
+        return;
+    }
+    let (world, _model) = with_model([anthropic::text("Done.")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("go").sees("Done.").sees_no_more("Esc stops").pauses(700);
+    let before = (switches(person.pty.pid()), person.pty.drawn().len());
+    person.pauses(1500);
+    assert_eq!((switches(person.pty.pid()), person.pty.drawn().len()), before);
+}
+
+/// How often the threads of a process have waited for something.
+fn switches(pid: u32) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the process is there");
+    let of = |thread: std::path::PathBuf| {
+        let status = std::fs::read_to_string(thread.join("status")).expect("the thread is there");
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.expect("the kernel counts").trim().parse::<u64>().expect("it is a number")
+    };
+    threads.map(|thread| of(thread.expect("it can be read").path())).sum()
+}
+
+/// SAF-6: whatever a model, a command or a file says, a terminal obeys none of it.
+#[test]
+fn foreign_text_is_no_sequence() {
+    let hostile = "\x1b]52;c;aGFjaw==\x07\x1b]0;owned\x07\x1b[2J\x1b[3J\x1b[?1049h\x1bc\u{9b}2J\u{202e}evil";
+    let (world, _model) = with_model([
+        anthropic::text(&format!("{hostile}\n\n")).tool_use(
+            "t1",
+            "bash",
+            json!({"command": "printf '\\033]52;c;aGFjaw==\\007\\033[3J\\033]2;owned\\007\\033(0\\n'"}),
+        ),
+        anthropic::text(&format!("# {hostile}\n\n```\n{hostile}\n```\n\nEnd of it.")),
+    ]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("go").sees("End of it.");
+    person.keys("\x0f").pauses(100).keys("q").pauses(100);
+    let drawn = person.leaves();
+    for sequence in ["\x1b]52", "\x1b]0;", "\x1b]2;owned", "\x1bc", "\x1b[3J", "\x1b(0", "\u{9b}", "\u{202e}"]
+    {
+        assert!(!drawn.contains(sequence), "{sequence:?} reached the terminal");
+    }
+}
+
+/// CMP-2: ten megabytes at once, bracketed: one piece, sent byte for byte.
+#[test]
+fn ten_megabytes_are_pasted_whole() {
+    let (world, model) = with_model([anthropic::text("Read.")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    let text: String = (0..280_000).map(|i| format!("line {i:06} with some more text on it\n")).collect();
+    assert!(text.len() > 10 << 20);
+    person.keys("\x1b[200~").keys(&text).keys("\x1b[201~").sees("[280000 lines pasted]");
+    person.pauses(30).keys("\r").sees("Read.");
+    let sent = model.request(0).messages();
+    let sent = sent[0]["content"].as_str().map_or_else(|| sent[0]["content"][0]["text"].as_str(), Some);
+    assert!(sent == Some(text.as_str()), "not byte for byte");
+}
+
+/// What is wrong with a theme or with keys is said, and the chat goes on with what is right.
+#[test]
+fn a_wrong_theme_and_unknown_keys_are_told() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    world.write(world.base().join("themes/mine.toml"), "primary = \"zz\"\n");
+    world.write(
+        world.base().join("config.toml"),
+        "[ui]\ntheme = \"mine\"\n\n[ui.keymap]\nfly = [\"ctrl+f\"]\nhelp = [\"hyper+x\"]\neditor = [\"f4\"]\n",
+    );
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.sees("theme `mine`: `primary` is `zz`");
+    person.sees("`ui.keymap`, line 5 of config.toml: there is no action `fly`").sees("`hyper+x` is no key");
+    person.says("hi").sees("Hello.").leaves();
+}
+
+/// A theme of one's own, from its file.
+#[test]
+fn a_theme_of_ones_own() {
+    let (mut world, _model) = with_model([anthropic::text("Hello.")]);
+    world.set_var("COLORTERM", "truecolor");
+    let colours = "primary secondary warning error success accent foreground background surface panel boost";
+    let file: String = colours
+        .split(' ')
+        .enumerate()
+        .map(|(i, key)| format!("{key} = \"{:06X}\"\n", 0x0a0b00 + i))
+        .collect();
+    world.write(world.base().join("themes/mine.toml"), file);
+    world.write(world.base().join("config.toml"), "[ui]\ntheme = \"Mine\"\n");
+    let mut person = Person::open(&world, &["--no-save"]);
+    let drawn = person.leaves();
+    assert!(drawn.contains("38;2;10;11;0m"), "the primary colour of the file: {drawn:?}");
+}

@@ -1,0 +1,399 @@
+//! Going back: what a turn did to a real repository is put back, and what a person changed stays.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use zori_testkit::anthropic::{self, Message};
+use zori_testkit::env::TestEnv;
+use zori_testkit::needs;
+
+use crate::world::with_model;
+
+/// Runs a script in the working directory, as the user would.
+#[track_caller]
+fn shell(world: &TestEnv, script: &str) {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).current_dir(world.work());
+    command.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")]);
+    command.envs([("GIT_AUTHOR_NAME", "a"), ("GIT_AUTHOR_EMAIL", "a@b")]);
+    command.envs([("GIT_COMMITTER_NAME", "a"), ("GIT_COMMITTER_EMAIL", "a@b")]);
+    assert!(command.status().expect("sh runs").success(), "{script}");
+}
+
+/// Every file below a folder, but git's own, with its content.
+fn files(folder: &Path) -> String {
+    let mut lines = Vec::new();
+    list(folder, folder, &mut lines);
+    lines.sort();
+    lines.join("\n")
+}
+
+fn list(root: &Path, folder: &Path, lines: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("it is a folder").flatten() {
+        let path = entry.path();
+        let shown = path.strip_prefix(root).expect("it is below").display().to_string();
+        match entry.file_type().expect("it is there") {
+            kind if kind.is_dir() && shown != ".git" => list(root, &path, lines),
+            kind if kind.is_file() => {
+                let bytes = std::fs::read(&path).expect("it can be read");
+                lines.push(format!("{shown} {:?}", String::from_utf8_lossy(&bytes)));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn bash(id: &str, command: &str) -> Message {
+    anthropic::tool_use(id, "bash", json!({ "command": command }))
+}
+
+/// A repository with clean, dirty, untracked and ignored files.
+fn repository(world: &TestEnv) {
+    shell(
+        world,
+        "mkdir -p src/deep; for i in 1 2 3; do echo one $i > src/$i.rs; done; echo d > src/deep/d; echo k > keep;
+         printf '.env\\n' > .gitignore; echo KEY=1 > .env; git init -q; git add -A; git commit -qm one;
+         echo dirty >> src/1.rs; echo new > untracked",
+    );
+}
+
+/// The scene that this is all about: a turn ruins everything while two files are edited by hand.
+#[test]
+fn a_turn_that_ruins_everything() {
+    if needs::program("git").is_none() {
+        return;
+    }
+    let (world, _model) = with_model([
+        bash(
+            "t1",
+            "rm -rf src/deep; echo x > gen.py; mkdir -p out; for i in 1 2 3; do echo $i > out/$i; done",
+        ),
+        bash("t2", "git reset -q --hard"),
+        bash("t3", "sed -i s/one/two/ src/*.rs; rm .env; echo agent > keep"),
+        anthropic::tool_use("t4", "write", json!({"path": "src/1.rs", "content": "written\n"})),
+        anthropic::text("Done."),
+    ]);
+    repository(&world);
+    let before = files(&world.work());
+    insta::assert_snapshot!(world.run(&["exec", "--session", "s", "-p", "ruin it"]), @r#"
+    Done.
+    ------- stderr -------
+    Warning: Session 's' does not exist yet; starting it
+    Tool requested: bash command="rm -rf src/deep; echo x > gen.py; mkdir -p out; for i in 1 2 3; do echo $i > out/$i; done"
+    ⚙ Running bash... Done. (X.XXs)
+    Tool finished: bash exit=0
+    Tool requested: bash command="git reset -q --hard"
+    ⚙ Running bash... Done. (X.XXs)
+    Tool finished: bash exit=0
+    Tool requested: bash command="sed -i s/one/two/ src/*.rs; rm .env; echo agent > keep"
+    ⚙ Running bash... Done. (X.XXs)
+    Tool finished: bash exit=0
+    ⚙ Running write... Done. (X.XXs)
+    [exit status: 0]
+    "#);
+    // Edited by hand since.
+    world.write("keep", "mine\n");
+    world.write("own", "mine\n");
+    insta::assert_snapshot!(world.run(&["undo"]), @"
+    ------- stderr -------
+    Error: `undo` has to be confirmed, and nobody agreed
+    Hint: add `--confirm-destructive`, or look first with `--dry-run`
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
+    Put back 9 files to before turn 1: .env, gen.py (removed), out (removed), out/1 (removed), out/2 (removed), out/3 (removed), src/1.rs, src/2.rs, src/3.rs
+    Kept keep: it was changed afterwards (--replace takes it anyway)
+    Not covered: 3 commands may have changed files outside $WORK
+    ------- stderr -------
+    Error: 1 of 10 files were not put back
+    [exit status: 3]
+    ");
+    let after = files(&world.work());
+    let expected = before.replace("keep \"k\\n\"", "keep \"mine\\n\"") + "\nown \"mine\\n\"";
+    let sorted = |text: &str| {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines.join("\n")
+    };
+    assert_eq!(after, sorted(&expected), "everything but what was edited by hand is as it was");
+    insta::assert_snapshot!(world.run(&["undo", "--redo", "--yes"]), @"
+    Redid turn 1, 9 files: .env (removed), gen.py, out, out/1, out/2, out/3, src/1.rs, src/2.rs, src/3.rs
+    [exit status: 0]
+    ");
+    assert!(world.work().join("gen.py").exists());
+}
+
+/// Files and conversation, or one of them.
+#[test]
+fn back_to_an_earlier_turn() {
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "a", "content": "1\n"})),
+        anthropic::text("One."),
+        bash("t2", "echo 2 >> a"),
+        anthropic::text("Two."),
+        anthropic::text("Three."),
+    ]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    world.run(&["exec", "--session", "s", "-p", "second"]).success();
+    insta::assert_snapshot!(world.run(&["undo", "--list"]), @"
+      1  +1 ~0 -0  first
+      2  +0 ~1 -0  second
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "diff", "s"]), @"
+    diff --git a/a b/a
+    new file mode 100644
+    --- /dev/null
+    +++ b/a
+    @@ -0,0 +1,2 @@
+    +1
+    +2
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "diff", "s", "--turn", "7"]), @"
+    ------- stderr -------
+    Error: there is no turn 7 to go back to
+    Hint: `zori undo --list` shows the turns
+    [exit status: 5]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "s", "--to", "9", "--yes"]), @"
+    ------- stderr -------
+    Error: there is no turn 9 to go back to
+    Hint: `zori undo --list` shows the turns
+    [exit status: 5]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "nope", "--yes"]), @"
+    ------- stderr -------
+    Error: No session 'nope' to rewind
+    Hint: `zori sessions list` shows the sessions there are
+    [exit status: 5]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "s", "--files", "--chat", "--yes"]), @"
+    ------- stderr -------
+    Error: `--files`, `--chat` and `--both` exclude each other
+    Hint: give one of them, or none for both
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "s", "--dry-run"]), @"
+    Would put back 2: a, the conversation
+    [exit status: 0]
+    ");
+    assert_eq!(world.read("a"), "1\n2\n");
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "s", "--yes"]), @"
+    Put back 1 file to before turn 2: a
+    Not covered: 1 command may have changed files outside $WORK
+    The conversation went back to before turn 2.
+    [exit status: 0]
+    ");
+    assert_eq!(world.read("a"), "1\n");
+    world.run(&["exec", "--session", "s", "-p", "third"]).success();
+    let sent = model.request(4).conversation();
+    assert!(sent.contains("first") && !sent.contains("second") && sent.ends_with("user: third\n"), "{sent}");
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "s", "--to", "1", "--yes"]), @"
+    Put back 1 file to before turn 1: a (removed)
+    The conversation went back to before turn 1.
+    [exit status: 0]
+    ");
+    assert!(!world.work().join("a").exists());
+}
+
+#[test]
+fn nothing_to_undo_or_nothing_captured() {
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "a", "content": "1\n"})),
+        anthropic::text("One."),
+    ]);
+    shell(&world, "mkdir .git");
+    insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
+    ------- stderr -------
+    Error: No session of this project to undo
+    Hint: `zori sessions list` shows the sessions there are
+    [exit status: 5]
+    ");
+    world.run(&["exec", "--session", "s", "--no-checkpoints", "-p", "first"]).success();
+    assert!(!world.base().join("projects").join("undo").exists());
+    insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
+    there is nothing to undo
+    ------- stderr -------
+    Warning: there is nothing to undo
+    [exit status: 0]
+    ");
+}
+
+/// Returns the store of the only project.
+fn store(world: &TestEnv) -> std::path::PathBuf {
+    let projects = std::fs::read_dir(world.base().join("projects")).expect("there is a project");
+    let mut stores = projects.flatten().map(|entry| entry.path().join("undo")).filter(|dir| dir.is_dir());
+    stores.next().expect("something was captured")
+}
+
+/// Leaves the plan of an undo behind, as a process does that is killed right after it has written it.
+fn cut_off(world: &TestEnv, session: &str) {
+    let store = store(world);
+    let ops = std::fs::read_to_string(store.join("ops").join(format!("{session}.jsonl")))
+        .expect("operations are kept");
+    let op: serde_json::Value =
+        serde_json::from_str(ops.lines().last().expect("there is one")).expect("lines are JSON");
+    let back = |change: &serde_json::Value| json!({"path": change["path"], "before": change["after"], "after": change["before"]});
+    let steps: Vec<_> =
+        op["changes"].as_array().expect("an operation has changes").iter().map(back).collect();
+    let plan = json!({"session": session, "op": 9, "turn": 1, "redo": false, "now": 7, "undoes": [op["op"]], "steps": steps});
+    std::fs::create_dir_all(store.join("restore")).expect("the store can be written");
+    std::fs::write(store.join("restore").join(format!("{session}-9.json")), plan.to_string())
+        .expect("the store can be written");
+}
+
+/// UNDO-18: whoever comes next finishes it and says so, a session or a command; the model of that session hears of it.
+#[test]
+fn an_undo_that_was_cut_off() {
+    let (world, model) = with_model([
+        bash("t1", "echo 1 > a; echo 2 > b"),
+        anthropic::text("One."),
+        anthropic::text("Two."),
+        bash("t2", "echo 3 > c"),
+        anthropic::text("Three."),
+    ]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    cut_off(&world, "s");
+    insta::assert_snapshot!(world.run(&["exec", "--session", "s", "-p", "second"]), @"
+    Two.
+    ------- stderr -------
+    Warning: An undo of session s that was cut off is finished, 2 files: a, b
+    [exit status: 0]
+    ");
+    assert_eq!(files(&world.work()), "");
+    let sent = model.request(2).conversation();
+    assert!(sent.contains("put files back to an earlier state"), "{sent}");
+    world.run(&["exec", "--session", "other", "-p", "third"]).success();
+    cut_off(&world, "other");
+    insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
+    An undo of session other that was cut off is finished, 1 file: c
+    there is nothing to undo
+    ------- stderr -------
+    Warning: there is nothing to undo
+    [exit status: 0]
+    ");
+    assert_eq!(files(&world.work()), "");
+}
+
+/// UNDO-33: before and after, with counts and without contents; where the log is required nothing goes back without it.
+#[test]
+fn what_the_audit_log_says() {
+    let (world, _model) =
+        with_model([bash("t1", "echo secret-word > a; echo 2 > b"), anthropic::text("One.")]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    world.write("b", "mine\n");
+    assert_eq!(world.run(&["undo", "--yes"]).code(), Some(3));
+    let log = world.run(&["audit-log", "--event", "undo", "--json"]).success().stdout();
+    let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+    let entries = log["data"]["entries"].as_array().unwrap().iter();
+    let entries = entries.map(|entry| format!("{} {} {}", entry["session"], entry["by"], entry["summary"]));
+    insta::assert_snapshot!(entries.collect::<Vec<_>>().join("\n"), @r#"
+    "s" "user" "begin: the last change, 1 back, 1 kept"
+    "s" "user" "end: the last change, 1 back, 1 kept"
+    "#);
+    assert!(!log.to_string().contains("secret-word"), "{log}");
+    world.run(&["audit-log", "--verify"]).success();
+}
+
+/// A fork knows what was changed before it, and nothing of what its parent does later.
+#[test]
+fn a_fork() {
+    let (world, _model) = with_model([
+        bash("t1", "echo 1 > a"),
+        anthropic::text("One."),
+        bash("t2", "echo 2 > b"),
+        anthropic::text("Two."),
+        bash("t3", "echo 3 > c"),
+        anthropic::text("Three."),
+    ]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    world.run(&["sessions", "fork", "s", "--name", "f"]).success();
+    world.run(&["exec", "--session", "s", "-p", "the parent goes on"]).success();
+    world.run(&["exec", "--session", "f", "-p", "the fork goes on"]).success();
+    insta::assert_snapshot!(world.run(&["sessions", "rewind", "f", "--to", "1", "--yes"]), @"
+    Put back 2 files to before turn 1: a (removed), c (removed)
+    Not covered: 2 commands may have changed files outside $WORK
+    The conversation went back to before turn 1.
+    [exit status: 0]
+    ");
+    assert_eq!(files(&world.work()), "b \"2\\n\"");
+}
+
+/// A store that others can write to is not used: no undo, and the session says so (exit 4).
+#[test]
+fn a_store_that_others_can_write_to() {
+    use std::os::unix::fs::PermissionsExt;
+    let (world, _model) =
+        with_model([bash("t1", "echo 1 > a"), anthropic::text("One."), anthropic::text("Two.")]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    let store = store(&world);
+    std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let key = store.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let shown = |text: String| text.replace(&key, "$KEY");
+    insta::assert_snapshot!(shown(world.run(&["undo", "--yes"]).to_string()), @"
+    ------- stderr -------
+    Error: undo is off: $BASE/projects/$KEY/undo can be written to by others
+    [exit status: 4]
+    ");
+    insta::assert_snapshot!(shown(world.run(&["exec", "--session", "s", "-p", "second"]).to_string()), @"
+    Two.
+    ------- stderr -------
+    Warning: undo is off: $BASE/projects/$KEY/undo can be written to by others
+    [exit status: 0]
+    ");
+    assert_eq!(world.read("a"), "1\n");
+}
+
+/// Contents of a sensitive file come back and are shown nowhere (case 13).
+#[test]
+fn a_secret() {
+    let (world, _model) =
+        with_model([bash("t1", "echo KEY=changed-canary > .env; echo x > a"), anthropic::text("One.")]);
+    shell(&world, "mkdir .git; echo KEY=before-canary > .env");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    let diff = world.run(&["sessions", "diff", "s"]).success().stdout();
+    insta::assert_snapshot!(diff, @"
+    diff --git a/.env b/.env
+    # contents hidden
+    diff --git a/a b/a
+    new file mode 100644
+    --- /dev/null
+    +++ b/a
+    @@ -0,0 +1 @@
+    +x
+    ");
+    let json = world.run(&["undo", "--yes", "--json"]).success().stdout();
+    assert!(!json.contains("canary"), "{json}");
+    assert_eq!(world.read(".env"), "KEY=before-canary\n");
+    for entry in std::fs::read_dir(store(&world).join("seg")).unwrap().flatten() {
+        let bytes = std::fs::read(entry.path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("canary"), "it is in the wrong place");
+    }
+}
+
+/// Case 14: `--bare` captures as well, `--no-save` nothing.
+#[test]
+fn bare_and_unsaved() {
+    for (flag, captured) in [("--bare", true), ("--no-save", false)] {
+        let (world, _model) = with_model([bash("t1", "echo 1 > a"), anthropic::text("One.")]);
+        shell(&world, "mkdir .git");
+        let session: &[&str] = if captured { &["--session", "s"] } else { &[] };
+        world.run(&[&["exec", flag], session, &["-p", "first"]].concat()).success();
+        let stores = std::fs::read_dir(world.base().join("projects")).into_iter().flatten().flatten();
+        assert_eq!(
+            stores.filter(|entry| entry.path().join("undo").is_dir()).count(),
+            captured as usize,
+            "{flag}"
+        );
+        let undone = world.run(&["undo", "--yes"]);
+        assert_eq!(undone.code(), Some(if captured { 0 } else { 5 }), "{undone}");
+        assert_eq!(world.work().join("a").exists(), !captured, "{flag}");
+    }
+}

@@ -1,0 +1,281 @@
+//! The chat on a terminal, from outside (section 13 of the contract, PERF-1 to PERF-9): the first frame, a key while an answer streams, bytes for a
+//! delta, idling, many deltas at once, memory after a long talk, a resize over many cells, a command that prints much.
+//!
+//! The terminal is a pseudo terminal of 100x30 that answers no question: what is measured must not depend on answers.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use zori_testkit::pty::{Pty, Size};
+use zori_testkit::rewrite::Rewrite;
+
+use super::area::Bench;
+use super::figure::{Amount, Bar, Figure, median, megabytes, ms};
+use super::replies;
+use super::run::{self, Used};
+
+const SIZE: Size = Size { rows: 30, cols: 100 };
+/// How often the chat is opened.
+const STARTS: usize = 11;
+/// The deltas of the answer, and the time between two.
+const DELTAS: usize = 300;
+const PACE: Duration = Duration::from_millis(20);
+/// How long nothing is done, to see what idling costs.
+const IDLE: Duration = Duration::from_secs(5);
+/// The keys that are timed: letters that are nowhere else on the screen.
+const KEYS: &str = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
+
+/// The deltas that come at once (PERF-5), and how often that is measured.
+const AT_ONCE: usize = 20_000;
+const REPEATS: usize = 5;
+/// The long talk (PERF-6): answers, and the size of each.
+const ANSWERS: usize = 10;
+const ANSWER: usize = 1 << 20;
+/// The cells of the talk that is resized (PERF-8).
+const CELLS: usize = 5_000;
+
+/// Measures the chat.
+pub fn screen(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut figures = streaming(bench)?;
+    figures.push(at_once(bench)?);
+    figures.push(long_talk(bench)?);
+    figures.push(resize(bench)?);
+    figures.push(much_output(bench)?);
+    Ok(figures)
+}
+
+/// PERF-5: what 20,000 deltas at once cost the chat, beside what they cost a run without a screen.
+fn at_once(bench: &Bench) -> Result<Figure> {
+    let reply = || replies::text((0..AT_ONCE).map(|i| if i % 20 == 19 { "word.\n\n" } else { "word " }));
+    let (mut chats, mut plains) = (Vec::new(), Vec::new());
+    for _ in 0..REPEATS {
+        bench.server().begin(&[reply().into()]);
+        let mut chat = open(bench)?;
+        let before = cpu(chat.pid())?;
+        chat.send("go").wait_for("go");
+        std::thread::sleep(Duration::from_millis(50));
+        chat.send("\r");
+        over(&mut chat, 1)?;
+        chats.push(cpu(chat.pid())? - before);
+        bench.server().begin(&[reply().into()]);
+        let mut command = run::launched(
+            bench.launcher(),
+            &bench.note(),
+            &with_model(bench, &["exec", "--no-save", "-p", "go"]),
+        );
+        let output = command.output()?;
+        ensure!(output.status.success(), "the plain run failed: {}", String::from_utf8_lossy(&output.stderr));
+        plains.push(Used::read(&bench.note())?.cpu);
+    }
+    let (chat, plain) = (median(&chats) * 1e3, median(&plains));
+    Ok(Figure {
+        name: "chat: processor for 20,000 deltas at once, beside `exec`",
+        measured: ms(chat),
+        floor: Some(ms(plain)),
+        bar: Bar::Ratio(2.0),
+    })
+}
+
+/// PERF-6: memory after ten megabytes were said.
+fn long_talk(bench: &Bench) -> Result<Figure> {
+    let line = "The quick brown fox jumps over the lazy dog, and nobody knows why it does so.\n\n";
+    let mut chat = open(bench)?;
+    for answer in 0..ANSWERS {
+        let pieces = std::iter::repeat_n(line, ANSWER / line.len());
+        bench.server().begin(&[replies::text(pieces).into()]);
+        chat.send("go");
+        std::thread::sleep(Duration::from_millis(50));
+        chat.send("\r");
+        over(&mut chat, answer + 1)?;
+    }
+    let resident = status(chat.pid(), "VmRSS:")? * 1024.0;
+    Ok(Figure {
+        name: "chat: memory after a transcript of 10 MB",
+        measured: megabytes(resident),
+        floor: None,
+        bar: Bar::Under(48.0),
+    })
+}
+
+/// PERF-8: from a new size to a new frame, with 5,000 cells in the talk. The time for which a size has to stand is part of it.
+fn resize(bench: &Bench) -> Result<Figure> {
+    bench.server().begin(&[replies::blocks(CELLS).into()]);
+    let mut chat = open(bench)?;
+    chat.send("go");
+    std::thread::sleep(Duration::from_millis(50));
+    chat.send("\r");
+    over(&mut chat, 1)?;
+    std::thread::sleep(Duration::from_millis(500));
+    let mut took = Vec::new();
+    for cols in [80, 100, 60, 120, 90, 100, 70] {
+        let before = chat.drawn().len();
+        let began = Instant::now();
+        chat.resize(Size { rows: 30, cols });
+        while !chat.drawn()[before..].contains("\x1b[?2026l") {
+            if began.elapsed() > Duration::from_secs(5) {
+                bail!("nothing is drawn after a resize");
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        took.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(Figure {
+        name: "chat: resize with 5,000 cells",
+        measured: ms(median(&took)),
+        floor: None,
+        bar: Bar::Under(40.0),
+    })
+}
+
+/// PERF-9: the longest time a key waits for its echo while a command prints ten megabytes.
+fn much_output(bench: &Bench) -> Result<Figure> {
+    let command = serde_json::json!({"command": "cat large.txt; sleep 0.2"});
+    bench.server().begin(&[replies::call(1, "bash", &command).into(), replies::text(["Done."]).into()]);
+    let mut chat = open(bench)?;
+    chat.send("go");
+    std::thread::sleep(Duration::from_millis(50));
+    let before = chat.drawn().len();
+    chat.send("\r");
+    let mut longest: f64 = 0.0;
+    for key in KEYS.chars() {
+        longest = longest.max(echo(&mut chat, key, before)?);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    chat.wait_for("Done.");
+    Ok(Figure {
+        name: "chat: longest wait for an echo while a command prints 10 MB",
+        measured: ms(longest),
+        floor: None,
+        bar: Bar::Under(8.0),
+    })
+}
+
+/// Waits until so many turns are over: the title loses its sign then.
+fn over(chat: &mut Pty, turns: usize) -> Result<()> {
+    let began = Instant::now();
+    let ended = |drawn: &str| {
+        let mut count = 0;
+        let mut running = false;
+        for (at, _) in drawn.match_indices("\x1b]2;") {
+            let runs = drawn[at + 4..].starts_with('✶');
+            count += usize::from(running && !runs);
+            running = runs;
+        }
+        count >= turns
+    };
+    while !ended(&chat.drawn()) {
+        if began.elapsed() > Duration::from_secs(60) {
+            bail!("the turn does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Presses a key; returns how many milliseconds its echo took.
+fn echo(chat: &mut Pty, key: char, before: usize) -> Result<f64> {
+    let pressed = Instant::now();
+    chat.send(&key.to_string());
+    while !chat.drawn()[before..].contains(key) {
+        if pressed.elapsed() > Duration::from_secs(5) {
+            bail!("`{key}` is not echoed:\n{}", chat.drawn());
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok(pressed.elapsed().as_secs_f64() * 1e3)
+}
+
+/// PERF-1 to PERF-4, PERF-7, and the first half of PERF-6.
+fn streaming(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        let began = Instant::now();
+        let chat = open(bench)?;
+        starts.push(began.elapsed().as_secs_f64() * 1e3);
+        drop(chat);
+    }
+    let mut chat = open(bench)?;
+    std::thread::sleep(Duration::from_secs(1));
+    let (switches, bytes) = (switches(chat.pid())?, chat.drawn().len());
+    std::thread::sleep(IDLE);
+    let idle_switches = self::switches(chat.pid())? - switches;
+    let idle_bytes = chat.drawn().len() - bytes;
+    let resident = status(chat.pid(), "VmRSS:")? * 1024.0;
+
+    let words: Vec<String> = (0..DELTAS).map(|i| format!("word{i:03} ")).collect();
+    bench.server().begin(&[replies::streamed(words.iter().map(String::as_str), PACE).into()]);
+    chat.send("go\r").wait_for("word010");
+    let (cpu, before, from) = (cpu(chat.pid())?, chat.drawn().len(), Instant::now());
+    let mut echoes = Vec::new();
+    for key in KEYS.chars() {
+        echoes.push(echo(&mut chat, key, before)?);
+        std::thread::sleep(Duration::from_millis(37));
+    }
+    let seconds = from.elapsed().as_secs_f64();
+    let used = self::cpu(chat.pid())? - cpu;
+    let written = (chat.drawn().len() - before) as f64;
+    let deltas = seconds / PACE.as_secs_f64();
+    echoes.sort_by(f64::total_cmp);
+    let p = |part: f64| echoes[((echoes.len() - 1) as f64 * part) as usize];
+    let figure = |name, measured, limit| Figure { name, measured, floor: None, bar: Bar::Under(limit) };
+    let count = |value: f64| Amount { value, unit: "times" };
+    Ok(vec![
+        figure("chat: first frame", ms(median(&starts)), 30.0),
+        figure("chat: key to echo while streaming, p50", ms(p(0.5)), 2.0),
+        figure("chat: key to echo while streaming, p90", ms(p(0.9)), 4.0),
+        figure("chat: key to echo while streaming, max", ms(p(1.0)), 8.0),
+        figure(
+            "chat: bytes for a delta, keys included",
+            Amount { value: written / deltas, unit: "bytes" },
+            100.0,
+        ),
+        figure("chat: processor while streaming, percent", count(used / seconds * 100.0), 3.0),
+        figure("chat: wake-ups in 5 idle seconds", count(idle_switches), 1.0),
+        figure("chat: bytes in 5 idle seconds", Amount { value: idle_bytes as f64, unit: "bytes" }, 1.0),
+        figure("chat: memory, idle", megabytes(resident), 20.0),
+    ])
+}
+
+fn with_model(bench: &Bench, args: &[&str]) -> Command {
+    let mut command = bench.zori(args);
+    let url = format!("http://{}", bench.server().address);
+    command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "dummy");
+    command
+}
+
+fn open(bench: &Bench) -> Result<Pty> {
+    let mut command = with_model(bench, &["--no-save"]);
+    command.env("TERM", "xterm-256color").env("COLORTERM", "truecolor").env("LANG", "C.UTF-8");
+    let mut chat = Pty::start(command, SIZE, Rewrite::new(&[]));
+    chat.wait_for("›");
+    Ok(chat)
+}
+
+/// Returns a number of `/proc/PID/status`.
+fn status(pid: u32, name: &str) -> Result<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).context("the kernel tells it")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+/// Returns how often the threads of a process have waited for something.
+fn switches(pid: u32) -> Result<f64> {
+    let mut sum = 0.0;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(thread?.path().join("status"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        sum += line.context("the kernel tells it")?.trim().parse::<f64>()?;
+    }
+    Ok(sum)
+}
+
+/// Returns how many seconds of a processor the threads of a process have used.
+fn cpu(pid: u32) -> Result<f64> {
+    let mut sum = 0.0;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        sum += text.split(' ').next().context("the kernel tells it")?.parse::<f64>()? / 1e9;
+    }
+    Ok(sum)
+}

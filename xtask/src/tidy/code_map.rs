@@ -1,0 +1,75 @@
+//! The code map of `docs/architecture.md` is true: every file that it names is there.
+
+use super::Finding;
+use crate::workspace::Workspace;
+
+/// The page.
+const PAGE: &str = "docs/architecture.md";
+
+/// Holds the page against the files.
+pub fn find(workspace: &Workspace) -> Vec<Finding> {
+    let Some(page) = workspace.text(PAGE) else { return vec![Finding::file(PAGE, "is not there")] };
+    let mut findings = Vec::new();
+    let mut section: Option<&str> = None;
+    for (n, line) in page.lines().enumerate() {
+        if line.starts_with('#') {
+            section = line.strip_prefix("### `").and_then(|rest| rest.split('`').next());
+        }
+        let row = line.strip_prefix('|').and_then(|rest| rest.split('|').next());
+        if let (Some(name), Some(files)) = (section, row) {
+            let gone =
+                quoted(files).filter(|file| file.ends_with(".rs") || file.ends_with('/')).filter(|file| {
+                    !is_there(workspace, &format!("crates/{name}/src/{file}"))
+                        && !is_there(workspace, &format!("crates/{name}/{file}"))
+                });
+            findings.extend(gone.map(|file| Finding::line(PAGE, n + 1, format!("`{name}` has no `{file}`"))));
+        }
+        let roots = ["crates/", "xtask/", "fixtures/", "docs/"];
+        let paths = quoted(line).filter(|path| roots.iter().any(|root| path.starts_with(root)));
+        let gone = paths.filter(|path| !is_there(workspace, path));
+        findings.extend(gone.map(|path| Finding::line(PAGE, n + 1, format!("`{path}` is not there"))));
+    }
+    findings
+}
+
+/// Returns what stands in backticks and looks like a path.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    text.split('`').skip(1).step_by(2).filter(move |word| !word.is_empty() && word.chars().all(is_path))
+}
+
+/// Whether a file, or a folder with something in it, is there.
+fn is_there(workspace: &Workspace, path: &str) -> bool {
+    let folder = path.trim_end_matches('/');
+    workspace.text(path).is_some() || workspace.below(folder).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::TextFile;
+
+    fn found(page: &str, paths: &[&str]) -> Vec<String> {
+        let file = |path: &str, text: &str| TextFile { path: path.to_owned(), text: text.to_owned() };
+        let mut files: Vec<_> = paths.iter().map(|path| file(path, "")).collect();
+        files.push(file(PAGE, page));
+        find(&Workspace { root: "/".into(), files }).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_named_is_there() {
+        let page = "## Map\n\n### `a`: the first\n\n| file | what |\n|---|---|\n| `x.rs` and `x/`, `gone.rs` | `no.rs` |\n\n\
+                    ## More\n\nSee `crates/a/src/x.rs` and `crates/b`.\n";
+        assert_eq!(
+            found(page, &["crates/a/src/lib.rs", "crates/a/src/x.rs", "crates/a/src/x/y.rs"]),
+            [
+                "docs/architecture.md:7: `a` has no `gone.rs`",
+                "docs/architecture.md:11: `crates/b` is not there",
+            ]
+        );
+        assert_eq!(
+            found("### `a`: the first\n\n`x.rs` does it.\n", &["crates/a/src/x.rs"]),
+            Vec::<String>::new()
+        );
+    }
+}
