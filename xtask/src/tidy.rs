@@ -9,6 +9,7 @@ mod dependencies;
 mod fixtures;
 mod layout;
 mod outside;
+mod product_graph;
 mod scan;
 
 use std::fmt;
@@ -31,6 +32,11 @@ const CHECKS: &[Check] = &[
         name: "dependencies",
         about: "a crate uses only those of ours, and those of others, that the table allows",
         find: dependencies::find,
+    },
+    Check {
+        name: "product_graph",
+        about: "no crate that only tests want is part of the product",
+        find: product_graph::find,
     },
     Check {
         name: "outside",
@@ -166,6 +172,11 @@ mod tests {
     }
 
     #[test]
+    fn product_graph() {
+        assert_clean("product_graph");
+    }
+
+    #[test]
     fn every_check_has_a_test() {
         let mut names: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
         names.sort_unstable();
@@ -180,7 +191,8 @@ mod tests {
                 "docs",
                 "fixtures",
                 "layout",
-                "outside"
+                "outside",
+                "product_graph"
             ]
         );
     }

@@ -170,9 +170,7 @@ impl AcpClient {
         &self,
         request: R,
     ) -> Result<R::Response, ClientError> {
-        let (asked, answer) = self.send(&request, None)?;
-        let answer = answer.await.map_err(|_| ClientError::Gone)?;
-        asked.finish::<R>(request.method(), answer)
+        self.call_with(request, None).await
     }
 
     /// The same for something that has to be tidied up where the client does it although nobody waits any more.
@@ -181,7 +179,15 @@ impl AcpClient {
         request: R,
         late: impl FnOnce(&Self, Value) + Send + 'static,
     ) -> Result<R::Response, ClientError> {
-        let (asked, answer) = self.send(&request, Some(Box::new(late)))?;
+        self.call_with(request, Some(Box::new(late))).await
+    }
+
+    async fn call_with<R: JsonRpcRequest + Serialize>(
+        &self,
+        request: R,
+        late: Option<Cleanup>,
+    ) -> Result<R::Response, ClientError> {
+        let (asked, answer) = self.send(&request, late)?;
         let answer = answer.await.map_err(|_| ClientError::Gone)?;
         asked.finish::<R>(request.method(), answer)
     }

@@ -36,7 +36,7 @@ impl PromptEnd {
                 kind @ (LimitKind::Budget | LimitKind::Denials | LimitKind::Repeats | LimitKind::Hook),
             ) => Err(failed("a limit of this run was reached").with("reason", kind.as_str())),
             Outcome::Failed(failure) => match failure.kind {
-                FailureKind::Cut => Ok(Self::MaxTokens),
+                FailureKind::MaxTokens => Ok(Self::MaxTokens),
                 FailureKind::Refused | FailureKind::Blocked => Ok(Self::Refusal),
                 _ => Err(refused(failure)),
             },

@@ -14,7 +14,7 @@ use zori_providers::oauth::{self, Client};
 
 use crate::LoginSettings;
 use crate::grant::Grant;
-use crate::listener::{Brought, Listener};
+use crate::listener::{CallbackResult, Listener};
 use crate::pkce::Pkce;
 
 /// Where OpenRouter asks its users.
@@ -152,10 +152,10 @@ pub async fn login(
     // Nobody else has any business here.
     drop(listener);
     match brought {
-        Brought::Code(code) => {
+        CallbackResult::Code(code) => {
             let exchanged = flow.exchange(transport, &code, &pkce, &redirect_uri, clock).await;
             exchanged.map_err(LoginError::Exchange)
         }
-        Brought::Refused(why) => Err(LoginError::Refused(why)),
+        CallbackResult::Refused(why) => Err(LoginError::Refused(why)),
     }
 }

@@ -49,7 +49,6 @@ pub struct LoginSettings {
 
 /// A grant that was found in the store, and how it is renewed.
 pub struct Stored {
-    /// The grant.
     pub grant: Grant,
     /// How it is renewed, where it can be.
     pub renewal: Option<Renewal>,

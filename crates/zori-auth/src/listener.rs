@@ -30,8 +30,7 @@ pub struct Listener {
 }
 
 /// What the browser brings back.
-pub enum Brought {
-    /// The code.
+pub enum CallbackResult {
     Code(Secret),
     /// Why there is none: the server's `error`, and its `error_description`.
     Refused(String),
@@ -64,7 +63,7 @@ impl Listener {
     }
 
     /// Waits for the answer. Dropping the future ends all conversations.
-    pub async fn wait(&self) -> io::Result<Brought> {
+    pub async fn wait(&self) -> io::Result<CallbackResult> {
         let mut clients = JoinSet::new();
         loop {
             tokio::select! {
@@ -85,10 +84,10 @@ impl Listener {
 }
 
 /// Talks to one client; returns what it brought if it was the one.
-async fn serve(mut stream: TcpStream, expected: Arc<Expected>) -> Option<Brought> {
+async fn serve(mut stream: TcpStream, expected: Arc<Expected>) -> Option<CallbackResult> {
     let head = timeout(PATIENCE, read_head(&mut stream)).await.ok()??;
     let (status, text, brought) = match judge(&head, &expected) {
-        Ok(code @ Brought::Code(_)) => (
+        Ok(code @ CallbackResult::Code(_)) => (
             "200 OK",
             "The login has arrived. You can close this page and go back to the terminal.",
             Some(code),
@@ -126,7 +125,7 @@ async fn read_head(stream: &mut TcpStream) -> Option<String> {
 }
 
 /// Returns what a request brings, or the status it is turned away with.
-fn judge(head: &str, expected: &Expected) -> Result<Brought, &'static str> {
+fn judge(head: &str, expected: &Expected) -> Result<CallbackResult, &'static str> {
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -154,13 +153,13 @@ fn judge(head: &str, expected: &Expected) -> Result<Brought, &'static str> {
     }
     if let Some(error) = parameter(query, "error")? {
         let description = parameter(query, "error_description")?;
-        return Ok(Brought::Refused(match description.filter(|text| !text.is_empty()) {
+        return Ok(CallbackResult::Refused(match description.filter(|text| !text.is_empty()) {
             Some(description) => format!("{error}: {description}"),
             None => error,
         }));
     }
     match parameter(query, "code")?.filter(|code| !code.is_empty()) {
-        Some(code) => Ok(Brought::Code(code.into())),
+        Some(code) => Ok(CallbackResult::Code(code.into())),
         None => Err("400 Bad Request"),
     }
 }
@@ -204,8 +203,8 @@ mod tests {
 
     fn judged(expected: &Expected, request: &str, headers: &str) -> String {
         match judge(&format!("{request} HTTP/1.1\r\n{headers}\r\n\r\n"), expected) {
-            Ok(Brought::Code(code)) => format!("code {}", code.reveal()),
-            Ok(Brought::Refused(why)) => format!("refused {why}"),
+            Ok(CallbackResult::Code(code)) => format!("code {}", code.reveal()),
+            Ok(CallbackResult::Refused(why)) => format!("refused {why}"),
             Err(status) => status.to_owned(),
         }
     }

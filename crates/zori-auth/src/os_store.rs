@@ -62,7 +62,7 @@ fn call<T: Send + 'static>(
     match receiver.recv_timeout(limit) {
         Ok(Ok(value)) => Ok(Some(value)),
         Ok(Err(Error::NoEntry)) => Ok(None),
-        Ok(Err(error)) => Err(failed(told(&error))),
+        Ok(Err(error)) => Err(failed(describe(&error))),
         Err(mpsc::RecvTimeoutError::Timeout) => {
             Err(failed(format!("no answer within {} seconds; is it locked?", limit.as_secs_f32().ceil())))
         }
@@ -71,7 +71,7 @@ fn call<T: Send + 'static>(
 }
 
 /// Says what went wrong without what was read: an entry that is no text is handed back inside the error.
-fn told(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     match error {
         Error::BadEncoding(_) => "the entry is no text".to_owned(),
         Error::PlatformFailure(why) | Error::NoStorageAccess(why) => why.to_string(),

@@ -147,7 +147,7 @@ impl Cancel {
     }
 
     /// Waits for a cause or for the end of the command, up to `time` (`None`: for ever).
-    pub(crate) fn watch(&self, time: Option<Duration>) -> Watched {
+    pub(crate) fn watch(&self, time: Option<Duration>) -> WatchEnd {
         let idle = |state: &mut State| state.cause.is_none() && !state.over;
         let state = self.lock();
         let state = match time {
@@ -157,9 +157,9 @@ impl Cancel {
             None => self.0.changed.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner),
         };
         match state.cause {
-            _ if state.over => Watched::Over,
-            Some(cause) => Watched::Cancelled(cause),
-            None => Watched::Nothing,
+            _ if state.over => WatchEnd::Over,
+            Some(cause) => WatchEnd::Cancelled(cause),
+            None => WatchEnd::Nothing,
         }
     }
 
@@ -183,7 +183,7 @@ impl Cancel {
 
 /// What a watcher saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watched {
+pub(crate) enum WatchEnd {
     /// The command is over.
     Over,
     /// It should end.

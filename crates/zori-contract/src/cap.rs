@@ -22,7 +22,7 @@ const MARK: &str = "… [truncated]";
 
 /// What was cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct Truncation {
     /// How many bytes `data` had as JSON.
     pub total_bytes: usize,
     /// How many are left.
@@ -33,7 +33,7 @@ pub struct Cut {
     pub returned_count: Option<usize>,
 }
 
-impl Cut {
+impl Truncation {
     /// Adds the facts to `meta`; `hint` is a command that gets the rest.
     pub fn describe(&self, meta: &mut Map<String, Value>, hint: &str) {
         meta.insert("truncated".into(), json!(true));
@@ -57,12 +57,12 @@ impl Cut {
 }
 
 /// Cuts `data` until it has at most `max` bytes as JSON; `None` if it fits as it is.
-pub fn fit(data: &mut Value, max: usize) -> Option<Cut> {
+pub fn fit(data: &mut Value, max: usize) -> Option<Truncation> {
     let total_bytes = size(data);
     if total_bytes <= max {
         return None;
     }
-    let mut cut = Cut { total_bytes, returned_bytes: 0, total_count: None, returned_count: None };
+    let mut cut = Truncation { total_bytes, returned_bytes: 0, total_count: None, returned_count: None };
     if let Value::Array(items) = data {
         cut.total_count = Some(items.len());
         shorten_array(items, max);
@@ -88,7 +88,7 @@ pub fn fit(data: &mut Value, max: usize) -> Option<Cut> {
 
 /// Cuts every string that has more than `max` characters; the object around it says so with `_truncated`. Returns what was cut,
 /// and a warning for each; `None` if there was nothing to cut.
-pub fn fields(data: &mut Value, max: usize) -> Option<(Cut, Vec<Warning>)> {
+pub fn fields(data: &mut Value, max: usize) -> Option<(Truncation, Vec<Warning>)> {
     if !has_longer(data, max) {
         return None;
     }
@@ -100,7 +100,7 @@ pub fn fields(data: &mut Value, max: usize) -> Option<(Cut, Vec<Warning>)> {
         warnings.truncate(NAMED);
         warnings.push(Warning::new("FIELD_TRUNCATED", format!("{more} more fields were cut")));
     }
-    let cut = Cut { total_bytes, returned_bytes: size(data), total_count: None, returned_count: None };
+    let cut = Truncation { total_bytes, returned_bytes: size(data), total_count: None, returned_count: None };
     Some((cut, warnings))
 }
 
@@ -210,7 +210,7 @@ mod tests {
         let cut = fit(&mut data, 15).unwrap();
         assert_eq!(data, json!(["aaaa", "bbbb"]));
         let wanted =
-            Cut { total_bytes: 22, returned_bytes: 15, total_count: Some(3), returned_count: Some(2) };
+            Truncation { total_bytes: 22, returned_bytes: 15, total_count: Some(3), returned_count: Some(2) };
         assert_eq!(cut, wanted);
         let mut meta = Map::new();
         cut.describe(&mut meta, "notes list --limit 2");

@@ -1,10 +1,11 @@
 //! What must hold of the arguments, by the tables: the kinds of values, the rules between flags, and the command's own check.
 
 use crate::args::Args;
-use crate::command::{Command, Place, Rule};
+use crate::command::{Command, Rule};
 use crate::error;
 use crate::failure::{Issue, IssueCode};
 use crate::flag::{Flag, Positional};
+use crate::path::AbsPath;
 use crate::program::Program;
 
 /// Checks the arguments by the tables, then by the command itself. Returns all that is wrong.
@@ -12,24 +13,24 @@ pub fn arguments<A>(
     program: &Program<A>,
     command: Option<&Command<A>>,
     args: &Args,
-    place: &Place,
+    cwd: &AbsPath,
 ) -> Vec<Issue> {
     let mut issues = Vec::new();
     let mut flags = program.global_flags();
     flags.extend(command.map(|command| program.own_flags(command)).unwrap_or_default());
-    flags.iter().for_each(|flag| check_flag(flag, args, place, &mut issues));
+    flags.iter().for_each(|flag| check_flag(flag, args, cwd, &mut issues));
     if let Some(command) = command {
-        command.args.iter().for_each(|positional| check_positional(positional, args, place, &mut issues));
+        command.args.iter().for_each(|positional| check_positional(positional, args, cwd, &mut issues));
         command.rules.iter().for_each(|rule| issues.extend(check_rule(rule, args)));
         if issues.is_empty() {
             // Its own check may rely on what the tables say.
-            issues.extend((command.validate)(args, place));
+            issues.extend((command.validate)(args, cwd));
         }
     }
     issues
 }
 
-fn check_flag(flag: &Flag, args: &Args, place: &Place, issues: &mut Vec<Issue>) {
+fn check_flag(flag: &Flag, args: &Args, cwd: &AbsPath, issues: &mut Vec<Issue>) {
     let (param, values) = (flag.param(), args.all(flag));
     if values.is_empty() {
         if flag.required {
@@ -59,7 +60,7 @@ fn check_flag(flag: &Flag, args: &Args, place: &Place, issues: &mut Vec<Issue>) 
             );
             continue;
         }
-        let issue = flag.kind.check(&param, value, &place.cwd).or_else(|| {
+        let issue = flag.kind.check(&param, value, cwd).or_else(|| {
             let wrong = flag.check?(value).err()?;
             Some(Issue::new(&param, IssueCode::InvalidValue, wrong).value(value))
         });
@@ -67,14 +68,13 @@ fn check_flag(flag: &Flag, args: &Args, place: &Place, issues: &mut Vec<Issue>) 
     }
 }
 
-fn check_positional(positional: &Positional, args: &Args, place: &Place, issues: &mut Vec<Issue>) {
+fn check_positional(positional: &Positional, args: &Args, cwd: &AbsPath, issues: &mut Vec<Issue>) {
     let values = args.all(positional);
     if values.is_empty() && positional.required {
         let message = format!("`{}` is missing: {}", positional.name, lower(positional.about));
         issues.push(Issue::new(positional.name, IssueCode::MissingArgument, message));
     }
-    issues
-        .extend(values.iter().filter_map(|value| positional.kind.check(positional.name, value, &place.cwd)));
+    issues.extend(values.iter().filter_map(|value| positional.kind.check(positional.name, value, cwd)));
 }
 
 fn lower(text: &str) -> String {

@@ -81,7 +81,7 @@ pub struct Command<A: 'static> {
     /// How a failure looks in its stream of lines, where that is no envelope: the kind, and the message without secrets.
     pub failure_line: Option<fn(&'static ErrorKind, &str) -> String>,
     /// Looks at the arguments beyond what their kinds say. It must not touch anything, and has nothing to do so with.
-    pub validate: fn(&Args, &Place) -> Vec<Issue>,
+    pub validate: fn(&Args, &AbsPath) -> Vec<Issue>,
     /// Does it.
     pub run: fn(&mut CommandCx<'_, A>, &Args) -> Result<Reply, Failure>,
 }
@@ -103,9 +103,9 @@ pub struct Example {
 pub enum Rule {
     /// With this flag (and this value, if one is named) the other one must be there.
     Needs {
-        /// The flag.
+        /// The flag that has a condition.
         flag: &'static Flag,
-        /// Its value.
+        /// The value with which it holds; any, where none is named.
         value: Option<&'static str>,
         /// What must be there.
         other: &'static Flag,
@@ -114,7 +114,7 @@ pub enum Rule {
     Excludes {
         /// One of them.
         flag: &'static Flag,
-        /// The other.
+        /// The one it may not stand beside.
         other: &'static Flag,
     },
 }
@@ -128,13 +128,6 @@ pub struct StdinInput {
     pub format: &'static str,
     /// It cannot do without.
     pub required: bool,
-}
-
-/// Where a command is called.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The folder it works in.
-    pub cwd: AbsPath,
 }
 
 impl<A> Command<A> {

@@ -6,7 +6,7 @@ pub mod framework;
 
 use crate::kind::Kind;
 
-/// A flag.
+/// A flag of a command line: its names, what it takes, and what help says about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
     /// The long name, without dashes.

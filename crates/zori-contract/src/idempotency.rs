@@ -28,7 +28,7 @@ pub struct Answers {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredAnswer {
     at_ms: u64,
     data: Value,
 }
@@ -53,7 +53,7 @@ impl Answers {
     /// Returns the answer that was given to this call before; what it did then it does not do again.
     pub fn find(&self, command: &str, key: &str, args: &Args) -> Option<Value> {
         let bytes = fs::read(self.file(command, key, args)).ok()?;
-        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        let kept: StoredAnswer = serde_json::from_slice(&bytes).ok()?;
         let mut data = kept.data;
         if self.is_old(kept.at_ms) {
             return None;
@@ -74,7 +74,7 @@ impl Answers {
             Failure::new(&error::PARTIAL_FAILURE, message).with_data(data.clone())
         };
         self.prune();
-        let kept = Kept { at_ms: self.now_ms, data: data.clone() };
+        let kept = StoredAnswer { at_ms: self.now_ms, data: data.clone() };
         let bytes = serde_json::to_vec(&kept).expect("JSON values can be written");
         atomic_write(&self.file(command, key, args), &bytes).map_err(failed)
     }
@@ -82,8 +82,9 @@ impl Answers {
     fn prune(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for entry in entries.flatten() {
-            let kept =
-                fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+            let kept = fs::read(entry.path())
+                .ok()
+                .and_then(|bytes| serde_json::from_slice::<StoredAnswer>(&bytes).ok());
             if kept.is_some_and(|kept| self.is_old(kept.at_ms)) {
                 // Whoever comes later finds that it is old, too.
                 let _ = fs::remove_file(entry.path());

@@ -199,7 +199,7 @@ mod tests {
     use crate::command::Example;
     use crate::flag::Positional;
     use crate::kind::Pattern;
-    use crate::program::Bare;
+    use crate::program::NoCommand;
     use crate::reply::Reply;
 
     const OUT: Flag = Flag::valued("out", "FILE", Kind::Path, "A file");
@@ -247,7 +247,7 @@ mod tests {
         errors: &[&BAD_ERROR, &BAD_USAGE],
         variables: &[],
         renamed: &[("old", "nothing")],
-        bare: Bare::Help,
+        no_command: NoCommand::Help,
         plain: false,
         examples: &[],
         note: "",

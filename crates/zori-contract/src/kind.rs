@@ -66,7 +66,7 @@ impl Pattern {
         },
     };
 
-    /// A UUID.
+    /// A UUID in its usual form, with hyphens.
     pub const UUID: Self = Self {
         name: "uuid",
         regex: "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",

@@ -27,7 +27,7 @@ pub struct Lock {
 
 /// Who holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct LockHolder {
     /// The process.
     pub pid: Option<u32>,
     /// For how long.
@@ -69,13 +69,13 @@ impl Lock {
     }
 }
 
-fn holder(file: &mut File, now: u64) -> Held {
+fn holder(file: &mut File, now: u64) -> LockHolder {
     let mut text = String::new();
     let _ = file.take(64).read_to_string(&mut text);
     let mut words = text.split_ascii_whitespace();
     let pid = words.next().and_then(|word| word.parse().ok());
     let since: Option<u64> = words.next().and_then(|word| word.parse().ok());
-    Held { pid, age_ms: since.map(|since| now.saturating_sub(since)) }
+    LockHolder { pid, age_ms: since.map(|since| now.saturating_sub(since)) }
 }
 
 #[cfg(test)]

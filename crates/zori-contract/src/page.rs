@@ -70,7 +70,7 @@ pub fn filter<'a>(command: &str, args: impl IntoIterator<Item = (&'a str, &'a [S
 /// A page that was cut out of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paged {
-    /// Its rows.
+    /// The rows of this page, in order.
     pub rows: Vec<Value>,
     total: usize,
     before: usize,

@@ -70,7 +70,7 @@ pub fn read<A>(program: &'static Program<A>, argv: &[OsString]) -> Parsed<A> {
 }
 
 /// How far the command has been named.
-enum At<A: 'static> {
+enum Position<A: 'static> {
     /// Not at all.
     Program,
     /// By the first of two words.
@@ -88,10 +88,10 @@ struct Typed {
     /// How near to the command it stands: of two values the nearest counts.
     level: u8,
     /// Where it was typed and how, if its command was not known then.
-    held: Option<Held>,
+    held: Option<PendingFlag>,
 }
 
-struct Held {
+struct PendingFlag {
     index: usize,
     shown: String,
     ahead: bool,
@@ -109,7 +109,7 @@ enum Owner {
 }
 
 /// A word without dashes that is no command.
-struct Bare {
+struct Operand {
     index: usize,
     text: String,
     /// It follows an unknown flag, whose value it may be.
@@ -120,11 +120,11 @@ struct Pass<A: 'static> {
     program: &'static Program<A>,
     every: Vec<Flag>,
     own: Vec<Flag>,
-    at: At<A>,
+    at: Position<A>,
     typed: Vec<Typed>,
     /// Which word ends with the value of what, and how long that is.
     values: Vec<(usize, &'static str, usize)>,
-    bare: Vec<Bare>,
+    operands: Vec<Operand>,
     issues: Vec<(usize, Issue)>,
     garbled: Vec<String>,
     /// The next word may be the value of an unknown flag.
@@ -142,10 +142,10 @@ impl<A> Pass<A> {
             program,
             every: program.global_flags(),
             own: Vec::new(),
-            at: At::Program,
+            at: Position::Program,
             typed: Vec::new(),
             values: Vec::new(),
-            bare: Vec::new(),
+            operands: Vec::new(),
             issues: Vec::new(),
             garbled,
             doubtful: false,
@@ -207,7 +207,7 @@ impl<A> Pass<A> {
     fn find(&self, called: impl Fn(&Flag) -> bool) -> Option<(Flag, Owner)> {
         let among = |flags: &[Flag], owner| flags.iter().find(|flag| called(flag)).map(|flag| (*flag, owner));
         let ahead = || match self.at {
-            At::Command(_) => None,
+            Position::Command(_) => None,
             _ => among(self.program.ahead, Owner::Ahead),
         };
         let other = || {
@@ -242,16 +242,16 @@ impl<A> Pass<A> {
             self.values.push((index + usize::from(glued.is_none()), flag.long, value.len()));
         }
         let level = match self.at {
-            At::Program => 0,
-            At::Group(_) => 1,
-            At::Command(_) => 2,
-            At::Lost { .. } if owner == Owner::Every => 0,
-            At::Lost { .. } => return,
+            Position::Program => 0,
+            Position::Group(_) => 1,
+            Position::Command(_) => 2,
+            Position::Lost { .. } if owner == Owner::Every => 0,
+            Position::Lost { .. } => return,
         };
         let held = match (owner, &self.at) {
             (Owner::Every | Owner::Own, _) => None,
-            (_, At::Command(_)) => return self.unknown_flag(index, shown, shown),
-            _ => Some(Held { index, shown: shown.to_owned(), ahead: owner == Owner::Ahead }),
+            (_, Position::Command(_)) => return self.unknown_flag(index, shown, shown),
+            _ => Some(PendingFlag { index, shown: shown.to_owned(), ahead: owner == Owner::Ahead }),
         };
         if value.is_none() {
             let message = format!("`{param}` needs a value");
@@ -275,40 +275,44 @@ impl<A> Pass<A> {
             [] => false,
         };
         let (group, found) = match &mut self.at {
-            _ if self.trailing => return self.bare.push(Bare { index, text: word.to_owned(), doubtful }),
-            At::Command(_) => return self.bare.push(Bare { index, text: word.to_owned(), doubtful }),
-            At::Lost { next, .. } => {
+            _ if self.trailing => {
+                return self.operands.push(Operand { index, text: word.to_owned(), doubtful });
+            }
+            Position::Command(_) => {
+                return self.operands.push(Operand { index, text: word.to_owned(), doubtful });
+            }
+            Position::Lost { next, .. } => {
                 if !doubtful {
                     next.get_or_insert_with(|| word.to_owned());
                 }
                 return;
             }
-            At::Program => (None, commands.iter().find(|command| called(&[], command))),
-            At::Group(group) => {
+            Position::Program => (None, commands.iter().find(|command| called(&[], command))),
+            Position::Group(group) => {
                 let group = *group;
                 (Some(group), commands.iter().find(|command| called(&[group], command)))
             }
         };
         if let Some(command) = found {
             self.own = self.program.own_flags(command);
-            self.at = At::Command(command);
+            self.at = Position::Command(command);
             return;
         }
         let below = commands.iter().find(|command| command.path.len() > 1 && command.path[0] == word);
         match below {
-            Some(command) if group.is_none() => self.at = At::Group(command.path[0]),
+            Some(command) if group.is_none() => self.at = Position::Group(command.path[0]),
             _ if doubtful => {}
             _ if group.is_none() && word == "-" => {
-                self.bare.push(Bare { index, text: word.to_owned(), doubtful });
+                self.operands.push(Operand { index, text: word.to_owned(), doubtful });
             }
             _ if group.is_none() && word == suggest::HELP => self.help = true,
-            _ => self.at = At::Lost { group, index, typed: word.to_owned(), next: None },
+            _ => self.at = Position::Lost { group, index, typed: word.to_owned(), next: None },
         }
     }
 
     fn unknown_flag(&mut self, index: usize, word: &str, shown: &str) {
         // Without a command nobody knows what is a flag of it.
-        if !matches!(self.at, At::Lost { .. }) && !self.garbled.iter().any(|garbled| garbled == word) {
+        if !matches!(self.at, Position::Lost { .. }) && !self.garbled.iter().any(|garbled| garbled == word) {
             self.issue(index, suggest::unknown_flag(self.program, shown));
         }
     }
@@ -320,25 +324,25 @@ impl<A> Pass<A> {
     /// Puts together what was typed.
     fn finish(mut self, words: Vec<String>) -> Parsed<A> {
         let (mut command, mut path, mut unknown) = (None, Vec::new(), false);
-        let at = std::mem::replace(&mut self.at, At::Program);
-        if matches!(at, At::Group(_) | At::Lost { .. }) {
+        let at = std::mem::replace(&mut self.at, Position::Program);
+        if matches!(at, Position::Group(_) | Position::Lost { .. }) {
             // Nobody knows whose they are.
             self.typed.retain(|typed| typed.held.is_none());
         }
         match at {
-            At::Program => {
+            Position::Program => {
                 command = if self.help { None } else { self.implied() };
                 self.settle_held(command.is_some());
             }
-            At::Group(group) => {
+            Position::Group(group) => {
                 path.push(group);
                 self.issue(usize::MAX, suggest::incomplete(self.program, group));
             }
-            At::Command(named) => {
+            Position::Command(named) => {
                 command = Some(named);
                 self.settle_held(false);
             }
-            At::Lost { group, index, typed, next } => {
+            Position::Lost { group, index, typed, next } => {
                 path.extend(group);
                 unknown = true;
                 if !self.garbled.contains(&typed) {
@@ -377,7 +381,7 @@ impl<A> Pass<A> {
 
     /// Finds the command that a call without one means.
     fn implied(&mut self) -> Option<&'static Command<A>> {
-        let words: Vec<_> = self.bare.iter().map(|bare| bare.text.as_str()).collect();
+        let words: Vec<_> = self.operands.iter().map(|operand| operand.text.as_str()).collect();
         let command = self.program.find((self.program.implied)(&self.arguments(), &words)?)?;
         self.own = self.program.own_flags(command);
         Some(command)
@@ -422,12 +426,12 @@ impl<A> Pass<A> {
         let known = command.map_or(&[][..], |command| command.args);
         let room = if known.last().is_some_and(|last| last.many) { usize::MAX } else { known.len() };
         let required = known.iter().filter(|positional| positional.required).count();
-        while self.bare.len() > required
-            && let Some(at) = self.bare.iter().rposition(|bare| bare.doubtful)
+        while self.operands.len() > required
+            && let Some(at) = self.operands.iter().rposition(|operand| operand.doubtful)
         {
-            self.bare.remove(at);
+            self.operands.remove(at);
         }
-        for (n, Bare { index, text, .. }) in std::mem::take(&mut self.bare).into_iter().enumerate() {
+        for (n, Operand { index, text, .. }) in std::mem::take(&mut self.operands).into_iter().enumerate() {
             match known.get(n).or(known.last()).filter(|_| n < room) {
                 Some(positional) => {
                     self.values.push((index, positional.name, text.len()));

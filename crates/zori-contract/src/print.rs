@@ -101,7 +101,7 @@ impl Printer {
             Body::Streamed(exit) => {
                 let counts = self.strict && exit == Exit::Success && !warnings.is_empty();
                 let exit = if counts { error::WARNINGS_AS_ERRORS.exit } else { exit };
-                return Printed { stdout: String::new(), said: said(&warnings), exit };
+                return Printed { stdout: String::new(), said: warning_lines(&warnings), exit };
             }
         };
         let mut out = Answer { data: Value::Null, warnings, meta };
@@ -148,7 +148,7 @@ impl Printer {
                 one => self.rows(format, std::slice::from_ref(one)),
             },
         };
-        let said = if structured { Vec::new() } else { said(&out.warnings) };
+        let said = if structured { Vec::new() } else { warning_lines(&out.warnings) };
         Printed { stdout, said, exit: Exit::Success }
     }
 
@@ -177,7 +177,7 @@ impl Printer {
         let mut found = Found::default();
         clean::value(&mut error, &mut found);
         self.mask.value(&mut error);
-        let mut said = if self.mode.structured_errors { Vec::new() } else { said(&out.warnings) };
+        let mut said = if self.mode.structured_errors { Vec::new() } else { warning_lines(&out.warnings) };
         said.push(format!("Error: {}", failure.message.replace('\n', " ")));
         let own_line = self.failure_line.filter(|_| self.protocol || self.mode.format == Format::Jsonl);
         if own_line.is_some() || (self.mode.format == Format::Plain && !self.mode.structured_errors) {
@@ -199,7 +199,7 @@ impl Printer {
     }
 
     fn document(&self, text: &str, warnings: &[Warning]) -> Printed {
-        Printed { stdout: self.text(text), said: said(warnings), exit: Exit::Success }
+        Printed { stdout: self.text(text), said: warning_lines(warnings), exit: Exit::Success }
     }
 
     fn rows(&self, format: Format, rows: &[Value]) -> String {
@@ -244,7 +244,7 @@ impl Printer {
     }
 
     /// Returns the call that gets what was cut.
-    fn rest(&self, cut: &cap::Cut) -> String {
+    fn rest(&self, cut: &cap::Truncation) -> String {
         match cut.returned_count {
             Some(n) if n > 0 && self.page.is_some() => self.again("--limit", n),
             _ => self.again("--max-output", cut.total_bytes),
@@ -283,7 +283,7 @@ struct Answer {
     meta: serde_json::Map<String, Value>,
 }
 
-fn said(warnings: &[Warning]) -> Vec<String> {
-    let told = |warning: &&Warning| !warning.told;
-    warnings.iter().filter(told).map(|warning| format!("Warning: {}", warning.message)).collect()
+fn warning_lines(warnings: &[Warning]) -> Vec<String> {
+    let unseen = |warning: &&Warning| !warning.shown;
+    warnings.iter().filter(unseen).map(|warning| format!("Warning: {}", warning.message)).collect()
 }

@@ -54,7 +54,7 @@ impl<A> CommandCx<'_, A> {
         self.say(Verbosity::Debug, &format!("starting {}", json!(argv)));
         let environment = child::environment(&self.mode, purpose, &self.inputs.vars, self.program.prefix);
         let mut command = Command::new(program);
-        command.args(&args).current_dir(self.place.cwd.as_path()).envs(environment).process_group(0);
+        command.args(&args).current_dir(self.cwd.as_path()).envs(environment).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let cancel = self.cancel.clone();
         let failed = |what: &str, error: io::Error| {

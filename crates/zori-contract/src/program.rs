@@ -9,7 +9,7 @@ use crate::flag::{Flag, framework};
 pub struct Program<A: 'static> {
     /// What it is called.
     pub name: &'static str,
-    /// Its version.
+    /// The version that `--version` prints, by semantic versioning.
     pub version: &'static str,
     /// What it is, in one line without full stop.
     pub about: &'static str,
@@ -28,7 +28,7 @@ pub struct Program<A: 'static> {
     /// Commands that are called otherwise today: old name and new call, without the program's name.
     pub renamed: &'static [(&'static str, &'static str)],
     /// What a call without a command means.
-    pub bare: Bare,
+    pub no_command: NoCommand,
     /// It prints text wherever nobody asked for something else.
     pub plain: bool,
     /// What help says below the options of the program, a line or two.
@@ -47,10 +47,10 @@ pub struct Program<A: 'static> {
 
 /// What a call without a command means.
 #[derive(Clone, Copy, Debug)]
-pub enum Bare {
+pub enum NoCommand {
     /// Help.
     Help,
-    /// A command.
+    /// The command of this path, as if it had been typed.
     Command {
         /// Its name.
         path: &'static [&'static str],
@@ -61,7 +61,7 @@ pub enum Bare {
     Refused(&'static str),
 }
 
-impl Bare {
+impl NoCommand {
     /// Returns the command it stands for where nobody may be at the other end.
     pub fn anywhere(self) -> Option<&'static [&'static str]> {
         match self {

@@ -144,7 +144,7 @@ impl Reply {
         Self::of(Body::Rows(Rows { len, make: Box::new(row) }))
     }
 
-    /// A document.
+    /// Returns a reply that is one long text, printed as it is.
     pub fn document(text: impl Into<String>) -> Self {
         Self::of(Body::Document(text.into()))
     }

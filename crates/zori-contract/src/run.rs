@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::cancel::Cancel;
-use crate::command::{Command, Place};
+use crate::command::Command;
 use crate::discover;
 use crate::error;
 use crate::exit::Exit;
@@ -28,14 +28,14 @@ use crate::output_streams::{OutputStreams, Written};
 use crate::parse::{self, Parsed, Word};
 use crate::path::AbsPath;
 use crate::print::Printed;
-use crate::program::{Bare, Program};
+use crate::program::{NoCommand, Program};
 use crate::reply::{Body, Reply};
 use crate::steps::Steps;
 use crate::temp::SessionTemp;
 use crate::time;
 use crate::warning::Warning;
 use crate::watchdog::Watchdog;
-use crate::world::{Begin, Clock, Started, World};
+use crate::world::{Clock, RunFacts, Started, World};
 
 use self::prepare::{Ready, prepare, short_hash};
 
@@ -43,14 +43,14 @@ use self::prepare::{Ready, prepare, short_hash};
 pub struct CommandCx<'a, A: 'static> {
     /// The program's state.
     pub app: &'a mut A,
-    /// The program.
+    /// The table of everything that can be run.
     pub program: &'static Program<A>,
     /// The command itself.
     pub command: &'static Command<A>,
     /// How it prints and whom it can ask.
     pub mode: Mode,
     /// Where it works.
-    pub place: Place,
+    pub cwd: AbsPath,
     /// The terminals and the environment.
     pub inputs: &'a Inputs,
     /// Whether it should end.
@@ -59,7 +59,7 @@ pub struct CommandCx<'a, A: 'static> {
     pub steps: Steps,
     /// Standard output and standard error, for messages on the way and for streams.
     pub streams: OutputStreams,
-    /// The clocks.
+    /// The time of day, and the time since the start.
     pub clock: &'a dyn Clock,
     warnings: RefCell<Vec<Warning>>,
     temp: &'a mut Temp,
@@ -90,7 +90,7 @@ impl<A> CommandCx<'_, A> {
     pub fn input(&mut self, args: &Args) -> Result<Option<Vec<u8>>, Failure> {
         let wanted = self.command.stdin.expect("a command that reads input says so in its entry");
         let limit = stdin_limit(self.inputs, self.program.prefix).unwrap_or(wanted.max_bytes);
-        input::read(args, wanted, limit, (&mut *self.stdin, self.inputs.stdin_terminal), &self.place.cwd)
+        input::read(args, wanted, limit, (&mut *self.stdin, self.inputs.stdin_terminal), &self.cwd)
     }
 
     /// Adds a warning to whatever comes of the command.
@@ -127,7 +127,7 @@ impl<A> CommandCx<'_, A> {
 pub fn run<A>(
     program: &'static Program<A>,
     world: World,
-    start: impl FnOnce(&Begin<'_, A>) -> Result<Started<A>, Failure>,
+    start: impl FnOnce(&RunFacts<'_, A>) -> Result<Started<A>, Failure>,
 ) -> u8 {
     let World {
         argv,
@@ -150,10 +150,12 @@ pub fn run<A>(
     let asks = about.iter().any(|flag| parsed.args.has(flag));
     if parsed.path.is_empty() && parsed.issues.is_empty() && !asks {
         let terminal = inputs.stdin_terminal && inputs.stdout_terminal && inputs.attended(program.prefix);
-        match program.bare {
-            Bare::Command { path, anywhere } if terminal || anywhere => parsed.command = program.find(path),
-            Bare::Command { .. } | Bare::Help => {}
-            Bare::Refused(instead) => parsed.issues.push(parse::no_command(program, instead)),
+        match program.no_command {
+            NoCommand::Command { path, anywhere } if terminal || anywhere => {
+                parsed.command = program.find(path)
+            }
+            NoCommand::Command { .. } | NoCommand::Help => {}
+            NoCommand::Refused(instead) => parsed.issues.push(parse::no_command(program, instead)),
         }
     }
     // Help and the like look at no file.
@@ -230,26 +232,26 @@ fn execute<A>(
     (args, words): (&Args, &[Word]),
     ready: Ready,
     mut environment: Environment,
-    start: impl FnOnce(&Begin<'_, A>) -> Result<Started<A>, Failure>,
+    start: impl FnOnce(&RunFacts<'_, A>) -> Result<Started<A>, Failure>,
 ) -> u8 {
-    let Ready { mut printer, place, timeout, request_id } = ready;
+    let Ready { mut printer, cwd, timeout, request_id } = ready;
     let clock = environment.clock.clone();
     if args.has(&framework::VALIDATE_ONLY) {
         let reply = Reply::one(Value::Null).text("The arguments are fine.").meta("validation_only", true);
         return write(&environment.streams, &printer.reply(reply, clock.elapsed_ms()));
     }
-    let begin = Begin {
+    let begin = RunFacts {
         command,
         args,
         words,
         cancel: &environment.cancel,
-        cwd: place.cwd.clone(),
+        cwd: cwd.clone(),
         inputs: &environment.inputs,
         request_id: &request_id,
         verbosity: printer.mode.verbosity,
     };
     let terminal = printer.mode.interactive && environment.inputs.stdout_terminal;
-    let anywhere = program.bare.anywhere() == Some(command.path);
+    let anywhere = program.no_command.anywhere() == Some(command.path);
     let started = match command.class {
         Class::Interactive if !terminal && !anywhere && !(command.without_terminal)(args) => {
             Err(Failure::terminal_required(&command.name(), &format!("{} --help", program.name)))
@@ -289,7 +291,7 @@ fn execute<A>(
         program,
         command,
         mode: printer.mode,
-        place,
+        cwd,
         inputs: &environment.inputs,
         cancel: environment.cancel.clone(),
         steps: steps.clone(),

@@ -43,9 +43,9 @@ pub struct Found {
 /// What something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A folder.
+    /// A folder, not entered yet.
     Folder,
-    /// A file.
+    /// A regular file.
     File,
     /// A link that is not followed, or leads nowhere.
     Link,

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-/// A warning.
+/// Something the caller should know about a run that went well: an entry of `warnings`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// The stable code, such as `OUTPUT_TRUNCATED`.
@@ -32,7 +32,7 @@ pub struct Warning {
     pub removed_in: Option<String>,
     /// Standard error has it already.
     #[serde(skip)]
-    pub told: bool,
+    pub shown: bool,
 }
 
 impl Warning {
@@ -48,13 +48,13 @@ impl Warning {
             original_bytes: None,
             returned_bytes: None,
             removed_in: None,
-            told: false,
+            shown: false,
         }
     }
 
     /// Says that standard error has it already.
-    pub fn told(mut self) -> Self {
-        self.told = true;
+    pub fn already_shown(mut self) -> Self {
+        self.shown = true;
         self
     }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use crate::cancel::{Cancel, Cause, Ends, Watched};
+use crate::cancel::{Cancel, Cause, Ends, WatchEnd};
 use crate::exit::Danger;
 use crate::output_streams::{OutputStreams, Written};
 use crate::print::Printer;
@@ -54,9 +54,9 @@ impl Watchdog {
         let cause = match self.signals.take() {
             Some(mut wait) => wait(self.time).unwrap_or(over),
             None => match self.cancel.watch(self.time) {
-                Watched::Over => return,
-                Watched::Cancelled(cause) => cause,
-                Watched::Nothing => over,
+                WatchEnd::Over => return,
+                WatchEnd::Cancelled(cause) => cause,
+                WatchEnd::Nothing => over,
             },
         };
         // Where somebody else has said so already, that counts.

@@ -27,7 +27,7 @@ pub struct World {
     pub stdout: Box<dyn Write + Send>,
     /// Standard error.
     pub stderr: Box<dyn Write + Send>,
-    /// The clocks.
+    /// The time of day, and the time since the start.
     pub clock: Arc<dyn Clock>,
     /// Random bytes for the run's id.
     pub random: [u8; 10],
@@ -56,7 +56,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// What is known before the program's state is made.
-pub struct Begin<'a, A: 'static> {
+pub struct RunFacts<'a, A: 'static> {
     /// What is to run.
     pub command: &'static Command<A>,
     /// Its arguments, checked.

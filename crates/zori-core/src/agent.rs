@@ -34,6 +34,6 @@ pub struct AgentFacts {
     pub kind: Arc<str>,
     /// The id of its model.
     pub model: Arc<str>,
-    /// Its prompt.
+    /// The task it was given.
     pub prompt: Arc<str>,
 }

@@ -28,7 +28,7 @@ pub trait Checkpoints: Send + Sync {
 /// A call that may change something.
 #[derive(Clone, Debug)]
 pub struct PendingCall {
-    /// The call.
+    /// The id that its operation is filed under.
     pub call: CallId,
     /// What it would do.
     pub effects: Vec<Effect>,

@@ -134,12 +134,12 @@ pub enum MessageEvent {
     },
     /// More visible text; never empty.
     AssistantDelta {
-        /// The text.
+        /// The piece that arrived, to be appended.
         text: String,
     },
     /// More reasoning.
     ThinkingDelta {
-        /// The text.
+        /// The piece that arrived, to be appended.
         text: String,
     },
     /// What the provider wants back for the preceding reasoning, or for reasoning that it hides.
@@ -165,7 +165,7 @@ pub enum MessageEvent {
     MessageFinished(Reply),
     /// The complete text of the turn's last message; not emitted when empty.
     AssistantFinal {
-        /// The text.
+        /// All of it, as the deltas gave it piece by piece.
         text: Arc<str>,
     },
 }
@@ -177,7 +177,7 @@ pub enum ToolEvent {
     ToolRequested(ToolRequested),
     /// A hook or a client replaced the call's arguments. The new ones are judged and run.
     ToolChanged {
-        /// The call.
+        /// The id of the call that changed.
         call: CallId,
         /// The new arguments.
         input: Arc<RawValue>,
@@ -218,7 +218,7 @@ pub enum ToolEvent {
         call: CallId,
         /// Which of its streams.
         stream: OutputStream,
-        /// The text.
+        /// The piece that was printed, as text.
         text: String,
     },
     /// The call has its result; exactly one per `ToolRequested`.
@@ -228,7 +228,7 @@ pub enum ToolEvent {
 /// A change of state: model, mode, task list, view of the conversation.
 #[derive(Clone, Debug)]
 pub enum StateEvent {
-    /// The model changed.
+    /// From the next request on another model answers.
     ModelChanged {
         /// Its id.
         model: Arc<str>,
@@ -366,7 +366,7 @@ pub struct TurnSummary {
 pub enum DecidedBy {
     /// A person or client.
     User,
-    /// The policy.
+    /// The mode, a rule or the blacklist.
     Policy,
     /// Nobody: the turn ended before there was an answer.
     Cancelled,

@@ -68,7 +68,7 @@ pub enum FailureKind {
     /// The reply cannot be used, and neither can the one after it.
     Malformed,
     /// The token limit cut the reply off.
-    Cut,
+    MaxTokens,
     /// A bug in zori.
     Internal,
 }
@@ -89,7 +89,7 @@ impl FailureKind {
             Self::Refused => "refused",
             Self::Blocked => "blocked",
             Self::Malformed => "malformed",
-            Self::Cut => "cut",
+            Self::MaxTokens => "cut",
             Self::Internal => "internal",
         }
     }

@@ -73,7 +73,7 @@ pub enum HookInput<'a> {
     PreToolUse(HookCall<'a>),
     /// A call has run.
     PostToolUse {
-        /// The call.
+        /// The call as it ran, with the arguments it had then.
         call: HookCall<'a>,
         /// Its result, as JSON.
         result: &'a RawValue,
@@ -119,7 +119,7 @@ pub struct HookCall<'a> {
 }
 
 impl<'a> HookInput<'a> {
-    /// Returns the event.
+    /// Returns which event of the table this is.
     pub fn event(&self) -> HookEvent {
         match self {
             Self::SessionStart { .. } => HookEvent::SessionStart,

@@ -33,13 +33,13 @@ pub enum ImageFormat {
 
 /// What bytes are, by their first few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Looks {
+pub enum Signature {
     /// An image in an accepted format.
-    Like(ImageFormat),
+    Supported(ImageFormat),
     /// An image in another format, by its name.
-    Foreign(&'static str),
+    Unsupported(&'static str),
     /// No known image format.
-    Otherwise,
+    Unknown,
 }
 
 /// Why bytes cannot be sent as an image.
@@ -95,26 +95,26 @@ impl ImageFormat {
     }
 }
 
-/// How many bytes [`looks`] needs.
+/// How many bytes [`signature`] needs.
 pub const LOOK: usize = 512;
 
 /// Tells what bytes are by how they begin; a file's name says nothing.
-pub fn looks(bytes: &[u8]) -> Looks {
-    header::looks(bytes)
+pub fn signature(bytes: &[u8]) -> Signature {
+    header::signature(bytes)
 }
 
 impl Image {
     /// Parses the bytes of a complete image.
     pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Self, BadImage> {
         let bytes = bytes.into();
-        match looks(&bytes) {
-            Looks::Like(format) => match header::size(format, &bytes) {
+        match signature(&bytes) {
+            Signature::Supported(format) => match header::size(format, &bytes) {
                 Some((width, height)) if width > 0 && height > 0 => Ok(Self { format, width, height, bytes }),
                 _ => Err(BadImage::Damaged(format)),
             },
-            Looks::Foreign(name) => Err(BadImage::Foreign(name)),
-            Looks::Otherwise if bytes.is_empty() => Err(BadImage::Empty),
-            Looks::Otherwise => Err(BadImage::NotAnImage),
+            Signature::Unsupported(name) => Err(BadImage::Foreign(name)),
+            Signature::Unknown if bytes.is_empty() => Err(BadImage::Empty),
+            Signature::Unknown => Err(BadImage::NotAnImage),
         }
     }
 
@@ -128,7 +128,7 @@ impl Image {
         STANDARD.encode(&self.bytes)
     }
 
-    /// Returns the format.
+    /// Returns the format that the header told.
     pub fn format(&self) -> ImageFormat {
         self.format
     }

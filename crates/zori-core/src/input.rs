@@ -38,7 +38,7 @@ pub enum Input {
     SetEffort(Option<Effort>),
     /// Runs a command of the user's own at once, beside the conversation (CMP-5).
     Shell {
-        /// The command.
+        /// The shell text, as the user typed it.
         command: String,
         /// Whether the model reads of it with the next prompt.
         share: bool,
@@ -57,7 +57,7 @@ pub enum Input {
 /// A prompt of the user, which starts a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// The text.
+    /// What the user wrote.
     pub text: String,
     /// Images, which the model sees before the text.
     pub images: Vec<Image>,

@@ -18,7 +18,7 @@ pub enum Role {
     Assistant,
 }
 
-/// One message.
+/// One message of the conversation: who wrote it, and its blocks in order.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// The author.

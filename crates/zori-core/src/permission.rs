@@ -12,7 +12,7 @@ use crate::confine::Holding;
 pub enum EntryKind {
     /// Anything but a folder or a link.
     File,
-    /// A folder.
+    /// A directory.
     Folder,
     /// A link, with where it leads in the end; nothing if it leads nowhere.
     Link(Option<PathBuf>),
@@ -211,12 +211,12 @@ impl PathFacts {
 pub struct PathSnapshot {
     facts: Arc<HashMap<PathBuf, PathFacts>>,
     withheld: Option<Arc<Withheld>>,
-    judged: Judged,
+    obligations: Obligations,
 }
 
 /// What a decision found that the call itself has to keep to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct Obligations {
     /// It runs without a question because it only reads, so nothing may make its programs do more (SH-11).
     pub read_only: bool,
     /// A name may lead to an address of this machine or network (DECISIONS 54).
@@ -231,7 +231,7 @@ type Withheld = dyn Fn(&Path) -> bool + Send + Sync;
 impl PathSnapshot {
     /// Keeps what was found.
     pub fn new(facts: HashMap<PathBuf, PathFacts>) -> Self {
-        Self { facts: Arc::new(facts), withheld: None, judged: Judged::default() }
+        Self { facts: Arc::new(facts), withheld: None, obligations: Obligations::default() }
     }
 
     /// Keeps from a search of a folder the files that `withheld` holds of.
@@ -241,14 +241,14 @@ impl PathSnapshot {
     }
 
     /// Keeps what the decision found beside the paths.
-    pub fn judged(mut self, judged: Judged) -> Self {
-        self.judged = judged;
+    pub fn with_obligations(mut self, obligations: Obligations) -> Self {
+        self.obligations = obligations;
         self
     }
 
     /// Returns what the decision found beside the paths.
-    pub fn found(&self) -> Judged {
-        self.judged
+    pub fn obligations(&self) -> Obligations {
+        self.obligations
     }
 
     /// Returns what a path stood for; `None` if nobody asked about it.

@@ -80,7 +80,7 @@ pub trait Toolbox: Send + Sync {
 /// A tool as the model sees it.
 #[derive(Clone, Debug)]
 pub struct ToolSpec {
-    /// The name.
+    /// The name by which the model calls it.
     pub name: String,
     /// What it does, written for the model.
     pub description: String,
@@ -90,7 +90,7 @@ pub struct ToolSpec {
 
 /// A call that can be judged and run.
 pub struct ResolvedCall {
-    /// The tool.
+    /// The tool that runs it.
     pub tool: Arc<dyn Tool>,
     /// Canonical arguments.
     pub args: Box<RawValue>,
@@ -187,7 +187,7 @@ pub enum Effect {
     },
     /// Contacts a host.
     Net {
-        /// The URL.
+        /// The address, before redirects.
         url: String,
     },
     /// Calls a tool of an MCP server.

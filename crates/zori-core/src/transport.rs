@@ -20,7 +20,7 @@ pub trait Transport: Send + Sync {
 /// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
-    /// The method.
+    /// `GET` or `POST`.
     pub method: Method,
     /// The absolute URL.
     pub url: String,
@@ -183,7 +183,7 @@ pub struct HttpResponse {
     pub headers: Vec<(String, String)>,
     /// The URL that answered, after redirects.
     pub url: String,
-    /// The body.
+    /// The body, as it arrives.
     pub body: ByteStream,
 }
 

@@ -103,7 +103,7 @@ impl Assembly {
     }
 
     /// Returns whether words of the model were shown; arguments of a call that was never run are no words (FOR-13).
-    pub(crate) fn said(&self) -> bool {
+    pub(crate) fn has_text(&self) -> bool {
         self.said || self.visible && self.leniency == Leniency::Exact
     }
 

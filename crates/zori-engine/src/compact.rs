@@ -33,7 +33,7 @@ use crate::engine::Engine;
 use crate::retry::RetryCounts;
 use crate::turn::TurnAbort;
 use crate::unusable_reply;
-use cut::Cut;
+use cut::Shortened;
 use mask::{Keep, Masked, mask};
 
 /// Automatic compaction waits until the conversation has grown by this much since the last one, in percent: what
@@ -100,7 +100,7 @@ impl<S: Sink + 'static> Engine<S> {
         }
         let made =
             cut::cut_to_fit(self.history.messages(), self.record(), |view| self.estimate(view) <= limit);
-        if let Some(Cut { view, results }) = made {
+        if let Some(Shortened { view, results }) = made {
             self.replace(view, Compacted::Cut { results }, CompactCause::NearlyFull, before, None);
         }
     }
@@ -164,7 +164,7 @@ impl<S: Sink + 'static> Engine<S> {
         let enough = if cause == CompactCause::Refused { before / 4 * 3 } else { limit };
         // One result may be longer than all that is left.
         let half = usize::try_from(context::bytes_of(goal) / 2).unwrap_or(usize::MAX);
-        let Cut { view: base, results: cut } = cut::cut(&masked, half, self.record());
+        let Shortened { view: base, results: cut } = cut::cut(&masked, half, self.record());
         if cause != CompactCause::Asked && cut > 0 && self.estimate(&base) <= goal {
             self.replace(base, Compacted::Cut { results: cut }, cause, before, None);
             return Ok(CompactOutcome::Shortened);
@@ -230,7 +230,7 @@ impl<S: Sink + 'static> Engine<S> {
             return CompactOutcome::Shortened;
         }
         match cut::cut_to_fit(&masked, self.record(), |view| self.estimate(view) <= goal) {
-            Some(Cut { view, results }) => {
+            Some(Shortened { view, results }) => {
                 self.replace(view, Compacted::Cut { results }, cause, before, None);
             }
             None if results > 0 => self.replace(masked, Compacted::Masked { results }, cause, before, None),
@@ -247,7 +247,7 @@ impl<S: Sink + 'static> Engine<S> {
         if fits(&view) {
             return (view, at);
         }
-        if let Some(Cut { view, .. }) = cut::cut_to_fit(&view, self.record(), fits)
+        if let Some(Shortened { view, .. }) = cut::cut_to_fit(&view, self.record(), fits)
             && fits(&view)
         {
             return (view, at);

@@ -61,7 +61,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
     /// Returns the failure of a turn that the token limit ended.
     pub(crate) fn cut_off(&self, stop: &StopReason) -> ProviderFailure {
         let message = format!("the reply was cut off at {}", self.limit_reached(stop));
-        ProviderFailure::new(FailureKind::Cut, message)
+        ProviderFailure::new(FailureKind::MaxTokens, message)
     }
 
     fn limit_reached(&self, stop: &StopReason) -> String {

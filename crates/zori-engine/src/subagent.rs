@@ -159,7 +159,7 @@ fn report(summary: &TurnSummary) -> ToolOutput {
     };
     let note = match &summary.outcome {
         Outcome::Completed(_) => None,
-        Outcome::Failed(failure) if failure.kind == FailureKind::Cut && !text.is_empty() => {
+        Outcome::Failed(failure) if failure.kind == FailureKind::MaxTokens && !text.is_empty() => {
             Some(failure.message.as_str())
         }
         Outcome::Cancelled(_) => {
@@ -229,7 +229,10 @@ mod tests {
         let done = || Outcome::Completed(StopReason::EndTurn);
         assert_eq!(reported(done(), " a\nb\n"), r#"{"ok":true,"data":{"text":"a\nb"}}"#);
         assert_eq!(
-            reported(Outcome::Failed(ProviderFailure::new(FailureKind::Cut, "the reply was cut off")), "a"),
+            reported(
+                Outcome::Failed(ProviderFailure::new(FailureKind::MaxTokens, "the reply was cut off")),
+                "a"
+            ),
             r#"{"ok":true,"data":{"text":"a","note":"the reply was cut off"}}"#
         );
         assert_eq!(

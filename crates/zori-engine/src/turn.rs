@@ -217,7 +217,7 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
             return Ok(());
         }
         let text = format!("the provider paused the reply {PAUSES_IN_A_ROW} times in a row");
-        Err(TurnAbort::Failed(ProviderFailure::new(FailureKind::Cut, text)))
+        Err(TurnAbort::Failed(ProviderFailure::new(FailureKind::MaxTokens, text)))
     }
 
     /// Warns once per model that has answered and whose price is unknown (D-11).

@@ -16,7 +16,7 @@ pub fn runtime() -> io::Result<Runtime> {
 
 /// A session and the runtime it runs on.
 pub struct BlockingSession {
-    /// The session.
+    /// The session that the runtime drives.
     pub session: Session,
     runtime: Runtime,
 }

@@ -34,7 +34,7 @@ use crate::model::ModelGate;
 use crate::network::Network;
 use crate::notice::Notice;
 use crate::sandbox::confinement::Confinement;
-use crate::session::{LeftBehind, Remains, Session};
+use crate::session::{LeftBehind, LeftRunning, Session};
 use crate::settings::SessionSettings;
 use crate::storage::{self, OpenedSession, Which};
 use crate::tap::EventTap;
@@ -46,7 +46,7 @@ const JOB_AFTER: Duration = Duration::from_secs(30);
 /// The clock and the source of ids.
 #[derive(Clone)]
 pub struct Machine {
-    /// The clock.
+    /// The clock of every session of this host.
     pub clock: Arc<dyn Clock>,
     /// Where ids and random numbers come from.
     pub ids: Arc<dyn IdSource>,
@@ -301,7 +301,7 @@ impl Host {
         {
             undo::collect(undo, &SessionDir::new(sessions.clone()));
         }
-        let Remains { ended, staying } =
+        let LeftRunning { ended, staying } =
             std::mem::take(&mut *self.left_behind.lock().unwrap_or_else(PoisonError::into_inner));
         let ended = (!ended.is_empty())
             .then(|| format!("Ended what commands had left running: {}", ended.join(", ")));

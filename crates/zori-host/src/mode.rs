@@ -20,13 +20,13 @@ pub enum ModeError {
     Unknown {
         /// What named it: a flag, a key, a request.
         spelling: String,
-        /// The name.
+        /// The value that names no mode.
         name: String,
     },
     /// The administrator forbids it.
     #[error("the administrator forbids the mode {mode}")]
     Forbidden {
-        /// The mode.
+        /// The mode that was asked for.
         mode: &'static str,
         /// The file that says so.
         file: PathBuf,

@@ -44,7 +44,7 @@ pub enum PeerRequest {
     Approval {
         /// The agent that wants to make the call.
         agent: AgentId,
-        /// The call.
+        /// The id that the answer has to name.
         call: CallId,
         /// Why it is asked about.
         decision: Decision,

@@ -77,11 +77,11 @@ struct TurnNotes {
 }
 
 /// What commands of closed sessions had left running, for the host to tell.
-pub(crate) type LeftBehind = Arc<Mutex<Remains>>;
+pub(crate) type LeftBehind = Arc<Mutex<LeftRunning>>;
 
 /// What sessions had running when they were closed.
 #[derive(Debug, Default)]
-pub(crate) struct Remains {
+pub(crate) struct LeftRunning {
     /// What is ended with them.
     pub(crate) ended: Vec<String>,
     /// Jobs that were asked to stay.

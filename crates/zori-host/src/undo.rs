@@ -100,7 +100,7 @@ pub enum UndoGoal {
 /// What goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoScope {
-    /// The files.
+    /// The files only; the conversation stays.
     Files,
     /// The conversation.
     Chat,

@@ -156,19 +156,19 @@ impl Workspace {
         pattern: &str,
         facts: &PathFacts,
     ) -> Class {
-        let place = if self.roots.iter().any(|root| root == folder) || !self.contains(folder) {
-            globs::Place::Open
+        let scope = if self.roots.iter().any(|root| root == folder) || !self.contains(folder) {
+            globs::PatternScope::Open
         } else {
-            globs::Place::Bounded
+            globs::PatternScope::Bounded
         };
         let named = match access {
-            Access::Read => sensitive::glob_means(pattern, place),
-            Access::Write => globs::may_mean(pattern, place, protected::ANYWHERE),
+            Access::Read => sensitive::glob_means(pattern, scope),
+            Access::Write => globs::may_mean(pattern, scope, protected::ANYWHERE),
         };
         let class = if named { strictest(access) } else { self.class_below(access, folder, facts) };
-        match (access, place) {
+        match (access, scope) {
             // SH-17: no folder bounds it.
-            (Access::Write, globs::Place::Open) => class.max(Class::WriteOutside),
+            (Access::Write, globs::PatternScope::Open) => class.max(Class::WriteOutside),
             _ => class,
         }
     }
@@ -182,7 +182,9 @@ impl Workspace {
         facts: &PathFacts,
     ) -> Class {
         let any = match access {
-            Access::Read => name.is_some_and(|name| sensitive::glob_means(name, globs::Place::Bounded)),
+            Access::Read => {
+                name.is_some_and(|name| sensitive::glob_means(name, globs::PatternScope::Bounded))
+            }
             // Names nobody knows: in a root they may be any.
             Access::Write => self.roots.iter().any(|root| root == folder),
         };

@@ -18,7 +18,7 @@ use zori_frontends::claude::{FrameWriter, flat};
 use zori_host::{Answers, ModeGate, Peer, PeerRequest};
 use zori_redact::Redactor;
 
-use crate::{INPUT_ENDED, LATE, Lines, People};
+use crate::{INPUT_ENDED, LATE, Lines, NoticePrinter};
 
 /// So many prompts wait for their turn at most; then nothing more is read, an interrupt included.
 const MOST_WAITING: usize = 1000;
@@ -38,7 +38,7 @@ pub struct Parts<L> {
     /// How long the GUI may take to answer.
     pub approval_timeout: Option<Duration>,
     /// The way to people.
-    pub people: People,
+    pub people: NoticePrinter,
 }
 
 /// What there is to do between turns.
@@ -51,7 +51,7 @@ pub enum Task {
 
 /// What standard input holds; known when its first character is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum StdinKind {
     Unknown,
     /// A line each.
     Frames,
@@ -66,9 +66,9 @@ pub struct GuiPeer<L> {
     gate: ModeGate,
     answers: Answers,
     approval_timeout: Option<Duration>,
-    people: People,
+    people: NoticePrinter,
     lines: L,
-    holds: Holds,
+    stdin: StdinKind,
     ended: bool,
     waiting: VecDeque<Task>,
     /// What the turn is told next.
@@ -101,7 +101,7 @@ impl<L: Lines> GuiPeer<L> {
             answers,
             approval_timeout,
             lines,
-            holds: Holds::Unknown,
+            stdin: StdinKind::Unknown,
             ended: false,
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
@@ -243,16 +243,16 @@ impl<L: Lines> GuiPeer<L> {
 
     /// Finds out by its first character what standard input holds.
     fn is_text(&mut self, line: &Result<String, String>) -> bool {
-        if self.holds == Holds::Unknown
+        if self.stdin == StdinKind::Unknown
             && let Ok(text) = line
         {
             match text.trim_start().chars().next() {
                 None => {}
-                Some('{') => self.holds = Holds::Frames,
-                Some(_) => self.holds = Holds::Text,
+                Some('{') => self.stdin = StdinKind::Frames,
+                Some(_) => self.stdin = StdinKind::Text,
             }
         }
-        self.holds == Holds::Text
+        self.stdin == StdinKind::Text
     }
 
     /// Reads the rest of a prompt that is text.
@@ -288,12 +288,12 @@ impl<L: Lines> Peer for GuiPeer<L> {
             return;
         }
         let why = match self.answers {
-            Answers::Client if self.holds == Holds::Frames && !self.ended => {
+            Answers::Client if self.stdin == StdinKind::Frames && !self.ended => {
                 let until = self.approval_timeout.map(|approval_timeout| Instant::now() + approval_timeout);
                 self.asked.push(Open { call, until });
                 return;
             }
-            Answers::Client if self.holds == Holds::Frames => INPUT_ENDED,
+            Answers::Client if self.stdin == StdinKind::Frames => INPUT_ENDED,
             Answers::Client | Answers::Nobody | Answers::Person | Answers::Yes => NOBODY,
         };
         self.ready.push_back(Input::Approve { call, answer: refusal(why) });

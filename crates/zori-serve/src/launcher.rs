@@ -62,7 +62,7 @@ pub trait Launcher {
     fn redactor(&self) -> Redactor;
 
     /// Returns the way to people.
-    fn people(&self) -> People;
+    fn people(&self) -> NoticePrinter;
 }
 
 /// Settings, and what a session needs beside them.
@@ -75,11 +75,11 @@ pub struct Resolved<A> {
 
 /// The way to people, for sessions that outlive the request they were opened by.
 #[derive(Clone)]
-pub struct People(Rc<PrintNotices>);
+pub struct NoticePrinter(Rc<PrintNotices>);
 
 type PrintNotices = dyn Fn(&[Notice]);
 
-impl People {
+impl NoticePrinter {
     /// Takes what prints notices.
     pub fn new(print: impl Fn(&[Notice]) + 'static) -> Self {
         Self(Rc::new(print))

@@ -14,7 +14,7 @@ pub mod jsonl;
 mod launcher;
 pub mod mcp;
 
-pub use launcher::{Launcher, Lines, People, Resolved};
+pub use launcher::{Launcher, Lines, NoticePrinter, Resolved};
 
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;

@@ -68,6 +68,17 @@ pub enum WordPart {
     Expansion(Box<Expansion>),
 }
 
+/// Returns the text of parts as they were written, without quotes: nothing is expanded.
+pub fn source_text(parts: &[WordPart]) -> String {
+    parts
+        .iter()
+        .map(|part| match part {
+            WordPart::Text(text) | WordPart::Quoted(text) => text.as_str(),
+            WordPart::Expansion(expansion) => expansion.shown.as_str(),
+        })
+        .collect()
+}
+
 /// Something the shell replaces.
 #[derive(Clone, Debug)]
 pub struct Expansion {

@@ -7,7 +7,6 @@ use crate::record::{Record, RecordKind};
 pub struct SessionTurn {
     /// The number, from 1.
     pub number: u32,
-    /// The prompt.
     pub prompt: String,
     /// The name a client knows the prompt by.
     pub uuid: Option<String>,

@@ -178,15 +178,15 @@ impl Bash {
         if background && args.timeout_secs.is_some() {
             return Err(invalid("a background job has no time limit: leave `timeout_secs` out".into()));
         }
-        let holding = cx.snapshot.found().holding;
+        let holding = cx.snapshot.obligations().holding;
         let confine = self.env.confine.as_deref().filter(|confine| confine.confines(holding));
         // A terminal of somebody else's would not confine it.
         if let (Some(terminals), None, false) = (&self.env.terminals, confine, background) {
-            return self.elsewhere(terminals.as_ref(), &cx, &args.command, timeout).await;
+            return self.in_client_terminal(terminals.as_ref(), &cx, &args.command, timeout).await;
         }
         let env_removed = (self.env.child_env_removed)();
         let mut env_set = self.env.child_env_set.clone();
-        if cx.snapshot.found().read_only {
+        if cx.snapshot.obligations().read_only {
             env_set.extend(git::inert());
         }
         let report = ReportLine::wanted(&args.command, self.env.shell, &cx.call);
@@ -237,7 +237,7 @@ impl Bash {
     }
 
     /// Runs the command in an editor's terminal, whose output is one stream.
-    async fn elsewhere(
+    async fn in_client_terminal(
         &self,
         terminals: &dyn ClientTerminals,
         cx: &ToolCx,

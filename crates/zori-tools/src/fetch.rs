@@ -99,7 +99,7 @@ impl Fetch {
             ToolOutput::failure(ToolCode::InvalidInput, format!("`url` cannot be fetched: {error}"))
         })?;
         // An address in the URL itself was judged; a name has to lead to one that may be contacted.
-        let addresses = match cx.snapshot.found().private_addresses {
+        let addresses = match cx.snapshot.obligations().private_addresses {
             true => Addresses::NotLinkLocal,
             false => Addresses::Public,
         };

@@ -1,11 +1,17 @@
 //! Calls in the words of other agents: the names of tools and fields that models learnt elsewhere (FOR-9).
 //!
 //! Names are compared folded: no case, no `-` and `_`, no `functions.` before and no `<|...` behind. What is understood
-//! is said in the result. Whatever could mean two things is left alone, to be refused with the names there are.
+//! is said in the result. Whatever could mean two things is left alone, to be refused with the names there are. How values are
+//! written otherwise is in `foreign/values.rs`.
+
+mod patch_command;
+mod values;
 
 use serde_json::{Map, Value};
 use zori_core::tool::ToolKind;
 
+use self::patch_command::patch_of;
+use self::values::{literal, range, reshaped, times, without_fence, without_prompt, words};
 use crate::args;
 use crate::def::{Need, ToolDef, Ty};
 
@@ -297,55 +303,6 @@ pub fn instead(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the patch of a command that is nothing but `apply_patch` and its patch, perhaps in another folder.
-fn patch_of(map: &Map<String, Value>) -> Option<String> {
-    let command = map.get("command").or_else(|| map.get("cmd"))?;
-    let text = match command {
-        Value::Array(words) => match &words[..] {
-            [Value::String(program), Value::String(patch)] if program == "apply_patch" => {
-                return Some(patch.clone());
-            }
-            [Value::String(shell), Value::String(flag), Value::String(text)] if is_shell(shell, flag) => text,
-            _ => return None,
-        },
-        Value::String(text) => text,
-        _ => return None,
-    };
-    let (folder, text) = match text.trim().strip_prefix("cd ").and_then(|text| text.split_once("&&")) {
-        Some((folder, text)) => (Some(folder.trim()), text.trim()),
-        None => (None, text.trim()),
-    };
-    let rest = text.strip_prefix("apply_patch")?.trim_start().strip_prefix("<<")?;
-    let (word, body) = rest.split_once('\n')?;
-    let word = word.trim().trim_matches(['\'', '"']);
-    let body = body.trim_end().strip_suffix(word)?;
-    if !body.trim_start().starts_with("*** Begin Patch") || word.is_empty() {
-        return None;
-    }
-    match folder {
-        None => Some(body.to_owned()),
-        Some(folder) => in_folder(body, folder),
-    }
-}
-
-/// Returns the patch with its paths in a folder; `None` where a shell would read the folder's name otherwise.
-fn in_folder(patch: &str, folder: &str) -> Option<String> {
-    let plain = |c: char| c.is_alphanumeric() || "_-./+@".contains(c);
-    let folder = folder.trim_matches(['"', '\'']);
-    if folder.is_empty() || folder.starts_with('-') || !folder.chars().all(plain) {
-        return None;
-    }
-    let line = |line: &str| {
-        let heads = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
-        let moved = heads.iter().find_map(|head| Some((*head, line.strip_prefix(head)?.trim())));
-        match moved.filter(|(_, path)| !path.starts_with('/')) {
-            Some((head, path)) => format!("{head}{}/{path}\n", folder.trim_end_matches('/')),
-            None => format!("{line}\n"),
-        }
-    };
-    Some(patch.lines().map(line).collect())
-}
-
 /// Renames the fields that another agent calls otherwise, and reshapes the values it writes otherwise. `known`: the names
 /// that need no renaming. Returns what was done, for the model.
 pub fn fields(kind: ToolKind, def: &ToolDef, known: &[&str], map: &mut Map<String, Value>) -> Vec<String> {
@@ -411,155 +368,6 @@ pub fn fields(kind: ToolKind, def: &ToolDef, known: &[&str], map: &mut Map<Strin
     notes
 }
 
-/// Takes a shell's prompt off a command of one line: no program is called `$`.
-fn without_prompt(command: &mut Value) -> Option<String> {
-    let text = command.as_str()?.trim();
-    let bare = text.strip_prefix("$ ").filter(|bare| !bare.contains('\n'))?.to_owned();
-    *command = Value::String(bare);
-    Some("the `$` before the command was left out".to_owned())
-}
-
-/// Takes one text for a list of one, and 0 and 1 for false and true.
-fn reshaped(def: &ToolDef, map: &mut Map<String, Value>) {
-    for param in def.params {
-        for name in std::iter::once(&param.name).chain(param.aliases) {
-            let Some(value) = map.get_mut(*name) else { continue };
-            let meant = match (&param.ty, &*value) {
-                (Ty::Text, Value::Array(list)) => match &list[..] {
-                    [text @ Value::String(_)] => Some(text.clone()),
-                    _ => None,
-                },
-                (Ty::Flag, Value::Number(number)) => match number.as_u64() {
-                    Some(0) => Some(Value::Bool(false)),
-                    Some(1) => Some(Value::Bool(true)),
-                    _ => None,
-                },
-                _ => None,
-            };
-            if let Some(meant) = meant {
-                *value = meant;
-            }
-        }
-    }
-}
-
-/// Takes the fence off a content that is nothing but a fenced block, where the file is no text that has fences.
-fn without_fence(map: &mut Map<String, Value>) -> Option<String> {
-    const PROSE: &[&str] = &["md", "markdown", "mdx", "rst", "txt", "adoc", "org", "qmd", "rmd"];
-    let path = map.get("path").or_else(|| map.get("file_path"))?.as_str()?;
-    let extension = std::path::Path::new(path).extension()?.to_str()?.to_lowercase();
-    let content = map.get("content")?.as_str()?;
-    let (language, body) = content.trim().strip_prefix("```")?.strip_suffix("\n```")?.split_once('\n')?;
-    let is_word = |c: char| c.is_alphanumeric() || "+-_#.".contains(c);
-    let fenced = language.trim().chars().all(is_word) && !body.contains("```");
-    if !fenced || PROSE.contains(&extension.as_str()) {
-        return None;
-    }
-    let body = format!("{body}\n");
-    map.insert("content".to_owned(), Value::String(body));
-    Some("`content` was a fenced block; the fence was left out".to_owned())
-}
-
-/// Searches for a text as it is where it is no regular expression.
-fn literal(map: &mut Map<String, Value>) -> Option<String> {
-    let pattern = ["pattern", "query", "regex"].iter().find_map(|name| map.get(*name)?.as_str())?;
-    if map.contains_key("literal") || grep_regex::RegexMatcher::new(pattern).is_ok() {
-        return None;
-    }
-    map.insert("literal".to_owned(), Value::Bool(true));
-    Some("the pattern is no regular expression; it was searched for as plain text".to_owned())
-}
-
-/// A first and a last line become a first line and a number of lines.
-fn range(kind: ToolKind, map: &mut Map<String, Value>) {
-    if kind != ToolKind::Read {
-        return;
-    }
-    if let Some(Value::Array(range)) = map.remove("view_range")
-        && let [first, last] = &range[..]
-        && let (Some(first), Some(last)) = (args::int(first), args::int(last))
-    {
-        map.insert("offset".to_owned(), first.into());
-        if last >= first {
-            map.insert("limit".to_owned(), (last - first + 1).into());
-        }
-    }
-    let key = map.keys().find(|key| {
-        matches!(folded(key).as_str(), "endline" | "lineend" | "toline" | "endlineoneindexedinclusive")
-    });
-    if let Some(key) = key.cloned()
-        && !map.contains_key("limit")
-        && let Some(last) = map.remove(&key).as_ref().and_then(args::int)
-    {
-        let start = map.iter().find(|(key, _)| {
-            matches!(folded(key).as_str(), "startline" | "offset" | "linestart" | "fromline")
-        });
-        let first = start.and_then(|(_, value)| args::int(value)).unwrap_or(1).max(1);
-        if last >= first {
-            map.insert("limit".to_owned(), (last - first + 1).into());
-        }
-    }
-}
-
-/// A time limit that cannot be seconds is milliseconds.
-fn times(kind: ToolKind, known: &[&str], map: &mut Map<String, Value>) {
-    // A dialect's own field says what it means.
-    if kind != ToolKind::Bash || map.contains_key("timeout_secs") || known.contains(&"timeout") {
-        return;
-    }
-    let key = map
-        .keys()
-        .find(|key| matches!(folded(key).as_str(), "timeout" | "timeoutms" | "timeoutmilliseconds"));
-    if let Some(key) = key.cloned()
-        && let Some(number) = map.get(&key).and_then(|value| args::int(value).or_else(|| seconds(value)))
-    {
-        let milliseconds = folded(&key) != "timeout" || number > 600;
-        let seconds = if milliseconds { number.div_euclid(1000).max(1) } else { number };
-        map.remove(&key);
-        map.insert("timeout_secs".to_owned(), seconds.into());
-    }
-}
-
-/// Reads `30s`, `500ms` and `2m`, as seconds.
-fn seconds(value: &Value) -> Option<i64> {
-    let text = value.as_str()?.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let number: i64 = text[..digits].parse().ok()?;
-    match text[digits..].trim() {
-        "s" | "sec" | "secs" | "seconds" => Some(number),
-        "ms" => Some(number.div_euclid(1000).max(1)),
-        "m" | "min" | "minutes" => number.checked_mul(60),
-        _ => None,
-    }
-}
-
-/// Turns a command that is a list of words into its text: that of a shell's `-c`, or the words, quoted where they need it.
-fn words(command: &mut Value) {
-    let Value::Array(list) = command else { return };
-    let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-    let text = match words.as_deref() {
-        Some([shell, flag, text]) if is_shell(shell, flag) => (*text).to_owned(),
-        Some(words) if !words.is_empty() => {
-            words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-        }
-        _ => return,
-    };
-    *command = Value::String(text);
-}
-
-fn is_shell(program: &str, flag: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    matches!(name, "bash" | "sh" | "zsh" | "dash") && matches!(flag, "-c" | "-lc" | "-cl" | "-ic" | "-lic")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -594,39 +402,6 @@ mod tests {
         }
     }
 
-    fn command(value: Value) -> Value {
-        let mut value = value;
-        words(&mut value);
-        value
-    }
-
-    #[test]
-    fn commands_as_words() {
-        assert_eq!(command(json!(["bash", "-lc", "ls | wc"])), json!("ls | wc"));
-        assert_eq!(command(json!(["/bin/sh", "-c", "x"])), json!("x"));
-        assert_eq!(command(json!(["cat", "it's", "a.txt"])), json!("cat 'it'\\''s' a.txt"));
-        assert_eq!(command(json!(["bash", "x.sh"])), json!("bash x.sh"));
-        assert_eq!(command(json!([])), json!([]));
-        assert_eq!(command(json!(["a", 1])), json!(["a", 1]));
-    }
-
-    #[test]
-    fn a_patch_as_a_command() {
-        let of = |value: Value| patch_of(value.as_object().unwrap());
-        let patch = "*** Begin Patch\n*** Delete File: x\n*** End Patch\n";
-        assert_eq!(of(json!({"command": ["apply_patch", patch]})), Some(patch.to_owned()));
-        assert_eq!(
-            of(json!({"command": format!("apply_patch <<'EOF'\n{patch}EOF")})),
-            Some(patch.to_owned())
-        );
-        assert_eq!(
-            of(json!({"command": format!("cd x && apply_patch <<'EOF'\n{patch}EOF")})),
-            Some(patch.replace("File: x", "File: x/x"))
-        );
-        assert_eq!(of(json!({"command": format!("cd $D && apply_patch <<'EOF'\n{patch}EOF")})), None);
-        assert_eq!(of(json!({"command": "apply_patch --help"})), None);
-    }
-
     #[test]
     fn arguments_in_a_wrapping() {
         let read = crate::toolset::def(ToolKind::Read);
@@ -650,32 +425,5 @@ mod tests {
         let own = patch.params[0].name;
         let args = json!({ own: { "path": "a" } }).to_string();
         assert_eq!(unwrapped(&args, Some(patch)), json!({ own: { "path": "a" } }).as_object().cloned());
-    }
-
-    #[test]
-    fn fences_and_prompts() {
-        let written = |path: &str, content: &str| {
-            let mut map =
-                Map::from_iter([("path".to_owned(), json!(path)), ("content".to_owned(), json!(content))]);
-            without_fence(&mut map);
-            map["content"].as_str().unwrap().to_owned()
-        };
-        assert_eq!(written("a.py", "```python\nx = 1\n```\n"), "x = 1\n");
-        for (path, content) in [
-            ("a.md", "```python\nx = 1\n```\n"),
-            ("Makefile", "```\nx\n```"),
-            ("a.py", "```python\nx\n```\ny\n```\nz\n```"),
-            ("a.py", "x = '```'\n"),
-        ] {
-            assert_eq!(written(path, content), content, "{path}");
-        }
-        let bare = |text: &str| {
-            let mut value = json!(text);
-            without_prompt(&mut value);
-            value
-        };
-        assert_eq!(bare("$ ls -l"), json!("ls -l"));
-        assert_eq!(bare("$ ls\na.txt"), json!("$ ls\na.txt"));
-        assert_eq!(bare("$x"), json!("$x"));
     }
 }

@@ -8,7 +8,7 @@ pub mod folder;
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_host::AgentDescription;
-use zori_serve::claude::agents::{self, Described};
+use zori_serve::claude::agents::{self, ReadAgents};
 
 use crate::args::LowArgs;
 use crate::data_dir::DataDir;
@@ -27,7 +27,7 @@ pub fn gather(
     if let Some(text) = &args.settings.agents {
         let invalid = |why: String| Failure::new(&VALIDATION_ERROR, format!("`--agents`: {why}"));
         let value = serde_json::from_str(text).map_err(|error| invalid(format!("it is no JSON: {error}")))?;
-        let Described { agents: described, remarks } = agents::read(&value).map_err(invalid)?;
+        let ReadAgents { agents: described, remarks } = agents::read(&value).map_err(invalid)?;
         remarks.iter().for_each(|why| ui.warn(why));
         agents.extend(described);
     }

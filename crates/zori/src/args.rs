@@ -21,7 +21,7 @@ use zori_policy::mode::Protocol;
 
 use self::claude::Sources;
 use crate::hooks::HookConfig;
-use crate::sandbox::Asked;
+use crate::sandbox::SandboxFlag;
 
 /// What was typed, by topic. Each flag is held once.
 #[derive(Clone, Debug, Default)]
@@ -164,7 +164,7 @@ pub struct PermissionArgs {
     /// `--yes`.
     pub yes: bool,
     /// `--sandbox`.
-    pub sandbox: Option<Asked>,
+    pub sandbox: Option<SandboxFlag>,
     /// `--tools`.
     pub tools: Option<String>,
     /// `--permission-prompt-tool`.
@@ -307,7 +307,7 @@ impl LowArgs {
                 ask: rules(&flags::ASK),
                 deny: rules(&flags::DENY),
                 yes: args.has(&flags::YES),
-                sandbox: args.text(&flags::SANDBOX).and_then(Asked::parse),
+                sandbox: args.text(&flags::SANDBOX).and_then(SandboxFlag::parse),
                 tools: text(&claude::TOOLS),
                 prompt_tool: text(&claude::PERMISSION_PROMPT_TOOL),
                 bypass: args.has(&claude::DANGEROUSLY_SKIP_PERMISSIONS),

@@ -89,14 +89,14 @@ impl Peer for PlainPeer {
         let Self { asking, client, .. } = self;
         let input = tokio::select! {
             input = pending_or(asking) => input,
-            input = said(client) => return input,
+            input = client_input(client) => return input,
         };
         self.asking = None;
         input
     }
 }
 
-async fn said(client: &mut Option<Client>) -> Input {
+async fn client_input(client: &mut Option<Client>) -> Input {
     match client {
         Some(client) => client.input().await,
         None => std::future::pending().await,

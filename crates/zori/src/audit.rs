@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sha2::{Digest, Sha256};
 use zori_contract::flag::framework::RAW_PAYLOAD;
 use zori_contract::parse::Word;
-use zori_contract::world::Begin;
+use zori_contract::world::RunFacts;
 use zori_core::log::LogError;
 use zori_host::{AuditKeeping, AuditSettings};
 use zori_store::{AuditFile, CommandRun, TrustChange};
@@ -80,7 +80,7 @@ struct Running {
 
 impl CommandRecord {
     /// Remembers that a command runs.
-    pub fn begin(&self, locations: &Locations, begin: &Begin<'_, App>) {
+    pub fn begin(&self, locations: &Locations, begin: &RunFacts<'_, App>) {
         let prefix = locations.profile.program.prefix;
         let running = Running {
             locations: locations.clone(),

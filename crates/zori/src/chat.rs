@@ -39,7 +39,7 @@ use crate::plain::{Advice, PlainSession};
 use crate::screen::{self, Left, Opening};
 use crate::settings::{RunSettings, Settings, missing_key};
 use crate::signals::Signals;
-use crate::trust::Asks;
+use crate::trust::TrustDialog;
 use crate::which_session;
 use crate::wire_up::{self, Prepared};
 
@@ -79,7 +79,7 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
     // A question has to be seen and answered: standard error is where it is drawn.
     let attended = interactive && cx.terminal.stderr;
-    let asks = if attended { Asks::Person(&signals) } else { Asks::Nobody };
+    let asks = if attended { TrustDialog::Person(&signals) } else { TrustDialog::Nobody };
     let Settings { mut session, run } = Settings::resolve(cx, args, &asks)?;
     if attended && session.permission.answers == Answers::Nobody {
         session.permission.answers = Answers::Person;
@@ -144,7 +144,8 @@ fn on_screen(
             demo::play(cx, &LowArgs::default(), signals.clone())?;
         }
         args = again.args.clone();
-        let Settings { mut session, run: next } = Settings::resolve(cx, &args, &Asks::Person(&signals))?;
+        let Settings { mut session, run: next } =
+            Settings::resolve(cx, &args, &TrustDialog::Person(&signals))?;
         if session.permission.answers == Answers::Nobody {
             session.permission.answers = Answers::Person;
         }

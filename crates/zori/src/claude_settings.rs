@@ -16,7 +16,7 @@ use crate::ui::Ui;
 
 /// What a caller gave.
 #[derive(Debug, Default)]
-struct Given {
+struct ReadSettings {
     allow: Vec<String>,
     ask: Vec<String>,
     deny: Vec<String>,
@@ -75,10 +75,10 @@ pub fn understood(args: &LowArgs) -> Result<LowArgs, Failure> {
     Ok(args)
 }
 
-fn read(text: &str) -> Result<Given, String> {
+fn read(text: &str) -> Result<ReadSettings, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
     let Value::Object(fields) = value else { return Err("it must be a JSON object".into()) };
-    let (mut given, mut unknown) = (Given::default(), Vec::new());
+    let (mut given, mut unknown) = (ReadSettings::default(), Vec::new());
     for (key, value) in &fields {
         match key.as_str() {
             "permissions" => permissions(value, &mut given, &mut unknown)?,
@@ -100,7 +100,7 @@ fn read(text: &str) -> Result<Given, String> {
     Ok(given)
 }
 
-fn permissions(value: &Value, given: &mut Given, unknown: &mut Vec<String>) -> Result<(), String> {
+fn permissions(value: &Value, given: &mut ReadSettings, unknown: &mut Vec<String>) -> Result<(), String> {
     for (key, value) in object(value, "permissions")? {
         let at = format!("permissions.{key}");
         match key.as_str() {
@@ -116,7 +116,7 @@ fn permissions(value: &Value, given: &mut Given, unknown: &mut Vec<String>) -> R
 }
 
 /// Takes variables for commands and hooks. What this program itself reads it has read already.
-fn environment(value: &Value, given: &mut Given) -> Result<(), String> {
+fn environment(value: &Value, given: &mut ReadSettings) -> Result<(), String> {
     for (name, value) in object(value, "env")? {
         let value = text_of(value, &format!("env.{name}"))?;
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {

@@ -244,7 +244,7 @@ fn own_streams(
     let report = own.report.take();
     // Standard error has them already; the envelope does not, and neither does `--warnings-as-errors` know of them.
     let warnings: Vec<_> =
-        ui.warned().into_iter().map(|text| Warning::new("RUN_WARNING", text).told()).collect();
+        ui.warned().into_iter().map(|text| Warning::new("RUN_WARNING", text).already_shown()).collect();
     let kept = report.as_ref().filter(|_| matches!(ended, Ok(Exit::Success))).map(Report::kept);
     let ended = match ended {
         Ok(exit) if cx.mode.format == Format::Json && low.protocol.spoken().is_none() => match report {

@@ -112,20 +112,14 @@ impl Config {
             if name == own_models::TABLE {
                 let (models, unknown) = own_models::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
                 own = models;
-                config.others.push(name.clone());
-                config
-                    .warnings
-                    .extend(unknown.iter().map(|name| format!("unknown key `{name}` in {}", path.display())));
+                config.note_table(name, &unknown, path);
                 continue;
             }
             if name == named_providers::TABLE {
                 let (providers, unknown) =
                     named_providers::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
                 named = providers;
-                config.others.push(name.clone());
-                config
-                    .warnings
-                    .extend(unknown.iter().map(|name| format!("unknown key `{name}` in {}", path.display())));
+                config.note_table(name, &unknown, path);
                 continue;
             }
             let start = value.span().start;
@@ -154,6 +148,13 @@ impl Config {
         }
         config.catalog = Catalog::with(&own, named);
         Ok(config)
+    }
+
+    /// Notes a table with keys of the user's own, and warns of keys in it that mean nothing.
+    fn note_table(&mut self, name: String, unknown: &[String], path: &Path) {
+        self.others.push(name);
+        let warning = |key: &String| format!("unknown key `{key}` in {}", path.display());
+        self.warnings.extend(unknown.iter().map(warning));
     }
 
     /// Returns a string; blank counts as unset where the key's meaning is an address.

@@ -14,7 +14,7 @@ use crate::args::flags;
 use crate::config::{Config, ConfigReader};
 use crate::environment::Environment;
 use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
-use crate::profile::{BasePlace, Profile};
+use crate::profile::{DataDirDefault, Profile};
 
 /// A file that is always there and says nothing.
 const NOTHING: &str = "/dev/null";
@@ -45,11 +45,11 @@ impl Locations {
     pub fn data_dir(&self) -> Result<DataDir, Failure> {
         let (profile, env) = (self.profile, &self.env);
         let dir = env.path(profile.home_var).or_else(|| match profile.base {
-            BasePlace::Config(name) => {
+            DataDirDefault::Config(name) => {
                 let settings = env.path("XDG_CONFIG_HOME").or_else(|| Some(env.home()?.join(".config")))?;
                 Some(settings.join(name))
             }
-            BasePlace::Home(name) => Some(env.home()?.join(name)),
+            DataDirDefault::Home(name) => Some(env.home()?.join(name)),
         });
         let unusable = |message: String| Failure::new(&BASE_UNUSABLE, message);
         let Some(dir) = dir else {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use zori_contract::flag::framework;
 use zori_contract::mode::Class;
-use zori_contract::world::Begin;
+use zori_contract::world::RunFacts;
 use zori_core::event::{
     Event, EventKind, MessageEvent, Notice, SessionEvent, StateEvent, ToolEvent, TurnEvent,
 };
@@ -63,7 +63,7 @@ pub struct DebugLog(Option<(Level, Instant)>);
 
 impl DebugLog {
     /// Opens the log of a run.
-    pub fn open(begin: &Begin<'_, App>) -> Self {
+    pub fn open(begin: &RunFacts<'_, App>) -> Self {
         let args = begin.args;
         // Every client of the Claude protocol gives `--verbose`, and means something else.
         let protocol =
@@ -97,7 +97,7 @@ struct EventLogger(DebugLog);
 
 impl Renderer for EventLogger {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        let (level, what) = said(&event.kind);
+        let (level, what) = describe(&event.kind);
         self.0.write(level, || match event.agent {
             AgentId::MAIN => what,
             AgentId(number) => format!("agent {number} {what}"),
@@ -107,7 +107,7 @@ impl Renderer for EventLogger {
 }
 
 /// Returns an event in a few words, none of which is anybody's.
-fn said(kind: &EventKind) -> (Level, String) {
+fn describe(kind: &EventKind) -> (Level, String) {
     let id = |call: &CallId| call.as_str().escape_debug().to_string();
     match kind {
         EventKind::Session(SessionEvent::SessionStarted(facts)) => {

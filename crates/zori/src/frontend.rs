@@ -9,24 +9,24 @@ use zori_frontends::{TextRenderer, TextStyle};
 use zori_host::{Answers, FrontendParts, ModeGate, SessionSettings};
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
-use zori_serve::People;
+use zori_serve::NoticePrinter;
 use zori_serve::claude::structured::Structured;
 
 use crate::commands::AgentCx;
-use crate::commands::exec::wanted::Wanted;
+use crate::commands::exec::prompt_options::PromptOptions;
 use crate::terminal;
 use crate::ui::Ui;
 
 /// Text on both streams, or lines for a program and remarks for people, as the command was asked to.
 pub fn plain(cx: &AgentCx<'_>, settings: &SessionSettings) -> Result<FrontendParts, Failure> {
-    plain_with(cx, settings, &Wanted::default())
+    plain_with(cx, settings, &PromptOptions::default())
 }
 
 /// The same, with what the caller of one prompt wants.
 pub fn plain_with(
     cx: &AgentCx<'_>,
     settings: &SessionSettings,
-    wanted: &Wanted,
+    wanted: &PromptOptions,
 ) -> Result<FrontendParts, Failure> {
     let redactor = Redactor::new(settings.model.secrets.clone());
     let modes = ModeGate::new(settings, Protocol::Own, true);
@@ -63,10 +63,10 @@ pub fn words(cx: &AgentCx<'_>) -> Result<Box<dyn Write + Send>, Failure> {
 }
 
 /// Returns the way to people for a protocol, which `--quiet` closes.
-pub fn people(cx: &AgentCx<'_>) -> People {
+pub fn people(cx: &AgentCx<'_>) -> NoticePrinter {
     let quiet = cx.terminal.quiet;
     let redactor = cx.app.redactor();
-    People::new(move |notices| Ui::new(quiet, &redactor).notices(notices))
+    NoticePrinter::new(move |notices| Ui::new(quiet, &redactor).notices(notices))
 }
 
 /// Returns what shows the events: text on both streams, or lines for a program and remarks for people.

@@ -109,7 +109,7 @@ fn serve(
     }
     let session = BlockingSession::new(session, runtime);
     let mirror = history::Mirror::of(&host.settings);
-    let mut served = Served { session, peer, signals, frames, mirror };
+    let mut served = GuiRun { session, peer, signals, frames, mirror };
     let ended = match prompt {
         Some(prompt) => Ok(served.turn(prompt.into(), cx.ui)),
         None => served.follow(cx),
@@ -236,7 +236,7 @@ fn models(settings: &SessionSettings) -> zori_frontends::claude::Models {
 }
 
 /// A session and its GUI.
-struct Served<'a> {
+struct GuiRun<'a> {
     session: BlockingSession,
     peer: GuiPeer<Lines>,
     signals: &'a Signals,
@@ -244,7 +244,7 @@ struct Served<'a> {
     mirror: Option<history::Mirror>,
 }
 
-impl Served<'_> {
+impl GuiRun<'_> {
     /// Does what standard input says: lines, each of which may be a prompt, or one prompt as text.
     fn follow(&mut self, cx: &mut AgentCx<'_>) -> Result<Exit, Failure> {
         if cx.terminal.stdin {

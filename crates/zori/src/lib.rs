@@ -61,7 +61,7 @@ use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::flag::framework::IDEMPOTENCY_KEY;
 use zori_contract::path::AbsPath;
-use zori_contract::world::{Begin, Started};
+use zori_contract::world::{RunFacts, Started};
 
 use crate::audit::CommandRecord;
 use crate::config::ConfigReader;
@@ -109,7 +109,7 @@ fn protocol_level() -> ExitCode {
 }
 
 /// Makes what a command runs on. Help, bad calls and `--validate-only` never come here.
-fn start(app: App, begin: &Begin<'_, App>) -> Result<Started<App>, Failure> {
+fn start(app: App, begin: &RunFacts<'_, App>) -> Result<Started<App>, Failure> {
     let command = begin.command;
     if command.danger_of(begin.args) != Danger::Safe {
         app.record.begin(&app.locations, begin);
@@ -122,7 +122,7 @@ fn start(app: App, begin: &Begin<'_, App>) -> Result<Started<App>, Failure> {
 }
 
 /// Returns what a command runs on, and what every answer says about it.
-fn started(app: App, begin: &Begin<'_, App>) -> Started<App> {
+fn started(app: App, begin: &RunFacts<'_, App>) -> Started<App> {
     let command = begin.command;
     let mut started = Started::plain(app);
     if command.owns_streams() {

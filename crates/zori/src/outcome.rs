@@ -65,7 +65,7 @@ fn of_failure(failure: &ProviderFailure) -> Exit {
         // Servers have different statuses for it, 500 among them.
         (_, FailureKind::ContextLength | FailureKind::Malformed) => Exit::General,
         (_, FailureKind::Refused | FailureKind::Blocked) => Exit::PermissionDenied,
-        (_, FailureKind::Cut) => Exit::Partial,
+        (_, FailureKind::MaxTokens) => Exit::Partial,
         (Some(401), _) | (None, FailureKind::Auth) => Exit::AuthRequired,
         (Some(402), _) => Exit::PaymentRequired,
         (Some(403), _) => Exit::PermissionDenied,
@@ -418,9 +418,9 @@ mod tests {
         assert_eq!(got, [12, 12, 8, 1, 1, 1]);
         assert_eq!(code(Some(500), FailureKind::ContextLength), (1, 3));
         // DECISIONS 45, whatever status the provider had for it.
-        use FailureKind::{Blocked, Cut, Malformed, Refused};
+        use FailureKind::{Blocked, Malformed, MaxTokens, Refused};
         for status in [None, Some(400)] {
-            let got = [Refused, Blocked, Malformed, Cut].map(|kind| code(status, kind));
+            let got = [Refused, Blocked, Malformed, MaxTokens].map(|kind| code(status, kind));
             assert_eq!(got, [(7, 3), (7, 3), (1, 3), (3, 3)]);
         }
     }

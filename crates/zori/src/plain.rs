@@ -163,7 +163,6 @@ impl PlainSession {
         Ok(messages)
     }
 
-    /// Returns the session.
     pub fn session(&self) -> &Session {
         &self.blocking.session
     }

@@ -37,7 +37,7 @@ pub struct Profile {
     /// The variable that names the base directory.
     pub home_var: &'static str,
     /// Where the base directory is when nobody names one.
-    pub base: BasePlace,
+    pub base: DataDirDefault,
     /// How exit codes are told.
     pub exits: Exits,
     /// What `sessions show` does without such a session.
@@ -64,7 +64,7 @@ pub struct Profile {
 
 /// Where the base directory is when nobody names one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BasePlace {
+pub enum DataDirDefault {
     /// A folder of this name where XDG has settings: `$XDG_CONFIG_HOME`, else `~/.config`.
     Config(&'static str),
     /// A folder of this name in the home directory.
@@ -83,7 +83,6 @@ pub enum Exits {
 /// How a session that is not there is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingSession {
-    /// An error.
     Error,
     /// A line on standard output, and success.
     Text,
@@ -111,7 +110,7 @@ impl Profile {
 
     /// Returns whether a chat can be held over a pipe.
     pub fn chats_on_a_pipe(&self) -> bool {
-        self.program.bare.anywhere().is_some()
+        self.program.no_command.anywhere().is_some()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use zori_contract::command::Example;
 use zori_contract::failure::Failure;
-use zori_contract::program::{Bare, Program};
+use zori_contract::program::{NoCommand, Program};
 use zori_redact::Redactor;
 
 use crate::args::{flags, implied, people};
@@ -58,7 +58,7 @@ const BASE: Program<App> = Program {
     errors: error::ALL,
     variables: VARIABLES,
     renamed: &[],
-    bare: Bare::Command { path: &["chat"], anywhere: false },
+    no_command: NoCommand::Command { path: &["chat"], anywhere: false },
     plain: false,
     note: NOTE,
     examples: &[],
@@ -76,7 +76,7 @@ pub static ZDX: Program<App> = Program {
     name: "zdx",
     about: "A terminal coding agent (zori under the name zdx)",
     prefix: "ZDX",
-    bare: Bare::Command { path: &["chat"], anywhere: true },
+    no_command: NoCommand::Command { path: &["chat"], anywhere: true },
     plain: true,
     unknown: Some("for a prompt: `zdx -p TEXT`"),
     rewrite: people::rewrite_flags,
@@ -96,7 +96,7 @@ pub static YUME: Program<App> = Program {
     name: "yume-cli",
     about: "A coding agent for the Yume GUI (zori under the name yume-cli)",
     prefix: "YUME",
-    bare: Bare::Refused("a GUI starts `yume-cli start`; `yume-cli start --help` says how"),
+    no_command: NoCommand::Refused("a GUI starts `yume-cli start`; `yume-cli start --help` says how"),
     note: "A GUI starts `yume-cli start`; the other commands are those of `zori`.\n`--help --all` shows every option.",
     unknown: Some("a GUI starts `yume-cli start`"),
     rewrite: people::rewrite_gui,

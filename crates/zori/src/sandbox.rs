@@ -21,7 +21,7 @@ pub const NETWORKS: &[&str] = &["on", "off"];
 
 /// What `--sandbox` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum SandboxFlag {
     /// None.
     Off,
     /// This level, or the run is refused.
@@ -31,7 +31,7 @@ pub enum Asked {
 /// Where a setting comes from. A project has no say (TRUST-4).
 pub struct SandboxSources<'a> {
     /// `--sandbox`.
-    pub flag: Option<Asked>,
+    pub flag: Option<SandboxFlag>,
     /// The user's config.
     pub config: &'a Config,
     /// The administrator's.
@@ -44,7 +44,7 @@ pub struct SandboxSources<'a> {
     pub mode: Mode,
 }
 
-impl Asked {
+impl SandboxFlag {
     /// Reads the flag's value.
     pub fn parse(value: &str) -> Option<Self> {
         match value {
@@ -57,10 +57,10 @@ impl Asked {
 }
 
 /// Returns what a flag alone asks for.
-pub fn of_flag(flag: Option<Asked>) -> SandboxSettings {
+pub fn of_flag(flag: Option<SandboxFlag>) -> SandboxSettings {
     let (used, level) = match flag {
-        Some(Asked::Required(level)) => (SandboxUse::Required, level),
-        Some(Asked::Off) | None => (SandboxUse::Off, Level::Workspace),
+        Some(SandboxFlag::Required(level)) => (SandboxUse::Required, level),
+        Some(SandboxFlag::Off) | None => (SandboxUse::Off, Level::Workspace),
     };
     SandboxSettings { used, level, ..SandboxSettings::OFF }
 }
@@ -74,15 +74,15 @@ pub fn resolve(sources: &SandboxSources<'_>) -> Result<SandboxSettings, Failure>
         Some(flag) => of_flag(Some(*flag)).used,
         None => used(config).unwrap_or(by_mode),
     };
-    if let (Some(Asked::Off), Some(least @ (SandboxUse::Auto | SandboxUse::Required))) = (flag, least) {
+    if let (Some(SandboxFlag::Off), Some(least @ (SandboxUse::Auto | SandboxUse::Required))) = (flag, least) {
         let message = "the administrator wants commands in a sandbox, so that `--sandbox` cannot be `off`";
         let value = USES[least as usize];
         return Err(Failure::new(&SETTING_INVALID, message)
             .hint(format!("{} says `sandbox = \"{value}\"`", sources.managed_path.display())));
     }
     let level = match flag {
-        Some(Asked::Required(level)) => level.name(),
-        Some(Asked::Off) | None => config.text("sandbox_level").unwrap_or(LEVELS[0]),
+        Some(SandboxFlag::Required(level)) => level.name(),
+        Some(SandboxFlag::Off) | None => config.text("sandbox_level").unwrap_or(LEVELS[0]),
     };
     let strict = |key: &str, value: &str| managed.text(key) == Some(value);
     // `plan` confines more, see `zori-host`; nobody asked for none.
@@ -141,7 +141,7 @@ mod tests {
             Config::load(&dir.path().join(name), "").unwrap()
         };
         let sources = SandboxSources {
-            flag: flag.map(|value| Asked::parse(value).unwrap()),
+            flag: flag.map(|value| SandboxFlag::parse(value).unwrap()),
             config: &load("user", user),
             managed: &load("managed", managed),
             managed_path: Path::new("/etc/zori/config.toml"),

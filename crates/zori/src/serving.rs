@@ -7,7 +7,7 @@ use zori_core::cost::Spent;
 use zori_frontends::jsonl::NoticeRenderer;
 use zori_host::{FrontendParts, Host, ModelError, OpenedSession, Session, SessionSettings, Upstream, Which};
 use zori_redact::Redactor;
-use zori_serve::{Launcher, People, Resolved};
+use zori_serve::{Launcher, NoticePrinter, Resolved};
 use zori_tools::dialect::Dialect;
 
 use crate::args::LowArgs;
@@ -17,7 +17,7 @@ use crate::host_failure::of_model;
 use crate::model_choice;
 use crate::settings::{RunSettings, Settings, missing_key};
 use crate::stdin;
-use crate::trust::Asks;
+use crate::trust::TrustDialog;
 use crate::wire_up;
 
 /// A command that serves a protocol.
@@ -45,7 +45,7 @@ impl Launcher for Serving<'_, '_> {
             args.workspace.root = Some(folder);
             args.session.named = None;
         }
-        let Settings { session, run } = Settings::resolve(self.cx, &args, &Asks::Nobody)?;
+        let Settings { session, run } = Settings::resolve(self.cx, &args, &TrustDialog::Nobody)?;
         Ok(Resolved { session, access: run })
     }
 
@@ -95,7 +95,7 @@ impl Launcher for Serving<'_, '_> {
         self.cx.app.redactor()
     }
 
-    fn people(&self) -> People {
+    fn people(&self) -> NoticePrinter {
         frontend::people(self.cx)
     }
 }

@@ -47,7 +47,7 @@ use crate::program::App;
 use crate::signals::Signals;
 use crate::trust::project::Project;
 use crate::trust::store::TrustState;
-use crate::trust::{self, Asks};
+use crate::trust::{self, TrustDialog};
 use crate::undo;
 
 /// Everything an agent command needs to know.
@@ -107,7 +107,7 @@ fn can_be_written(cx: &mut AgentCx<'_>, args: &LowArgs, config: &Config, data_di
 impl Settings {
     /// Gathers and checks; a replay has the settings of its recording. Warnings go out as they are found. Whether the
     /// folder is trusted is settled before anything is started or contacted (TRUST-9).
-    pub fn resolve(cx: &mut AgentCx<'_>, args: &LowArgs, asks: &Asks<'_>) -> Result<Self, Failure> {
+    pub fn resolve(cx: &mut AgentCx<'_>, args: &LowArgs, asks: &TrustDialog<'_>) -> Result<Self, Failure> {
         let named = args.session.named.as_deref().map(parse_session).transpose()?;
         let data_dir = match cx.app.data_dir() {
             Ok(data_dir) => Some(data_dir),
@@ -338,7 +338,7 @@ impl Settings {
 
     /// Resolves the settings of a run that nobody can be asked about and that cannot go on without a key.
     pub fn with_key(cx: &mut AgentCx<'_>, args: &LowArgs, signals: &Signals) -> Result<Self, Failure> {
-        let settings = Self::resolve(cx, args, &Asks::Nobody);
+        let settings = Self::resolve(cx, args, &TrustDialog::Nobody);
         // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
         signals.check()?;
         let settings = settings?;

@@ -24,7 +24,7 @@ use zori_host::{
     BlockingSession, Force, SavedSession, SessionSettings, SystemClock, SystemIds, UndoRequest, UndoScope,
     Which,
 };
-use zori_serve::claude::callbacks::Where;
+use zori_serve::claude::callbacks::SessionPaths;
 use zori_serve::claude::channel::Channel;
 use zori_serve::claude::rewind_files::{self, Rewind};
 use zori_serve::claude::view::SharedView;
@@ -33,7 +33,7 @@ use zori_store::SessionDir;
 
 use self::conversation::Conversation;
 use self::open::Refused;
-use self::start::Wires;
+use self::start::ClientWiring;
 use crate::args::{LowArgs, SessionArgs};
 use crate::attachment::{self, Viewer};
 use crate::claude_settings;
@@ -44,7 +44,7 @@ use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::stdin::Lines;
 use crate::terminal;
-use crate::trust::Asks;
+use crate::trust::TrustDialog;
 use crate::ui::Ui;
 use crate::wire_up;
 use crate::workers::Workers;
@@ -81,7 +81,7 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     }
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
     let args = claude_settings::understood(args)?;
-    let settings = Settings::resolve(cx, &args, &Asks::Nobody);
+    let settings = Settings::resolve(cx, &args, &TrustDialog::Nobody);
     signals.check()?;
     let mut start = start::begin(settings?, &args, cx.ui)?;
     let prompt = match args.protocol.stream_input {
@@ -140,14 +140,14 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         opened => opened?,
     };
     let upstream = wire_up::upstream(cx, &host, &start.run)?;
-    let place = Where {
+    let paths = SessionPaths {
         session: opened.id.clone(),
         transcript: start::transcript(&host.settings, &opened),
         root: host.settings.workspace.root.clone(),
         home: host.settings.workspace.home.clone(),
     };
     let id = opened.id.as_str().to_owned();
-    let wires = Wires { frames: frames.clone(), channel, modes, view };
+    let wires = ClientWiring { frames: frames.clone(), channel, modes, view };
     let (parts, last) = start::frontend_parts(
         cx,
         &args,
@@ -155,7 +155,7 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         &mut host.settings,
         &start.run.key,
         wires,
-        place,
+        paths,
     )?;
     let mut session = wire_up::start(cx, &host, opened, &upstream, parts, Spent::NOTHING)?;
     if let Some(earlier) = earlier {

@@ -26,7 +26,7 @@ use crate::trust::store::{Entry, TrustState, TrustStore};
 use crate::ui::Ui;
 
 /// Whether somebody can be asked about a folder.
-pub enum Asks<'a> {
+pub enum TrustDialog<'a> {
     /// The chat at a terminal, which signals may end.
     Person(&'a Signals),
     /// Nobody: a run without a person never trusts by itself (TRUST-7).
@@ -68,7 +68,7 @@ pub fn resolve(
     args: &LowArgs,
     data_dir: Option<&DataDir>,
     root: &Path,
-    asks: &Asks<'_>,
+    asks: &TrustDialog<'_>,
 ) -> Result<ProjectTrust, Failure> {
     let mut project = Project::load(root)?;
     if !args.settings.sources.project {
@@ -89,7 +89,7 @@ pub fn resolve(
         let new = new_hooks(&project, entry.as_ref());
         let open = entry.is_none() && project.needs_trust() || !new.is_empty();
         let asked = match (asks, data_dir) {
-            (Asks::Person(signals), Some(data_dir)) if open => {
+            (TrustDialog::Person(signals), Some(data_dir)) if open => {
                 match dialog::ask(cx.ui, signals, &project, entry.as_ref().map(|_| &new[..])) {
                     Some(answer) => Some(record(data_dir, &project, answer, cx.ui)?),
                     None => None,

@@ -75,8 +75,8 @@ const RULES: &[Rule] = &[
             "tokio",
         ],
     },
-    // The grammar of shell commands; nothing of ours, so that what a text means depends on the text alone.
-    Rule { name: "zori-shell", ours: &[], others: &["brush-parser"] },
+    // Nothing of ours, so that what a text means depends on the text alone.
+    Rule { name: "zori-shell", ours: &[], others: &[] },
     // `landlock` speaks the kernel's interface of that name, whose versions differ in what they can hold.
     Rule { name: "zori-sandbox", ours: &["zori-core"], others: &["landlock", "libc", "rustix", "thiserror"] },
     // `blake3` names a project's folder, `sha2` chains the audit log; both hashes are given by the formats.
@@ -296,6 +296,8 @@ const RULES: &[Rule] = &[
 
 /// What tests of every crate may use on top.
 const FOR_TESTS: &[&str] = &[
+    // The second opinion on the grammar of shells.
+    "brush-parser",
     "futures-core",
     "insta",
     "proptest",

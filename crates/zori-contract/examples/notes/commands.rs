@@ -19,7 +19,7 @@ use zori_contract::gate::Preview;
 use zori_contract::input;
 use zori_contract::kind::{Kind, Pattern};
 use zori_contract::mode::{Class, Verbosity};
-use zori_contract::program::{Bare, Program};
+use zori_contract::program::{NoCommand, Program};
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::run::CommandCx;
 use zori_contract::walk::{self, Walk};
@@ -206,7 +206,7 @@ pub static PROGRAM: Program<Store> = Program {
         ("NOTES_TOKEN", "a secret, to see that it is never printed"),
     ],
     renamed: &[("ls", "list")],
-    bare: Bare::Help,
+    no_command: NoCommand::Help,
     plain: false,
     examples: &[],
     note: "",
@@ -336,7 +336,7 @@ fn tell(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn scan(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let folder = cx.place.cwd.join(args.text(&DIR).unwrap_or_default());
+    let folder = cx.cwd.join(args.text(&DIR).unwrap_or_default());
     let found = Walk::asked(args).below(&folder, &cx.cancel)?;
     let files = found.into_iter().filter(|found| found.kind == walk::Kind::File);
     Ok(Reply::rows(files.map(|file| json!({"path": file.path, "bytes": file.bytes}))))

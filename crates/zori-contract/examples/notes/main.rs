@@ -20,7 +20,7 @@ use zori_contract::failure::Failure;
 use zori_contract::mask::{REDACTED, Redactor};
 use zori_contract::mode::{Inputs, Vars};
 use zori_contract::path::AbsPath;
-use zori_contract::world::{Begin, Clock, Started, World};
+use zori_contract::world::{Clock, RunFacts, Started, World};
 
 use crate::store::Store;
 
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 }
 
 /// Makes the program's state. Help, bad arguments and `--validate-only` never come here.
-fn start(begin: &Begin<'_, Store>) -> Result<Started<Store>, Failure> {
+fn start(begin: &RunFacts<'_, Store>) -> Result<Started<Store>, Failure> {
     let vars = &begin.inputs.vars;
     let folder = match (vars.get("NOTES_HOME"), vars.get("HOME")) {
         (Some(home), _) if !home.is_empty() => begin.cwd.join(home),

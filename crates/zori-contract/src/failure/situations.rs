@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Failure, RetryStrategy};
 use crate::error;
 use crate::exit::Danger;
-use crate::lock::Held;
+use crate::lock::LockHolder;
 use crate::path::AbsPath;
 use crate::redact;
 
@@ -97,7 +97,7 @@ impl Failure {
     }
 
     /// Another process holds the lock.
-    pub fn lock_held(lock_file: &AbsPath, held: &Held) -> Self {
+    pub fn lock_held(lock_file: &AbsPath, held: &LockHolder) -> Self {
         let holder = held.pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         let mut failure = Self::new(&error::LOCK_HELD, format!("{holder} holds the lock {lock_file}"))
             .context("lock_file", lock_file.to_string())
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_held_lock_can_be_waited_for() {
-        let held = Held { pid: Some(7), age_ms: Some(1_200) };
+        let held = LockHolder { pid: Some(7), age_ms: Some(1_200) };
         assert_eq!(
             detail(&Failure::lock_held(&path("/b/.lock"), &held)),
             json!({"code": "LOCK_HELD", "message": "Process 7 holds the lock /b/.lock.", "phase": "execution",

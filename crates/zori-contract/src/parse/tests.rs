@@ -57,7 +57,7 @@ static PROGRAM: Program<()> = Program {
     errors: &[],
     variables: &[],
     renamed: &[],
-    bare: program::Bare::Help,
+    no_command: program::NoCommand::Help,
     plain: false,
     note: "",
     examples: &[],

@@ -9,7 +9,7 @@ use super::Environment;
 use crate::args::Args;
 use crate::cap;
 use crate::check;
-use crate::command::{Command, Place};
+use crate::command::Command;
 use crate::envelope::Facts;
 use crate::error;
 use crate::exit::Danger;
@@ -31,7 +31,7 @@ use crate::time;
 /// What is decided before anything is done.
 pub(super) struct Ready {
     pub printer: Printer,
-    pub place: Place,
+    pub cwd: AbsPath,
     pub timeout: Option<Duration>,
     pub request_id: String,
 }
@@ -41,7 +41,7 @@ pub(super) fn prepare<A>(
     program: &'static Program<A>,
     parsed: &mut Parsed<A>,
     environment: &mut Environment,
-    cwd: AbsPath,
+    mut cwd: AbsPath,
     request_id: String,
     configured: impl FnOnce(&Args) -> Option<String>,
 ) -> (Ready, Vec<Issue>) {
@@ -61,13 +61,12 @@ pub(super) fn prepare<A>(
     );
     asked.format = asked.format.or(program.plain.then_some(Format::Plain));
     let mode = Mode::detect(&environment.inputs, class, asked, program.prefix);
-    let mut place = Place { cwd };
     // A program may have a flag of its own in its place.
     let flag = program.global_flags().into_iter().find(|flag| flag.is_called(framework::CWD.long));
     if let Some((flag, folder)) = flag.and_then(|flag| Some((flag, parsed.args.text(&flag)?))) {
-        let folder = place.cwd.join(folder);
+        let folder = cwd.join(folder);
         if folder.as_path().is_dir() {
-            place.cwd = folder;
+            cwd = folder;
         } else {
             let message = format!("`{}` takes a folder, and {folder} is none", flag.param());
             let issue = Issue::new(&flag.param(), IssueCode::InvalidValue, message);
@@ -75,7 +74,7 @@ pub(super) fn prepare<A>(
         }
     }
     issues.extend(ids_from_stdin(command, &mut parsed.args, environment));
-    issues.extend(check::arguments(program, command, &parsed.args, &place));
+    issues.extend(check::arguments(program, command, &parsed.args, &cwd));
     let args = &parsed.args;
     let timeout = match args.duration(&framework::TIMEOUT) {
         Some(time) => Some(time).filter(|time| !time.is_zero()),
@@ -96,7 +95,7 @@ pub(super) fn prepare<A>(
         command_schema_version: command.map_or("1.0.0", |command| command.schema_version),
         tool_version: program.version,
         timeout_ms: timeout.map_or(0, |time| time.as_millis() as u64),
-        cwd: place.cwd.clone(),
+        cwd: cwd.clone(),
         project_root: None,
         audit_log: None,
         config_sources: Vec::new(),
@@ -133,7 +132,7 @@ pub(super) fn prepare<A>(
     };
     environment.streams.set_verbosity(mode.verbosity);
     environment.streams.set_mask(printer.mask.clone());
-    (Ready { printer, place, timeout, request_id }, issues)
+    (Ready { printer, cwd, timeout, request_id }, issues)
 }
 
 /// Replaces `-` where an id is expected by the id that standard input has.

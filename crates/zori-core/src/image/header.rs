@@ -2,7 +2,7 @@
 //!
 //! Every function takes any bytes: what is not there is `None`, and lengths are only ever used to look further.
 
-use super::{ImageFormat, Looks};
+use super::{ImageFormat, Signature};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
@@ -31,15 +31,15 @@ const BRANDS: &[(&[u8; 4], &str)] = &[
     (b"avis", "AVIF"),
 ];
 
-pub(super) fn looks(bytes: &[u8]) -> Looks {
+pub(super) fn signature(bytes: &[u8]) -> Signature {
     let format = match bytes {
         _ if bytes.starts_with(PNG) => ImageFormat::Png,
         [0xff, 0xd8, 0xff, ..] => ImageFormat::Jpeg,
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => ImageFormat::Gif,
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ImageFormat::Webp,
-        _ => return foreign(bytes).map_or(Looks::Otherwise, Looks::Foreign),
+        _ => return foreign(bytes).map_or(Signature::Unknown, Signature::Unsupported),
     };
-    Looks::Like(format)
+    Signature::Supported(format)
 }
 
 fn foreign(bytes: &[u8]) -> Option<&'static str> {

@@ -29,7 +29,7 @@ fn an_image_cut_off_anywhere_is_none() {
     for (name, bytes) in FILES {
         for end in 0..bytes.len() {
             let error = Image::parse(&bytes[..end]).expect_err(name);
-            let known = matches!(looks(&bytes[..end]), Looks::Like(_));
+            let known = matches!(signature(&bytes[..end]), Signature::Supported(_));
             assert_eq!(matches!(error, BadImage::Damaged(_)), known, "{name} cut at {end}: {error}");
         }
     }

@@ -14,13 +14,13 @@ pub(crate) const LEAST_BYTES: usize = 2 << 10;
 const MOST_BYTES: usize = 1 << 20;
 
 /// A view with some results cut. Unchanged messages are the same `Arc`s as before.
-pub(crate) struct Cut {
+pub(crate) struct Shortened {
     pub(crate) view: Vec<Arc<Message>>,
     pub(crate) results: usize,
 }
 
 /// Cuts every result of more than `most` bytes, the newest too. `record` is the file that keeps the whole of them.
-pub(crate) fn cut(messages: &[Arc<Message>], most: usize, record: Option<&Path>) -> Cut {
+pub(crate) fn cut(messages: &[Arc<Message>], most: usize, record: Option<&Path>) -> Shortened {
     let most = most.max(LEAST_BYTES);
     let mut results = 0;
     let view = messages.iter().map(|message| {
@@ -40,7 +40,7 @@ pub(crate) fn cut(messages: &[Arc<Message>], most: usize, record: Option<&Path>)
         Arc::new(Message { role: message.role, blocks })
     });
     let view = view.collect();
-    Cut { view, results }
+    Shortened { view, results }
 }
 
 /// Cuts results, the longest ones first, until the conversation fits or no result is worth cutting any more; `None` where
@@ -49,7 +49,7 @@ pub(crate) fn cut_to_fit(
     messages: &[Arc<Message>],
     record: Option<&Path>,
     fits: impl Fn(&[Arc<Message>]) -> bool,
-) -> Option<Cut> {
+) -> Option<Shortened> {
     let mut most = MOST_BYTES;
     let mut made = None;
     while most >= LEAST_BYTES {

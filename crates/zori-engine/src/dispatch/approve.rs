@@ -12,7 +12,7 @@ use zori_core::hook::HookInput;
 use zori_core::input::{Approval, PermissionUpdate, Terms};
 use zori_core::message::ToolCall;
 use zori_core::outcome::CancelCause;
-use zori_core::permission::{APPROVAL_UNAVAILABLE, Class, Decision, Judged, PathSnapshot, Verdict};
+use zori_core::permission::{APPROVAL_UNAVAILABLE, Class, Decision, Obligations, PathSnapshot, Verdict};
 use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::tool::{ResolvedCall, ToolCode};
@@ -133,12 +133,12 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         match decision.verdict {
             Verdict::Allow => {
                 let asks = self.policy.mode.mode != Mode::Yolo;
-                let judged = Judged {
+                let obligations = Obligations {
                     read_only: asks && decision.class == Class::ShellRead,
                     private_addresses: !asks,
                     holding: self.holding(),
                 };
-                job.snapshot = policy_call.facts.into_snapshot().judged(judged);
+                job.snapshot = policy_call.facts.into_snapshot().with_obligations(obligations);
                 if self.by_user {
                     job.consent = Consent::Person;
                 }
@@ -223,8 +223,8 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             return Ok(None);
         }
         let same = self.control.until(ready.tool.preview(&ready.args)).await? == preview;
-        let judged = Judged { holding: self.holding(), ..Judged::default() };
-        Ok(same.then(|| policy_call.facts.into_snapshot().judged(judged)))
+        let obligations = Obligations { holding: self.holding(), ..Obligations::default() };
+        Ok(same.then(|| policy_call.facts.into_snapshot().with_obligations(obligations)))
     }
 
     fn deny(&mut self, job: &mut Job<'_>, reason: String) {

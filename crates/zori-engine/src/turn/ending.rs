@@ -41,7 +41,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
                 Outcome::Cancelled(cause)
             }
             Err(TurnAbort::Failed(failure)) => {
-                if failure.kind == FailureKind::Cut && !self.text.is_empty() {
+                if failure.kind == FailureKind::MaxTokens && !self.text.is_empty() {
                     // What was said holds, as far as it goes.
                     self.emit(MessageEvent::AssistantFinal { text: self.text.clone() });
                 }

@@ -195,7 +195,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             }
             Err(abort) => abort,
         };
-        let (visible, said) = (assembly.visible(), assembly.said());
+        let (visible, said) = (assembly.visible(), assembly.has_text());
         // A stream that contradicts itself is no accident.
         self.mistakes.broken = assembly.begun() && !assembly.contradicts();
         if visible {

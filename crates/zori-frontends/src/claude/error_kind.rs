@@ -5,7 +5,7 @@ use zori_core::failure::{FailureKind, ProviderFailure};
 /// Returns the word for a failure. Clients treat the list as open.
 pub fn error_kind(failure: &ProviderFailure) -> &'static str {
     match (failure.status, failure.kind) {
-        (_, FailureKind::Cut) => "max_output_tokens",
+        (_, FailureKind::MaxTokens) => "max_output_tokens",
         (_, FailureKind::Refused | FailureKind::Blocked) => "invalid_request",
         (Some(401 | 403), _) | (None, FailureKind::Auth) => "authentication_failed",
         (Some(402), _) => "billing_error",

@@ -197,7 +197,7 @@ impl FlatRenderer {
     }
 
     /// Translates a call for the client, and removes secrets.
-    fn told(&self, name: &str, input: &str) -> (String, String) {
+    fn for_client(&self, name: &str, input: &str) -> (String, String) {
         let ClientCall { name, input: other } = (self.parts.names.call)(name, input);
         let input = ToolInput::parse(other.unwrap_or_else(|| input.to_owned()));
         let input = without_secrets(&input, &self.parts.redactor);
@@ -208,13 +208,13 @@ impl FlatRenderer {
     fn in_their_words(&self, event: &Event) -> Option<Event> {
         let kind = match &event.kind {
             EventKind::Tool(ToolEvent::ToolRequested(request)) => {
-                let (name, input) = self.told(&request.call.name, request.call.input.json());
+                let (name, input) = self.for_client(&request.call.name, request.call.input.json());
                 let call = ToolCall { name, input: ToolInput::parse(input), ..request.call.clone() };
                 EventKind::Tool(ToolEvent::ToolRequested(ToolRequested { call, ..request.clone() }))
             }
             EventKind::Tool(ToolEvent::ToolChanged { call, input, effects }) => {
                 let name = self.parts.tally.call(call).map_or("", |(name, _)| name);
-                let (_, input) = self.told(name, input.get());
+                let (_, input) = self.for_client(name, input.get());
                 let input = RawValue::from_string(input).ok()?.into();
                 EventKind::Tool(ToolEvent::ToolChanged {
                     call: call.clone(),

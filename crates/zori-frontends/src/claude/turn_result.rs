@@ -54,7 +54,7 @@ impl TurnResult {
             Outcome::Failed(failure) => {
                 let failed = Self::failed((context.failure)(failure), failure.status);
                 match failure.kind {
-                    FailureKind::Cut => Self { terminal_reason: "max_output_tokens", ..failed },
+                    FailureKind::MaxTokens => Self { terminal_reason: "max_output_tokens", ..failed },
                     FailureKind::Refused | FailureKind::Blocked => {
                         Self { stop_reason: Some("refusal"), ..failed }
                     }
@@ -106,24 +106,16 @@ impl TurnResult {
 
     /// A turn that never began.
     pub fn refused(why: String) -> Self {
-        let context = ResultContext {
-            why: None,
-            stop: None,
-            aborted: AbortPhase::Streaming,
-            failure: ToString::to_string,
-        };
-        context.error("error_during_execution", why, "not_started")
+        ResultContext::WITHOUT_TURN.error("error_during_execution", why, "not_started")
     }
 
     /// A turn whose answer never fitted its schema.
     pub fn unstructured(why: String) -> Self {
-        let context = ResultContext {
-            why: None,
-            stop: None,
-            aborted: AbortPhase::Streaming,
-            failure: ToString::to_string,
-        };
-        context.error("error_max_structured_output_retries", why, "structured_output_retries")
+        ResultContext::WITHOUT_TURN.error(
+            "error_max_structured_output_retries",
+            why,
+            "structured_output_retries",
+        )
     }
 
     fn success(result: String, terminal_reason: &'static str) -> Self {
@@ -150,6 +142,10 @@ impl TurnResult {
 }
 
 impl ResultContext<'_> {
+    /// Where no turn of the engine ended.
+    const WITHOUT_TURN: Self =
+        Self { why: None, stop: None, aborted: AbortPhase::Streaming, failure: ToString::to_string };
+
     fn error(&self, subtype: &'static str, why: String, terminal_reason: &'static str) -> TurnResult {
         TurnResult {
             subtype,

@@ -53,7 +53,7 @@ impl SavedSession {
         &self.settings.root
     }
 
-    /// Returns the turns.
+    /// Returns the turns of the session, oldest first.
     pub fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
         self.context().turns()
     }

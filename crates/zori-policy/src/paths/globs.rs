@@ -13,7 +13,7 @@ enum Piece {
 
 /// Where a pattern stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PatternScope {
     /// In a root of the workspace, or outside of all.
     Open,
     /// In a folder that is named to the letter.
@@ -21,7 +21,7 @@ pub(crate) enum Place {
 }
 
 /// Returns whether a pattern may mean one of the names of a table; a name may have several parts.
-pub(crate) fn may_mean(pattern: &str, place: Place, names: &[&str]) -> bool {
+pub(crate) fn may_mean(pattern: &str, scope: PatternScope, names: &[&str]) -> bool {
     let parts: Vec<Vec<Piece>> =
         pattern.split('/').filter(|part| !part.is_empty() && *part != ".").map(pieces).collect();
     let fits = |name: &&str| {
@@ -29,7 +29,7 @@ pub(crate) fn may_mean(pattern: &str, place: Place, names: &[&str]) -> bool {
         (0..parts.len()).any(|at| {
             at + wanted.len() <= parts.len()
                 && wanted.iter().zip(&parts[at..]).enumerate().all(|(i, (wanted, part))| {
-                    let open = place == Place::Open && at + i == 0;
+                    let open = scope == PatternScope::Open && at + i == 0;
                     intersects(part, wanted) && (open || spells(part, wanted))
                 })
         })
@@ -133,16 +133,16 @@ mod tests {
         for pattern in
             ["*", ".en?", ".e[n]v", "*.key", "AGENT[S].md", ".gi?/hooks/", "i*", "*.md", "hooks/p*", "[a-z]*"]
         {
-            assert!(may_mean(pattern, Place::Open, names), "{pattern}");
+            assert!(may_mean(pattern, PatternScope::Open, names), "{pattern}");
         }
         for pattern in ["*.rs", "src/*", "*.txt", "*.o", "?"] {
-            assert!(!may_mean(pattern, Place::Open, names), "{pattern}");
+            assert!(!may_mean(pattern, PatternScope::Open, names), "{pattern}");
         }
         for pattern in ["id_*", ".en*", "*.key", "A*.md", ".gi?/config"] {
-            assert!(may_mean(pattern, Place::Bounded, names), "{pattern}");
+            assert!(may_mean(pattern, PatternScope::Bounded, names), "{pattern}");
         }
         for pattern in ["*", "*.rs", "*.md", "**/*.ts", "?"] {
-            assert!(!may_mean(pattern, Place::Bounded, names), "{pattern}");
+            assert!(!may_mean(pattern, PatternScope::Bounded, names), "{pattern}");
         }
     }
 }

@@ -134,12 +134,12 @@ impl SensitivePaths {
 const KEY_FILES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
 /// Returns whether a pattern may mean a sensitive name.
-pub(super) fn glob_means(pattern: &str, place: super::globs::Place) -> bool {
+pub(super) fn glob_means(pattern: &str, scope: super::globs::PatternScope) -> bool {
     let keys: Vec<&str> =
         KEYS.iter().copied().filter(|name| *name != "id_*").chain(KEY_FILES.iter().copied()).collect();
     let plain = pattern.rsplit('/').next().is_some_and(|name| EXAMPLES.contains(&name));
     !plain
-        && (super::globs::may_mean(pattern, place, &keys) || super::globs::may_mean(pattern, place, ANYWHERE))
+        && (super::globs::may_mean(pattern, scope, &keys) || super::globs::may_mean(pattern, scope, ANYWHERE))
 }
 
 /// Returns the entries that lie at a fixed place, with where they start. A last name may be a pattern.

@@ -14,7 +14,6 @@ use crate::encoded::{EncodedHead, EncodedHistory, push_json, wire_name, wire_wor
 /// What a body names first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Names {
-    /// The model.
     Model,
     /// A version of the API, where the model is part of the address.
     Version(&'static str),

@@ -40,17 +40,17 @@ const NO_SERVERS: &str = "MCP servers are not available yet";
 pub(super) struct SessionRegistry {
     peer: AcpClient,
     open: HashMap<String, Handle>,
-    over: Rc<Over>,
+    over: Rc<TurnOver>,
 }
 
 /// The word that a turn is over.
 #[derive(Default)]
-pub(super) struct Over {
+pub(super) struct TurnOver {
     notify: Notify,
     cut_off: Cell<bool>,
 }
 
-impl Over {
+impl TurnOver {
     /// Says so; `cut_off`: the reader was gone before it was.
     pub(super) fn say(&self, cut_off: bool) {
         self.cut_off.set(self.cut_off.get() | cut_off);

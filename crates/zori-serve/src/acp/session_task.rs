@@ -21,9 +21,9 @@ use zori_policy::Mode;
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
 
-use super::registry::{Over, request_error};
-use super::slash::{self, Done};
-use crate::{Launcher, People, Resolved};
+use super::registry::{TurnOver, request_error};
+use super::slash::{self, PromptResult};
+use crate::{Launcher, NoticePrinter, Resolved};
 
 /// What is said to a session.
 pub(super) enum SessionCommand {
@@ -76,8 +76,8 @@ pub(super) struct SessionTask {
     failures: Failures,
     modes: ModeGate,
     redactor: Redactor,
-    over: Rc<Over>,
-    people: People,
+    over: Rc<TurnOver>,
+    people: NoticePrinter,
 }
 
 impl SessionTask {
@@ -87,7 +87,7 @@ impl SessionTask {
         resolved: Resolved<L::Access>,
         which: Which,
         peer: &AcpClient,
-        over: Rc<Over>,
+        over: Rc<TurnOver>,
     ) -> Result<Self, Failure> {
         let Resolved { session, access } = resolved;
         let host = launcher.host(session)?;
@@ -231,14 +231,14 @@ impl SessionTask {
     }
 
     /// Tells what became of a turn.
-    fn over(&mut self, done: Done, cancelled: bool, reply: Responder<PromptEnd>) {
+    fn over(&mut self, done: PromptResult, cancelled: bool, reply: Responder<PromptEnd>) {
         let ended = match done {
-            Done::Command(text) => {
+            PromptResult::Command(text) => {
                 let _ = self.peer.say(&self.id, &text);
                 Ok(if cancelled { PromptEnd::Cancelled } else { PromptEnd::EndTurn })
             }
-            Done::Refused(refusal) => Err(refusal),
-            Done::Turn(end) => {
+            PromptResult::Refused(refusal) => Err(refusal),
+            PromptResult::Turn(end) => {
                 self.people.notices(&end.notices);
                 self.ended(&end)
             }

@@ -23,8 +23,7 @@ pub(super) const COMMANDS: &[SlashCommand] = &[
 ];
 
 /// What became of a prompt.
-pub(super) enum Done {
-    /// A turn.
+pub(super) enum PromptResult {
     Turn(Box<TurnEnd>),
     /// A command, and what it says.
     Command(String),
@@ -33,33 +32,38 @@ pub(super) enum Done {
 }
 
 /// Does what a prompt says, with a peer that may cancel it.
-pub(super) async fn run(prompt: Prompt, session: &mut Session, host: &Host, peer: &mut impl Peer) -> Done {
+pub(super) async fn run(
+    prompt: Prompt,
+    session: &mut Session,
+    host: &Host,
+    peer: &mut impl Peer,
+) -> PromptResult {
     let line = prompt.text.trim().to_owned();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
     let name = word.strip_prefix('/').filter(|_| prompt.images.is_empty() && is_slash_command(word));
     match name {
-        None => Done::Turn(Box::new(session.turn(prompt, peer).await)),
+        None => PromptResult::Turn(Box::new(session.turn(prompt, peer).await)),
         Some("compact") if rest.trim() == "undo" => {
             session.undo_compact();
-            Done::Command(String::new())
+            PromptResult::Command(String::new())
         }
         Some("compact") => {
             let before = session.context_tokens();
             session.compact(Some(rest.trim()).filter(|focus| !focus.is_empty()), peer).await;
             let after = session.context_tokens();
-            Done::Command(format!("The conversation has about {after} tokens; it had {before}"))
+            PromptResult::Command(format!("The conversation has about {after} tokens; it had {before}"))
         }
-        Some("status") => Done::Command(summary::status_lines(session, host).join("\n")),
-        Some("cost") => Done::Command(summary::cost_lines(session.totals()).join("\n")),
+        Some("status") => PromptResult::Command(summary::status_lines(session, host).join("\n")),
+        Some("cost") => PromptResult::Command(summary::cost_lines(session.totals()).join("\n")),
         Some("permissions") => {
             let source = &host.settings.permission.modes.source;
-            Done::Command(summary::permission_lines(session.policy(), source).join("\n"))
+            PromptResult::Command(summary::permission_lines(session.policy(), source).join("\n"))
         }
         Some(other) => {
             let names: Vec<_> = COMMANDS.iter().map(|command| format!("/{}", command.name)).collect();
             let refusal = RequestError::invalid(format!("unknown command `/{other}`"))
                 .with("hint", format!("there are {}", names.join(", ")));
-            Done::Refused(refusal)
+            PromptResult::Refused(refusal)
         }
     }
 }

@@ -20,7 +20,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 /// What a caller said.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Described {
+pub struct ReadAgents {
     /// The sub-agents, by name.
     pub agents: Vec<AgentDescription>,
     /// What of it has no effect, a sentence each.
@@ -28,11 +28,11 @@ pub struct Described {
 }
 
 /// Reads an object of sub-agents. An error names the field.
-pub fn read(agents: &Value) -> Result<Described, String> {
+pub fn read(agents: &Value) -> Result<ReadAgents, String> {
     let Value::Object(agents) = agents else {
         return Err("the sub-agents must be an object, by name".into());
     };
-    let mut described = Described::default();
+    let mut described = ReadAgents::default();
     for (name, fields) in agents {
         if let Some(why) = bad_name(name) {
             return Err(format!("`{name}` cannot be a sub-agent: {why}"));
@@ -113,7 +113,7 @@ pub fn bad_name(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn check(json: &str) -> Result<Described, String> {
+    fn check(json: &str) -> Result<ReadAgents, String> {
         read(&serde_json::from_str(json).unwrap())
     }
 
@@ -135,8 +135,8 @@ mod tests {
             file: None,
         };
         let remarks = vec!["`color` of the sub-agent `reviewer` has no effect here".to_owned()];
-        assert_eq!(full, Ok(Described { agents: vec![reviewer], remarks }));
-        assert_eq!(check("{}"), Ok(Described::default()));
+        assert_eq!(full, Ok(ReadAgents { agents: vec![reviewer], remarks }));
+        assert_eq!(check("{}"), Ok(ReadAgents::default()));
     }
 
     #[test]

@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a client wants to be told.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct HookSubscription {
     event: HookEvent,
     matcher: Matcher,
     ids: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Wanted {
 }
 
 /// Reads the hooks of `initialize`. The second value is what of them has no effect, a sentence each.
-pub fn wanted(initialize: &Initialize) -> (Vec<Wanted>, Vec<String>) {
+pub fn wanted(initialize: &Initialize) -> (Vec<HookSubscription>, Vec<String>) {
     let (mut wanted, mut notices) = (Vec::new(), Vec::new());
     for (name, groups) in initialize.hooks.iter().flatten() {
         let groups = groups.as_deref().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn wanted(initialize: &Initialize) -> (Vec<Wanted>, Vec<String>) {
         };
         for HookGroup { matcher, hook_callback_ids, timeout, on_failure } in groups {
             match Matcher::parse(matcher.as_deref()) {
-                Ok(matcher) => wanted.push(Wanted {
+                Ok(matcher) => wanted.push(HookSubscription {
                     event,
                     matcher,
                     ids: hook_callback_ids.clone(),
@@ -66,7 +66,7 @@ pub fn wanted(initialize: &Initialize) -> (Vec<Wanted>, Vec<String>) {
 /// The client's hooks.
 pub struct Callbacks {
     channel: Arc<Channel>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<HookSubscription>,
     session: SessionId,
     transcript: Option<PathBuf>,
     root: PathBuf,
@@ -75,8 +75,7 @@ pub struct Callbacks {
 }
 
 /// Where a session is.
-pub struct Where {
-    /// The session.
+pub struct SessionPaths {
     pub session: SessionId,
     /// Its file, where there is one.
     pub transcript: Option<PathBuf>,
@@ -99,15 +98,15 @@ impl Callbacks {
     /// Calls the client.
     pub fn new(
         channel: Arc<Channel>,
-        wanted: Vec<Wanted>,
-        place: Where,
+        wanted: Vec<HookSubscription>,
+        paths: SessionPaths,
         watch: Option<Arc<dyn HookObserver>>,
     ) -> Self {
-        let Where { session, transcript, root, home } = place;
+        let SessionPaths { session, transcript, root, home } = paths;
         Self { channel, wanted, session, transcript, root, home, watch }
     }
 
-    fn matching<'a>(&'a self, moment: &HookInput<'_>) -> impl Iterator<Item = &'a Wanted> {
+    fn matching<'a>(&'a self, moment: &HookInput<'_>) -> impl Iterator<Item = &'a HookSubscription> {
         let (event, moment) = (moment.event(), *moment);
         self.wanted.iter().filter(move |one| one.event == event && hooks::applies_to(&one.matcher, &moment))
     }
@@ -115,7 +114,7 @@ impl Callbacks {
     async fn call(
         &self,
         id: &str,
-        wanted: &Wanted,
+        wanted: &HookSubscription,
         input: &RawValue,
         tool_use_id: Option<&str>,
         moment: &HookInput<'_>,
@@ -139,7 +138,13 @@ impl Callbacks {
         }
     }
 
-    async fn asked(&self, id: &str, wanted: &Wanted, input: &RawValue, tool_use_id: Option<&str>) -> Body {
+    async fn asked(
+        &self,
+        id: &str,
+        wanted: &HookSubscription,
+        input: &RawValue,
+        tool_use_id: Option<&str>,
+    ) -> Body {
         let request = HookCallback { subtype: "hook_callback", callback_id: id, input, tool_use_id };
         let asked = self.channel.ask(Kind::Other, request);
         match tokio::time::timeout(wanted.timeout, asked).await {

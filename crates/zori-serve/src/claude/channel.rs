@@ -66,7 +66,7 @@ impl Channel {
             }
             open.waiting.insert(id.clone(), (kind, sender));
         }
-        let asked = Asked { channel: self.clone(), id };
+        let asked = OpenQuestion { channel: self.clone(), id };
         match self.frames.write_exact(&control_request(&asked.id, request)) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -126,12 +126,12 @@ impl Channel {
 }
 
 /// A question under way.
-struct Asked {
+struct OpenQuestion {
     channel: Arc<Channel>,
     id: String,
 }
 
-impl Drop for Asked {
+impl Drop for OpenQuestion {
     fn drop(&mut self) {
         if self.channel.lock().waiting.remove(&self.id).is_some() {
             // A reader that is gone needs no word.

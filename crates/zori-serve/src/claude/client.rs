@@ -30,7 +30,7 @@ use super::channel::{Channel, Kind};
 use super::mcp::Offer;
 use super::rewind_files::{self, Rewind};
 use super::view::SharedView;
-use crate::{Lines, People};
+use crate::{Lines, NoticePrinter};
 
 /// So many prompts wait for their turn at most; then nothing more is read, an interrupt included.
 const MOST_WAITING: usize = 1000;
@@ -56,13 +56,12 @@ pub struct Facts {
     pub view: SharedView,
 }
 
-/// The client.
 pub struct Client<L> {
     lines: L,
     frames: FrameWriter,
     channel: Arc<Channel>,
     facts: Facts,
-    people: People,
+    people: NoticePrinter,
     /// Prompts that wait for their turn.
     prompts: VecDeque<User>,
     /// Changes that came while no turn ran.
@@ -99,7 +98,13 @@ pub enum Next {
 
 impl<L: Lines> Client<L> {
     /// Reads nothing yet.
-    pub fn new(lines: L, frames: FrameWriter, channel: Arc<Channel>, facts: Facts, people: People) -> Self {
+    pub fn new(
+        lines: L,
+        frames: FrameWriter,
+        channel: Arc<Channel>,
+        facts: Facts,
+        people: NoticePrinter,
+    ) -> Self {
         Self {
             lines,
             frames,

@@ -27,13 +27,13 @@ struct Line<'a> {
     hook_name: String,
     hook_event: &'static str,
     #[serde(flatten)]
-    over: Option<Over<'a>>,
+    over: Option<HookReport<'a>>,
     session_id: &'a str,
     uuid: String,
 }
 
 #[derive(Serialize)]
-struct Over<'a> {
+struct HookReport<'a> {
     output: String,
     stdout: &'a str,
     stderr: &'a str,
@@ -48,7 +48,7 @@ impl HookEvents {
         Arc::new(Self { frames, redactor, session, numbers: AtomicU64::new(0) })
     }
 
-    fn write(&self, subtype: &'static str, id: u64, run: &HookRun<'_>, over: Option<Over<'_>>) {
+    fn write(&self, subtype: &'static str, id: u64, run: &HookRun<'_>, over: Option<HookReport<'_>>) {
         let event = run.event.as_str();
         // Whether the reader is gone is found out when the next event is due.
         let _ = self.frames.write(&Line {
@@ -73,7 +73,7 @@ impl HookObserver for HookEvents {
 
     fn ended(&self, id: u64, run: &HookRun<'_>, end: &HookEnd<'_>) {
         let (stdout, stderr) = (self.redactor.redact(end.stdout), self.redactor.redact(end.stderr));
-        let over = Over {
+        let over = HookReport {
             output: format!("{stdout}{stderr}"),
             stdout: &stdout,
             stderr: &stderr,

@@ -23,7 +23,7 @@ const VERSION: &str = "2025-06-18";
 
 /// The servers a client names, before anything is known of them.
 #[derive(Default)]
-pub struct Named {
+pub struct ClientServers {
     /// Those that live in the client.
     pub sdk: Vec<String>,
     /// Those that do not.
@@ -36,7 +36,7 @@ struct Config {
     servers: BTreeMap<String, Value>,
 }
 
-impl Named {
+impl ClientServers {
     /// Reads `--mcp-config`: JSON, or a file of it. An error says what is wrong with it.
     pub fn read(configs: &[String]) -> Result<Self, String> {
         let mut named = Self::default();
@@ -95,7 +95,7 @@ struct McpMessage<'a> {
 }
 
 /// Asks every server what it has. One that does not answer is `failed`, and the session goes on without it.
-pub async fn connect(channel: &Arc<Channel>, named: &Named) -> Connected {
+pub async fn connect(channel: &Arc<Channel>, named: &ClientServers) -> Connected {
     let mut connected = Connected { servers: Vec::new(), tools: Vec::new(), remarks: Vec::new() };
     for name in &named.sdk {
         let found = tokio::time::timeout(HANDSHAKE, handshake(channel, name)).await;

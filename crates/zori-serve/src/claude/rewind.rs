@@ -26,7 +26,7 @@ pub fn history(sessions: &SessionDir, id: &SessionId, uuid: &str) -> Result<Vec<
             names.extend(meta.parent.clone());
             names.extend(meta.parent.iter().flat_map(|parent| ancestors(sessions, parent)));
         }
-        if said(&record) {
+        if is_shown(&record) {
             if names.iter().any(|name| block_uuid(name, reply, block) == uuid) {
                 let loaded = sessions.load_first(id, read).map_err(unreadable)?;
                 return loaded.map(|loaded| loaded.history).ok_or_else(missing);
@@ -56,7 +56,7 @@ fn ancestors(sessions: &SessionDir, parent: &str) -> Vec<String> {
 }
 
 /// Returns whether a record is something that the client was told the model said.
-fn said(record: &Record) -> bool {
+fn is_shown(record: &Record) -> bool {
     match &record.kind {
         RecordKind::Message { role: Role::Assistant, text, .. } => is_sent(&Block::Text(text.clone())),
         RecordKind::Reasoning(thinking) => is_sent(&Block::Thinking(thinking.clone())),

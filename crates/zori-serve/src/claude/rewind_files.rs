@@ -18,13 +18,13 @@ pub(super) fn answer(rewind: Option<&mut Rewind>, prompt: &str, dry_run: bool) -
         None => Err(UndoFailure::NoPrompt),
     };
     match done {
-        Ok(undone) => Ok(told(&undone, dry_run)),
+        Ok(undone) => Ok(response(&undone, dry_run)),
         Err(error) if dry_run => Ok(json!({"canRewind": false, "error": error.to_string()})),
         Err(error) => Err(error.to_string()),
     }
 }
 
-fn told(undone: &Undone, dry_run: bool) -> Value {
+fn response(undone: &Undone, dry_run: bool) -> Value {
     let restored = || undone.files.iter().flat_map(|report| &report.restored);
     let kept = || undone.files.iter().flat_map(|report| &report.kept);
     let changed: Vec<_> = restored().map(|file| file.path.display().to_string()).collect();
@@ -35,7 +35,7 @@ fn told(undone: &Undone, dry_run: bool) -> Value {
         })
         .collect();
     let none = changed.is_empty() && !stayed.is_empty();
-    let mut told = json!({
+    let mut response = json!({
         "canRewind": !none,
         "filesChanged": changed,
         "insertions": restored().map(|file| file.insertions).sum::<u64>(),
@@ -43,11 +43,11 @@ fn told(undone: &Undone, dry_run: bool) -> Value {
         "filesKept": stayed,
     });
     if none {
-        told["error"] = "No file can be put back: each was changed since, or cannot be changed.".into();
+        response["error"] = "No file can be put back: each was changed since, or cannot be changed.".into();
     }
     if !dry_run {
         let odd = |reason| matches!(reason, Reason::HardLink | Reason::PathMoved | Reason::NotAFile);
-        told["skippedLinks"] = kept().filter(|kept| odd(kept.reason)).count().into();
+        response["skippedLinks"] = kept().filter(|kept| odd(kept.reason)).count().into();
     }
-    told
+    response
 }

@@ -73,7 +73,7 @@ impl<'a, G: Future<Output = ()>> CallPeer<'a, G> {
     /// Says what is still to be said when the call is over.
     pub(super) async fn finish(&mut self) {
         while self.tell_next() {
-            self.told().await;
+            self.reported().await;
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a, G: Future<Output = ()>> CallPeer<'a, G> {
         self.telling.is_some()
     }
 
-    async fn told(&mut self) {
+    async fn reported(&mut self) {
         if let Some(telling) = &mut self.telling {
             self.progress = Some(telling.await);
             self.telling = None;

@@ -2,7 +2,7 @@
 
 use super::Lexer;
 use super::builder::{PendingHeredoc, Position, ScriptBuilder};
-use crate::syntax::{Redirect, SyntaxError, TokenKind, WordPart, WordParts, bare};
+use crate::syntax::{Redirect, SyntaxError, TokenKind, WordPart, WordParts, bare, source_text};
 
 impl Lexer<'_> {
     /// Reads a redirect: operator and target. `start` is where its descriptor begins, `stdin` whether that is input.
@@ -30,7 +30,7 @@ impl Lexer<'_> {
             }
             builder.heredocs.push(PendingHeredoc {
                 redirect,
-                delimiter: plain_text(&target),
+                delimiter: source_text(&target),
                 literal: bare(&target).is_none() || raw.contains(['\\', '\'', '"']),
                 strip_tabs: operator == "<<-",
             });
@@ -121,15 +121,4 @@ impl Lexer<'_> {
         }
         Ok(())
     }
-}
-
-/// The text of a here-document's end: quotes are removed, nothing is expanded.
-fn plain_text(parts: &[WordPart]) -> String {
-    parts
-        .iter()
-        .map(|part| match part {
-            WordPart::Text(text) | WordPart::Quoted(text) => text.as_str(),
-            WordPart::Expansion(expansion) => expansion.shown.as_str(),
-        })
-        .collect()
 }

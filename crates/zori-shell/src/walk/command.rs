@@ -11,7 +11,7 @@ use crate::expand::{self, Notes, WordContext};
 use crate::paths;
 use crate::programs::{self, Call, EffectKind, Spawn, Stdin};
 use crate::state::State;
-use crate::syntax::{Redirect, Script, SyntaxError, TokenKind, WordPart, WordParts};
+use crate::syntax::{Redirect, Script, SyntaxError, TokenKind, WordPart, WordParts, source_text};
 
 /// Directories whose programs count by their bare name (SH-1).
 const SYSTEM: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin"];
@@ -186,7 +186,7 @@ impl Walk<'_> {
         match redirect.operator {
             "<<" | "<<<" => {
                 let exact = target.literal().is_some();
-                let text = if exact { target.text.clone() } else { source_of(&redirect.target) };
+                let text = if exact { target.text.clone() } else { source_text(&redirect.target) };
                 if redirect.stdin {
                     found.stdin = Some(Stdin::Text { text, exact });
                 }
@@ -467,17 +467,6 @@ fn significant_targets(arg: &Arg, state: &State) -> Vec<Target> {
 fn is_descriptor(target: &Arg) -> bool {
     let digits = target.text.trim_end_matches('-');
     target.literal().is_some() && !target.text.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-}
-
-/// Returns the source text of a here-document's parts.
-fn source_of(parts: &[WordPart]) -> String {
-    parts
-        .iter()
-        .map(|part| match part {
-            WordPart::Text(text) | WordPart::Quoted(text) => text.as_str(),
-            WordPart::Expansion(expansion) => expansion.shown.as_str(),
-        })
-        .collect()
 }
 
 /// The last component of a program's path.

@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use serde::Serialize;
-use zori_core::image::{self, BadImage, Image, Looks, size_in_words};
+use zori_core::image::{self, BadImage, Image, Signature, size_in_words};
 use zori_core::tool::{ToolCode, ToolOutput};
 
 use crate::paths;
@@ -35,17 +35,19 @@ pub(super) fn look(path: &Path, mut opened: Opened) -> Result<ImageCheck, ToolOu
     let failed = |error| FileError::from_io(path, error).output();
     let mut bytes = Vec::new();
     (&mut opened.file).take(image::LOOK as u64).read_to_end(&mut bytes).map_err(failed)?;
-    match image::looks(&bytes) {
-        Looks::Like(_) if opened.meta.len > MAX_IMAGE => Ok(ImageCheck::Answered(too_large(path, &opened))),
-        Looks::Like(_) => {
+    match image::signature(&bytes) {
+        Signature::Supported(_) if opened.meta.len > MAX_IMAGE => {
+            Ok(ImageCheck::Answered(too_large(path, &opened)))
+        }
+        Signature::Supported(_) => {
             (&mut opened.file).take(MAX_IMAGE).read_to_end(&mut bytes).map_err(failed)?;
             Ok(ImageCheck::Answered(answer(path, &opened, bytes)))
         }
         // A drawing in text is worth reading as text.
-        Looks::Foreign(name) if name != "SVG" => {
+        Signature::Unsupported(name) if name != "SVG" => {
             Ok(ImageCheck::Answered(refusal(path, &BadImage::Foreign(name))))
         }
-        Looks::Foreign(_) | Looks::Otherwise => {
+        Signature::Unsupported(_) | Signature::Unknown => {
             opened.file.rewind().map_err(failed)?;
             Ok(ImageCheck::Otherwise(opened))
         }

@@ -27,7 +27,6 @@ const AGAIN: Duration = Duration::from_secs(3);
 /// one terminal, and what restores it is a plain function that hears signals.
 static BEFORE: OnceLock<Termios> = OnceLock::new();
 
-/// The editor.
 pub struct Editor {
     inner: Reedline,
     /// When Ctrl-C was pressed; once more leaves.

@@ -15,7 +15,7 @@ use super::slash::{self, Found, Next};
 use crate::args::LowArgs;
 use crate::attachment::{self, Viewer};
 use crate::commands::AgentCx;
-use crate::commands::exec::wanted::Wanted;
+use crate::commands::exec::prompt_options::PromptOptions;
 use crate::frontend;
 use crate::plain::{Advice, PlainSession};
 use crate::settings::Settings;
@@ -42,7 +42,7 @@ pub fn serve(
         let message = "`--json-schema` is for one prompt, and standard input may have many";
         return Err(Failure::new(&VALIDATION_ERROR, message).hint("give the prompt with `-p TEXT`"));
     }
-    let wanted = Wanted::of(args, &mut session, cx.ui)?;
+    let wanted = PromptOptions::of(args, &mut session, cx.ui)?;
     let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
     let attached = attachment::load_all(&args.prompt.images, viewer)?;
     let which = which_session::choose_over(which, &args.session, &session, cx.profile)?;

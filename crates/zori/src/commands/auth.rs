@@ -151,9 +151,8 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         needed(&config, facts, &cx.app.env)
             .and_then(|store| Ok((store, Grant::api_key(token_input::in_variable(name, &cx.app.env)?))))
     } else if let Some(file) = args.text(&TOKEN_FROM_FILE) {
-        needed(&config, facts, &cx.app.env).and_then(|store| {
-            Ok((store, Grant::api_key(token_input::in_file(cx.place.cwd.join(file).as_path())?)))
-        })
+        needed(&config, facts, &cx.app.env)
+            .and_then(|store| Ok((store, Grant::api_key(token_input::in_file(cx.cwd.join(file).as_path())?))))
     } else if args.has(&WITH_TOKEN) {
         needed(&config, facts, &cx.app.env).and_then(|store| {
             let key = token_input::read(facts.display, cx.inputs.stdin_terminal, &signals, &mut ui)?;

@@ -119,13 +119,13 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: BatchMode) -> Va
     let world = World {
         argv,
         inputs,
-        cwd: cx.place.cwd.clone(),
+        cwd: cx.cwd.clone(),
         stdin: Box::new(io::empty()),
         stdout: Box::new(out.clone()),
         stderr: Box::new(io::sink()),
         clock: Arc::new(Clocks(Instant::now())),
         random: random_bytes(),
-        temp: cx.place.cwd.join(cx.app.env.temp_dir()),
+        temp: cx.cwd.join(cx.app.env.temp_dir()),
         output: Box::new(|_| None),
         redactor: Some(secrets::redactor_of_output(&cx.app.env)),
         cancel: Cancel::default(),
@@ -172,7 +172,7 @@ fn find(name: &str) -> Option<&'static Command<App>> {
 fn refused(cx: &Context<'_>, number: usize, failure: &Failure) -> Value {
     let meta = json!({"ok": false, "exit_code": failure.kind.exit.code(), "command": "batch", "duration_ms": 0,
         "schema_version": zori_contract::envelope::SCHEMA_VERSION, "command_schema_version": cx.command.schema_version,
-        "tool_version": cx.program.version, "timeout_ms": 0, "cwd": cx.place.cwd, "config_sources": [],
+        "tool_version": cx.program.version, "timeout_ms": 0, "cwd": cx.cwd, "config_sources": [],
         "effective_config_hash": "", "_cmd": null, "_line": number});
     let error = json!({"code": failure.kind.code, "message": failure.message, "phase": "validation",
         "exit_code": failure.kind.exit.code(), "retryable": false, "fix_required": failure.kind.fix_required});

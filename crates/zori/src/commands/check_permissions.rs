@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
-use zori_contract::command::{Command, Place};
+use zori_contract::command::Command;
 use zori_contract::failure::{Failure, Issue, IssueCode};
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
+use zori_contract::path::AbsPath;
 use zori_contract::reply::Reply;
 
 use super::{COMMANDS, Context, example};
@@ -31,7 +32,7 @@ fn find(name: &str) -> Option<&'static Command<App>> {
     COMMANDS.iter().find(|command| command.name() == name.replace('.', " "))
 }
 
-fn known(args: &Args, _: &Place) -> Vec<Issue> {
+fn known(args: &Args, _: &AbsPath) -> Vec<Issue> {
     let unknown = args.text(&FOR).filter(|name| find(name).is_none());
     let issue = |name: &str| {
         Issue::new(

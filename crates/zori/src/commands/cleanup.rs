@@ -105,11 +105,11 @@ fn leftovers(cx: &Context<'_>, args: &Args) -> Result<Vec<Leftover>, Failure> {
     let wanted = |kind: &str| scope == "all" || scope == kind;
     let mut found = Vec::new();
     if wanted("temp") {
-        let dead = children(&cx.place.cwd.join(cx.app.env.temp_dir()), walk)?;
+        let dead = children(&cx.cwd.join(cx.app.env.temp_dir()), walk)?;
         found.extend(dead.filter(|path| is_from_dead_run(path, cx.program.name)).map(|path| ("temp", path)));
     }
     if let Ok(data_dir) = cx.app.data_dir() {
-        let data_dir = cx.place.cwd.join(data_dir.dir());
+        let data_dir = cx.cwd.join(data_dir.dir());
         if wanted("cache") {
             // The lock beside them may be held at any time.
             let answers =

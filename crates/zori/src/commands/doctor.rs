@@ -60,7 +60,6 @@ pub const COMMAND: Command<App> = Command {
     ..Command::new(&["doctor"], "Check that everything is there, and say what mends what is not", run)
 };
 
-/// One check.
 #[derive(Serialize)]
 struct Check {
     name: &'static str,
@@ -307,7 +306,7 @@ fn ask(
 }
 
 fn sandbox(cx: &Context<'_>) -> Check {
-    let machine = Machine::detect(&[PathBuf::from(cx.place.cwd.as_path())]);
+    let machine = Machine::detect(&[PathBuf::from(cx.cwd.as_path())]);
     let told = machine.explain().join("; ");
     match machine.backend {
         Backend::Bubblewrap(_) | Backend::Landlock(_) => Check::fine("sandbox", told).optional(),
@@ -321,7 +320,7 @@ fn undo_check(cx: &Context<'_>, config: &Config) -> Check {
     let Ok(data_dir) = cx.app.data_dir() else {
         return Check::fine(NAME, "off: there is no base directory").optional();
     };
-    let root = cx.place.cwd.as_path();
+    let root = cx.cwd.as_path();
     let settings = undo::settings(config, Some(&data_dir), root, false, false);
     let Some(dir) = &settings.dir else {
         return Check::fine(NAME, "off: `undo.checkpoints` is false").optional();

@@ -1,11 +1,11 @@
 //! `exec`: one prompt, one turn, the exit code of its end.
 
-pub mod wanted;
+pub mod prompt_options;
 
 use std::collections::VecDeque;
 
 use zori_contract::args::Args;
-use zori_contract::command::{Command, Place, Rule, StdinInput};
+use zori_contract::command::{Command, Rule, StdinInput};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Danger;
 use zori_contract::exit::Exit;
@@ -13,11 +13,12 @@ use zori_contract::failure::{Failure, Issue, IssueCode};
 use zori_contract::flag::framework::{FORMAT, IDEMPOTENCY_KEY, JSON, NO_STREAM, OUTPUT, STREAM, TIMEOUT};
 use zori_contract::gate::Preview;
 use zori_contract::mode::Class;
+use zori_contract::path::AbsPath;
 use zori_core::input::Prompt;
 use zori_host::{Answers, SessionSettings, Track, Which};
 use zori_policy::mode::Protocol;
 
-use self::wanted::{Checked, Wanted};
+use self::prompt_options::{Checked, PromptOptions};
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, AgentCx, example, failure_event, own_streams};
 use crate::args::LowArgs;
@@ -114,7 +115,7 @@ pub(super) fn preview(_: &super::Context<'_>, args: &Args) -> Result<Preview, Fa
     Ok(Preview { verb: "run", items: vec![prompt.to_owned()], reversible: false })
 }
 
-fn one_prompt(args: &Args, _: &Place) -> Vec<Issue> {
+fn one_prompt(args: &Args, _: &AbsPath) -> Vec<Issue> {
     let speaks = claude::SPOKEN.iter().any(|flag| args.has(flag));
     let other = args.text(&flags::DASH).filter(|text| *text != "-" && args.has(&flags::PROMPT));
     // What it says may be a secret that was not meant to be here.
@@ -140,7 +141,7 @@ fn one_prompt(args: &Args, _: &Place) -> Vec<Issue> {
         Issue::new("--idempotency-key", IssueCode::ConflictingArguments, message)
             .suggest("leave it out, or ask for `--output json`")
     });
-    let tools = if speaks { Vec::new() } else { wanted::unknown_tools(args) };
+    let tools = if speaks { Vec::new() } else { prompt_options::unknown_tools(args) };
     other.map(issue).into_iter().chain(twice).chain(alone).chain(once).chain(tools).collect()
 }
 
@@ -193,7 +194,7 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
         let paths: Vec<_> = run.guidelines.iter().map(|path| path.display().to_string()).collect();
         cx.ui.say(&format!("Loaded AGENTS.md from: {}", paths.join(", ")));
     }
-    let wanted = Wanted::of(args, &mut session, cx.ui)?;
+    let wanted = PromptOptions::of(args, &mut session, cx.ui)?;
     let client = attended(cx, args, &mut session, &run);
     let which = which_session::choose_over(which, &args.session, &session, cx.profile)?;
     let prepared = wire_up::prepare(cx, session, &run, which)

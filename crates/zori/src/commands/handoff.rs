@@ -49,7 +49,7 @@ pub const COMMAND: Command<App> = Command {
     flags: const { &[GOAL, FROM_SESSION, OUT, NO_MODEL] },
     changes_with: Some(&OUT),
     preview: Some(|cx, args| {
-        let items = args.text(&OUT).map(|name| cx.place.cwd.join(name).to_string()).into_iter().collect();
+        let items = args.text(&OUT).map(|name| cx.cwd.join(name).to_string()).into_iter().collect();
         Ok(Preview { verb: "write", items, reversible: false })
     }),
     idempotent: true,
@@ -85,7 +85,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     };
     let loaded = load(cx.app.profile, &sessions, &id)?;
     let goal = args.text(&GOAL).unwrap_or_default();
-    let bundle = Bundle::from_records(&loaded.records, cx.place.cwd.as_path());
+    let bundle = Bundle::from_records(&loaded.records, cx.cwd.as_path());
     let draft = match args.has(&NO_MODEL) {
         true => Draft::without_model("--no-model", cx.app.redactor()),
         false => by_model(cx, args, &loaded.records, goal, id.as_str())?,
@@ -95,7 +95,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let mut reply = match args.text(&OUT) {
         None => Reply::document(text).external(),
         Some(name) => {
-            let path = cx.place.cwd.join(name);
+            let path = cx.cwd.join(name);
             let effect = if path.as_path().exists() { Effect::Updated } else { Effect::Created };
             // The same bytes as on standard output (HO-3).
             let text = clean::string(&text, &mut Found::default());

@@ -32,7 +32,7 @@ pub const COMMAND: Command<App> = Command {
     ],
     danger: Danger::Mutating,
     preview: Some(|cx, args| {
-        let folder = cx.place.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
+        let folder = cx.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
         let items = files(cx, args).iter().map(|file| folder.join(&file.name).to_string()).collect();
         Ok(Preview { verb: "create", items, reversible: true })
     }),
@@ -52,7 +52,7 @@ struct File {
 }
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let folder = cx.place.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
+    let folder = cx.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
     let format = args.text(&SKILL_FORMAT).unwrap_or_default().to_owned();
     let failed =
         |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot write to {folder}: {error}"));

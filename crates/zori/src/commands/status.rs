@@ -56,7 +56,7 @@ fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
                 }
             }
             // What is kept of this project, so that it can be undone (UNDO-31).
-            let undo = data_dir.project_undo(&data_dir.project_root(cx.place.cwd.as_path()));
+            let undo = data_dir.project_undo(&data_dir.project_root(cx.cwd.as_path()));
             if undo.is_dir() {
                 let (shown, bytes) = (undo.display().to_string(), tree_size(&undo));
                 text.push_str(&format!("{:<10} {shown} ({bytes} bytes)\n", "Undo:"));

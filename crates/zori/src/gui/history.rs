@@ -115,25 +115,25 @@ pub struct Mirror {
     cwd: PathBuf,
     redactor: Redactor,
     /// When it was made, and what was used before this process; known once it was looked for.
-    before: Option<Before>,
+    before: Option<EarlierUsage>,
 }
 
 #[derive(Clone)]
-struct Before {
+struct EarlierUsage {
     created: String,
-    usage: Counted,
+    usage: TokenCounts,
 }
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Counted {
+struct TokenCounts {
     input_tokens: u64,
     output_tokens: u64,
     cache_read_tokens: u64,
     cache_creation_tokens: u64,
 }
 
-impl Counted {
+impl TokenCounts {
     fn plus(self, usage: Usage) -> Self {
         Self {
             input_tokens: self.input_tokens + usage.input,
@@ -212,17 +212,17 @@ impl Mirror {
 }
 
 /// Returns what an earlier process wrote, or that there was none.
-fn known(file: &Path, now: &str) -> Before {
+fn known(file: &Path, now: &str) -> EarlierUsage {
     #[derive(Deserialize)]
     struct Old {
         created: String,
         #[serde(default)]
-        usage: Counted,
+        usage: TokenCounts,
     }
     let old: Option<Old> = fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     match old {
-        Some(old) => Before { created: old.created, usage: old.usage },
-        None => Before { created: now.to_owned(), usage: Counted::default() },
+        Some(old) => EarlierUsage { created: old.created, usage: old.usage },
+        None => EarlierUsage { created: now.to_owned(), usage: TokenCounts::default() },
     }
 }
 

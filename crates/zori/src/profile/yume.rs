@@ -6,7 +6,7 @@ use zori_policy::mode::Protocol;
 
 use zori_core::tool::Leniency;
 
-use super::{BasePlace, Exits, MissingSession, Profile};
+use super::{DataDirDefault, Exits, MissingSession, Profile};
 use crate::program;
 
 /// The values of `yume-cli`.
@@ -14,7 +14,7 @@ pub const YUME: Profile = Profile {
     name: "yume-cli",
     program: &program::YUME,
     home_var: "YUME_HOME",
-    base: BasePlace::Home(".yume"),
+    base: DataDirDefault::Home(".yume"),
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
     resumes_any: false,

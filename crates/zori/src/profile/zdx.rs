@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zori_core::tool::Leniency;
 
-use super::{BasePlace, Exits, MissingSession, Profile};
+use super::{DataDirDefault, Exits, MissingSession, Profile};
 use crate::program;
 
 /// The values of `zdx`.
@@ -12,7 +12,7 @@ pub const ZDX: Profile = Profile {
     name: "zdx",
     program: &program::ZDX,
     home_var: "ZDX_HOME",
-    base: BasePlace::Config("zdx"),
+    base: DataDirDefault::Config("zdx"),
     exits: Exits::Folded,
     missing_session: MissingSession::Text,
     resumes_any: true,

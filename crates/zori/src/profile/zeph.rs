@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zori_core::tool::Leniency;
 
-use super::{BasePlace, Exits, MissingSession, Profile};
+use super::{DataDirDefault, Exits, MissingSession, Profile};
 use crate::program;
 
 /// The values of `zeph`.
@@ -12,7 +12,7 @@ pub const ZEPH: Profile = Profile {
     name: "zeph",
     program: &program::ZEPH,
     home_var: "ZORI_HOME",
-    base: BasePlace::Config("zori"),
+    base: DataDirDefault::Config("zori"),
     exits: Exits::Folded,
     missing_session: MissingSession::Error,
     resumes_any: false,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zori_core::tool::Leniency;
 
-use super::{BasePlace, Exits, MissingSession, Profile};
+use super::{DataDirDefault, Exits, MissingSession, Profile};
 use crate::program;
 
 /// The values of `zori`.
@@ -12,7 +12,7 @@ pub const ZORI: Profile = Profile {
     name: "zori",
     program: &program::ZORI,
     home_var: "ZORI_HOME",
-    base: BasePlace::Config("zori"),
+    base: DataDirDefault::Config("zori"),
     exits: Exits::Fine,
     missing_session: MissingSession::Error,
     resumes_any: false,

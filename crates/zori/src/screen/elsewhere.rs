@@ -15,7 +15,7 @@ use zori_tui::state::Draft;
 use super::Screen;
 use crate::args::LowArgs;
 use crate::settings::Settings;
-use crate::trust::Asks;
+use crate::trust::TrustDialog;
 
 /// How a chat was left.
 pub enum Left {
@@ -133,7 +133,7 @@ impl Screen<'_, '_> {
 
     /// Leaves the screen, unless the chat could not go on there.
     fn leave_for(&mut self, again: Again) -> Result<(), Failure> {
-        Settings::resolve(self.chat.cx, &again.args, &Asks::Nobody)?;
+        Settings::resolve(self.chat.cx, &again.args, &TrustDialog::Nobody)?;
         self.again = Some(again);
         Ok(())
     }

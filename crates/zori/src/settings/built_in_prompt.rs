@@ -26,15 +26,14 @@ const LONGEST_DIRECTORY: usize = 220;
 const LONGEST_BRANCH: usize = 60;
 
 /// What a session is told of where it is.
-pub(super) struct Surroundings<'a> {
+pub(super) struct PromptFacts<'a> {
     pub(super) directory: &'a Path,
     pub(super) shell: &'a str,
     pub(super) now: Timestamp,
     pub(super) branch: Option<String>,
 }
 
-impl Surroundings<'_> {
-    /// Returns the prompt.
+impl PromptFacts<'_> {
     pub(super) fn prompt(&self) -> String {
         let directory = self.directory.to_string_lossy();
         let date = self.now.rfc3339();
@@ -93,7 +92,7 @@ mod tests {
     fn at(directory: &str, branch: &str) -> String {
         let now = Timestamp(1_794_873_600);
         let branch = Some(branch.to_owned());
-        Surroundings { directory: Path::new(directory), shell: "bash", now, branch }.prompt()
+        PromptFacts { directory: Path::new(directory), shell: "bash", now, branch }.prompt()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use zori_contract::failure::Failure;
 use zori_core::time::Clock;
 use zori_host::{SystemClock, SystemParts};
 
-use super::built_in_prompt::{Surroundings, branch};
+use super::built_in_prompt::{PromptFacts, branch};
 use crate::args::LowArgs;
 use crate::config::Config;
 use crate::data_dir::DataDir;
@@ -40,7 +40,7 @@ pub(super) fn gather(
             None if app.profile.built_in_prompt => {
                 let (branch, now) = (branch(root), SystemClock::new().now());
                 let shell = app.env.shell(app.profile).name();
-                Surroundings { directory: root, shell, now, branch }.prompt()
+                PromptFacts { directory: root, shell, now, branch }.prompt()
             }
             None => String::new(),
         },

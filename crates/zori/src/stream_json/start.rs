@@ -22,12 +22,12 @@ use zori_host::{
 use zori_policy::Mode;
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
-use zori_serve::claude::agents::{self, Described};
-use zori_serve::claude::callbacks::{self, Callbacks, Wanted, Where};
+use zori_serve::claude::agents::{self, ReadAgents};
+use zori_serve::claude::callbacks::{self, Callbacks, HookSubscription, SessionPaths};
 use zori_serve::claude::channel::Channel;
 use zori_serve::claude::client::{Facts, Next};
 use zori_serve::claude::hook_events::HookEvents;
-use zori_serve::claude::mcp::{self, Connected, Named, Offer};
+use zori_serve::claude::mcp::{self, ClientServers, Connected, Offer};
 use zori_serve::claude::structured::Structured;
 use zori_serve::claude::view::{SharedView, ViewRenderer};
 use zori_store::SessionDir;
@@ -46,7 +46,7 @@ use crate::wire_up;
 
 /// What goes between the client and the session.
 #[derive(Clone)]
-pub struct Wires {
+pub struct ClientWiring {
     /// The way to standard output.
     pub frames: FrameWriter,
     /// What the client is asked.
@@ -71,9 +71,9 @@ pub struct Start {
 pub struct Introduction {
     /// The mode, in the client's word.
     mode: String,
-    named: Named,
+    named: ClientServers,
     connected: Option<Connected>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<HookSubscription>,
     /// What the answer has to look like.
     pub structured: Option<Structured>,
     append: Option<String>,
@@ -86,7 +86,7 @@ pub fn begin(settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, F
         settings.permission.answers = Answers::Client;
     }
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
-    let named = Named::read(&args.protocol.mcp_config).map_err(invalid)?;
+    let named = ClientServers::read(&args.protocol.mcp_config).map_err(invalid)?;
     if let [first, others @ ..] = &named.external[..] {
         let names = others.iter().fold(format!("`{first}`"), |names, name| format!("{names}, `{name}`"));
         let why = format!(
@@ -201,7 +201,7 @@ impl Start {
         }
         // What cannot be understood was refused when it was said.
         let described = initialize.agents.as_ref().and_then(|agents| agents::read(agents).ok());
-        let Described { agents, remarks } = described.unwrap_or_default();
+        let ReadAgents { agents, remarks } = described.unwrap_or_default();
         remarks.iter().for_each(|why| client.warn(why));
         self.settings.agents.described.splice(0..0, agents);
         client.servers = self.introduction.named.sdk.iter().map(|name| pending(name)).collect();
@@ -297,10 +297,10 @@ pub fn frontend_parts(
     start: &mut Introduction,
     settings: &mut SessionSettings,
     key: &KeyFound,
-    wires: Wires,
-    place: Where,
+    wires: ClientWiring,
+    paths: SessionPaths,
 ) -> Result<(FrontendParts, LastTurn), Failure> {
-    let Wires { frames, channel, modes, view } = wires;
+    let ClientWiring { frames, channel, modes, view } = wires;
     let model = settings.model.clone();
     let redactor = Redactor::new(model.secrets.clone());
     let Connected { servers, tools, .. } = start.connected.take().unwrap_or(Connected {
@@ -348,13 +348,13 @@ pub fn frontend_parts(
     settings.request.system = settings.request.system_parts.text();
     others.extend(start.structured.as_ref().map(Structured::tool));
     let watch: Option<Arc<dyn HookObserver>> = match args.protocol.hook_events {
-        true => Some(HookEvents::new(wires_frames, events_redactor, place.session.clone())),
+        true => Some(HookEvents::new(wires_frames, events_redactor, paths.session.clone())),
         false => None,
     };
     let wanted = std::mem::take(&mut start.wanted);
     let hooks: Vec<Arc<dyn Hooks>> = match wanted.is_empty() {
         true => Vec::new(),
-        false => vec![Arc::new(Callbacks::new(channel, wanted, place, watch.clone()))],
+        false => vec![Arc::new(Callbacks::new(channel, wanted, paths, watch.clone()))],
     };
     let parts = FrontendParts {
         renderers: vec![Box::new(renderer), Box::new(remarks), Box::new(view)],

@@ -228,7 +228,7 @@ impl Partial {
     /// Tells a block before it is known what the message used.
     fn early(&mut self, scope: &Scope<'_>, model: &str, block: &Block) -> io::Result<()> {
         let (id, usage) = (self.id.clone(), CallUsage::from(Usage::NOTHING));
-        self.told(scope, &Assistant { id: &id, model, usage, aborted: false }, block)
+        self.finish_block(scope, &Assistant { id: &id, model, usage, aborted: false }, block)
     }
 
     /// Writes the rest of the message, and its end. Returns the calls that were written and are not in it: they never run.
@@ -259,13 +259,13 @@ impl Partial {
         // What is open comes first, wherever it stands among what was not told.
         if let Some(at) = rest.iter().position(|block| is_open(block)) {
             let block = rest.remove(at);
-            self.told(scope, line, block)?;
+            self.finish_block(scope, line, block)?;
         } else if open.is_some() {
             self.stop(scope)?;
         }
         for block in rest {
             self.open_whole(scope, block)?;
-            self.told(scope, line, block)?;
+            self.finish_block(scope, line, block)?;
         }
         self.end(scope, reply.stop.as_ref().map(stop_reason), line.usage)?;
         let there = |id: &CallId| reply.message.calls().any(|call| call.id == *id);
@@ -292,7 +292,7 @@ impl Partial {
     }
 
     /// Writes a block whose pieces were all written, and ends it.
-    fn told(&mut self, scope: &Scope<'_>, line: &Assistant<'_>, block: &Block) -> io::Result<()> {
+    fn finish_block(&mut self, scope: &Scope<'_>, line: &Assistant<'_>, block: &Block) -> io::Result<()> {
         if let Some(Content::Thinking { signature, .. }) = content(block)
             && !signature.is_empty()
         {

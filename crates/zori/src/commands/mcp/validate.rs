@@ -58,7 +58,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So much of what the server says to people is told.
 const MAX_STDERR: u64 = 4 << 10;
 
-/// One check.
 #[derive(Serialize)]
 struct Check {
     name: &'static str,

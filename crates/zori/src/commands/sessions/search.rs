@@ -8,12 +8,13 @@ use std::path::Path;
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 use zori_contract::args::Args;
-use zori_contract::command::{Command, Place};
+use zori_contract::command::Command;
 use zori_contract::error::FIELD_TOO_LARGE;
 use zori_contract::external::External;
 use zori_contract::failure::{Failure, Issue, IssueCode};
 use zori_contract::flag::Positional;
 use zori_contract::kind::Kind;
+use zori_contract::path::AbsPath;
 use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
 use zori_core::text;
@@ -57,7 +58,7 @@ pub const COMMAND: Command<App> = Command {
 };
 
 /// Nothing is said everywhere, and nobody looks for a whole page.
-fn validate_query(args: &Args, _: &Place) -> Vec<Issue> {
+fn validate_query(args: &Args, _: &AbsPath) -> Vec<Issue> {
     let text = args.text(&TEXT_ARG).unwrap_or_default();
     let issue = match text.len() {
         _ if text.trim().is_empty() => Some(Issue::new(

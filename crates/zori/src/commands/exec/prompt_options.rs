@@ -22,9 +22,9 @@ use crate::outcome::Report;
 use crate::terminal;
 use crate::ui::Ui;
 
-/// What is wanted.
+/// The flags of one prompt that are no settings.
 #[derive(Clone, Default)]
-pub struct Wanted {
+pub struct PromptOptions {
     /// The tools.
     pub offered: Offered,
     /// What the answer has to look like.
@@ -41,7 +41,7 @@ pub enum Checked {
     Failed(Exit),
 }
 
-impl Wanted {
+impl PromptOptions {
     /// Reads the flags, and says in the system prompt what they ask for.
     pub fn of(args: &LowArgs, settings: &mut SessionSettings, ui: &mut Ui) -> Result<Self, Failure> {
         let schema = args.protocol.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();
