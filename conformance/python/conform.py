@@ -14,6 +14,14 @@ ZORI = os.environ["CONFORMANCE_ZORI"]
 CASES = []
 
 
+SHOWN = []
+
+
+def shows(line):
+    """Adds a line to what is printed under the case's verdict."""
+    SHOWN.append(line)
+
+
 def case(function):
     """Marks a function as a case; its name is the case's."""
     CASES.append(function)

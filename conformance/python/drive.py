@@ -45,9 +45,13 @@ def main():
     for function in cases:
         print(f"--- {function.__name__}", file=sys.stderr, flush=True)
         began = time.monotonic()
+        conform.SHOWN.clear()
         why = asyncio.run(judge(function))
         ms = round((time.monotonic() - began) * 1000)
-        say(case=function.__name__, ms=ms, **({"why": why} if why else {}))
+        more = {"why": why} if why else {}
+        if conform.SHOWN:
+            more["shows"] = conform.SHOWN
+        say(case=function.__name__, ms=ms, **more)
 
 
 main()

@@ -28,6 +28,7 @@ struct Client {
 }
 
 const CLIENTS: &[Client] = &[
+    Client { name: "score", language: Language::Python, cases: "score_cases" },
     Client { name: "sdk-python", language: Language::Python, cases: "sdk_cases" },
     Client { name: "sdk-typescript", language: Language::TypeScript, cases: "sdk" },
     Client { name: "vendors", language: Language::Python, cases: "vendor_cases" },

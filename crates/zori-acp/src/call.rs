@@ -88,7 +88,8 @@ pub(crate) fn finished(
             content.push(ContentBlock::from(redactor.redact(&text).into_owned()).into());
         }
     }
-    content.extend(output.images.iter().map(|image| {
+    let pictures = output.images.iter().filter(|image| !image.format().is_document());
+    content.extend(pictures.map(|image| {
         ContentBlock::Image(ImageContent::new(image.base64(), image.format().media_type())).into()
     }));
     let fields = ToolCallUpdateFields::new()
@@ -111,7 +112,7 @@ fn title(facts: Facts<'_>, redactor: &Redactor) -> String {
         Some(ToolKind::Read) => format!("Read {at}"),
         Some(ToolKind::Ls) => format!("List {at}"),
         Some(ToolKind::Write) => format!("Write {at}"),
-        Some(ToolKind::Edit | ToolKind::MultiEdit) => format!("Edit {at}"),
+        Some(ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit) => format!("Edit {at}"),
         Some(ToolKind::Patch) => format!("Patch {}", paths.join(", ")),
         Some(ToolKind::Glob) => format!("Find `{}`", argument(&call.input, "pattern").unwrap_or_default()),
         Some(ToolKind::Grep) => {
@@ -125,6 +126,7 @@ fn title(facts: Facts<'_>, redactor: &Redactor) -> String {
         Some(ToolKind::Task) => {
             format!("Task: {}", argument(&call.input, "description").unwrap_or_default())
         }
+        Some(ToolKind::AskUser) => "Ask the user".to_owned(),
         Some(ToolKind::JobOutput) => {
             format!("Output of {}", argument(&call.input, "job_id").unwrap_or_default())
         }
@@ -138,11 +140,13 @@ fn title(facts: Facts<'_>, redactor: &Redactor) -> String {
 fn shown_kind(kind: Option<ToolKind>) -> Kind {
     match kind {
         Some(ToolKind::Read | ToolKind::Ls) => Kind::Read,
-        Some(ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Patch) => Kind::Edit,
+        Some(
+            ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Patch,
+        ) => Kind::Edit,
         Some(ToolKind::Glob | ToolKind::Grep) => Kind::Search,
         Some(ToolKind::Bash | ToolKind::JobOutput | ToolKind::JobKill) => Kind::Execute,
         Some(ToolKind::Fetch) => Kind::Fetch,
-        Some(ToolKind::Todo | ToolKind::Task) => Kind::Think,
+        Some(ToolKind::Todo | ToolKind::Task | ToolKind::AskUser) => Kind::Think,
         None => Kind::Other,
     }
 }
@@ -151,7 +155,14 @@ fn shown_kind(kind: Option<ToolKind>) -> Kind {
 fn locations(kind: Option<ToolKind>, effects: &[Effect], input: &ToolInput) -> Vec<ToolCallLocation> {
     let files = matches!(
         kind,
-        Some(ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Patch)
+        Some(
+            ToolKind::Read
+                | ToolKind::Write
+                | ToolKind::Edit
+                | ToolKind::MultiEdit
+                | ToolKind::NotebookEdit
+                | ToolKind::Patch
+        )
     );
     let line = argument(input, "offset").and_then(|line| line.parse::<u32>().ok());
     effects

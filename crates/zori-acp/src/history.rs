@@ -52,6 +52,7 @@ fn update(
     };
     Some(match block {
         Block::Text(text) => said(ContentBlock::from(text.as_str())),
+        Block::Image(image) if image.format().is_document() => said(ContentBlock::from(image.to_string())),
         Block::Image(image) => {
             said(ContentBlock::Image(ImageContent::new(image.base64(), image.format().media_type())))
         }

@@ -11,7 +11,7 @@ use agent_client_protocol::v1::schema::{
 use zori_core::ids::CallId;
 use zori_core::input::Approval;
 use zori_core::permission::Decision;
-use zori_core::question::{FileAction, FileDiff, GrantScope, Preview, Question};
+use zori_core::question::{Choice, FileAction, FileDiff, GrantScope, Preview, Question};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
@@ -31,6 +31,9 @@ impl AcpClient {
         decision: &Decision,
         redactor: &Redactor,
     ) -> Option<Approval> {
+        if let Preview::Choices(choices) = &question.preview {
+            return self.put(session, call, choices, redactor).await;
+        }
         let asked = request(session, call, question, decision, redactor);
         match self.call(asked).await {
             Ok(response) => approval(&response, question),
@@ -38,6 +41,56 @@ impl AcpClient {
             Err(refused) => no(&format!("the client did not answer: {refused}")),
         }
     }
+
+    /// Puts the model's questions to the client, one after another: this protocol has choices, and no text.
+    async fn put(
+        &self,
+        session: &str,
+        call: &CallId,
+        choices: &[Choice],
+        redactor: &Redactor,
+    ) -> Option<Approval> {
+        let mut answers = Vec::new();
+        for choice in choices {
+            if choice.options.is_empty() {
+                answers.push(String::new());
+                continue;
+            }
+            let response = match self.call(choose(session, call, choice, redactor)).await {
+                Ok(response) => response,
+                Err(ClientError::Gone) => return no("the client is gone, so nobody can answer"),
+                Err(refused) => return no(&format!("the client did not answer: {refused}")),
+            };
+            match response.outcome {
+                RequestPermissionOutcome::Selected(selected) if &*selected.option_id.0 == NO => {
+                    return Some(Approval::Reject { reason: None });
+                }
+                RequestPermissionOutcome::Selected(selected) => {
+                    answers.push(selected.option_id.0.to_string())
+                }
+                RequestPermissionOutcome::Cancelled => return None,
+                _ => return no("the client answered in a way that is not known"),
+            }
+        }
+        Some(Approval::answers(answers))
+    }
+}
+
+/// One question; the id of an option is its number.
+fn choose(session: &str, call: &CallId, choice: &Choice, redactor: &Redactor) -> RequestPermissionRequest {
+    let clean = |text: &str| one_line(&redactor.redact(text)).into_owned();
+    let mut text = redactor.redact(&choice.question).into_owned();
+    for option in choice.options.iter().filter(|option| option.description.is_some()) {
+        let about = option.description.as_deref().unwrap_or_default();
+        text.push_str(&format!("\n- {}: {}", clean(&option.label), clean(about)));
+    }
+    let fields = ToolCallUpdateFields::new().content(vec![ContentBlock::from(text).into()]);
+    let shown = ToolCallUpdate::new(call.as_str().to_owned(), fields);
+    let options = (1..).zip(&choice.options).map(|(number, option): (usize, _)| {
+        PermissionOption::new(number.to_string(), clean(&option.label), PermissionOptionKind::AllowOnce)
+    });
+    let none = PermissionOption::new(NO, "No answer", PermissionOptionKind::RejectOnce);
+    RequestPermissionRequest::new(session.to_owned(), shown, options.chain([none]).collect())
 }
 
 fn request(
@@ -91,6 +144,7 @@ fn preview(preview: &Preview, redactor: &Redactor) -> Vec<ToolCallContent> {
             vec![text(format!("```sh\n{command}\n```\n\nin {place}{confined}"))]
         }
         Preview::Changes(files) => files.iter().flat_map(|file| hunks(file, redactor)).collect(),
+        Preview::Choices(_) => Vec::new(),
         Preview::Fails { why, .. } => vec![text(format!("As things are, it would fail: {why}"))],
     }
 }

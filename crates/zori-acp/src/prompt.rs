@@ -21,7 +21,10 @@ pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Prompt, Error> {
                     prompt.text.push_str(&enclosed(&file.uri, &file.text));
                 }
                 EmbeddedResourceResource::BlobResourceContents(file)
-                    if file.mime_type.as_deref().is_some_and(|kind| kind.starts_with("image/")) =>
+                    if file
+                        .mime_type
+                        .as_deref()
+                        .is_some_and(|kind| kind.starts_with("image/") || kind == "application/pdf") =>
                 {
                     prompt.images.push(image(&file.blob, &place)?);
                 }

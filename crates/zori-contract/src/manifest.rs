@@ -270,6 +270,15 @@ fn extend(entry: &mut Value, kind: Kind) {
     }
 }
 
+/// Returns what becomes of a call whose standard input is no terminal.
+fn non_tty_behavior<A>(command: &Command<A>) -> &'static str {
+    match command.stdin {
+        Some(stdin) if stdin.required => "fail_with_exit_4",
+        Some(_) => "read_to_the_end",
+        None => "not_read",
+    }
+}
+
 /// Returns what a command declares beyond the manifest's own fields.
 fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
     let rules: Vec<_> = command
@@ -302,11 +311,14 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
         "schema_version": command.schema_version,
         "introduced_in": command.introduced_in,
         "option_placement": "any",
+        "requires_interactive": command.class == crate::mode::Class::Interactive,
+        "stdin_fallback": command.stdin.is_some() || command.args.iter().any(|arg| matches!(arg.kind, Kind::Id(_))),
+        "non_tty_behavior": non_tty_behavior(command),
         "required_scopes": [],
         "requires": rules,
         "stdin_input": command.stdin.map(|stdin| json!({
             "max_bytes": stdin.max_bytes, "format": stdin.format, "required": stdin.required,
-            "non_tty_behavior": if stdin.required { "fail_with_exit_4" } else { "read_to_the_end" },
+            "non_tty_behavior": non_tty_behavior(command),
         })),
         "variables_prefix": program.prefix,
     });

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Cause};
 use crate::command::Command;
 use crate::discover;
 use crate::error;
@@ -340,9 +340,20 @@ fn execute<A>(
         printed.exit,
         command.name()
     );
-    let code = write(&environment.streams, &printed);
-    environment.cancel.over();
-    code
+    match written(&environment.streams, &printed) {
+        Some(code) => {
+            environment.cancel.over();
+            code
+        }
+        None => with_the_last_word(&environment.cancel, printed.exit),
+    }
+}
+
+/// Returns the code of a run whose end the watchdog tells. It ends the process when that is said; a code of ours, or an end
+/// of ours before, would contradict its words.
+fn with_the_last_word(cancel: &Cancel, exit: Exit) -> u8 {
+    std::thread::park_timeout(crate::watchdog::LAST_WORDS * 3);
+    cancel.cause().map_or(exit, Cause::exit).code()
 }
 
 /// Runs the command, or only says what it would do; once per key.
@@ -405,13 +416,19 @@ fn gated<A>(cx: &mut CommandCx<'_, A>, args: &Args, answers: Option<&Answers>) -
 
 /// Writes the answer and returns the exit code. A reader that is gone is no failure of a command that worked.
 fn write(streams: &OutputStreams, printed: &Printed) -> u8 {
-    match streams.finish(&printed.stdout, &printed.said) {
-        Written::Done | Written::Closed | Written::TooLate => printed.exit.code(),
+    written(streams, printed).unwrap_or(printed.exit.code())
+}
+
+/// Writes the answer and returns the exit code; `None` where the run's end was told already.
+fn written(streams: &OutputStreams, printed: &Printed) -> Option<u8> {
+    Some(match streams.finish(&printed.stdout, &printed.said) {
+        Written::TooLate => return None,
+        Written::Done | Written::Closed => printed.exit.code(),
         Written::Failed(error) => {
             streams.complain(&format!("Error: cannot write to standard output: {error}"));
             if printed.exit == Exit::Success { Exit::General.code() } else { printed.exit.code() }
         }
-    }
+    })
 }
 
 fn stdin_limit(inputs: &Inputs, prefix: &str) -> Option<usize> {

@@ -17,7 +17,7 @@ use crate::world::{Clock, Signals};
 /// How long a command may take to end cleanly.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long the last words may take to be written: whoever stopped reading the output may not read them, either.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What the thread needs.
 pub struct Watchdog {

@@ -1,4 +1,4 @@
-//! Images: format, size, and whether they are complete. Nothing is decoded; `image/header.rs` reads headers and block
+//! Images, and PDF documents, which models see in the same way: format, size, and whether they are complete. Nothing is decoded; `image/header.rs` reads headers and block
 //! lengths.
 
 mod header;
@@ -29,6 +29,8 @@ pub enum ImageFormat {
     Gif,
     /// WebP.
     Webp,
+    /// A PDF document, which has pages in the place of pixels.
+    Pdf,
 }
 
 /// What bytes are, by their first few.
@@ -55,7 +57,7 @@ pub enum BadImage {
     #[error("is no image: only PNG, JPEG, GIF and WebP are")]
     NotAnImage,
     /// The image is incomplete.
-    #[error("is a {} image that is damaged or cut off", .0.as_str())]
+    #[error("is a {} {} that is damaged or cut off", .0.as_str(), .0.noun())]
     Damaged(ImageFormat),
 }
 
@@ -71,8 +73,10 @@ pub enum ImageSupport {
 }
 
 impl ImageFormat {
-    /// Every format.
+    /// Every format of pictures.
     pub const ALL: &[Self] = &[Self::Png, Self::Jpeg, Self::Gif, Self::Webp];
+    /// The same and documents.
+    pub const WITH_DOCUMENTS: &[Self] = &[Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf];
 
     /// Returns the name people use, in lower case.
     pub fn as_str(self) -> &'static str {
@@ -81,6 +85,7 @@ impl ImageFormat {
             Self::Jpeg => "jpeg",
             Self::Gif => "gif",
             Self::Webp => "webp",
+            Self::Pdf => "pdf",
         }
     }
 
@@ -91,7 +96,18 @@ impl ImageFormat {
             Self::Jpeg => "image/jpeg",
             Self::Gif => "image/gif",
             Self::Webp => "image/webp",
+            Self::Pdf => "application/pdf",
         }
+    }
+
+    /// Returns whether it is a document, which APIs take by another way than pictures.
+    pub fn is_document(self) -> bool {
+        self == Self::Pdf
+    }
+
+    /// Returns what such a thing is called.
+    pub fn noun(self) -> &'static str {
+        if self.is_document() { "document" } else { "image" }
     }
 }
 
@@ -109,7 +125,9 @@ impl Image {
         let bytes = bytes.into();
         match signature(&bytes) {
             Signature::Supported(format) => match header::size(format, &bytes) {
-                Some((width, height)) if width > 0 && height > 0 => Ok(Self { format, width, height, bytes }),
+                Some((width, height)) if format.is_document() || (width > 0 && height > 0) => {
+                    Ok(Self { format, width, height, bytes })
+                }
                 _ => Err(BadImage::Damaged(format)),
             },
             Signature::Unsupported(name) => Err(BadImage::Foreign(name)),
@@ -153,6 +171,9 @@ impl Image {
 impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { format, width, height, bytes } = self;
+        if format.is_document() {
+            return write!(f, "[document {} {}]", format.as_str(), size_in_words(bytes.len() as u64));
+        }
         write!(f, "[image {} {width}x{height} {}]", format.as_str(), size_in_words(bytes.len() as u64))
     }
 }

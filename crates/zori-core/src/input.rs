@@ -102,6 +102,16 @@ pub struct Terms {
     pub input: Option<String>,
     /// Permissions to change for the rest of the session.
     pub updates: Vec<PermissionUpdate>,
+    /// Answers to the questions that the call asks, in their order: a number means the option, anything else is the
+    /// answer itself.
+    pub answers: Vec<String>,
+}
+
+impl Approval {
+    /// Answers the questions of a call that asks the user.
+    pub fn answers(answers: Vec<String>) -> Self {
+        Self::AllowWith(Terms { answers, ..Terms::default() })
+    }
 }
 
 /// A change of permissions for the rest of the session.

@@ -79,6 +79,8 @@ pub enum Preview {
     },
     /// It changes files.
     Changes(Vec<FileDiff>),
+    /// It asks the user these questions.
+    Choices(Vec<Choice>),
     /// It would fail in the present state of the files.
     Fails {
         /// The arguments, as canonical JSON.
@@ -86,6 +88,46 @@ pub enum Preview {
         /// The error.
         why: String,
     },
+}
+
+/// A question of the model's, with the options it offers. Any other answer may be given as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What is asked.
+    pub question: String,
+    /// One or two words for it.
+    pub header: Option<String>,
+    /// The options, in the order of their numbers.
+    pub options: Vec<ChoiceOption>,
+    /// Whether several options may be chosen.
+    pub multiple: bool,
+}
+
+/// An option of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChoiceOption {
+    /// What is answered by choosing it.
+    pub label: String,
+    /// What it means.
+    pub description: Option<String>,
+}
+
+impl Choice {
+    /// Returns the answer that a text means: the label of an option by its number, several of them where that is
+    /// possible, or else the text itself.
+    pub fn answer(&self, text: &str) -> String {
+        let label = |word: &str| {
+            let number = word.trim().parse::<usize>().ok()?;
+            self.options.get(number.checked_sub(1)?).map(|option| option.label.as_str())
+        };
+        let separators = [',', ' '];
+        let words = text.split(separators).filter(|word| !word.is_empty());
+        let several: Option<Vec<&str>> = words.map(label).collect();
+        match several {
+            Some(labels) if self.multiple && !labels.is_empty() => labels.join(", "),
+            _ => label(text).unwrap_or(text.trim()).to_owned(),
+        }
+    }
 }
 
 /// The change of one file.
@@ -119,6 +161,38 @@ impl FileAction {
             Self::Create => "create",
             Self::Change => "change",
             Self::Delete => "delete",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_number_or_words() {
+        let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
+        let choice = |multiple| Choice {
+            question: "Which?".to_owned(),
+            header: None,
+            options: vec![option("Red"), option("Light blue")],
+            multiple,
+        };
+        for (text, one, several) in [
+            ("1", "Red", "Red"),
+            (" 2\n", "Light blue", "Light blue"),
+            ("2,1", "2,1", "Light blue, Red"),
+            ("1 2", "1 2", "Red, Light blue"),
+            ("0", "0", "0"),
+            ("3", "3", "3"),
+            (" neither of 2 ", "neither of 2", "neither of 2"),
+            ("", "", ""),
+        ] {
+            assert_eq!(
+                (choice(false).answer(text), choice(true).answer(text)),
+                (one.into(), several.into()),
+                "{text:?}"
+            );
         }
     }
 }

@@ -130,6 +130,8 @@ pub struct ToolCx {
     pub agents: Option<Arc<dyn Agents>>,
     /// The call's paths as the decision saw them. A tool opens these places and no others.
     pub snapshot: PathSnapshot,
+    /// What the user answered to the questions of the call, in their order; empty if nobody did.
+    pub answers: Vec<String>,
 }
 
 /// Receives the output of a running tool. Implementations merge what comes faster than it is shown.
@@ -149,6 +151,8 @@ pub enum ToolKind {
     Edit,
     /// Several replacements in one file, all or nothing.
     MultiEdit,
+    /// Changes a cell of a notebook.
+    NotebookEdit,
     /// Applies a patch over several files, all or nothing.
     Patch,
     /// Finds files by name.
@@ -165,6 +169,8 @@ pub enum ToolKind {
     Todo,
     /// Hands a task to a sub-agent.
     Task,
+    /// Asks the user.
+    AskUser,
     /// Reads what a background job printed.
     JobOutput,
     /// Ends a background job.
@@ -439,6 +445,7 @@ tool_codes! {
     IoError "io_error" "A file of the patch cannot be read or written; nothing was changed.",
     FetchError "fetch_error" "The page could not be fetched.",
     CheckpointFailed "checkpoint_failed" "The files could not be looked at before the call, and `undo.required` is set; nothing was executed.",
+    Unanswered "unanswered" "Nobody answered the question.",
     AgentError "agent_error" "The sub-agent could not be started, or did not come to an end.",
 }
 

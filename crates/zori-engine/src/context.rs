@@ -92,6 +92,10 @@ fn block_size(block: &Block) -> u64 {
 fn image_size(image: &Image) -> usize {
     const PIXELS_PER_TOKEN: u64 = 750;
     const MAX_TOKENS: u64 = 1_600;
+    if image.format().is_document() {
+        // How many pages it has is not known without reading it; a page is some 50 kB and 2,500 tokens.
+        return ((image.bytes().len() as u64 / 20).max(2_500) * BYTES_PER_TOKEN) as usize;
+    }
     let tokens = u64::from(image.width()) * u64::from(image.height()) / PIXELS_PER_TOKEN;
     (tokens.clamp(1, MAX_TOKENS) * BYTES_PER_TOKEN) as usize
 }

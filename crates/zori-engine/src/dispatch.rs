@@ -119,6 +119,8 @@ struct Job<'c> {
     snapshot: PathSnapshot,
     /// Who approved it.
     consent: Consent,
+    /// What the user answered to its questions.
+    answers: Vec<String>,
 }
 
 impl<S: Sink + 'static> Dispatch<'_, '_, S> {
@@ -256,6 +258,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             done: None,
             snapshot: PathSnapshot::default(),
             consent: Consent::Rule,
+            answers: Vec::new(),
         }
     }
 
@@ -284,6 +287,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                     agents: (job.kind == Some(ToolKind::Task))
                         .then(|| self.spawner.agents(&job.call.id, self.policy)),
                     snapshot,
+                    answers: std::mem::take(&mut job.answers),
                 };
                 let name = job.call.name.as_str().into();
                 let call = job.call.id.clone();

@@ -2,7 +2,7 @@
 //! (TERM-2). The caller prints the lines and reads the answer.
 
 use zori_core::permission::Decision;
-use zori_core::question::{FileAction, FileDiff, Preview, Question};
+use zori_core::question::{Choice, FileAction, FileDiff, Preview, Question};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
@@ -21,7 +21,10 @@ pub struct QuestionText {
 
 /// Draws a question. Secrets are taken out of what is drawn, never out of what runs.
 pub fn format_question(question: &Question, decision: &Decision, redactor: &Redactor) -> QuestionText {
-    let head = format!("{}: {}", question.tool, decision.reason);
+    let head = match &question.preview {
+        Preview::Choices(_) => format!("{}: the model asks", question.tool),
+        _ => format!("{}: {}", question.tool, decision.reason),
+    };
     let head = one_line(&redactor.redact(&head)).into_owned();
     let mut shown = preview(&question.preview, redactor);
     // One hidden line would cost as much as the line that says so.
@@ -41,12 +44,24 @@ fn preview(preview: &Preview, redactor: &Redactor) -> Vec<String> {
         }
         Preview::Changes(files) if files.is_empty() => vec!["  no file would change".to_owned()],
         Preview::Changes(files) => files.iter().flat_map(|file| changed(file, redactor)).collect(),
+        Preview::Choices(choices) => choices.iter().flat_map(|choice| asked(choice, redactor)).collect(),
         Preview::Fails { input, why } => {
             let mut lines = barred(input, redactor);
             lines.push(format!("  as things are it would fail: {}", one_line(&redactor.redact(why))));
             lines
         }
     }
+}
+
+/// A question of the model's, with its options numbered.
+pub fn asked(choice: &Choice, redactor: &Redactor) -> Vec<String> {
+    let mut lines = barred(&choice.question, redactor);
+    for (number, option) in (1..).zip(&choice.options) {
+        let about = option.description.as_ref().map_or_else(String::new, |about| format!(": {about}"));
+        let text = format!("{}{about}", option.label);
+        lines.push(format!("  {number}  {}", one_line(&redactor.redact(&text))));
+    }
+    lines
 }
 
 fn changed(file: &FileDiff, redactor: &Redactor) -> Vec<String> {

@@ -33,6 +33,7 @@ use crate::frontend::{ClientIo, FrontendParts};
 use crate::model::ModelGate;
 use crate::network::Network;
 use crate::notice::Notice;
+use crate::peer::Answers;
 use crate::sandbox::confinement::Confinement;
 use crate::session::{LeftBehind, LeftRunning, Session};
 use crate::settings::SessionSettings;
@@ -140,6 +141,8 @@ impl Host {
         } = frontend;
         let env = Arc::new(self.tool_env(&upstream.network, client_io));
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
+        let somebody = matches!(settings.permission.answers, Answers::Person | Answers::Client);
+        let tools = tools.answered(somebody);
         let tools = match settings.tools.spelling {
             Some(here) => tools.any_spelling(here),
             None => tools,

@@ -39,8 +39,9 @@ impl ToolAnswer {
     }
 
     pub(crate) fn result(self) -> CallToolResult {
-        let images =
-            self.images.iter().map(|image| ContentBlock::image(image.base64(), image.format().media_type()));
+        // The protocol has pictures, and no documents.
+        let pictures = self.images.iter().filter(|image| !image.format().is_document());
+        let images = pictures.map(|image| ContentBlock::image(image.base64(), image.format().media_type()));
         let content = std::iter::once(ContentBlock::text(self.text)).chain(images).collect();
         let mut result = match self.ok {
             true => CallToolResult::success(content),

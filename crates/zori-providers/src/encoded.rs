@@ -103,6 +103,9 @@ pub(crate) fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(out, value).expect("strings, numbers and JSON are written to memory");
 }
 
+/// What a document is called where an API wants a name for it.
+pub(crate) const DOCUMENT_NAME: &str = "document.pdf";
+
 /// Returns an image as a URL that holds its bytes.
 pub(crate) fn data_url(image: &Image) -> String {
     format!("data:{};base64,{}", image.format().media_type(), image.base64())

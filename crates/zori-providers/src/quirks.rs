@@ -176,7 +176,7 @@ pub const OPENAI: Quirks = Quirks {
     empty_content: EmptyContent::Null,
     headers: &[],
     image_headers: &[],
-    images: ImageFormat::ALL,
+    images: ImageFormat::WITH_DOCUMENTS,
     key: KeyNeed::Required,
     tools: ToolStyle::Native,
     end_mark: EndMark::Required,
@@ -193,6 +193,7 @@ pub const OPENROUTER: Quirks = Quirks {
     reasoning_replay: ReasoningReplay::Details,
     headers: &[("x-title", "zori")],
     cache: CacheMarks::ByVendor(&["anthropic", "qwen", "alibaba"]),
+    images: ImageFormat::ALL,
     ..OPENAI
 };
 
@@ -201,6 +202,7 @@ pub const VENDOR: Quirks = Quirks {
     reply_limit: ReplyLimit::MaxTokensIfAsked,
     effort: EffortField::ReasoningEffort,
     end_mark: EndMark::Optional,
+    images: ImageFormat::ALL,
     ..OPENAI
 };
 
@@ -222,6 +224,7 @@ pub const COMPAT: Quirks = Quirks {
     empty_content: EmptyContent::Text,
     key: KeyNeed::Optional,
     end_mark: EndMark::Optional,
+    images: ImageFormat::ALL,
     ..OPENAI
 };
 
@@ -259,6 +262,7 @@ pub const COPILOT: Quirks = Quirks {
         ("copilot-integration-id", "zori"),
     ],
     image_headers: &[("copilot-vision-request", "true")],
+    images: ImageFormat::ALL,
     ..OPENAI
 };
 

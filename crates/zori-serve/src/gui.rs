@@ -210,7 +210,11 @@ impl<L: Lines> GuiPeer<L> {
         }
         self.asked.retain(|open| open.call != call);
         let answer = match approved {
-            true => Approval::Allow,
+            // What a GUI says along with a yes is the answer to what the model asked, a line for each question.
+            true => match message {
+                Some(said) => Approval::answers(said.lines().map(str::to_owned).collect()),
+                None => Approval::Allow,
+            },
             false => Approval::Reject { reason: message },
         };
         vec![Input::Approve { call, answer }]

@@ -134,7 +134,7 @@ pub fn plain(params: &[Param]) -> Vec<NamedParam<'_>> {
 
 fn field_schema(field: &NamedParam) -> String {
     let mut out = match &field.param.ty {
-        Ty::Text => r#"{"type":"string""#.to_owned(),
+        Ty::Text | Ty::Name => r#"{"type":"string""#.to_owned(),
         Ty::Int => r#"{"type":"integer""#.to_owned(),
         Ty::Flag => r#"{"type":"boolean""#.to_owned(),
         Ty::Choice(values) => format!(r#"{{"type":"string","enum":{}"#, strings(values)),
@@ -154,6 +154,11 @@ fn coerced(value: Value, ty: &Ty, field: &str) -> Result<String, ArgsError> {
     match ty {
         Ty::Text if value.is_string() => Ok(value.to_string()),
         Ty::Text => Err(wrong(&value)),
+        Ty::Name => match value {
+            Value::String(_) => Ok(value.to_string()),
+            Value::Number(number) => Ok(Value::String(number.to_string()).to_string()),
+            other => Err(wrong(&other)),
+        },
         Ty::Int => int(&value).map(|n| n.to_string()).ok_or_else(|| wrong(&value)),
         Ty::Flag => flag(&value).map(|b| b.to_string()).ok_or_else(|| wrong(&value)),
         Ty::Choice(values) => match &value {
@@ -236,6 +241,7 @@ fn wrong(field: &str, wanted: &str, found: &Value) -> ArgsError {
 fn noun(ty: &Ty) -> String {
     match ty {
         Ty::Text => "a string".into(),
+        Ty::Name => "a string or number".into(),
         Ty::Int => "an integer".into(),
         Ty::Flag => "a boolean".into(),
         Ty::Choice(values) => format!("one of {}", values.join(", ")),

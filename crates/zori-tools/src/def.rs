@@ -34,6 +34,8 @@ pub struct Param {
 pub enum Ty {
     /// A string.
     Text,
+    /// A name, which may be a number as well.
+    Name,
     /// A whole number; a numeric string is accepted.
     Int,
     /// True or false; the strings `true` and `false` are accepted.

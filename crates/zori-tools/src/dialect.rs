@@ -83,6 +83,10 @@ pub enum Listed {
     Always,
     /// Once a background job was started (DECISIONS 64).
     WithJobs,
+    /// Once a call was about a notebook.
+    WithNotebooks,
+    /// Where somebody answers questions.
+    WithSomebody,
 }
 
 /// Rewrites arguments. Fields of the dialect's own have their type already, the others do not.

@@ -152,28 +152,71 @@ pub(crate) fn change_file(
     leniency: Leniency,
     cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
-    let PlannedEdit { loaded, held, after, count, notes, now } =
-        planned(target, replacements, seen, leniency)?;
-    let Loaded { slot, file, text: before, encoding, meta } = loaded;
-    let path = &target.path;
-    let refuse = |why: &dyn Display| {
-        ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
-    };
-    match seen.store(&target.place, &after, cancel) {
-        Some(stored) => stored.map_err(|why| refuse(&why))?,
-        None => {
-            let like = AttributeSource { meta: &meta, file: Some(&file) };
-            replace(target, &slot, (&before, &encoding.encoded(&after)), held, like, cancel)?;
-        }
-    }
-    seen.remember(&target.place, SeenState::whole(&encoding.encoded(&after)));
+    let PlannedEdit { held, after, count, notes, now } = planned(target, replacements, seen, leniency)?;
+    store(target, &held, &after, seen, cancel)?;
 
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     let data = Data { path: paths::shown(&target.place), replacements: count, note, now };
     let mut output =
         ToolOutput::success(&serde_json::to_string(&data).expect("strings and numbers are JSON"));
-    output.changes.extend(file_change(path, Some(&before), Some(&after)));
+    output.changes.extend(file_change(&target.path, Some(&held.loaded.text), Some(&after)));
     Ok(output)
+}
+
+/// A file's text as it is to be changed.
+pub(crate) struct Held {
+    /// The file, with the text an editor holds where one does.
+    pub(crate) loaded: Loaded,
+    /// Whether an editor holds its text.
+    by_editor: bool,
+    /// Whether somebody else changed the file since it was last read.
+    changed: bool,
+}
+
+impl Held {
+    /// Says that somebody else changed the file.
+    pub(crate) fn changed_since_read(&self) -> Option<&'static str> {
+        self.changed.then_some("the file changed on disk since it was last read")
+    }
+}
+
+/// Loads a file that is to be changed.
+pub(crate) fn load(target: &Target, seen: &SeenFiles, leniency: Leniency) -> Result<Held, ToolOutput> {
+    let mut loaded = textfile::load(target).map_err(|e| e.output())?;
+    if leniency == Leniency::Exact && loaded.encoding != Encoding::Utf8 {
+        return Err(FileError::utf16(&target.path).output());
+    }
+    let text = seen.held(&target.place);
+    let by_editor = text.is_some();
+    if let Some(text) = text {
+        loaded.text = text;
+    }
+    let Loaded { text, meta, encoding, .. } = &loaded;
+    let changed = seen.mark(&target.place).is_some_and(|mark| !mark.holds(&encoding.encoded(text), meta));
+    Ok(Held { loaded, by_editor, changed })
+}
+
+/// Stores the text after a change, unless somebody else changed the file since it was loaded.
+pub(crate) fn store(
+    target: &Target,
+    held: &Held,
+    after: &str,
+    seen: &SeenFiles,
+    cancel: &Cancel,
+) -> Result<(), ToolOutput> {
+    let Held { loaded: Loaded { slot, file, text: before, encoding, meta }, by_editor, .. } = held;
+    let path = &target.path;
+    match seen.store(&target.place, after, cancel) {
+        Some(stored) => stored.map_err(|why| {
+            ToolOutput::failure(ToolCode::WriteError, format!("cannot write {}: {why}", path.display()))
+        })?,
+        None => {
+            let like = AttributeSource { meta, file: Some(file) };
+            replace(target, slot, (before, &encoding.encoded(after)), *by_editor, like, cancel)?;
+        }
+    }
+    seen.remember(&target.place, SeenState::whole(&encoding.encoded(after)));
+    Ok(())
 }
 
 /// Stores the text after an edit.
@@ -203,15 +246,13 @@ pub(crate) fn previewed(
     seen: &SeenFiles,
     leniency: Leniency,
 ) -> Result<Vec<FileDiff>, ToolOutput> {
-    let PlannedEdit { loaded, after, .. } = planned(target, replacements, seen, leniency)?;
-    Ok(vec![preview::diff(&target.path, Some(&loaded.text), Some(&after))])
+    let PlannedEdit { held, after, .. } = planned(target, replacements, seen, leniency)?;
+    Ok(vec![preview::diff(&target.path, Some(&held.loaded.text), Some(&after))])
 }
 
 /// A file's content before and after an edit.
 struct PlannedEdit {
-    loaded: Loaded,
-    /// Whether an editor holds its text.
-    held: bool,
+    held: Held,
     after: String,
     count: usize,
     notes: Vec<String>,
@@ -228,20 +269,9 @@ fn planned(
 ) -> Result<PlannedEdit, ToolOutput> {
     let wanted: Vec<ReplaceCount> = numbered(replacements, |replacement| replacement.wanted())?;
     let path = &target.path;
-    let mut loaded = textfile::load(target).map_err(|e| e.output())?;
-    if leniency == Leniency::Exact && loaded.encoding != Encoding::Utf8 {
-        return Err(FileError::utf16(path).output());
-    }
-    let held = seen.held(&target.place);
-    let is_held = held.is_some();
-    if let Some(text) = held {
-        loaded.text = text;
-    }
-    let Loaded { text: before, meta, encoding, .. } = &loaded;
-    let mut notes = Vec::new();
-    if seen.mark(&target.place).is_some_and(|mark| !mark.holds(&encoding.encoded(before), meta)) {
-        notes.push("the file changed on disk since it was last read".to_owned());
-    }
+    let held = load(target, seen, leniency)?;
+    let before = &held.loaded.text;
+    let mut notes: Vec<String> = held.changed_since_read().map(str::to_owned).into_iter().collect();
 
     let mut after: Option<String> = None;
     let mut count = 0;
@@ -277,7 +307,7 @@ fn planned(
     })?;
     let after = after.unwrap_or_default();
     let now = (!now.is_empty()).then(|| now.trim_end_matches('\n').to_owned());
-    Ok(PlannedEdit { loaded, held: is_held, after, count, notes, now })
+    Ok(PlannedEdit { held, after, count, notes, now })
 }
 
 impl Replacement {

@@ -86,6 +86,7 @@ const TOOLS: &[(ToolKind, &[&str])] = &[
         ],
     ),
     (ToolKind::MultiEdit, &["multieditfile", "multistrreplace", "multireplacestringinfile"]),
+    (ToolKind::NotebookEdit, &["editnotebook", "editnotebookfile", "notebookcelledit"]),
     (ToolKind::Patch, &["applypatch", "patch", "applydiff", "patchfile"]),
     (
         ToolKind::Ls,
@@ -108,6 +109,10 @@ const TOOLS: &[(ToolKind, &[&str])] = &[
     (ToolKind::Glob, &["findfiles", "filesearch", "globsearch", "findfile", "globfiles", "findbyname"]),
     (ToolKind::Fetch, &["fetch", "fetchurl", "webfetch", "fetchwebpage", "readurl", "openurl"]),
     (ToolKind::Todo, &["todowrite", "updateplan", "writetodos", "todo", "managetodolist", "updatetodos"]),
+    (
+        ToolKind::AskUser,
+        &["askuserquestion", "askquestion", "askfollowupquestion", "asktheuser", "requestuserinput"],
+    ),
     (ToolKind::Task, &["task", "agent", "spawnagent", "runsubagent", "delegate"]),
 ];
 

@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod args;
+pub mod ask_user;
 pub mod atomic;
 pub mod bash;
 pub mod blocking;
@@ -22,11 +23,14 @@ pub mod grep;
 pub mod hooks;
 pub mod job_kill;
 pub mod job_output;
+mod listing;
 pub mod lookup;
 pub mod ls;
 pub mod matching;
 pub mod mended_path;
 pub mod multi_edit;
+pub mod notebook;
+pub mod notebook_edit;
 pub mod open_dir;
 pub mod patch;
 pub mod paths;

@@ -27,6 +27,7 @@ pub fn plain(kind: Option<ToolKind>, envelope: &str) -> String {
         Some(ToolKind::Read) => file(data),
         Some(ToolKind::Write) => written(data),
         Some(ToolKind::Edit | ToolKind::MultiEdit) => edited(data),
+        Some(ToolKind::NotebookEdit) => celled(data),
         Some(ToolKind::Patch) => patched(data),
         Some(ToolKind::Bash | ToolKind::JobOutput | ToolKind::JobKill) => command(data),
         Some(ToolKind::Glob) => listed(data, "files", "no files found"),
@@ -37,6 +38,7 @@ pub fn plain(kind: Option<ToolKind>, envelope: &str) -> String {
             format!("the task list has {} tasks, {} of them completed", data["total"], data["completed"])
         }
         Some(ToolKind::Task) => report(data),
+        Some(ToolKind::AskUser) => answers(data),
         None => foreign(data),
     };
     for field in ["note", "mended"] {
@@ -51,6 +53,9 @@ fn file(data: &Value) -> String {
     let path = text(data, "path");
     if let Some(kind) = data["image"].as_str() {
         return format!("{path}: a {kind} image of {}x{} pixels", data["width"], data["height"]);
+    }
+    if let Some(kind) = data["document"].as_str() {
+        return format!("{path}: a {kind} document of {} bytes", data["bytes"]);
     }
     let content = text(data, "content");
     let mut out = String::with_capacity(content.len() + path.len() + 64);
@@ -93,6 +98,35 @@ fn edited(data: &Value) -> String {
     let mut out = format!("replaced {count} {places} in {}", text(data, "path"));
     echo(&mut out, data);
     out
+}
+
+fn answers(data: &Value) -> String {
+    let mut out = String::new();
+    let said = list(data, "answers");
+    for answer in said {
+        // One answer needs no question beside it.
+        if said.len() > 1 {
+            push_line(&mut out, format_args!("{}", text(answer, "question")));
+        }
+        push_line(&mut out, format_args!("the user: {}", answer["answer"].as_str().unwrap_or("(no answer)")));
+    }
+    out
+}
+
+fn celled(data: &Value) -> String {
+    let done = match text(data, "mode") {
+        "insert" => "inserted",
+        "delete" => "deleted",
+        _ => "replaced",
+    };
+    let id = data["cell_id"].as_str().map_or_else(String::new, |id| format!("id {id}, "));
+    let (cells, cell) = (&data["cells"], &data["cell"]);
+    format!(
+        "{done} cell {cell} ({id}{}) in {}, which has {cells} {} now",
+        text(data, "cell_type"),
+        text(data, "path"),
+        if cells == 1 { "cell" } else { "cells" }
+    )
 }
 
 fn patched(data: &Value) -> String {

@@ -28,7 +28,7 @@ const MAX_BYTES: usize = 51_200;
 
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Read,
-    about: "Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and \
+    about: "Read a text file, an image or a PDF. Returns at most 51200 bytes of text; page through larger files with offset and \
             limit.",
     params: &[
         Param {

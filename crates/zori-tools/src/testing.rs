@@ -106,6 +106,7 @@ pub fn cx() -> ToolCx {
         live: None,
         agents: None,
         snapshot: PathSnapshot::default(),
+        answers: Vec::new(),
     }
 }
 

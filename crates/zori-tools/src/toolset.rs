@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -18,13 +19,14 @@ use crate::def::ToolDef;
 use crate::dialect::layout::Layout;
 use crate::dialect::{self, Dialect, Entry, Listed, Results};
 use crate::env::{ShellProgram, ToolEnv};
+use crate::listing::{InUse, Listing};
 use crate::mended_path::{self, Use};
 use crate::process::Processes;
 use crate::seen::SeenFiles;
 use crate::spelling::{self, Platform};
 use crate::{
-    bash, edit, fetch, foreign, glob, grep, job_kill, job_output, lookup, ls, multi_edit, patch, paths,
-    plain, read, task, todo, write,
+    ask_user, bash, edit, fetch, foreign, glob, grep, job_kill, job_output, lookup, ls, multi_edit,
+    notebook_edit, patch, paths, plain, read, task, todo, write,
 };
 
 /// The table of every built-in tool, in the order of the reference page.
@@ -38,9 +40,11 @@ pub const DEFS: &[&ToolDef] = &[
     &grep::DEF,
     &ls::DEF,
     &patch::DEF,
+    &notebook_edit::DEF,
     &fetch::DEF,
     &todo::DEF,
     &task::DEF,
+    &ask_user::DEF,
     &job_output::DEF,
     &job_kill::DEF,
 ];
@@ -48,9 +52,12 @@ pub const DEFS: &[&ToolDef] = &[
 /// The tools of a session.
 pub struct ToolSet {
     dialect: &'static Dialect,
-    /// How the model sees them before a background job was started, and after.
-    specs: Arc<[ToolSpec]>,
-    specs_with_jobs: Arc<[ToolSpec]>,
+    /// How the model sees them.
+    listing: Listing,
+    /// Whether a call was about a notebook.
+    notebooks: AtomicBool,
+    /// Whether somebody answers questions.
+    somebody: bool,
     /// The built-in ones that are offered, with their entries of the dialect.
     tools: Vec<(&'static Entry, Arc<dyn Tool>)>,
     others: Vec<ExternalTool>,
@@ -66,11 +73,10 @@ pub struct ToolSet {
 /// Returns whether a model has learnt to edit files by patches.
 pub type PatchModels = fn(&str) -> bool;
 
-/// The tools as models see them that edit by patches, before a background job was started, and after.
+/// The tools as models see them that edit by patches.
 struct Patching {
     models: PatchModels,
-    specs: Arc<[ToolSpec]>,
-    specs_with_jobs: Arc<[ToolSpec]>,
+    listing: Listing,
 }
 
 /// A tool that is not built in: one of an MCP server, or one that only the binary can make. It has its own name, gets
@@ -98,7 +104,7 @@ impl Offered {
     fn holds(&self, entry: &Entry) -> bool {
         match self {
             Self::All => true,
-            Self::WithoutModel => entry.kind != ToolKind::Task,
+            Self::WithoutModel => !matches!(entry.kind, ToolKind::Task | ToolKind::AskUser),
             Self::Named(names) => {
                 let kind = |name: &String| {
                     dialect::ALL.iter().filter_map(|dialect| dialect.find(name)).any(|e| e.kind == entry.kind)
@@ -132,33 +138,31 @@ impl ToolSet {
         let hints = env.leniency == Leniency::Forgiving
             && dialect.name == "zori"
             && dialect.results == Results::Plain;
-        let mut specs: Vec<ToolSpec> = shown.iter().map(|entry| spec(entry, env.shell)).collect();
-        for (spec, entry) in specs.iter_mut().zip(&shown).filter(|_| hints) {
+        // What was asked for by name is not waited for.
+        let listed = |entry: &Entry| match offered {
+            Offered::Named(_) if entry.listed == Listed::WithNotebooks => Listed::Always,
+            _ => entry.listed,
+        };
+        let mut specs: Vec<(ToolSpec, Listed)> =
+            shown.iter().map(|entry| (spec(entry, env.shell), listed(entry))).collect();
+        for ((spec, _), entry) in specs.iter_mut().zip(&shown).filter(|_| hints) {
             spec.description.push_str(&hint(entry.kind, &shown, &env));
         }
-        let with_jobs = |spec: &&ToolSpec| {
-            shown.iter().any(|entry| entry.name == spec.name && entry.listed == Listed::WithJobs)
-        };
         let mut kept: Vec<ExternalTool> = Vec::new();
         for other in others {
             if dialect.find(&other.spec.name).is_none()
-                && specs.iter().all(|spec| spec.name != other.spec.name)
+                && specs.iter().all(|(spec, _)| spec.name != other.spec.name)
             {
-                specs.push(other.spec.clone());
+                specs.push((other.spec.clone(), Listed::Always));
                 kept.push(other);
             }
         }
-        let first: Vec<ToolSpec> = specs.iter().filter(|spec| !with_jobs(spec)).cloned().collect();
-        let specs_with_jobs: Arc<[ToolSpec]> = specs.into();
-        let specs = match first.len() == specs_with_jobs.len() {
-            true => specs_with_jobs.clone(),
-            false => first.into(),
-        };
         let tools = shown.iter().map(|entry| (*entry, make(entry.kind, &env, &seen, &processes))).collect();
         Self {
             dialect,
-            specs,
-            specs_with_jobs,
+            listing: Listing::new(specs),
+            notebooks: AtomicBool::new(false),
+            somebody: false,
             tools,
             others: kept,
             processes,
@@ -176,17 +180,18 @@ impl ToolSet {
             |kind: ToolKind| self.tools.iter().find(|(entry, _)| entry.kind == kind).map(|(e, _)| e.name);
         let Some(patch) = name(ToolKind::Patch) else { return self };
         let replaced = [name(ToolKind::Edit), name(ToolKind::MultiEdit)];
-        let by_patch = |specs: &[ToolSpec]| -> Arc<[ToolSpec]> {
-            let kept = specs.iter().filter(|spec| !replaced.contains(&Some(spec.name.as_str())));
-            kept.map(|spec| match spec.name == patch {
-                true => patch::native_spec(patch),
-                false => spec.clone(),
-            })
-            .collect()
-        };
-        let specs = by_patch(&self.specs);
-        let specs_with_jobs = by_patch(&self.specs_with_jobs);
-        self.patching = Some(Patching { models, specs, specs_with_jobs });
+        let listing = self.listing.map(|spec| match spec.name.as_str() {
+            name if replaced.contains(&Some(name)) => None,
+            name if name == patch => Some(patch::native_spec(patch)),
+            _ => Some(spec.clone()),
+        });
+        self.patching = Some(Patching { models, listing });
+        self
+    }
+
+    /// Lists the tool that asks the user, where somebody answers. It is understood whether or not it is listed.
+    pub fn answered(mut self, somebody: bool) -> Self {
+        self.somebody = somebody;
         self
     }
 
@@ -201,13 +206,13 @@ impl ToolSet {
         let entry =
             self.tools.iter().find(|(entry, _)| entry.kind == ToolKind::Task).map(|(entry, _)| entry.name);
         let listed = task::listed(kinds);
-        for specs in [&mut self.specs, &mut self.specs_with_jobs] {
-            let mut with_agents = specs.to_vec();
-            if let Some(spec) = with_agents.iter_mut().find(|spec| Some(spec.name.as_str()) == entry) {
+        self.listing = self.listing.map(|spec| {
+            let mut spec = spec.clone();
+            if Some(spec.name.as_str()) == entry {
                 spec.description.push_str(&listed);
             }
-            *specs = with_agents.into();
-        }
+            Some(spec)
+        });
         self
     }
 
@@ -308,6 +313,14 @@ impl ToolSet {
         Ok((entry, canonical, notes))
     }
 
+    fn in_use(&self) -> InUse {
+        InUse {
+            jobs: self.processes.jobs().any(),
+            notebooks: self.notebooks.load(Ordering::Relaxed),
+            somebody: self.somebody,
+        }
+    }
+
     /// Returns the dialect's entry of a tool that is offered.
     fn shown(&self, kind: ToolKind) -> &'static Entry {
         let found = self.tools.iter().find(|(offered, _)| offered.kind == kind);
@@ -335,6 +348,7 @@ impl ToolSet {
             ToolKind::Read
             | ToolKind::Edit
             | ToolKind::MultiEdit
+            | ToolKind::NotebookEdit
             | ToolKind::Ls
             | ToolKind::Grep
             | ToolKind::Glob => Use::Existing,
@@ -359,18 +373,12 @@ impl ToolSet {
 
 impl Toolbox for ToolSet {
     fn specs(&self) -> &Arc<[ToolSpec]> {
-        match self.processes.jobs().any() {
-            true => &self.specs_with_jobs,
-            false => &self.specs,
-        }
+        self.listing.listed(self.in_use())
     }
 
     fn specs_for(&self, model: &str) -> &Arc<[ToolSpec]> {
         match &self.patching {
-            Some(patching) if (patching.models)(model) => match self.processes.jobs().any() {
-                true => &patching.specs_with_jobs,
-                false => &patching.specs,
-            },
+            Some(patching) if (patching.models)(model) => patching.listing.listed(self.in_use()),
             _ => self.specs(),
         }
     }
@@ -391,6 +399,13 @@ impl Toolbox for ToolSet {
         let found = self.tools.iter().find(|(offered, _)| offered.kind == entry.kind);
         let (shown, tool) = found.cloned().expect("`entry` finds only tools that are offered");
         let effects = tool.effects(&canonical);
+        let is_notebook = |effect: &Effect| {
+            let (Effect::Read(path) | Effect::Write(path)) = effect else { return false };
+            path.extension().is_some_and(|extension| extension == "ipynb")
+        };
+        if effects.iter().any(is_notebook) {
+            self.notebooks.store(true, Ordering::Relaxed);
+        }
         let tool: Arc<dyn Tool> = match mended.is_empty() {
             true => tool,
             false => Arc::new(Mended { tool, what: mended.join("; ") }),
@@ -560,6 +575,7 @@ fn make(
         ToolKind::Write => Arc::new(write::Write::new(env, seen.clone())),
         ToolKind::Edit => Arc::new(edit::Edit::new(env, seen.clone())),
         ToolKind::MultiEdit => Arc::new(multi_edit::MultiEdit::new(env, seen.clone())),
+        ToolKind::NotebookEdit => Arc::new(notebook_edit::NotebookEdit::new(env, seen.clone())),
         ToolKind::Patch => Arc::new(patch::Patch::new(env, seen.clone())),
         ToolKind::Glob => Arc::new(glob::Glob::new(env)),
         ToolKind::Grep => Arc::new(grep::Grep::new(env)),
@@ -568,6 +584,7 @@ fn make(
         ToolKind::Fetch => Arc::new(fetch::Fetch::new(env)),
         ToolKind::Todo => Arc::new(todo::Todo::new(env)),
         ToolKind::Task => Arc::new(task::Task::new(env)),
+        ToolKind::AskUser => Arc::new(ask_user::AskUser::new(env)),
         ToolKind::JobOutput => Arc::new(job_output::JobOutput::new(processes.clone())),
         ToolKind::JobKill => Arc::new(job_kill::JobKill::new(processes.clone())),
     }

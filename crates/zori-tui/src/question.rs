@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use zori_core::ids::CallId;
 use zori_core::permission::{Class, Decision};
-use zori_core::question::{GrantScope, Preview, Question};
+use zori_core::question::{Choice, GrantScope, Preview, Question};
 
 use crate::row::{Ground, Role, Row, Span};
 use crate::wrap::{self, Break};
@@ -34,6 +34,10 @@ pub struct Asked {
     pub because: Option<String>,
     /// The file that keeps rules for later sessions; `None` where they would not count.
     pub remembered_in: Option<String>,
+    /// What was answered so far, of several questions of the model's.
+    pub answers: Vec<String>,
+    /// The options that are chosen of the present one, where several may be.
+    pub chosen: Vec<usize>,
 }
 
 /// What a key does to a question.
@@ -45,6 +49,8 @@ pub enum QuestionKey {
     Explain,
     Whole,
     Grant(usize),
+    /// The option with this index, of a question of the model's.
+    Option(usize),
     Nothing,
 }
 
@@ -68,6 +74,16 @@ impl Asked {
             read_whole: false,
             because: None,
             remembered_in,
+            answers: Vec::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    /// Returns the question of the model's that is to be answered, if it is one.
+    pub fn choice(&self) -> Option<&Choice> {
+        match &self.question.preview {
+            Preview::Choices(choices) => choices.get(self.answers.len()),
+            _ => None,
         }
     }
 
@@ -125,6 +141,7 @@ impl Asked {
                     std::iter::once(Row::from(Span::new(head).bold())).chain(diff).collect::<Vec<_>>()
                 })
                 .collect(),
+            Preview::Choices(choices) => choices.iter().flat_map(|choice| text(&choice.question)).collect(),
             Preview::Fails { input, why } => {
                 let mut rows = text(input);
                 rows.push(Row::from(
@@ -137,6 +154,9 @@ impl Asked {
 
     /// Returns its rows and how many of the text are hidden. `most`: how many rows there is room for; `count`: how many questions there are.
     pub fn rows(&self, width: u16, most: usize, count: usize) -> (Vec<Row>, usize) {
+        if let Some(choice) = self.choice() {
+            return (self.choice_rows(choice, width, most), 0);
+        }
         let wide = usize::from(width);
         let indent = |row: Row, by: &str| {
             let mut out = Row::empty().with(by);
@@ -196,6 +216,54 @@ impl Asked {
         (rows, hidden)
     }
 
+    /// Returns the rows of a question of the model's.
+    fn choice_rows(&self, choice: &Choice, width: u16, most: usize) -> Vec<Row> {
+        let wide = usize::from(width);
+        let Preview::Choices(all) = &self.question.preview else { return Vec::new() };
+        let mut place = choice.header.clone().unwrap_or_default();
+        if all.len() > 1 {
+            let dot = if place.is_empty() { "" } else { " · " };
+            place = format!("{place}{dot}{} of {}", self.answers.len() + 1, all.len());
+        }
+        let who = self.agent.as_ref().map_or_else(String::new, |agent| format!("{agent}: "));
+        let mut head = Row::empty().with(Span::new("? ").role(Role::Warning).bold());
+        head.push(Span::new(format!("{who}the model asks")).bold());
+        let mut rows =
+            vec![wrap::truncate(&head, wide).with_right(Row::from(Span::new(place).muted()), width)];
+        let asked = choice.question.lines().flat_map(|line| {
+            let line = [Span::new(wrap::expand_tabs(line, 8).as_ref()).bold()];
+            wrap::wrap_hanging(&line, wide, &Row::empty().with("  "), &Row::empty().with("  "))
+        });
+        rows.extend(asked);
+        for (at, option) in choice.options.iter().enumerate() {
+            let sign = match (choice.multiple, self.chosen.contains(&at)) {
+                (false, _) => "",
+                (true, false) => " [ ]",
+                (true, true) => " [x]",
+            };
+            let first = Row::empty()
+                .with("  ")
+                .with(Span::new((at + 1).to_string()).role(Role::Primary).bold())
+                .with(format!("{sign} ").as_str());
+            let rest = Row::from(Span::new(" ".repeat(first.width().min(wide / 2))));
+            let mut text = vec![Span::new(wrap::expand_tabs(&option.label, 8).as_ref())];
+            if let Some(about) = &option.description {
+                text.push(Span::new(format!("  {}", wrap::expand_tabs(about, 8))).muted());
+            }
+            rows.extend(wrap::wrap_hanging(&text, wide, &first, &rest));
+        }
+        let keys = match (&self.because, choice.multiple) {
+            (Some(_), _) => "  your answer? Enter says it, Esc goes back",
+            (None, _) if choice.options.is_empty() => "  w your answer… · n no answer",
+            (None, false) => "  a number chooses · w your own words… · n no answer",
+            (None, true) => "  numbers choose, Enter is done · w your own words… · n no answer",
+        };
+        let keys = wrap::truncate(&Row::from(Span::new(keys).role(Role::Primary)), wide);
+        rows.truncate(most.saturating_sub(1).max(1));
+        rows.push(keys);
+        rows
+    }
+
     /// Returns the grants as they are offered: what each is called, and what exactly it allows.
     pub fn offers(&self) -> Vec<(String, String)> {
         if self.is_serious() {
@@ -231,6 +299,18 @@ impl Asked {
 
     /// Returns what a key means here.
     pub fn key(&self, c: char) -> QuestionKey {
+        if let Some(choice) = self.choice() {
+            return match c {
+                'n' => QuestionKey::No,
+                'w' => QuestionKey::Because,
+                c => match c.to_digit(10) {
+                    Some(number) if number > 0 && (number as usize) <= choice.options.len() => {
+                        QuestionKey::Option(number as usize - 1)
+                    }
+                    _ => QuestionKey::Nothing,
+                },
+            };
+        }
         match c {
             'y' | 'a' => QuestionKey::Once,
             'n' | 'r' | 'd' => QuestionKey::No,
@@ -251,6 +331,7 @@ fn verb(preview: &Preview) -> &'static str {
     match preview {
         Preview::Command { .. } => "run",
         Preview::Changes(_) => "change files",
+        Preview::Choices(_) => "know something",
         Preview::Input(_) | Preview::Fails { .. } => "do this",
     }
 }

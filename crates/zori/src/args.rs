@@ -116,6 +116,8 @@ pub struct SessionArgs {
     pub no_save: bool,
     /// `--no-checkpoints`.
     pub no_checkpoints: bool,
+    /// `--rollback-on-failure`.
+    pub rollback: bool,
     /// `--continue`.
     pub continues: bool,
     /// `--resume`.
@@ -282,6 +284,7 @@ impl LowArgs {
                 id: args.text(&flags::ID).map(str::to_owned),
                 new_id: text(&claude::SESSION_ID),
                 no_checkpoints: args.has(&flags::NO_CHECKPOINTS),
+                rollback: args.has(&flags::ROLLBACK_ON_FAILURE),
                 no_save: args.has(&flags::NO_SAVE) || args.has(&claude::NO_SESSION_PERSISTENCE),
                 continues: args.has(&flags::CONTINUE),
                 resume: text(&flags::RESUME),

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Decision;
-use zori_core::question::{Grant, GrantScope, Question};
+use zori_core::question::{Choice, Grant, GrantScope, Preview, Question};
 use zori_core::text::one_line;
 use zori_frontends::question::{QuestionText, format_question};
 use zori_host::{Answers, Peer, PeerRequest, pending_or};
@@ -66,7 +66,7 @@ impl Peer for PlainPeer {
     fn ask(&mut self, request: PeerRequest) {
         let PeerRequest::Approval { call, decision, question, .. } = request;
         match (self.answers, &mut self.client) {
-            (Answers::Client, Some(client)) => client.ask(call),
+            (Answers::Client, Some(client)) => client.ask(call, &question.preview),
             (Answers::Person, _) => {
                 let person = self.person.clone();
                 self.asking = Some(Box::pin(async move {
@@ -114,6 +114,9 @@ impl Person {
     /// Asks. `None` means that they want the turn to end.
     async fn ask(&self, decision: &Decision, question: &Question) -> Option<Approval> {
         let mut ui = Ui::redacted(&self.redactor);
+        if let Preview::Choices(choices) = &question.preview {
+            return self.put(choices, &mut ui).await;
+        }
         let QuestionText { head, shown, mut hidden } = format_question(question, decision, &self.redactor);
         ui.say(&format!("? {head}"));
         shown.iter().for_each(|line| ui.say(line));
@@ -139,6 +142,28 @@ impl Person {
                 Reply::Unclear(why) => ui.say(&why),
             }
         }
+    }
+
+    /// Puts the model's questions to them, one after another. `None` means that they want the turn to end.
+    async fn put(&self, choices: &[Choice], ui: &mut Ui) -> Option<Approval> {
+        let mut answers = Vec::new();
+        for choice in choices {
+            ui.say(&format!("? {}", choice.header.as_deref().unwrap_or("The model asks")));
+            zori_frontends::question::asked(choice, &self.redactor).iter().for_each(|line| ui.say(line));
+            discard();
+            let numbers = match (choice.options.len(), choice.multiple) {
+                (0, _) => "",
+                (_, false) => "a number, or ",
+                (_, true) => "numbers, or ",
+            };
+            ui.raw(&format!("Your answer ({numbers}your own words; Enter alone for none): "));
+            let line = reply::next().await?;
+            answers.push(line.trim().to_owned());
+        }
+        Some(match answers.iter().all(String::is_empty) {
+            true => Approval::Reject { reason: None },
+            false => Approval::answers(answers),
+        })
     }
 
     /// Writes the rules down for later sessions (DEC-2). They hold in this one whether or not that works.
@@ -233,8 +258,6 @@ fn grant_number(word: &str) -> Option<(usize, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use zori_core::question::Preview;
-
     use super::*;
 
     fn question(rules: &[&str]) -> Question {

@@ -18,7 +18,7 @@ mod mcp;
 mod models;
 mod policy;
 mod sessions;
-mod skills;
+pub mod skills;
 mod start;
 mod status;
 mod trust;

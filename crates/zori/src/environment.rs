@@ -189,7 +189,9 @@ fn configured_output(locations: &Locations) -> Option<String> {
     let said = |line: &str| {
         ["output", "json", "cli"].iter().any(|key| line.trim_start().trim_start_matches('[').starts_with(key))
     };
-    std::fs::read_to_string(data_dir.config()).ok().filter(|text| text.lines().any(said))?;
+    // A pipe would be waited for, before there is a time limit.
+    let file = Some(data_dir.config()).filter(|file| file.is_file())?;
+    std::fs::read_to_string(file).ok().filter(|text| text.lines().any(said))?;
     let config = data_dir.read_config().ok()?;
     let json = config.flag("cli.json").unwrap_or(false).then_some("--json");
     config.text("output").or(json).map(str::to_owned)

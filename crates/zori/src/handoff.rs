@@ -70,7 +70,9 @@ impl Bundle {
                     };
                     let path = || argument(entry, &input, "path").map(|path| shown(path, root));
                     match entry.kind {
-                        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit => written.extend(path()),
+                        ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit => {
+                            written.extend(path())
+                        }
                         ToolKind::Read => read.extend(path()),
                         ToolKind::Bash if output["data"]["exit_code"] == 0 => {
                             found.commands.extend(argument(entry, &input, "command").map(str::to_owned));

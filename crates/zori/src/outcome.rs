@@ -21,7 +21,7 @@ use zori_core::ids::SessionId;
 use zori_core::message::{Block, Message};
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::tool::ToolCode;
-use zori_host::TurnEnd;
+use zori_host::{TurnEnd, UndoFailure, Undone};
 
 use crate::error::{ANSWER_UNFIT, CONTENT_BLOCKED, MODEL_REFUSED, PAYMENT_REQUIRED, PROVIDER_FAILED};
 
@@ -96,6 +96,8 @@ pub struct Report {
     failure: TurnFailure,
     /// The answer by a schema.
     structured: Value,
+    /// What was put back after a failure; null unless that was asked for.
+    rollback: Value,
 }
 
 /// The calls of a run, by what became of them.
@@ -192,7 +194,19 @@ impl Report {
             pid_file: None,
             failure: TurnFailure::None,
             structured: Value::Null,
+            rollback: Value::Null,
         }
+    }
+
+    /// Says what became of the files that the run had changed.
+    pub fn set_rollback(&mut self, undone: &Result<Undone, UndoFailure>) {
+        let files = undone.as_ref().ok().and_then(|undone| undone.files.as_ref());
+        let restored: Vec<_> =
+            files.iter().flat_map(|files| &files.restored).map(|file| file.path.to_string_lossy()).collect();
+        let kept: Vec<_> =
+            files.iter().flat_map(|files| &files.kept).map(|file| file.path.to_string_lossy()).collect();
+        let error = undone.as_ref().err().map(ToString::to_string);
+        self.rollback = json!({"restored": restored, "kept": kept, "error": error});
     }
 
     /// Says what to do about a key that was refused.
@@ -363,6 +377,7 @@ impl Report {
             "denied_steps": denied,
             "resume_from": self.saved.then_some(&self.session),
             "structured_output": self.structured,
+            "rollback": self.rollback,
         }))
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use zori_contract::error::{EMPTY_STDIN, IO_ERROR};
+use zori_contract::error::{EMPTY_STDIN, IO_ERROR, STDIN_TOO_LARGE};
 use zori_contract::failure::Failure;
 
 use crate::error::{PROMPT_INVALID, PROMPT_MISSING};
@@ -130,7 +130,7 @@ fn read_all(signals: &Signals, ui: &mut Ui) -> Result<String, Failure> {
         }
         if bytes.len() > MAX_STDIN {
             let message = format!("the prompt on standard input is larger than {MAX_STDIN} bytes");
-            return Err(Failure::new(&PROMPT_INVALID, message)
+            return Err(Failure::new(&STDIN_TOO_LARGE, message)
                 .hint("put it into a file in the root and ask the model to read that"));
         }
     }

@@ -1,7 +1,7 @@
 //! Runs a driver and counts its verdicts.
 //!
 //! A driver writes JSON lines: first `{"cases": [names]}`, then for each case `{"case": name, "ms": n}`, with `"why"`
-//! where it failed. A case that was announced and got no verdict has failed too, whatever ended the driver.
+//! where it failed and `"shows"`, lines that show how it went. A case that was announced and got no verdict has failed too, whatever ended the driver.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -94,12 +94,20 @@ impl Count {
             return Some(format!("  {line}"));
         };
         let case = self.open.remove(at)?;
+        let shows: String = said["shows"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(|line| format!("\n          {line}"))
+            .collect();
         let Some(why) = said["why"].as_str() else {
             self.passed += 1;
-            return Some(format!("  ok      {case} ({} ms)", said["ms"]));
+            return Some(format!("  ok      {case} ({} ms){shows}", said["ms"]));
         };
         self.failed += 1;
-        Some(format!("  FAILED  {case} ({} ms)\n          {}", said["ms"], why.replace('\n', "\n          ")))
+        let why = why.replace('\n', "\n          ");
+        Some(format!("  FAILED  {case} ({} ms){shows}\n          {why}", said["ms"]))
     }
 
     /// Returns what is to be said when the driver has ended.

@@ -1,4 +1,4 @@
-//! What every package holds: the program, and what it prints for shells and for `man`.
+//! What every package holds: the program, what it prints for shells and for `man`, and its skills.
 
 use std::fs;
 use std::path::Path;
@@ -37,6 +37,10 @@ pub fn collect(workspace: &Workspace, binary: &Path) -> Result<Vec<PackagedFile>
         let text = workspace.text(name).with_context(|| format!("there is no {name}"))?;
         let path = format!("share/doc/zori/{name}");
         files.push(PackagedFile { path, bytes: text.as_bytes().to_vec(), executable: false });
+    }
+    for (name, text) in zori::commands::skills::shipped(&zori::program::ZORI) {
+        let path = format!("share/{}/{name}", crate::docs::SKILLS);
+        files.push(PackagedFile { path, bytes: text.into_bytes(), executable: false });
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)

@@ -34,6 +34,7 @@ const BRANDS: &[(&[u8; 4], &str)] = &[
 pub(super) fn signature(bytes: &[u8]) -> Signature {
     let format = match bytes {
         _ if bytes.starts_with(PNG) => ImageFormat::Png,
+        _ if bytes.starts_with(b"%PDF-") => ImageFormat::Pdf,
         [0xff, 0xd8, 0xff, ..] => ImageFormat::Jpeg,
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => ImageFormat::Gif,
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ImageFormat::Webp,
@@ -65,7 +66,14 @@ pub(super) fn size(format: ImageFormat, bytes: &[u8]) -> Option<(u32, u32)> {
         ImageFormat::Jpeg => jpeg(bytes),
         ImageFormat::Gif => gif(bytes),
         ImageFormat::Webp => webp(bytes),
+        ImageFormat::Pdf => pdf(bytes),
     }
+}
+
+/// A document has no size in pixels; its last line says that it is the end, and some programs put a little behind it.
+fn pdf(bytes: &[u8]) -> Option<(u32, u32)> {
+    let end = &bytes[bytes.len().saturating_sub(1024)..];
+    end.windows(5).any(|window| window == b"%%EOF").then_some((0, 0))
 }
 
 /// Chunks of a length, a name, content and a checksum; the first holds the size, the last is `IEND`.

@@ -86,3 +86,16 @@ fn sizes_in_words() {
     let got = [0, 67, 999, 1_000, 11_400, 999_999, 1_000_000, 3_932_160].map(size_in_words);
     assert_eq!(got, ["0 bytes", "67 bytes", "999 bytes", "1 kB", "12 kB", "1000 kB", "1.0 MB", "3.9 MB"]);
 }
+
+/// Documents go the way of images.
+#[test]
+fn pdf_documents() {
+    let whole = Image::parse(&b"%PDF-1.4\n1 0 obj\nendobj\ntrailer\n%%EOF\n"[..]).unwrap();
+    assert_eq!((whole.format(), whole.to_string().as_str()), (ImageFormat::Pdf, "[document pdf 38 bytes]"));
+    assert_eq!(whole.format().media_type(), "application/pdf");
+    assert_eq!(
+        Image::parse(&b"%PDF-1.4\n1 0 obj\n"[..]).unwrap_err().to_string(),
+        "is a pdf document that is damaged or cut off"
+    );
+    assert_eq!(Image::parse(&b"a %PDF-1.4"[..]), Err(BadImage::NotAnImage));
+}

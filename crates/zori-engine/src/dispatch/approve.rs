@@ -13,13 +13,13 @@ use zori_core::input::{Approval, PermissionUpdate, Terms};
 use zori_core::message::ToolCall;
 use zori_core::outcome::CancelCause;
 use zori_core::permission::{APPROVAL_UNAVAILABLE, Class, Decision, Obligations, PathSnapshot, Verdict};
-use zori_core::question::{Preview, Question};
+use zori_core::question::{Choice, Preview, Question};
 use zori_core::render::Sink;
-use zori_core::tool::{ResolvedCall, ToolCode};
+use zori_core::tool::{ResolvedCall, ToolCode, ToolKind};
 use zori_policy::call::{ApprovalBinding, HookAnswer};
 use zori_policy::decide::Explanation;
 use zori_policy::grants::{count_past, grants};
-use zori_policy::{Call, Mode, explain};
+use zori_policy::{Approver, Call, Mode, explain};
 
 use super::{Dispatch, Job};
 
@@ -130,7 +130,14 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         let ready = job.ready.as_ref().expect("only what was resolved is decided about");
         self.apply_pending_modes();
         let (policy_call, Explanation { decision, steps }) = self.judge(job, ready, hook.clone());
-        match decision.verdict {
+        let verdict = match decision.verdict {
+            Verdict::Allow if self.asks_user(job.kind) => {
+                let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
+                if matches!(preview, Preview::Choices(_)) { Verdict::Ask } else { Verdict::Allow }
+            }
+            verdict => verdict,
+        };
+        match verdict {
             Verdict::Allow => {
                 let asks = self.policy.mode.mode != Mode::Yolo;
                 let obligations = Obligations {
@@ -155,7 +162,10 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             Verdict::Ask => {
                 let binding = policy_call.binding(ready.args.get(), &self.policy.workspace.cwd);
                 let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
-                let mut offered = grants(self.policy, &policy_call, &decision);
+                let mut offered = match &preview {
+                    Preview::Choices(_) => Vec::new(),
+                    _ => grants(self.policy, &policy_call, &decision),
+                };
                 count_past(self.policy, &mut offered, &self.registry.asked_before(&policy_call));
                 let question = Arc::new(Question {
                     tool: job.call.name.clone(),
@@ -163,7 +173,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                     grants: offered,
                     explanation: Explanation { decision: decision.clone(), steps }.lines(),
                 });
-                let (decision, terms) = match self.ask(job.call, decision, question).await? {
+                let (decision, mut terms) = match self.ask(job.call, decision, question).await? {
                     Answered::Yes(decision, terms) => (decision, terms),
                     Answered::No(refusal) => return Ok(Err(refusal)),
                     Answered::Interrupt(refusal) => {
@@ -171,6 +181,9 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                         return Ok(Err(refusal));
                     }
                 };
+                if let Preview::Choices(choices) = &preview {
+                    job.answers = answers(choices, &mut terms);
+                }
                 job.approved = Some(Approved { policy_call, binding, preview });
                 self.grant(terms.updates);
                 match terms.input {
@@ -182,6 +195,11 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 }
             }
         }
+    }
+
+    /// Returns whether a call that is allowed asks the user, and somebody is there.
+    fn asks_user(&self, kind: Option<ToolKind>) -> bool {
+        kind == Some(ToolKind::AskUser) && !self.by_user && self.policy.approver == Approver::Present
     }
 
     /// Judges a call whose input an answer replaced. The new input counts as approved, so there is no second question; a
@@ -275,7 +293,11 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             Some(Approval::AllowWith(terms)) => return yes(terms),
             Some(Approval::Reject { reason }) => {
                 let said = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-                (DecidedBy::User, format!("The user rejected this call{said}"), false)
+                let what = match question.preview {
+                    Preview::Choices(_) => "The user did not answer",
+                    _ => "The user rejected this call",
+                };
+                (DecidedBy::User, format!("{what}{said}"), false)
             }
             Some(Approval::Refuse { message, interrupt }) => (DecidedBy::User, message, interrupt),
             None => {
@@ -292,4 +314,22 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     fn resolved(&mut self, call: &ToolCall, decision: Decision, by: DecidedBy) {
         self.emitter.emit(ToolEvent::ApprovalResolved { call: call.id.clone(), decision, by });
     }
+}
+
+/// Returns what was answered to each question. Clients of the Claude protocol put it into the input, by the words of the
+/// question; that input is no other call.
+fn answers(choices: &[Choice], terms: &mut Terms) -> Vec<String> {
+    if !terms.answers.is_empty() {
+        let said = choices.iter().zip(&terms.answers);
+        return said.map(|(choice, text)| choice.answer(text)).collect();
+    }
+    let Some(input) = terms.input.take() else { return Vec::new() };
+    let input: serde_json::Value = serde_json::from_str(&input).unwrap_or_default();
+    let text = |answer: &serde_json::Value| match answer {
+        serde_json::Value::Array(several) => {
+            several.iter().filter_map(|one| one.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        one => one.as_str().unwrap_or_default().to_owned(),
+    };
+    choices.iter().map(|choice| text(&input["answers"][&choice.question])).collect()
 }

@@ -173,7 +173,7 @@ fn answered(writes: &[(&str, &str)], input: Option<&str>, updates: Vec<Permissio
     play(async {
         let setup = Setup { default_mode: Some(Approver::Present), ..Setup::default() };
         let mut stage = Stage::with(setup, vec![calls(writes), says("ok")]);
-        let terms = Terms { input: input.map(str::to_owned), updates };
+        let terms = Terms { input: input.map(str::to_owned), updates, ..Terms::default() };
         stage.say.send(answer("c0", Approval::AllowWith(terms))).await.unwrap();
         stage
             .say

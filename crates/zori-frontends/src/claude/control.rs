@@ -259,7 +259,7 @@ pub fn approval(answer: Result<Option<Box<RawValue>>, String>) -> (Approval, Vec
             let (updates, undone) = updates(&permission.updated_permissions.unwrap_or_default());
             let input = permission.updated_input.filter(|raw| raw.get() != "null");
             let input = input.map(|raw| raw.get().to_owned());
-            (Approval::AllowWith(Terms { input, updates }), undone)
+            (Approval::AllowWith(Terms { input, updates, ..Terms::default() }), undone)
         }
         Some("deny") => {
             let message = permission.message.unwrap_or_else(|| "The client denied this call".to_owned());
@@ -357,8 +357,8 @@ mod tests {
             .map(answer)
             .join("\n"),
             @r#"
-        AllowWith(Terms { input: None, updates: [] }) []
-        AllowWith(Terms { input: Some("{\"a\":1}"), updates: [AddRule { verdict: Allow, rule: "Bash(ls:*)" }, AddRule { verdict: Allow, rule: "Edit" }, SetMode("acceptEdits"), AddDirectory("/d")] }) ["a permission update is for `userSettings`, and holds in this session only", "the permission update `removeRules` is not possible; rules only add up here"]
+        AllowWith(Terms { input: None, updates: [], answers: [] }) []
+        AllowWith(Terms { input: Some("{\"a\":1}"), updates: [AddRule { verdict: Allow, rule: "Bash(ls:*)" }, AddRule { verdict: Allow, rule: "Edit" }, SetMode("acceptEdits"), AddDirectory("/d")], answers: [] }) ["a permission update is for `userSettings`, and holds in this session only", "the permission update `removeRules` is not possible; rules only add up here"]
         Refuse { message: "no", interrupt: true } []
         Refuse { message: "The client denied this call", interrupt: false } []
         Refuse { message: "Tool permission request failed: Error: `behavior` is `maybe`, not `allow` or `deny`", interrupt: false } []

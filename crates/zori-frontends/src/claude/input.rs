@@ -149,7 +149,11 @@ impl User {
                     let title = block["title"].as_str().unwrap_or("document");
                     self.say(&format!("<document title={title:?}>\n{text}\n</document>"));
                 }
-                _ => self.left_out.push("a document of the prompt is no plain text".to_owned()),
+                (Value::String(kind), Some(data)) if kind == "base64" => match Image::from_base64(data) {
+                    Ok(document) => self.prompt.images.push(document),
+                    Err(bad) => self.left_out.push(format!("a document of the prompt {bad}")),
+                },
+                _ => self.left_out.push("a document of the prompt is neither text nor a PDF".to_owned()),
             },
             Some("tool_result") => self.say(&words(&block["content"])),
             other => {

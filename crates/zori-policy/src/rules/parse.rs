@@ -74,5 +74,5 @@ pub fn rule(text: &str, anchors: &Anchors<'_>) -> Result<(ToolName, Scope), Rule
 }
 
 fn takes_paths(kind: ToolKind) -> bool {
-    !matches!(kind, ToolKind::Todo | ToolKind::JobOutput | ToolKind::JobKill)
+    !matches!(kind, ToolKind::Todo | ToolKind::AskUser | ToolKind::JobOutput | ToolKind::JobKill)
 }

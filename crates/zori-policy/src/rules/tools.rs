@@ -19,10 +19,13 @@ pub enum ToolName {
     },
 }
 
-use ToolKind::{Bash, Edit, Fetch, Glob, Grep, JobKill, JobOutput, Ls, MultiEdit, Patch, Read, Todo, Write};
+use ToolKind::{
+    AskUser, Bash, Edit, Fetch, Glob, Grep, JobKill, JobOutput, Ls, MultiEdit, NotebookEdit, Patch, Read,
+    Todo, Write,
+};
 
 const READERS: &[ToolKind] = &[Read, Grep, Glob, Ls];
-const EDITORS: &[ToolKind] = &[Write, Edit, MultiEdit, Patch];
+const EDITORS: &[ToolKind] = &[Write, Edit, MultiEdit, NotebookEdit, Patch];
 
 /// Names of built-in tools, folded: lower case, no underscore. The first of each line is what messages suggest.
 const NAMES: &[(&[&str], &str, &[ToolKind])] = &[
@@ -31,12 +34,14 @@ const NAMES: &[(&[&str], &str, &[ToolKind])] = &[
     (&["edit", "replacetext"], "Edit", EDITORS),
     (&["write", "writefile"], "Write", &[Write]),
     (&["multiedit"], "MultiEdit", &[MultiEdit]),
+    (&["notebookedit"], "NotebookEdit", &[NotebookEdit]),
     (&["applypatch", "patch"], "apply_patch", &[Patch]),
     (&["glob"], "Glob", &[Glob]),
     (&["grep", "searchtext"], "Grep", &[Grep]),
     (&["ls", "listfiles"], "LS", &[Ls]),
     (&["webfetch", "fetch"], "WebFetch", &[Fetch]),
     (&["todowrite", "todo"], "TodoWrite", &[Todo]),
+    (&["askuserquestion", "askuser"], "AskUserQuestion", &[AskUser]),
     (&["taskoutput", "bashoutput", "joboutput"], "TaskOutput", &[JobOutput]),
     (&["killshell", "killbash", "taskstop", "jobkill"], "KillShell", &[JobKill]),
 ];

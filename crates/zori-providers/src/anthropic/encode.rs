@@ -156,7 +156,7 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) -> Option<usize> {
     for block in blocks {
         match block {
             Block::Text(text) => cache_at = push_text(out, text).or(cache_at),
-            Block::Image(image) => cache_at = push_block(out, &wire::Block::Image { source: image.into() }),
+            Block::Image(image) => cache_at = push_block(out, &wire::Block::from(image)),
             Block::Thinking(_) | Block::ToolCall(_) | Block::ToolResult(_) => {}
         }
     }
@@ -168,7 +168,7 @@ fn result_content(result: &ToolResult) -> wire::ResultContent<'_> {
         return wire::ResultContent::Text(result.content());
     }
     let text = wire::Block::Text { text: result.content() };
-    let images = result.images.iter().map(|image| wire::Block::Image { source: image.into() });
+    let images = result.images.iter().map(wire::Block::from);
     wire::ResultContent::Blocks([text].into_iter().chain(images).collect())
 }
 

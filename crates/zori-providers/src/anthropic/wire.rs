@@ -36,6 +36,9 @@ pub(super) enum Block<'a> {
     Image {
         source: Source,
     },
+    Document {
+        source: Source,
+    },
     ToolResult {
         tool_use_id: &'a str,
         content: ResultContent<'a>,
@@ -50,6 +53,13 @@ pub(super) struct Source {
     r#type: &'static str,
     media_type: &'static str,
     data: String,
+}
+
+impl From<&Image> for Block<'_> {
+    fn from(image: &Image) -> Self {
+        let source = image.into();
+        if image.format().is_document() { Self::Document { source } } else { Self::Image { source } }
+    }
 }
 
 impl From<&Image> for Source {

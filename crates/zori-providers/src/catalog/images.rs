@@ -27,11 +27,13 @@ impl Api {
     pub fn image_limits(self) -> ImageLimits {
         let limits = |formats, max_bytes, max_side| ImageLimits { formats, max_bytes, max_side };
         match self {
-            Self::Anthropic => limits(ImageFormat::ALL, 3_932_160, 8_000),
+            Self::Anthropic => limits(ImageFormat::WITH_DOCUMENTS, 3_932_160, 8_000),
             Self::OpenAiChat(quirks) => limits(quirks.images, MAX_PROMPT_BYTES, u32::MAX),
-            Self::OpenAiResponses => limits(ImageFormat::ALL, MAX_PROMPT_BYTES, u32::MAX),
+            Self::OpenAiResponses => limits(ImageFormat::WITH_DOCUMENTS, MAX_PROMPT_BYTES, u32::MAX),
             Self::Gemini => {
-                limits(&[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp], 7_000_000, u32::MAX)
+                const TAKEN: &[ImageFormat] =
+                    &[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp, ImageFormat::Pdf];
+                limits(TAKEN, 7_000_000, u32::MAX)
             }
         }
     }
@@ -47,11 +49,15 @@ impl ProviderFacts {
         let ImageLimits { formats, max_bytes, max_side } = self.api.image_limits();
         let name = self.display;
         if !formats.contains(&image.format()) {
-            return ImageSupport::Unsupported(format!("{name} takes no {} images", image.format().as_str()));
+            let (format, noun) = (image.format().as_str(), image.format().noun());
+            return ImageSupport::Unsupported(format!("{name} takes no {format} {noun}s"));
         }
+        // The bound of a document is that of the request.
+        let max_bytes = if image.format().is_document() { MAX_PROMPT_BYTES } else { max_bytes };
         if image.bytes().len() as u64 > max_bytes {
             return ImageSupport::Unsupported(format!(
-                "{name} takes images of up to {}",
+                "{name} takes {}s of up to {}",
+                image.format().noun(),
                 size_in_words(max_bytes)
             ));
         }
@@ -97,7 +103,12 @@ mod tests {
         let small = png(24, 0);
         let gif = Image::parse(&include_bytes!("../../../../fixtures/images/box.gif")[..]).unwrap();
         let webp = Image::parse(&include_bytes!("../../../../fixtures/images/box.webp")[..]).unwrap();
+        let pdf = Image::parse(&b"%PDF-1.4\n%%EOF\n"[..]).unwrap();
         for (provider, model, image, expected) in [
+            ("anthropic", "claude-haiku-4-5", &pdf, "clear"),
+            ("openai", "gpt-4.1", &pdf, "clear"),
+            ("gemini", "gemini-2.5-pro", &pdf, "clear"),
+            ("ollama", "llava", &pdf, "Ollama takes no pdf documents"),
             ("anthropic", "claude-haiku-4-5", &small, "clear"),
             ("anthropic", "claude-from-the-future", &small, "unknown"),
             ("anthropic", "claude-haiku-4-5", &png(8_000, 3_932_160), "clear"),

@@ -11,7 +11,7 @@ use zori_core::provider::{Delivery, Effort, Request};
 use zori_core::tool::ToolSpec;
 
 use super::wire;
-use crate::encoded::{EncodedHead, EncodedHistory, data_url, push_json, wire_id, wire_name};
+use crate::encoded::{DOCUMENT_NAME, EncodedHead, EncodedHistory, data_url, push_json, wire_id, wire_name};
 use crate::openai_responses::effort;
 use crate::quirks::{
     CallIds, EffortField, EmptyContent, Quirks, ReasoningReplay, ReplyLimit, SystemRole, ToolStyle,
@@ -264,6 +264,9 @@ fn push_user(out: &mut Vec<u8>, message: &Message, text: &str) {
 const OF_RESULTS: &str = "[what the tool call returned as an image]";
 
 fn image_part<'a>(image: &Image) -> wire::Part<'a> {
+    if image.format().is_document() {
+        return wire::Part::File { file: wire::File { filename: DOCUMENT_NAME, file_data: data_url(image) } };
+    }
     wire::Part::ImageUrl { image_url: wire::ImageUrl { url: data_url(image) } }
 }
 

@@ -44,6 +44,14 @@ pub(super) struct MultipartMessage<'a> {
 pub(super) enum Part<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl },
+    File { file: File },
+}
+
+/// A document with its bytes.
+#[derive(Serialize)]
+pub(super) struct File {
+    pub(super) filename: &'static str,
+    pub(super) file_data: String,
 }
 
 #[derive(Serialize)]

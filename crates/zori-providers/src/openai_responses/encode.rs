@@ -8,7 +8,7 @@ use zori_core::provider::{Delivery, Effort, Request};
 use zori_core::tool::ToolSpec;
 
 use super::{NAME, effort, wire};
-use crate::encoded::{EncodedHead, EncodedHistory, data_url, push_json, wire_id, wire_name};
+use crate::encoded::{DOCUMENT_NAME, EncodedHead, EncodedHistory, data_url, push_json, wire_id, wire_name};
 
 /// How long the API lets a call's id be.
 const MAX_CALL_ID: usize = 64;
@@ -134,6 +134,9 @@ fn output(result: &ToolResult) -> wire::Output<'_> {
 }
 
 fn image_content<'a>(image: &Image) -> wire::Content<'a> {
+    if image.format().is_document() {
+        return wire::Content::InputFile { filename: DOCUMENT_NAME, file_data: data_url(image) };
+    }
     wire::Content::InputImage { detail: "auto", image_url: data_url(image) }
 }
 

@@ -71,6 +71,7 @@ pub(super) enum InputItem<'a> {
 pub(super) enum Content<'a> {
     InputText { text: &'a str },
     InputImage { detail: &'static str, image_url: String },
+    InputFile { filename: &'static str, file_data: String },
 }
 
 /// Whether a message was a comment on the way or the answer, as it is kept behind the message's text. Newer models want it

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use zori_core::tool::ToolKind;
 
-use super::{Dialect, Entry, Field, Results, Source, entry, layout, own, renamed, same};
+use super::{Dialect, Entry, Field, Listed, Results, Source, entry, layout, own, renamed, same};
 use crate::args::ArgsError;
 use crate::def::{Need, Param, Ty};
 
@@ -67,6 +67,20 @@ pub const CLAUDE: Dialect = Dialect {
             )
         },
         Entry {
+            layout: Some(layout::celled),
+            ..entry(
+                ToolKind::NotebookEdit,
+                "NotebookEdit",
+                &[
+                    renamed("notebook_path", "path"),
+                    renamed("cell_id", "cell"),
+                    renamed("new_source", "source"),
+                    same("cell_type"),
+                    renamed("edit_mode", "mode"),
+                ],
+            )
+        },
+        Entry {
             layout: Some(layout::files),
             ..entry(ToolKind::Glob, "Glob", &[same("pattern"), same("path")])
         },
@@ -112,6 +126,11 @@ pub const CLAUDE: Dialect = Dialect {
             )
         },
         Entry {
+            listed: Listed::WithSomebody,
+            layout: Some(layout::answers),
+            ..entry(ToolKind::AskUser, "AskUserQuestion", &[same("questions")])
+        },
+        Entry {
             aliases: &["BashOutput"],
             unbuilt: &["filter"],
             adapt: Some(blocking),
@@ -149,16 +168,7 @@ pub const CLAUDE: Dialect = Dialect {
             )
         },
     ],
-    unbuilt: &[
-        "WebSearch",
-        "NotebookEdit",
-        "ExitPlanMode",
-        "AskUserQuestion",
-        "ListMcpResourcesTool",
-        "ReadMcpResourceTool",
-        "Skill",
-        "LSP",
-    ],
+    unbuilt: &["WebSearch", "ExitPlanMode", "ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "LSP"],
     results: Results::Plain,
 };
 

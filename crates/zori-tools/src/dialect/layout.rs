@@ -57,6 +57,9 @@ pub fn text(asked: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
 
 /// A sentence about an image that was read; the image itself is beside it.
 fn picture(data: &Value) -> Option<String> {
+    if let Some(kind) = data["document"].as_str() {
+        return Some(format!("The {kind} document {}, {} bytes", text_of(data, "path"), data["bytes"]));
+    }
     let kind = data["image"].as_str()?;
     Some(format!("The {kind} image {}, {}x{} pixels", text_of(data, "path"), data["width"], data["height"]))
 }
@@ -75,6 +78,31 @@ pub fn replaced(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
         let count = data["replacements"].as_u64().unwrap_or(0);
         let noun = if count == 1 { "occurrence" } else { "occurrences" };
         with_note(data, format!("Replaced {count} {noun} in {}", text_of(data, "path")))
+    })
+}
+
+/// A sentence about a cell of a notebook.
+pub fn celled(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
+    filled(output, |data| {
+        let done = match text_of(data, "mode") {
+            "insert" => "Inserted",
+            "delete" => "Deleted",
+            _ => "Updated",
+        };
+        let cell = data["cell_id"].as_str().map_or_else(|| format!("cell-{}", data["cell"]), str::to_owned);
+        with_note(data, format!("{done} cell {cell} in {}", text_of(data, "path")))
+    })
+}
+
+/// What the user answered.
+pub fn answers(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
+    filled(output, |data| {
+        let mut out = "The user answered:".to_owned();
+        for said in list(data, "answers") {
+            let answer = said["answer"].as_str().unwrap_or("(no answer)");
+            push_line(&mut out, format_args!("\"{}\" = \"{answer}\"", text_of(said, "question")));
+        }
+        out
     })
 }
 

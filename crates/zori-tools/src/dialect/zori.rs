@@ -1,9 +1,11 @@
 //! The names of the core document: what `zori` shows by default, with results as plain text, and what `zdx` shows, with the
 //! envelopes as they are.
 
+use serde_json::{Map, Value, json};
 use zori_core::tool::ToolKind;
 
 use super::{Dialect, Entry, Listed, Results, entry, own, same};
+use crate::args::ArgsError;
 use crate::def::{Need, Ty};
 use crate::edit::{EXPECTED, NEW, OLD};
 
@@ -29,6 +31,14 @@ pub const ZORI: Dialect = Dialect {
             "multi_edit",
             &[same("path"), own("edits", Ty::Objects(&[OLD, NEW, EXPECTED]), Need::Required, "")],
         ),
+        Entry {
+            listed: Listed::WithNotebooks,
+            ..entry(
+                ToolKind::NotebookEdit,
+                "notebook_edit",
+                &[same("path"), same("cell"), same("source"), same("cell_type"), same("mode")],
+            )
+        },
         entry(ToolKind::Glob, "glob", &[same("pattern"), same("path")]),
         entry(
             ToolKind::Grep,
@@ -54,6 +64,19 @@ pub const ZORI: Dialect = Dialect {
             &[same("description"), same("prompt"), same("subagent_type"), same("model")],
         ),
         Entry {
+            listed: Listed::WithSomebody,
+            adapt: Some(one_question),
+            ..entry(
+                ToolKind::AskUser,
+                "ask_user",
+                &[
+                    own("question", Ty::Text, Need::Optional, ""),
+                    own("options", Ty::TextList, Need::Optional, "short answers to choose from"),
+                    own("multiple", Ty::Flag, Need::Optional, "several may be chosen"),
+                ],
+            )
+        },
+        Entry {
             listed: Listed::WithJobs,
             ..entry(ToolKind::JobOutput, "job_output", &[same("job_id"), same("wait_secs")])
         },
@@ -62,6 +85,25 @@ pub const ZORI: Dialect = Dialect {
     unbuilt: &[],
     results: Results::Plain,
 };
+
+/// One question a call is enough, and costs less to describe.
+fn one_question(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
+    let (question, options) = (map.remove("question"), map.remove("options"));
+    let multiple = map.remove("multiple").unwrap_or(Value::Bool(false));
+    let Some(question) = question else {
+        // Several may be asked in the form of the Claude protocol.
+        return if map.contains_key("questions") {
+            Ok(())
+        } else {
+            Err(ArgsError::Missing("question".into()))
+        };
+    };
+    let options = options.and_then(|list| list.as_array().cloned()).unwrap_or_default();
+    let options: Vec<Value> = options.into_iter().map(|label| json!({ "label": label })).collect();
+    let asked = json!([{ "question": question, "options": options, "multiSelect": multiple }]);
+    map.insert("questions".to_owned(), asked);
+    Ok(())
+}
 
 /// The same names, and results as the core document has them.
 pub const ZDX: Dialect = Dialect { name: "zdx", results: Results::Envelope, ..ZORI };

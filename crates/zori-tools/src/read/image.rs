@@ -1,10 +1,10 @@
-//! Images that `read` recognises by their first bytes, whatever the file is called. The model gets the image itself.
+//! Images and PDF documents that `read` recognises by their first bytes, whatever the file is called. The model gets the image itself.
 
 use std::io::{Read, Seek};
 use std::path::Path;
 
 use serde::Serialize;
-use zori_core::image::{self, BadImage, Image, Signature, size_in_words};
+use zori_core::image::{self, BadImage, Image, ImageFormat, Signature, size_in_words};
 use zori_core::tool::{ToolCode, ToolOutput};
 
 use crate::paths;
@@ -12,6 +12,8 @@ use crate::textfile::{FileError, Opened};
 
 /// The largest image that is read; as base64 it is what the strictest vendor takes.
 const MAX_IMAGE: u64 = 3_932_160;
+/// The largest document; as base64 it still fits into a request.
+const MAX_DOCUMENT: u64 = 14_000_000;
 
 /// Whether a file is an image.
 pub(super) enum ImageCheck {
@@ -36,11 +38,11 @@ pub(super) fn look(path: &Path, mut opened: Opened) -> Result<ImageCheck, ToolOu
     let mut bytes = Vec::new();
     (&mut opened.file).take(image::LOOK as u64).read_to_end(&mut bytes).map_err(failed)?;
     match image::signature(&bytes) {
-        Signature::Supported(_) if opened.meta.len > MAX_IMAGE => {
-            Ok(ImageCheck::Answered(too_large(path, &opened)))
+        Signature::Supported(format) if opened.meta.len > most(format) => {
+            Ok(ImageCheck::Answered(too_large(path, &opened, format)))
         }
-        Signature::Supported(_) => {
-            (&mut opened.file).take(MAX_IMAGE).read_to_end(&mut bytes).map_err(failed)?;
+        Signature::Supported(format) => {
+            (&mut opened.file).take(most(format)).read_to_end(&mut bytes).map_err(failed)?;
             Ok(ImageCheck::Answered(answer(path, &opened, bytes)))
         }
         // A drawing in text is worth reading as text.
@@ -59,6 +61,12 @@ fn answer(path: &Path, opened: &Opened, bytes: Vec<u8>) -> ToolOutput {
         Ok(image) => image,
         Err(bad) => return refusal(path, &bad),
     };
+    if image.format().is_document() {
+        let data = serde_json::json!({
+            "path": paths::shown(&opened.real), "document": image.format().as_str(), "bytes": image.bytes().len(),
+        });
+        return ToolOutput { images: vec![image], ..ToolOutput::success(&data.to_string()) };
+    }
     let data = Data {
         path: paths::shown(&opened.real),
         image: image.format().as_str(),
@@ -78,8 +86,20 @@ fn refusal(path: &Path, bad: &BadImage) -> ToolOutput {
     ToolOutput::failure(ToolCode::ReadError, format!("{} {bad}; {advice}", path.display()))
 }
 
-fn too_large(path: &Path, opened: &Opened) -> ToolOutput {
-    let (size, most) = (size_in_words(opened.meta.len), size_in_words(MAX_IMAGE));
+fn most(format: ImageFormat) -> u64 {
+    if format.is_document() { MAX_DOCUMENT } else { MAX_IMAGE }
+}
+
+fn too_large(path: &Path, opened: &Opened, format: ImageFormat) -> ToolOutput {
+    let (size, most) = (size_in_words(opened.meta.len), size_in_words(most(format)));
+    if format.is_document() {
+        let message = format!(
+            "{} is a {} document of {size}; documents of up to {most} can be shown: take the text out of it in the shell",
+            path.display(),
+            format.as_str()
+        );
+        return ToolOutput::failure(ToolCode::ReadError, message);
+    }
     let message = format!(
         "{} is an image of {size}; images of up to {most} can be shown: make a smaller one in the shell",
         path.display()

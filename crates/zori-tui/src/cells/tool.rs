@@ -129,9 +129,16 @@ impl ToolCell {
                 Some(ToolKind::Read | ToolKind::Ls | ToolKind::Glob | ToolKind::Grep | ToolKind::Todo),
                 End::Fine,
             ) => Output::of(&facts.listing(self.kind, output)),
-            (Some(ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Patch), End::Fine) => {
-                Output::default()
-            }
+            (
+                Some(
+                    ToolKind::Write
+                    | ToolKind::Edit
+                    | ToolKind::MultiEdit
+                    | ToolKind::NotebookEdit
+                    | ToolKind::Patch,
+                ),
+                End::Fine,
+            ) => Output::default(),
             (_, End::Denied { .. }) => Output::default(),
             (_, End::Failed { why }) if self.kind != Some(ToolKind::Bash) => Output::of(why),
             _ => Output::of(&output.readable(self.kind)),

@@ -44,6 +44,12 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
             return true;
         }
         (_, _, Some(Action::Escape)) => answer(state, Approval::Reject { reason: None }, effects),
+        (_, _, Some(Action::Submit)) if asked.choice().is_some() => {
+            if !asked.chosen.is_empty() {
+                let numbers: Vec<String> = asked.chosen.iter().map(|at| (at + 1).to_string()).collect();
+                said(state, numbers.join(","), effects);
+            }
+        }
         // Enter approves nothing (SAF-3).
         (_, _, Some(Action::Submit)) => asked.explained = !asked.explained,
         (KeyCode::Char(c), Mods::NONE, None) => match asked.key(c) {
@@ -58,6 +64,14 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
             QuestionKey::Whole => whole(state),
             QuestionKey::Grant(_) if asked.must_be_read(hidden) => whole(state),
             QuestionKey::Grant(number) => grant(state, number, effects),
+            QuestionKey::Option(at) if asked.choice().is_some_and(|choice| choice.multiple) => {
+                match asked.chosen.iter().position(|chosen| *chosen == at) {
+                    Some(there) => drop(asked.chosen.remove(there)),
+                    None => asked.chosen.push(at),
+                }
+                asked.chosen.sort_unstable();
+            }
+            QuestionKey::Option(at) => said(state, (at + 1).to_string(), effects),
             // It is no answer, so it is text.
             QuestionKey::Nothing => {
                 asked.entered = false;
@@ -116,10 +130,33 @@ fn answer(state: &mut State, answer: Approval, effects: &mut Vec<Effect>) {
     effects.push(Effect::Input(Input::Approve { call: asked.call, answer }));
 }
 
-/// Enter behind "no, because".
+/// Answers the present question of the model's; the next one follows, or all answers go to the model.
+fn said(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+    let Some(asked) = state.questions.front_mut() else { return };
+    asked.answers.push(text);
+    asked.chosen.clear();
+    if asked.choice().is_none() {
+        let answers = std::mem::take(&mut asked.answers);
+        return answer(state, Approval::answers(answers), effects);
+    }
+    if let Some(draft) = asked.because.take() {
+        state.composer.set(&draft);
+    }
+    // It is another question, which has to be seen before a key answers it (SAF-1).
+    asked.drawn = None;
+    asked.entered = false;
+}
+
+/// Enter behind "no, because", or behind an answer in one's own words.
 pub(super) fn reject_because(state: &mut State, effects: &mut Vec<Effect>) {
     let reason = state.composer.buffer.text().trim().to_owned();
     state.composer.buffer.clear();
+    if state.questions.front().is_some_and(|asked| asked.choice().is_some()) {
+        return match reason.is_empty() {
+            true => answer(state, Approval::Reject { reason: None }, effects),
+            false => said(state, reason, effects),
+        };
+    }
     let reason = (!reason.is_empty()).then_some(reason);
     answer(state, Approval::Reject { reason }, effects);
 }

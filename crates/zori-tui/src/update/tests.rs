@@ -6,7 +6,7 @@ use zori_core::input::Approval;
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
-use zori_core::question::{Preview, Question};
+use zori_core::question::{Choice, ChoiceOption, Preview, Question};
 
 use super::*;
 use crate::cell::Signs;
@@ -271,6 +271,50 @@ fn no_with_a_reason_keeps_the_draft() {
     assert_eq!(stage.text(), "");
     stage.typed("use rg").key("enter");
     let answer = Approval::Reject { reason: Some("use rg".into()) };
+    assert_eq!(stage.effects(), [Effect::Input(Input::Approve { call: CallId::new("call-0"), answer })]);
+    assert_eq!(stage.text(), "later");
+}
+
+/// ASK-2: numbers choose, several where that is possible, and words are an answer too.
+#[test]
+fn questions_of_the_model() {
+    let option = |label: &str, about: Option<&str>| ChoiceOption {
+        label: label.to_owned(),
+        description: about.map(str::to_owned),
+    };
+    let choice = |question: &str, multiple| Choice {
+        question: question.to_owned(),
+        header: Some("Parser".to_owned()),
+        options: vec![option("by hand", Some("more work")), option("generated", None)],
+        multiple,
+    };
+    let preview = Preview::Choices(vec![
+        choice("Which parser?", false),
+        choice("Which files?", true),
+        choice("What else?", false),
+    ]);
+    let question = Question { tool: "ask_user".into(), preview, grants: Vec::new(), explanation: Vec::new() };
+    let decision = Decision::new(Verdict::Allow, Class::Internal, "it is internal");
+    let mut stage = stage();
+    stage.turn().typed("later");
+    stage.take(Msg::Asked(Asked::new(CallId::new("call-0"), Arc::new(question), decision, None, None)));
+    stage.take(Msg::Drawn).wait(1000).key_now("tab");
+    let shown = |stage: &Stage| {
+        let screen = stage.screen();
+        let from = screen.find("? the model asks").unwrap();
+        screen[from..].lines().take(5).map(str::trim_end).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        shown(&stage).lines().skip(1).collect::<Vec<_>>().join("\n"),
+        "  Which parser?\n  1 by hand  more work\n  2 generated\n  a number chooses · w your own words… · n no answer"
+    );
+    stage.key("2").take(Msg::Drawn).wait(1000).key_now("tab").key("1").key("2").key("1");
+    assert_eq!(
+        shown(&stage).lines().skip(1).collect::<Vec<_>>().join("\n"),
+        "  Which files?\n  1 [ ] by hand  more work\n  2 [x] generated\n  numbers choose, Enter is done · w your own words… · n no answer"
+    );
+    stage.key("enter").take(Msg::Drawn).wait(1000).key_now("tab").key("w").typed("nothing").key("enter");
+    let answer = Approval::answers(vec!["2".into(), "2".into(), "nothing".into()]);
     assert_eq!(stage.effects(), [Effect::Input(Input::Approve { call: CallId::new("call-0"), answer })]);
     assert_eq!(stage.text(), "later");
 }

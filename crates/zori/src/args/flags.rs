@@ -89,7 +89,12 @@ pub const WITH_PROMPT: &[Flag] = &[
     REPLAY_LENIENT,
     TRUST_WORKSPACE,
     HEARTBEAT_INTERVAL,
+    ROLLBACK_ON_FAILURE,
 ];
+
+/// `--rollback-on-failure`.
+pub const ROLLBACK_ON_FAILURE: Flag =
+    Flag::switch("rollback-on-failure", "Put the files back that the run has changed, if it fails").rare();
 
 /// `--any`.
 pub const ANY: Flag = Flag::switch("any", "Take the newest session of all folders, not of this one");

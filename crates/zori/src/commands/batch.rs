@@ -153,7 +153,10 @@ fn call(line: &str, lines: BatchMode) -> Result<(String, Vec<OsString>), Failure
         Some(Value::Object(options)) => fields.extend(options),
         Some(other) => return Err(wrong(format!("`_opts` is an object, not {other}"))),
     }
-    let mut words: Vec<String> = name.split('.').map(str::to_owned).collect();
+    // Words in one would be a prompt, and no line of a batch asks a model.
+    let mut words: Vec<String> =
+        name.split(|c: char| c == '.' || c.is_whitespace()).map(str::to_owned).collect();
+    let name = words.join(".");
     words.extend(["--output=json".to_owned(), "--non-interactive".to_owned()]);
     if lines == BatchMode::Shown {
         // What would be changed is said where that is known, and nothing else is done than to look at the arguments.

@@ -15,7 +15,9 @@ use zori_contract::gate::Preview;
 use zori_contract::mode::Class;
 use zori_contract::path::AbsPath;
 use zori_core::input::Prompt;
-use zori_host::{Answers, SessionSettings, Track, Which};
+use zori_host::{
+    Answers, Force, SessionSettings, Track, UndoGoal, UndoRequest, UndoScope, Which, undo_lines,
+};
 use zori_policy::mode::Protocol;
 
 use self::prompt_options::{Checked, PromptOptions};
@@ -93,11 +95,17 @@ pub(super) const OUTPUT_SCHEMA: &str = r#"{"type":"object","required":["effect"]
     "completed_steps":{"type":"array","x-ordered":true,"items":{"type":"string"}},"partial":{"type":"boolean"},
     "failed_step":{"type":["string","null"]},"pending_steps":{"type":"array","x-ordered":true,"items":{"type":"string"}},
     "skipped_steps":{"type":"array"},"denied_steps":{"type":"array","x-ordered":true,"items":{"type":"object",
-    "required":["step","reason"]}},"resume_from":{"type":["string","null"]}}}"#;
+    "required":["step","reason"]}},"resume_from":{"type":["string","null"]},
+    "rollback":{"type":["object","null"],"required":["restored","kept","error"]}}}"#;
 
 /// What a run of a model declares.
 pub(super) const DECLARES: &str = r#"{
     "requires_auth": true,
+    "auth_methods": [
+        {"type": "env", "name": "ANTHROPIC_API_KEY", "sensitive": true, "hint": "`zori auth status` names the variables of the others"},
+        {"type": "stored", "command": "zori auth login --with-token", "sensitive": true},
+        {"type": "browser", "command": "zori auth login", "sensitive": true}
+    ],
     "has_network_io": true,
     "resumable": true,
     "preserve_locale": true,
@@ -154,6 +162,17 @@ fn outputs_events(args: &Args) -> bool {
 /// Runs one prompt in a session.
 pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Failure> {
     let args = &claude_settings::applied(args, cx.ui)?;
+    let only_once = |args: &LowArgs| match args.session.rollback {
+        true => Err(Failure::new(
+            &VALIDATION_ERROR,
+            "`--rollback-on-failure` is for a run of one prompt, not for a conversation",
+        )
+        .hint("give the prompt with `-p TEXT`, or leave the flag out")),
+        false => Ok(()),
+    };
+    if args.protocol.spoken().is_some() {
+        only_once(args)?;
+    }
     match args.protocol.spoken() {
         Some(Protocol::Yume) => return gui::run(cx, args),
         Some(_) => return stream_json::serve(cx, args),
@@ -162,6 +181,7 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
     let args = &claude_settings::understood(args)?;
     let asked = args.prompt.text.is_some() || args.prompt.dash || args.prompt.file.is_some();
     if let Some(events) = cx.front.events().cloned().filter(|_| !asked && args.recording.replay.is_none()) {
+        only_once(args)?;
         return chat::serve(cx, args, which, events);
     }
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
@@ -207,7 +227,9 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
     let (mut exit, mut refused, mut unasked) = (Exit::Success, false, false);
     wanted.begin();
     let mut prompts = VecDeque::from(prompts);
+    let mut turns = 0;
     while let Some(prompt) = prompts.pop_front() {
+        turns += 1;
         let before = plain.session().messages().len();
         let end = plain.turn(prompt, &signals);
         let ended = outcome::exit(&end.summary.outcome, end.summary.effects);
@@ -236,6 +258,26 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
         }
     }
     signals.leave();
+    if args.session.rollback
+        && exit != Exit::Success
+        && let Some(report) = cx.report.as_mut().filter(|report| report.changed_something())
+    {
+        let request = UndoRequest {
+            goal: UndoGoal::Last(turns),
+            what: UndoScope::Files,
+            force: Force::Keep,
+            dry_run: false,
+            by: "rollback",
+        };
+        let undone = plain.session_mut().undo(request);
+        match &undone {
+            Ok(undone) => undo_lines(undone, plain.session().project_root(), false)
+                .iter()
+                .for_each(|line| cx.ui.say(line)),
+            Err(why) => cx.ui.warn(&format!("nothing was put back: {why}")),
+        }
+        report.set_rollback(&undone);
+    }
     if let Some(report) = &mut cx.report {
         report.set_pid_file(plain.session().pid_file());
         if refused {

@@ -14,6 +14,7 @@ use zori_contract::flag::Flag;
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::manifest;
+use zori_contract::program::Program;
 use zori_contract::reply::{Effect, Reply};
 
 use super::{COMMANDS, Context, example};
@@ -33,7 +34,8 @@ pub const COMMAND: Command<App> = Command {
     danger: Danger::Mutating,
     preview: Some(|cx, args| {
         let folder = cx.cwd.join(args.text(&OUTPUT_DIR).unwrap_or_default());
-        let items = files(cx, args).iter().map(|file| folder.join(&file.name).to_string()).collect();
+        let items =
+            files(cx.program, json(args)).iter().map(|file| folder.join(&file.name).to_string()).collect();
         Ok(Preview { verb: "create", items, reversible: true })
     }),
     output_schema: r#"{"type":"object","required":["effect"],"properties":{"effect":{"enum":["updated","noop"]},
@@ -58,7 +60,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         |error: std::io::Error| Failure::new(&IO_ERROR, format!("cannot write to {folder}: {error}"));
     fs::create_dir_all(&folder).map_err(failed)?;
     let mut skills = Vec::new();
-    for file in files(cx, args) {
+    for file in files(cx.program, json(args)) {
         cx.cancel.check()?;
         let path = folder.join(&file.name);
         atomic_write(&path, file.text.as_bytes()).map_err(failed)?;
@@ -69,15 +71,22 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     Ok(Reply::changed(Effect::Updated, json!({"skills": skills, "cleanup": cleanup})).text(text))
 }
 
-fn files(cx: &Context<'_>, args: &Args) -> Vec<File> {
-    let json = args.text(&SKILL_FORMAT) == Some("json");
-    let mut files = vec![context(cx, json)];
-    files.extend(COMMANDS.iter().map(|command| skill(cx, command, json)));
+/// Returns the files as the repository and the packages hold them: name and text.
+pub fn shipped(program: &Program<App>) -> Vec<(String, String)> {
+    files(program, false).into_iter().map(|file| (file.name, file.text)).collect()
+}
+
+fn json(args: &Args) -> bool {
+    args.text(&SKILL_FORMAT) == Some("json")
+}
+
+fn files(program: &Program<App>, json: bool) -> Vec<File> {
+    let mut files = vec![context(program, json)];
+    files.extend(COMMANDS.iter().map(|command| skill(program, command, json)));
     files
 }
 
-fn context(cx: &Context<'_>, json: bool) -> File {
-    let program = cx.program;
+fn context(program: &Program<App>, json: bool) -> File {
     let text = match json {
         true => pretty(&manifest::extended(program)),
         false => {
@@ -101,17 +110,17 @@ fn context(cx: &Context<'_>, json: bool) -> File {
     File { name: format!("CONTEXT.{}", ending(json)), kind: "context", command: None, text }
 }
 
-fn skill(cx: &Context<'_>, command: &'static Command<App>, json: bool) -> File {
+fn skill(program: &Program<App>, command: &'static Command<App>, json: bool) -> File {
     let name = command.path.join("-");
-    let call = format!("{} {}", cx.program.name, command.name());
+    let call = format!("{} {}", program.name, command.name());
     let text = match json {
-        true => pretty(&manifest::schema(cx.program, command)),
+        true => pretty(&manifest::schema(program, command)),
         false => {
             let mut text = format!(
                 "---\nname: {}-{name}\ndescription: {}\nversion: {}\ndanger: {}\n---\n\n# {call}\n\n{}.\n\n## Examples\n\n```sh\n",
-                cx.program.name,
+                program.name,
                 command.about,
-                cx.program.version,
+                program.version,
                 command.danger.as_str(),
                 command.about
             );
@@ -122,7 +131,7 @@ fn skill(cx: &Context<'_>, command: &'static Command<App>, json: bool) -> File {
             for arg in command.args {
                 let _ = writeln!(text, "- `{}`: {}", arg.name, arg.about);
             }
-            for flag in cx.program.own_flags(command) {
+            for flag in program.own_flags(command) {
                 let _ = writeln!(text, "- `--{}`: {}", flag.long, flag.about);
             }
             let _ = write!(text, "\n## Exit codes\n\n");

@@ -62,6 +62,12 @@ pub fn shown_question(redactor: &Redactor, question: &Question) -> Question {
         Preview::Input(input) => redact(redactor, input),
         Preview::Command { command, .. } => redact(redactor, command),
         Preview::Changes(files) => files.iter_mut().for_each(|file| redact(redactor, &mut file.diff)),
+        Preview::Choices(choices) => {
+            for choice in choices {
+                redact(redactor, &mut choice.question);
+                choice.options.iter_mut().for_each(|option| redact(redactor, &mut option.label));
+            }
+        }
         Preview::Fails { input, why } => {
             redact(redactor, input);
             redact(redactor, why);

@@ -173,3 +173,35 @@ fn yes_answers_and_lifts_no_deny() {
     assert_eq!((output.code(), output.stdout().as_str()), (Some(0), "ok\n"));
     assert!(world.work().join("made").exists() && !world.work().join("denied").exists());
 }
+
+/// ASK-2: a question of the model's at the terminal: by number, and in one's own words.
+#[test]
+fn a_question_of_the_model() {
+    let question = json!({"question": "Which parser?", "options": ["by hand", "generated"]});
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "ask_user", question.clone()),
+        anthropic::tool_use("t2", "ask_user", question.clone()),
+        anthropic::tool_use("t3", "ask_user", question),
+        anthropic::text("Done."),
+    ]);
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "go");
+    for (nth, answer) in ["2\r", "neither\r", "\r"].into_iter().enumerate() {
+        let asked =
+            wait::poll(wait::BOUND, || (pty.drawn().matches("for none): ").count() > nth).then_some(()));
+        assert!(asked.is_some(), "{}", pty.drawn());
+        pty.send(answer);
+    }
+    type_line(&mut pty, 2, ":q");
+    let drawn = over(pty);
+    let results: Vec<_> =
+        (1..4).map(|n| model.request(n).messages().pop().unwrap()["content"][0]["content"].clone()).collect();
+    assert_eq!(
+        results,
+        ["the user: generated", "the user: neither", "error permission_denied: The user did not answer"],
+        "{drawn}"
+    );
+    // Where somebody is, the model is told that it can ask.
+    let tools = model.request(0).json()["tools"].as_array().unwrap().clone();
+    assert!(tools.iter().any(|tool| tool["name"] == "ask_user"), "{tools:?}");
+}

@@ -136,6 +136,7 @@ impl Decided {
             live: None,
             agents: None,
             snapshot,
+            answers: Vec::new(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(call.tool.run(cx, &call.args))

@@ -331,6 +331,7 @@ fn yume_shows_claudes_tools() {
         "Edit",
         "Bash",
         "MultiEdit",
+        "NotebookEdit",
         "Glob",
         "Grep",
         "LS",

@@ -6,6 +6,7 @@ mod children;
 mod doctor;
 mod documents;
 mod edges;
+mod exit_walk;
 mod failures;
 mod flag_walk;
 mod handoff;

@@ -399,3 +399,56 @@ fn a_web_page() {
     ");
     assert_eq!(site.request(0).header("x-api-key"), None);
 }
+
+/// NB-1 to NB-3: a cell through the binary, and the tool is listed once a notebook was touched.
+#[test]
+fn a_cell_of_a_notebook() {
+    let notebook = r#"{"cells":[{"cell_type":"code","execution_count":1,"id":"a","metadata":{},"outputs":[],"source":["1"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"#;
+    let (world, server) = with_model(script(&[
+        ("read", json!({"path": "n.ipynb"})),
+        ("notebook_edit", json!({"path": "n.ipynb", "cell": 0, "source": "2"})),
+        (
+            "NotebookEdit",
+            json!({"notebook_path": "n.ipynb", "edit_mode": "insert", "cell_id": "a", "cell_type": "markdown", "new_source": "# Two"}),
+        ),
+    ]));
+    world.write("n.ipynb", notebook);
+    world.run(&["exec", "-p", "go"]).success();
+    let file: Value = serde_json::from_str(&world.read("n.ipynb")).unwrap();
+    let cells: Vec<_> =
+        file["cells"].as_array().unwrap().iter().map(|cell| (&cell["cell_type"], &cell["source"])).collect();
+    assert_eq!(cells, [(&json!("code"), &json!(["2"])), (&json!("markdown"), &json!(["# Two"]))]);
+    assert_eq!(
+        results(&world, &server, 2),
+        "replaced cell 0 (id a, code) in $WORK/n.ipynb, which has 1 cell now"
+    );
+    let listed = |n: usize| {
+        let tools = server.request(n).json()["tools"].as_array().unwrap().clone();
+        tools.iter().any(|tool| tool["name"] == "notebook_edit")
+    };
+    assert_eq!([listed(0), listed(1)], [false, true]);
+}
+
+/// READ-6: a PDF goes to the model as the document it is.
+#[test]
+fn a_document() {
+    let pdf = "%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n";
+    let (world, server) = with_model(script(&[("read", json!({"path": "a.pdf"}))]));
+    world.write("a.pdf", pdf);
+    world.run(&["exec", "-p", "go", "--image", "a.pdf"]).success();
+    let asked = server.request(0).messages();
+    assert_eq!(
+        (&asked[0]["content"][0]["type"], &asked[0]["content"][0]["source"]["media_type"]),
+        (&json!("document"), &json!("application/pdf"))
+    );
+    let result = server.request(1).messages().pop().unwrap()["content"][0]["content"].clone();
+    assert_eq!(
+        result[0]["text"],
+        world_text(&world, &format!("$WORK/a.pdf: a pdf document of {} bytes", pdf.len()))
+    );
+    assert_eq!((&result[1]["type"], &result[1]["source"]["type"]), (&json!("document"), &json!("base64")));
+}
+
+fn world_text(world: &TestEnv, text: &str) -> String {
+    text.replace("$WORK", world.work().to_str().expect("the folder's name is text"))
+}

@@ -397,3 +397,29 @@ fn bare_and_unsaved() {
         assert_eq!(world.work().join("a").exists(), !captured, "{flag}");
     }
 }
+
+/// O-011: what a failed run has changed is put back, and nothing of an earlier one.
+#[test]
+fn a_failed_run_is_rolled_back() {
+    let write =
+        |id: &str, path: &str| anthropic::tool_use(id, "write", json!({"path": path, "content": "made\n"}));
+    let (world, _model) = with_model([
+        write("1", "kept").into(),
+        anthropic::text("Done.").into(),
+        write("2", "made").into(),
+        anthropic::http_error(400, "invalid_request_error", "it broke"),
+    ]);
+    std::fs::create_dir(world.work().join(".git")).expect("a folder can be made");
+    world.run(&["exec", "--session", "s", "-p", "one"]).success();
+    let output = world.run(&["exec", "--session", "s", "-p", "two", "--rollback-on-failure", "-o", "json"]);
+    assert_eq!(output.code(), Some(3), "{output}");
+    let answer: serde_json::Value = serde_json::from_str(&output.stdout()).expect("it is an envelope");
+    assert_eq!(
+        answer["data"]["rollback"],
+        json!({"restored": ["$WORK/made"], "kept": [], "error": null}),
+        "{output}"
+    );
+    assert_eq!(files(&world.work()), "kept \"made\\n\"");
+    let refused = world.run(&["exec", "--rollback-on-failure", "--output-format", "stream-json", "-p", "x"]);
+    assert_eq!(refused.code(), Some(2), "{refused}");
+}

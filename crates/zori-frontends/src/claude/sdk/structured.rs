@@ -40,6 +40,12 @@ pub(super) fn structured(
         known.call.and_then(|call| serde_json::from_str(call.input.get()).ok()).unwrap_or_default();
     let took = done.duration.map_or(0, |took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     if let (Some(ToolKind::Read), [image]) = (done.kind, &done.output.images[..]) {
+        if image.format().is_document() {
+            let file = json!({
+                "filePath": data["path"], "base64": image.base64(), "originalSize": image.bytes().len(),
+            });
+            return Some(json!({"type": "pdf", "file": file}));
+        }
         let size = json!({"originalWidth": image.width(), "originalHeight": image.height()});
         let file = json!({
             "base64": image.base64(),
@@ -76,6 +82,19 @@ pub(super) fn structured(
             edited["edits"] = input["edits"].clone();
             edited
         }
+        ToolKind::NotebookEdit => {
+            let change = done.output.changes.first();
+            json!({
+                "notebook_path": data["path"],
+                "cell_id": data["cell_id"],
+                "cell_type": data["cell_type"],
+                "language": data["language"].as_str().unwrap_or("python"),
+                "edit_mode": data["mode"],
+                "new_source": input["new_source"].as_str().unwrap_or_default(),
+                "original_file": change.and_then(|change| change.before.as_deref()).unwrap_or_default(),
+                "updated_file": change.and_then(|change| change.after.as_deref()).unwrap_or_default(),
+            })
+        }
         ToolKind::Glob => json!({
             "filenames": data["files"],
             "numFiles": data["files"].as_array().map_or(0, Vec::len),
@@ -96,6 +115,12 @@ pub(super) fn structured(
             "oldTodos": listed(known.todos, &Value::Null),
             "newTodos": listed(done.output.todos.as_deref().unwrap_or_default(), &input["todos"]),
         }),
+        ToolKind::AskUser => {
+            let said = data["answers"].as_array().map_or(&[][..], Vec::as_slice);
+            let pair = |said: &Value| Some((said["question"].as_str()?.to_owned(), said["answer"].clone()));
+            let answers: serde_json::Map<String, Value> = said.iter().filter_map(pair).collect();
+            json!({ "questions": input["questions"], "answers": answers })
+        }
         ToolKind::Task => handed_on(known.report?, data, &input, took),
         ToolKind::Ls | ToolKind::Patch | ToolKind::JobOutput | ToolKind::JobKill => return None,
     };

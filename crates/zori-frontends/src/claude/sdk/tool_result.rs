@@ -42,7 +42,7 @@ pub(super) fn line(done: &ToolFinished, known: &Known<'_>, redactor: &Redactor) 
 
 fn picture(image: &Image) -> Value {
     let source = json!({"type": "base64", "media_type": image.format().media_type(), "data": image.base64()});
-    json!({"type": "image", "source": source})
+    json!({"type": image.format().noun(), "source": source})
 }
 
 /// What the model reads. Calls that were none are marked as clients know it.

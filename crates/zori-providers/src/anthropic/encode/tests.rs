@@ -273,6 +273,17 @@ fn seen(id: &str) -> Block {
     }
 }
 
+/// READ-6.
+#[test]
+fn documents_are_blocks_of_their_own() {
+    let pdf = zori_core::image::Image::parse(&b"%PDF-1.4\n%%EOF\n"[..]).unwrap();
+    let block = serde_json::to_string(&wire::Block::from(&pdf)).unwrap();
+    assert_eq!(
+        block,
+        r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xLjQKJSVFT0YK"}}"#
+    );
+}
+
 #[test]
 fn images_stand_where_they_were_said_and_inside_results() {
     let picture = Block::Image(image());

@@ -289,6 +289,20 @@ fn images_stand_beside_the_text_and_inside_results() {
     assert_eq!(items(&list), expected.join(","));
 }
 
+/// READ-6.
+#[test]
+fn documents_are_files() {
+    let pdf = Image::parse(&b"%PDF-1.4\n%%EOF\n"[..]).unwrap();
+    let list = [Arc::new(Message {
+        role: Role::User,
+        blocks: vec![Block::Image(pdf), Block::Text("what?".into())],
+    })];
+    assert_eq!(
+        items(&list),
+        r#"{"type":"message","role":"user","content":[{"type":"input_file","filename":"document.pdf","file_data":"data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK"},{"type":"input_text","text":"what?"}]}"#
+    );
+}
+
 /// Models from GPT-5.3 on want to know which of their messages were comments; it stands behind the text it is about.
 #[test]
 fn a_message_goes_back_with_its_phase() {

@@ -79,9 +79,9 @@ pub fn title(
             }
             return row;
         }
-        Some(ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::Patch) => {
-            changes(&mut row, kind, arguments, diffs)
-        }
+        Some(
+            ToolKind::Write | ToolKind::Edit | ToolKind::MultiEdit | ToolKind::NotebookEdit | ToolKind::Patch,
+        ) => changes(&mut row, kind, arguments, diffs),
         Some(ToolKind::Read) => verb(&mut row, "Read", &path()),
         Some(ToolKind::Ls) => verb(&mut row, "List", &path()),
         Some(ToolKind::Grep) => {
@@ -105,6 +105,7 @@ pub fn title(
         Some(ToolKind::JobKill) => {
             verb(&mut row, "End", arguments.text(&["job_id", "shell_id", "id"]).unwrap_or("a job"))
         }
+        Some(ToolKind::AskUser) => row.push(Span::new("Question").bold()),
         Some(ToolKind::Todo) => row.push(Span::new("Tasks").bold()),
         Some(ToolKind::Task) => {
             let kind = arguments.text(&["subagent_type", "kind", "agent"]).unwrap_or_default();

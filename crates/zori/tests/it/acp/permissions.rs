@@ -162,3 +162,27 @@ fn modes() {
     assert_eq!(wrong["error"]["code"], -32602);
     assert!(wrong["error"]["message"].as_str().unwrap().starts_with("`mode` cannot be `wild`"), "{wrong}");
 }
+
+/// ASK-2: a question of the model's is a choice in the editor.
+#[test]
+fn a_question_of_the_model() {
+    let question = json!({"question": "Which parser?", "options": ["by hand", "generated"]});
+    let (world, model) =
+        with_model([anthropic::tool_use("t1", "ask_user", question), anthropic::text("Done.")]);
+    let mut editor = Editor::with_session(&world, &["--sandbox", "off"]);
+    let id = editor.prompt("go");
+    let asked = editor.next("session/request_permission").pop().expect("it was waited for");
+    assert_eq!(
+        asked["params"]["options"],
+        json!([
+            {"optionId": "1", "name": "by hand", "kind": "allow_once"},
+            {"optionId": "2", "name": "generated", "kind": "allow_once"},
+            {"optionId": "reject", "name": "No answer", "kind": "reject_once"},
+        ])
+    );
+    let text = json!([{"type": "content", "content": {"type": "text", "text": "Which parser?"}}]);
+    assert_eq!(asked["params"]["toolCall"]["content"], text);
+    editor.answer(&asked["id"], json!({"outcome": {"outcome": "selected", "optionId": "2"}}));
+    assert_eq!(editor.until(id).1, stopped(id, "end_turn"));
+    assert_eq!(model.request(1).messages().pop().unwrap()["content"][0]["content"], "the user: generated");
+}

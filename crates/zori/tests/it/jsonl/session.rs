@@ -479,3 +479,46 @@ fn an_empty_line_that_comes_early() {
         ["chunk One.", "response_end", "cost", "asks Continue? [y/N]", "chunk Two.", "response_end", "cost"]
     );
 }
+
+/// ASK-2: questions of the model's are fields of one event; a plain line answers one, too.
+#[test]
+fn questions_of_the_model() {
+    let options = json!([{"label": "Red"}, {"label": "Blue"}]);
+    let two = json!({"questions": [
+        {"question": "Which colour?", "options": options},
+        {"question": "Which others?", "options": options, "multiSelect": true},
+    ]});
+    let one = json!({"question": "Why?"});
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "ask_user", two),
+        anthropic::tool_use("t2", "ask_user", one),
+        anthropic::text("Done."),
+    ]);
+    let mut run = session(&world, &["--permission-mode", "default", "--sandbox", "off"]);
+    run.write_stdin("go\n").wait_for_stdout("elicitation");
+    let field = |name: &str, about: &str| json!({"name": name, "type": "string", "required": true, "description": about, "sensitive": false, "options": ["Red", "Blue"]});
+    let mut several = field("answer_2", "Which others?");
+    several["multiple"] = json!(true);
+    assert_eq!(
+        events(&run.stdout()).pop().unwrap(),
+        json!({
+            "type": "elicitation",
+            "schema": 1,
+            "prompt": "The model asks\n  | Which colour?\n  1  Red\n  2  Blue\n  | Which others?\n  1  Red\n  2  Blue",
+            "fields": [field("answer_1", "Which colour?"), several],
+        })
+    );
+    let nothing = json!({"type": "elicitation_response", "action": "accept", "content": {"approve": true}});
+    run.write_stdin(&format!("{nothing}\n")).wait_for_stdout("`content.answer` must be text");
+    let answers = json!({"type": "elicitation_response", "action": "accept", "content": {"answer_1": "2", "answer_2": "1,2"}});
+    run.write_stdin(&format!("{answers}\n"));
+    run.wait_until("the second question", |run| run.stdout().matches("\"elicitation\"").count() == 2);
+    run.write_stdin("because I say so\n").wait_for_stdout("\"cost\"").close_stdin();
+    run.finish();
+    let results: Vec<_> =
+        (1..3).map(|n| model.request(n).messages().pop().unwrap()["content"][0]["content"].clone()).collect();
+    assert_eq!(
+        results,
+        ["Which colour?\nthe user: Blue\nWhich others?\nthe user: Red, Blue", "the user: because I say so"]
+    );
+}

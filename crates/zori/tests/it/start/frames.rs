@@ -353,3 +353,19 @@ fn signals() {
     };
     assert_eq!([idle(Running::interrupt), idle(Running::terminate)], [Some(130), Some(143)]);
 }
+
+/// ASK-2: what a GUI says along with its yes is the answer to a question of the model's.
+#[test]
+fn a_question_of_the_model() {
+    let question =
+        json!({"questions": [{"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}]});
+    let (world, model) =
+        with_model([anthropic::tool_use("t1", "AskUserQuestion", question), anthropic::text("Done.")]);
+    let mut run = start(&world, &[]);
+    run.wait_for_stdout("\"id\":\"t1\"");
+    let answer = json!({"type": "tool_approval", "id": "t1", "approved": true, "message": "2"});
+    run.write_stdin(&format!("{answer}\n")).wait_for_stdout("Done.").close_stdin();
+    run.finish();
+    let told = model.request(1).messages().pop().unwrap()["content"][0]["content"].clone();
+    assert_eq!(told, "The user answered:\n\"Which?\" = \"b\"");
+}

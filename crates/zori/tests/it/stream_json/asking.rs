@@ -323,3 +323,43 @@ fn the_state_of_the_session() {
     assert_eq!(states, ["running", "requires_action", "running", "idle"]);
     assert_eq!(all.last().unwrap()["state"], "idle");
 }
+
+/// ASK-2: `AskUserQuestion` is asked as the SDKs expect it, and answered in the input.
+#[test]
+fn a_question_of_the_model() {
+    let options = json!([{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]);
+    let questions = json!([
+        {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": false},
+        {"question": "Which sizes?", "header": "Size", "options": options, "multiSelect": true},
+    ]);
+    let asks = |id: &str| anthropic::tool_use(id, "AskUserQuestion", json!({ "questions": questions }));
+    let (world, model) = with_model([asks("1"), asks("2"), anthropic::text("ok")]);
+    let mut run = start(&world, ASK);
+    run.write_stdin(&user("go"));
+    let (id, question) = asked(&mut run, "can_use_tool", 0);
+    assert_eq!(
+        (&question["tool_name"], &question["input"]["questions"]),
+        (&json!("AskUserQuestion"), &questions)
+    );
+    let answers = json!({"Which colour?": "Blue", "Which sizes?": "Red, Blue"});
+    let input = json!({"questions": questions, "answers": answers});
+    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedInput": input})));
+    let (id, _) = asked(&mut run, "can_use_tool", 1);
+    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedInput": {"questions": questions}})));
+    wait_over(&mut run, 1);
+    run.close_stdin();
+    let output = run.finish();
+    let results: Vec<_> =
+        (1..3).map(|n| model.request(n).messages().pop().unwrap()["content"][0]["content"].clone()).collect();
+    assert_eq!(
+        results,
+        [
+            "The user answered:\n\"Which colour?\" = \"Blue\"\n\"Which sizes?\" = \"Red, Blue\"",
+            "nobody is there to answer; decide what is most sensible, and say in your reply what you decided",
+        ],
+        "{output}"
+    );
+    let structured = super::lines(&output.stdout());
+    let told = structured.iter().find(|line| line["tool_use_result"]["answers"].is_object()).unwrap();
+    assert_eq!(told["tool_use_result"]["answers"], answers);
+}

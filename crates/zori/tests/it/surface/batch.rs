@@ -111,3 +111,23 @@ fn a_prompt_in_an_object_is_not_written_down() {
     let log = world.read(world.base().join("audit.jsonl"));
     assert!(!log.contains("secret plan") && log.contains("--raw-payload [27 bytes"), "{log}");
 }
+
+/// The words of a command may be spelled apart; what is no command is never taken for a prompt.
+#[test]
+fn words_that_are_no_command_are_no_prompt() {
+    let model = zori_testkit::server::ModelServer::start(Vec::<zori_testkit::reply::Reply>::new());
+    let mut world = bare();
+    world.use_server(&model);
+    let lines = "{\"_cmd\":\"errors list\"}\n{\"_cmd\":\"say something nice\"}\n";
+    let output = world.run_with_stdin(&["batch", "--output", "json"], lines);
+    let answers: Vec<serde_json::Value> =
+        output.stdout().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ends: Vec<_> =
+        answers.iter().map(|answer| (answer["ok"].clone(), answer["meta"]["exit_code"].clone())).collect();
+    assert_eq!(
+        ends,
+        [(true.into(), 0.into()), (false.into(), 2.into()), (false.into(), 3.into())],
+        "{output}"
+    );
+    assert_eq!(model.requests().len(), 0);
+}

@@ -140,7 +140,7 @@ fn a_turn_in_an_envelope() {
         data,
         json!({"session_id": "$SESSION", "result": "Done.", "effect": "updated", "num_turns": 2, "completed_steps": ["bash"],
                "partial": false, "failed_step": null, "pending_steps": [], "skipped_steps": [], "denied_steps": [],
-               "resume_from": "$SESSION", "structured_output": null,
+               "resume_from": "$SESSION", "structured_output": null, "rollback": null,
                "usage": {"input_tokens": 20, "output_tokens": 10, "cache_read_tokens": 0, "cache_write_tokens": 0},
                "cost_usd": data["cost_usd"], "_source": "external", "_trusted": false})
     );

@@ -259,3 +259,12 @@ fn exec_error_is_not_for_the_asking() {
     world.start(shell, Stdin::Null, Stdout::Captured).finish().success();
     assert_eq!(results(&world, &server, 1), "exit 7\n(no output)");
 }
+
+/// ASK-3: without anybody to ask, and with `-y`, which is an answer to other questions, the model is told so.
+#[test]
+fn unanswered() {
+    let question = json!({"question": "Which one?", "options": ["a", "b"]});
+    let told = "error unanswered: nobody is there to answer; decide what is most sensible, and say in your reply what you decided";
+    assert_eq!(run("ask_user", question.clone()), told);
+    assert_eq!(run_in(|_| {}, &[("ask_user", question)], &["-y"]).0, told);
+}

@@ -1,0 +1,163 @@
+//! The exits that every command may come to (`Command::exit_map`), provoked on each of them. What a command declares beyond
+//! them is provoked in `failures.rs`, its flags and formats in `flag_walk.rs`.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::process::{Pid, Signal, kill_process};
+use zori::commands::COMMANDS;
+use zori::program::App;
+use zori_contract::command::Command;
+use zori_contract::exit::{Danger, Exit};
+use zori_testkit::env::TestEnv;
+use zori_testkit::wait;
+
+use super::bare;
+use super::flag_walk::call;
+
+/// Returns the words of a call that works, or fails in the command's own way.
+fn words(command: &Command<App>) -> Vec<String> {
+    let mut words = call(command, None);
+    if command.danger == Danger::Destructive {
+        words.push("--yes".to_owned());
+    }
+    words
+}
+
+fn sample() -> TestEnv {
+    let world = bare();
+    world.write("sample.txt", "");
+    world
+}
+
+/// 2: what is typed wrong is refused before anything is done.
+#[test]
+fn each_refuses_an_unknown_flag() {
+    let world = sample();
+    for command in COMMANDS {
+        let words = [call(command, None), vec!["--no-such-flag".to_owned()]].concat();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let output = world.run(&words);
+        assert_eq!(output.code(), Some(2), "{words:?}\n{output}");
+    }
+}
+
+/// 4: the settings of a run have to be somewhere.
+#[test]
+fn each_needs_a_base_directory_to_show_settings() {
+    let mut world = sample();
+    for name in ["HOME", "ZORI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+        world.remove_var(name);
+    }
+    for command in COMMANDS {
+        let words = [call(command, None), vec!["--show-config".to_owned()]].concat();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let output = world.run(&words);
+        assert_eq!(output.code(), Some(4), "{words:?}\n{output}");
+    }
+}
+
+/// 1: an answer that cannot be written is no success.
+#[test]
+#[cfg(target_os = "linux")]
+fn each_fails_where_nothing_can_be_written() {
+    let world = sample();
+    for command in COMMANDS {
+        let words = [call(command, None), vec!["--show-config".to_owned()]].concat();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let full = File::options().write(true).open("/dev/full").expect("the device is there");
+        let status = world.cmd(&words).stdin(Stdio::null()).stdout(full).stderr(Stdio::null()).status();
+        assert_eq!(status.expect("it starts").code(), Some(1), "{words:?}");
+    }
+}
+
+/// 10, 130 and 143: nobody reads the answer, so each is still there when its time is over, or a signal comes. Commands that
+/// print by themselves end in their own ways (`timeout.rs`, `interrupt.rs`).
+#[test]
+#[cfg(target_os = "linux")]
+fn each_ends_in_time_and_when_it_is_told() {
+    let commands: Vec<_> = COMMANDS.iter().filter(|command| !command.owns_streams()).collect();
+    // They wait most of the time, so they wait together.
+    for group in commands.chunks(8) {
+        let waiting: Vec<Waiting> = group
+            .iter()
+            .flat_map(|command| {
+                [Exit::Timeout, Exit::Interrupted, Exit::Terminated].map(|exit| (command, exit))
+            })
+            .map(|(command, exit)| Waiting::start(command, exit))
+            .collect();
+        for one in waiting {
+            let (name, exit) = (one.name.clone(), one.exit);
+            assert_eq!(one.end().code(), Some(i32::from(exit.code())), "`{name}` shall end with {exit:?}");
+        }
+    }
+}
+
+/// A command whose answer nobody reads.
+struct Waiting {
+    name: String,
+    exit: Exit,
+    child: Child,
+    _world: TestEnv,
+    _reader: OwnedFd,
+}
+
+impl Waiting {
+    fn start(command: &Command<App>, exit: Exit) -> Self {
+        let world = sample();
+        let (reader, writer) = full_pipe();
+        let mut words = words(command);
+        if exit == Exit::Timeout {
+            words.push("--timeout=1s".to_owned());
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut started = world.cmd(&words);
+        started.stdin(Stdio::null()).stdout(writer).stderr(Stdio::null());
+        let child = started.spawn().expect("it starts");
+        Self { name: command.name(), exit, child, _world: world, _reader: reader }
+    }
+
+    fn end(mut self) -> ExitStatus {
+        let signal = match self.exit {
+            Exit::Interrupted => Some((Signal::INT, 2)),
+            Exit::Terminated => Some((Signal::TERM, 15)),
+            _ => None,
+        };
+        let pid = Pid::from_child(&self.child);
+        let ended = wait::poll(Duration::from_secs(120), || {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                return Some(status);
+            }
+            // A login takes the first one for a word to itself; a second one ends it.
+            if let Some((signal, _)) = signal.filter(|(_, number)| listens(self.child.id(), *number)) {
+                let _ = kill_process(pid, signal);
+            }
+            None
+        });
+        let _ = self.child.kill();
+        ended.unwrap_or_else(|| panic!("`{}` did not end", self.name))
+    }
+}
+
+/// Returns whether a process has a handler for a signal.
+fn listens(pid: u32, signal: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    caught & (1 << (signal - 1)) != 0
+}
+
+/// Returns a pipe that takes nothing more.
+fn full_pipe() -> (OwnedFd, OwnedFd) {
+    let (reader, writer) = rustix::pipe::pipe().expect("a pipe can be made");
+    fcntl_setfl(writer.as_fd(), OFlags::NONBLOCK).expect("a pipe can be told not to wait");
+    let mut file = File::from(writer);
+    while file.write(&[b' '; 4096]).is_ok() {}
+    let writer = OwnedFd::from(file);
+    fcntl_setfl(writer.as_fd(), OFlags::empty()).expect("and to wait again");
+    (reader, writer)
+}
