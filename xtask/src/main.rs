@@ -38,7 +38,7 @@ const CHORES: &[Chore] = &[
     Chore {
         name: "picture",
         args: "[screens [FOLDER]]",
-        about: "Draw docs/demo.svg from a run of the demo, or the screens of the chat as PNGs",
+        about: "Draw docs/chat.png from a run of the demo, or the screens of the chat as PNGs",
         run: picture::chore,
     },
     Chore { name: "test", args: "[ARGS]", about: "Run every test, doc tests included", run: test::chore },

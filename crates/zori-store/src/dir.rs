@@ -103,6 +103,24 @@ impl SessionDir {
         }
     }
 
+    /// Puts a session that is not in use into the folder `trash` beside the others; returns where it is now, `None` if there is no such session.
+    pub fn trash(&self, id: &SessionId) -> Result<Option<PathBuf>, StoreError> {
+        let path = self.file(id);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let _lock = self.lock(id)?;
+        let folder = self.path.join("trash");
+        create_private(&folder).map_err(StoreError::at(&folder))?;
+        // One of the same name may lie there already.
+        let names =
+            std::iter::once(format!("{id}{FILE}")).chain((1..).map(|n: u32| format!("{id}.{n}{FILE}")));
+        let to = names.map(|name| folder.join(name)).find(|to| !to.exists());
+        let to = to.expect("there are names without end");
+        fs::rename(&path, &to).map_err(StoreError::at(&path))?;
+        Ok(Some(to))
+    }
+
     /// Returns a log that appends to a session. Without a lock it takes one with the first record, which is right for a
     /// new id; nothing is created before that.
     pub fn writer(

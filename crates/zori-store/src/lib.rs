@@ -11,6 +11,7 @@
 mod audit;
 mod dir;
 mod error;
+mod labels;
 mod lines;
 mod list;
 mod load;
@@ -21,7 +22,6 @@ mod record;
 mod repair;
 #[cfg(test)]
 mod sample;
-mod titles;
 mod transcript;
 mod turns;
 mod views;

@@ -4,6 +4,7 @@
 //! file says who holds it. The kernel lets go of it when the holder dies, so a lock file that was left behind
 //! never blocks anybody (LOG-8). Children do not inherit it: the descriptor is closed on exec.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -65,6 +66,22 @@ impl SessionLock {
     /// Returns why it holds nobody off, once.
     pub fn take_shortcoming(&mut self) -> Option<String> {
         self.shortcoming.take()
+    }
+}
+
+impl SessionDir {
+    /// Returns the sessions that a process has open, and which process that is.
+    pub(crate) fn open(&self) -> HashMap<String, u32> {
+        let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
+        let held = entries.filter_map(|entry| {
+            let id = entry.file_name().to_str()?.strip_suffix(".lock")?.to_owned();
+            let mut file = File::open(entry.path()).ok()?;
+            // A lock that can be had is left behind; ours ends with the file, in a moment.
+            let free = file.try_lock_shared().is_ok();
+            let pid = holder(&mut file).filter(|_| !free)?;
+            Some((id, pid))
+        });
+        held.collect()
     }
 }
 

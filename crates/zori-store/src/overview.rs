@@ -4,7 +4,7 @@
 //! old or damaged, and whoever cannot write it goes without.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use zori_core::ids::SessionId;
 use zori_core::text::{one_line, prefix, width};
 use zori_core::time::Timestamp;
+use zori_core::usage::Usage;
 
 use crate::dir::SessionDir;
 use crate::error::StoreError;
@@ -37,6 +38,12 @@ pub struct SessionOverview {
     pub messages: u64,
     /// What was asked last.
     pub last_prompt: String,
+    /// The tokens of its replies, for each model that gave some.
+    pub used: Vec<(String, Usage)>,
+    /// The branch it was last used on, where that is known.
+    pub branch: Option<String>,
+    /// The process that has it open.
+    pub open_in: Option<u32>,
 }
 
 /// A line of the index.
@@ -50,6 +57,8 @@ struct Known {
     title: String,
     messages: u64,
     last: String,
+    /// By model: the tokens that were read, written, read from the cache and written to it.
+    used: BTreeMap<String, [u64; 4]>,
 }
 
 /// The parts of a record that count here.
@@ -62,6 +71,19 @@ struct Line<'a> {
     #[serde(borrow)]
     text: Option<Cow<'a, str>>,
     root: Option<PathBuf>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    usage: Option<Tokens>,
+}
+
+/// The tokens of a reply.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Tokens {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
 }
 
 impl SessionDir {
@@ -91,9 +113,12 @@ impl SessionDir {
         if changed || !known.is_empty() {
             write_index(&index, found.iter().map(|(_, line)| line));
         }
-        let mut titles = self.titles();
+        let (mut titles, mut branches, mut open) = (self.titles(), self.branches(), self.open());
         let overview = |(entry, line): (crate::SessionEntry, Known)| SessionOverview {
             title: titles.remove(entry.id.as_str()).unwrap_or(line.title),
+            branch: branches.remove(entry.id.as_str()),
+            open_in: open.remove(entry.id.as_str()),
+            used: line.used.into_iter().map(|(model, tokens)| (model, usage(tokens))).collect(),
             id: entry.id,
             modified: entry.modified,
             root: line.root,
@@ -102,6 +127,10 @@ impl SessionDir {
         };
         Ok(found.into_iter().filter(|(_, line)| line.messages > 0).map(overview).collect())
     }
+}
+
+fn usage([input, output, cache_read, cache_write]: [u64; 4]) -> Usage {
+    Usage { input, output, cache_read, cache_write, ..Usage::NOTHING }
 }
 
 fn read_index(path: &Path) -> HashMap<String, Known> {
@@ -164,11 +193,18 @@ fn look(path: &Path, id: &str, time: u64, len: u64) -> Option<Known> {
         title: String::new(),
         messages: 0,
         last: String::new(),
+        used: BTreeMap::new(),
     };
     let mut file = BufReader::new(fs::File::open(path).ok()?);
     let mut bytes = Vec::new();
     while file.read_until(b'\n', &mut bytes).ok()? > 0 {
         if let Ok(line) = serde_json::from_slice::<Line<'_>>(&bytes) {
+            if let (Some(model), Some(used)) = (&line.model, &line.usage) {
+                let sum = known.used.entry(model.to_string()).or_default();
+                let tokens =
+                    [used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens];
+                sum.iter_mut().zip(tokens).for_each(|(sum, tokens)| *sum = sum.saturating_add(tokens));
+            }
             match (&*line.r#type, line.role.as_deref(), &line.text) {
                 ("meta", ..) => known.root = line.root,
                 ("message", Some("user"), Some(text)) => {
@@ -291,6 +327,46 @@ mod tests {
             fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["index", "index.1.tmp", "index.x.tmp"]);
+    }
+
+    #[test]
+    fn tokens_branch_and_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = SessionDir::new(dir.path());
+        let reply = |model: &str| {
+            format!(
+                "{{\"type\":\"message\",\"role\":\"assistant\",\"text\":\"x\",\"model\":\"{model}\",\"usage\":{{\"input_tokens\":5,\
+                 \"output_tokens\":2,\"cache_read_tokens\":7}}}}\n"
+            )
+        };
+        put(dir.path(), "a", &[META, &said("user", "hi"), &reply("m"), &reply("m"), &reply("n")].concat());
+        let a = SessionId::parse("a").unwrap();
+        sessions.set_branch(&a, "main").unwrap();
+        let used = |input, output, cache_read| Usage { input, output, cache_read, ..Usage::NOTHING };
+        let mut expected = SessionOverview {
+            id: a.clone(),
+            modified: sessions.list().unwrap()[0].modified,
+            root: Some("/p".into()),
+            title: "hi".into(),
+            messages: 4,
+            last_prompt: "hi".into(),
+            used: vec![("m".into(), used(10, 4, 14)), ("n".into(), used(5, 2, 7))],
+            branch: Some("main".into()),
+            open_in: None,
+        };
+        assert_eq!(sessions.overview().unwrap(), [expected.clone()]);
+        // Nobody holds what an ended process left behind.
+        fs::write(sessions.lock_file(&a), "1").unwrap();
+        assert_eq!(sessions.overview().unwrap(), [expected.clone()]);
+        let lock = sessions.lock(&a).unwrap();
+        expected.open_in = Some(std::process::id());
+        assert_eq!(sessions.overview().unwrap(), [expected]);
+        assert_eq!(sessions.trash(&a).unwrap_err().to_string(), sessions.lock(&a).unwrap_err().to_string());
+        drop(lock);
+        assert_eq!(sessions.trash(&a).unwrap(), Some(dir.path().join("trash/a.jsonl")));
+        assert_eq!((seen(&sessions), sessions.trash(&a).unwrap()), (Vec::new(), None));
+        put(dir.path(), "a", META);
+        assert_eq!(sessions.trash(&a).unwrap(), Some(dir.path().join("trash/a.1.jsonl")), "none is replaced");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The chat's layout (UI-40): live cells, question, task row, status, queue, composer, then a list or the footer. Arrangement only.
 
+use crate::completion::Completion;
 use crate::composer::layout::Layout;
+use crate::footer;
 use crate::row::{Role, Row, Span};
 use crate::state::State;
 use crate::status;
@@ -20,10 +22,12 @@ const SMALLEST: (u16, u16) = (5, 20);
 /// Draws the rows below the scrollback.
 pub fn view(state: &State) -> View {
     let width = state.size.width();
-    let mut below = below(state, width);
     let mut typed = Vec::new();
     let (mut row_in_composer, column) = composer(state, width, &mut typed);
     let mut composer = typed;
+    // One row stays for what stands above the composer.
+    let room = state.size.viewport().saturating_sub(composer.len() + 1).max(1);
+    let mut below = below(state, width, room);
     let tiny = state.size.rows < SMALLEST.0 || state.size.columns < SMALLEST.1;
     let most = state.size.viewport();
     let mut above: Vec<Row> = Vec::new();
@@ -205,6 +209,8 @@ fn with_hint(state: &State, line: Row, width: u16) -> Row {
     }
     let words = if let Some(hint) = &state.hint {
         hint.text.clone()
+    } else if let Some(note) = state.completion.as_ref().and_then(Completion::note) {
+        note
     } else if !state.questions.is_empty() && !question_has_keys(state) && !state.composer.is_empty() {
         "Tab: answer the question".to_owned()
     } else if state.turn.is_some() && !state.composer.is_empty() {
@@ -215,18 +221,16 @@ fn with_hint(state: &State, line: Row, width: u16) -> Row {
     line.with_right(Row::from(Span::new(words).muted()), width)
 }
 
-/// What stands below the composer: a list, or the footer.
-fn below(state: &State, width: u16) -> Vec<Row> {
+/// What stands below the composer: a list, or the footer. `room`: how many rows a list may have.
+fn below(state: &State, width: u16, room: usize) -> Vec<Row> {
     match &state.completion {
-        Some(completion) if !completion.items.is_empty() || completion.pending => {
-            completion.rows(width, usize::from(state.size.rows / 2).max(1))
-        }
+        Some(completion) => completion.rows(width, room),
         _ => match &state.hint {
             Some(hint) if width < 60 => vec![wrap::truncate(
                 &Span::new(format!("  {}", hint.text)).muted().into(),
                 usize::from(width),
             )],
-            _ => vec![status::footer(&state.facts, width)],
+            _ => vec![footer::footer(&state.facts, &state.options.footer, width)],
         },
     }
 }

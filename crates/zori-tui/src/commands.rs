@@ -25,6 +25,8 @@ pub enum ScreenCommand {
     Help,
     Rerun,
     Aside,
+    History,
+    Editor,
     Theme,
 }
 

@@ -8,8 +8,10 @@ use crate::composer::buffer::Buffer;
 use crate::row::{Ground, Row, Span};
 use crate::wrap;
 
-/// How many rows a list has at most.
+/// How many rows a list of commands or files has at most; one to choose from may have half of the screen.
 pub const ROWS: usize = 8;
+/// The command whose argument is a session.
+pub const SESSIONS: &str = "/resume";
 
 /// A list of what could be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,9 @@ pub struct Completion {
     pub chosen: usize,
     /// Whether items are still being looked for.
     pub pending: bool,
+    /// Sessions: those of all folders are listed, and how many of these there are.
+    pub everywhere: bool,
+    pub all: usize,
 }
 
 /// What is completed.
@@ -41,6 +46,14 @@ pub struct Item {
     pub text: String,
     pub args: String,
     pub about: String,
+    /// What stands in the list instead of the text, where nobody could read that.
+    pub label: Option<String>,
+}
+
+impl Item {
+    fn shown(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.text)
+    }
 }
 
 /// What is being asked for at the cursor.
@@ -83,6 +96,7 @@ pub fn of_commands(commands: &[CommandInfo], wanted: &Wanted) -> Completion {
         text: command.name.to_owned(),
         args: command.args.to_owned(),
         about: command.about.to_owned(),
+        label: None,
     });
     Completion {
         subject: wanted.subject.clone(),
@@ -91,6 +105,8 @@ pub fn of_commands(commands: &[CommandInfo], wanted: &Wanted) -> Completion {
         of: commands.len(),
         chosen: 0,
         pending: false,
+        everywhere: false,
+        all: 0,
     }
 }
 
@@ -108,19 +124,42 @@ impl Completion {
         self.items.get(self.chosen)
     }
 
+    /// Returns whether sessions are chosen from, which has keys of its own (RSM-2).
+    pub fn is_of_sessions(&self) -> bool {
+        self.subject == Subject::Argument(SESSIONS)
+    }
+
+    /// Returns what stands beside the words that filter it.
+    pub fn note(&self) -> Option<String> {
+        if !self.is_of_sessions() || self.pending {
+            return None;
+        }
+        let (found, of, all) = (self.items.len(), self.of, self.all);
+        let folders = match self.everywhere {
+            true => format!("all folders {found} of {of} · Ctrl-A this one"),
+            false => format!("this folder {found} of {of} · Ctrl-A all {all}"),
+        };
+        Some(format!("{folders} · Ctrl-P shows · Ctrl-D trash"))
+    }
+
     /// Returns its rows.
     pub fn rows(&self, width: u16, most: usize) -> Vec<Row> {
-        let most = most.clamp(1, ROWS);
+        let most = match self.subject {
+            Subject::Argument(_) => most.max(1),
+            Subject::Command | Subject::File => most.clamp(1, ROWS),
+        };
         let first = self.chosen.saturating_sub(most - 1).min(self.items.len().saturating_sub(most));
         let head = |item: &Item| {
-            wrap::width(&item.text) + if item.args.is_empty() { 0 } else { 1 + wrap::width(&item.args) }
+            wrap::width(item.shown()) + if item.args.is_empty() { 0 } else { 1 + wrap::width(&item.args) }
         };
-        let column = self.items.iter().map(head).max().unwrap_or(0).clamp(12, 36);
+        let column = self.items.iter().map(head).max().unwrap_or(0);
+        let most = if self.is_of_sessions() { 56 } else { 36 };
+        let column = column.min(most).min(usize::from(width) / 2).max(12);
         let mut rows = Vec::new();
         let shown = self.items.iter().enumerate().skip(first).take(most);
         let last = (first + most).min(self.items.len()).saturating_sub(1);
         for (i, item) in shown {
-            let mut row = Row::empty().with("  ").with(item.text.as_str());
+            let mut row = Row::empty().with("  ").with(item.shown());
             if !item.args.is_empty() {
                 row.push(Span::new(format!(" {}", item.args)).muted());
             }
@@ -129,7 +168,7 @@ impl Completion {
                 row.push(Span::new(item.about.as_str()).muted());
             }
             let mut row = wrap::truncate(&row, usize::from(width));
-            if i == last && width >= 60 {
+            if i == last && width >= 60 && !self.is_of_sessions() {
                 let keys = match self.subject {
                     Subject::File => "Tab takes it",
                     Subject::Command | Subject::Argument(_) => "Tab · ⏎ runs",
@@ -142,8 +181,9 @@ impl Completion {
             }
             rows.push(row);
         }
-        if self.items.is_empty() && self.pending {
-            rows.push(Row::from(Span::new("  looking …").muted()));
+        if self.items.is_empty() {
+            let words = if self.pending { "  looking …" } else { "  nothing found" };
+            rows.push(wrap::truncate(&Row::from(Span::new(words).muted()), usize::from(width)));
         }
         rows
     }

@@ -1,17 +1,23 @@
-//! A question of the chat itself, answered by one key: whether the loop goes on, whether a line goes into AGENTS.md. The same guard holds as for
+//! A question of the chat itself, answered by one key: whether the loop goes on, whether a line goes into AGENTS.md, whether files go
+//! back. The same guard holds as for
 //! questions about calls (SAF-1 to SAF-3): no key that was meant for the draft answers it.
 
 use std::time::Duration;
 
 use crate::question::{QUIET_FOR, SHOWN_FOR};
 use crate::row::{Ground, Role, Row, Span};
-use crate::wrap;
+use crate::wrap::{self, Break};
+
+/// How many rows may stand above it.
+const MOST: usize = 6;
 
 /// A question of the chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confirm {
     pub what: What,
     text: String,
+    /// What is said above it.
+    lines: Vec<String>,
     /// When its first frame was written.
     pub drawn: Option<Duration>,
     /// Whether the user went to it with Tab.
@@ -25,12 +31,19 @@ pub enum What {
     Loop,
     /// Whether this goes into AGENTS.md.
     Guideline(String),
+    /// Whether files go back to what they were (TRN-8).
+    Undo,
 }
 
 impl Confirm {
     /// Returns a question that has not been drawn.
     pub fn new(what: What, text: String) -> Self {
-        Self { what, text, drawn: None, entered: false }
+        Self { what, text, lines: Vec::new(), drawn: None, entered: false }
+    }
+
+    /// The same with sentences above it, which say what it is about.
+    pub fn below(self, lines: Vec<String>) -> Self {
+        Self { lines, ..self }
     }
 
     /// Returns when keys begin to answer it by themselves.
@@ -48,7 +61,22 @@ impl Confirm {
     /// Returns its rows.
     pub fn rows(&self, width: u16) -> Vec<Row> {
         let wide = usize::from(width);
-        let mut rows = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        for line in &self.lines {
+            let span = Span::new(wrap::expand_tabs(line, 4).into_owned());
+            let wrapped = wrap::wrap_spans(&[span], wide.saturating_sub(2).max(1), Break::Words);
+            rows.extend(wrapped.into_iter().map(|row| {
+                let mut indented = Row::empty().with("  ");
+                indented.spans.extend(row.spans);
+                indented
+            }));
+        }
+        if rows.len() > MOST {
+            let hidden = rows.len() - MOST + 1;
+            rows.truncate(MOST - 1);
+            let more = Row::from(Span::new(format!("  … {hidden} more rows")).muted());
+            rows.push(wrap::truncate(&more, wide));
+        }
         let sign = match &self.what {
             What::Loop => "↻ ",
             What::Guideline(line) => {
@@ -57,6 +85,7 @@ impl Confirm {
                 rows.push(wrap::truncate(&Row::empty().with("    ").with(added), wide));
                 "? "
             }
+            What::Undo => "? ",
         };
         let row = Row::empty().with(Span::new(sign).role(Role::Warning)).with(self.text.as_str());
         rows.push(wrap::truncate(&row, wide));

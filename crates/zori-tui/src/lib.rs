@@ -14,6 +14,7 @@ pub mod commands;
 pub mod completion;
 pub mod composer;
 pub mod confirm;
+pub mod footer;
 pub mod fuzzy;
 pub mod highlight;
 pub mod keymap;

@@ -26,6 +26,7 @@ pub struct Pager {
 enum Subject {
     Transcript,
     Question(Vec<Row>),
+    Text(Vec<Row>),
 }
 
 /// Whether a key ended it.
@@ -64,6 +65,11 @@ impl Pager {
             begin: None,
             folded: false,
         }
+    }
+
+    /// Opens a text that is only read.
+    pub fn text(rows: Vec<Row>) -> Self {
+        Self { subject: Subject::Text(rows), ..Self::question(Vec::new()) }
     }
 
     /// Looks for words.
@@ -169,7 +175,7 @@ pub fn content(state: &State) -> Vec<Row> {
     let Some(pager) = &state.pager else { return Vec::new() };
     let width = state.size.width();
     match &pager.subject {
-        Subject::Question(rows) => rows
+        Subject::Question(rows) | Subject::Text(rows) => rows
             .iter()
             .flat_map(|row| wrap::wrap_spans(&row.spans, usize::from(width), Break::Anywhere))
             .collect(),
@@ -222,12 +228,16 @@ pub fn screen(state: &State) -> Vec<Row> {
         (_, true) => format!("/{}", pager.words),
         (Subject::Question(_), _) if top + page >= rows.len() => "y run it once · q back".to_owned(),
         (Subject::Question(_), _) => "space next page · y to the end · q back".to_owned(),
+        (Subject::Text(_), _) => "q back · space, b page · / n N search · g G ends".to_owned(),
         (Subject::Transcript, _) => {
-            "q back · space, b page · / n N search · e folds · c copies · r reruns · g G ends".to_owned()
+            "q back · / n N search · e folds · c copies · r reruns · space b page · g G ends".to_owned()
         }
     };
-    let line =
-        Row::from(Span::new(keys).reverse()).with_right(Row::from(Span::new(at).muted()), state.size.width());
-    screen.push(wrap::truncate(&line, usize::from(state.size.width())));
+    let width = state.size.width();
+    // Where one is stands there before the last of the keys does.
+    let room = usize::from(width).saturating_sub(wrap::width(&at) + 2).max(1);
+    let keys = wrap::truncate(&Row::from(Span::new(keys).reverse()), room);
+    let line = keys.with_right(Row::from(Span::new(at).muted()), width);
+    screen.push(wrap::truncate(&line, usize::from(width)));
     screen
 }

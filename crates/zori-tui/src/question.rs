@@ -38,7 +38,22 @@ pub struct Asked {
     pub answers: Vec<String>,
     /// The options that are chosen of the present one, where several may be.
     pub chosen: Vec<usize>,
+    /// The mode that holds, if it is to be told.
+    pub mode: String,
+    /// The answer that Enter gives, once the arrows were used; before that it explains (SAF-3).
+    pub focus: Option<usize>,
 }
+
+/// The answers that the arrows go through.
+const BUTTONS: [(QuestionKey, &str); 5] = [
+    (QuestionKey::Once, "y once"),
+    (QuestionKey::No, "n no"),
+    (QuestionKey::Because, "w no, because…"),
+    (QuestionKey::Explain, "e explain"),
+    (QuestionKey::Whole, "v whole text"),
+];
+/// Where they begin.
+const EXPLAIN: usize = 3;
 
 /// What a key does to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +89,8 @@ impl Asked {
             read_whole: false,
             because: None,
             remembered_in,
+            mode: String::new(),
+            focus: None,
             answers: Vec::new(),
             chosen: Vec::new(),
         }
@@ -85,6 +102,17 @@ impl Asked {
             Preview::Choices(choices) => choices.get(self.answers.len()),
             _ => None,
         }
+    }
+
+    /// Left and Right: the answer beside.
+    pub fn step(&mut self, by: isize) {
+        let at = self.focus.unwrap_or(EXPLAIN) as isize + by;
+        self.focus = Some(at.rem_euclid(BUTTONS.len() as isize) as usize);
+    }
+
+    /// Returns what Enter does.
+    pub fn focused(&self) -> QuestionKey {
+        BUTTONS[self.focus.unwrap_or(EXPLAIN)].0
     }
 
     /// Returns when keys begin to answer it by themselves, if nothing else comes (SAF-1).
@@ -171,8 +199,9 @@ impl Asked {
         );
         let several = if count > 1 { format!("1 of {count} · ") } else { String::new() };
         let class = self.decision.class.about().trim_end_matches('.').to_lowercase();
+        let mode = if self.mode.is_empty() { String::new() } else { format!(" · mode {}", self.mode) };
         head = wrap::truncate(&head, wide)
-            .with_right(Row::from(Span::new(format!("{several}{class}")).muted()), width);
+            .with_right(Row::from(Span::new(format!("{several}{class}{mode}")).muted()), width);
         let mut rows = vec![head];
         if let Preview::Command { cwd, sandbox, .. } = &self.question.preview {
             let sandbox =
@@ -183,18 +212,34 @@ impl Asked {
             ));
         }
         let mut tail = Vec::new();
-        let why = format!("  asked because: {} (step {})", self.decision.reason, self.decision.step);
-        tail.push(wrap::truncate(&Span::new(why).muted().into(), wide));
+        let why = format!("  asked because: step {}, {}", self.decision.step, self.decision.reason);
+        let mut why = wrap::truncate(&Span::new(why).muted().into(), wide);
+        let steps = self.question.explanation.len();
+        if !self.explained && steps > 0 && width >= 60 {
+            let words =
+                if steps == 1 { "e explains".to_owned() } else { format!("e explains {steps} steps") };
+            why = why.with_right(Row::from(Span::new(words).muted()), width);
+        }
+        tail.push(why);
         if self.explained {
             let lines =
                 self.question.explanation.iter().map(|line| Span::new(format!("    {line}")).muted().into());
             tail.extend(lines.map(|row: Row| wrap::truncate(&row, wide)));
         }
-        let keys = match &self.because {
-            Some(_) => "  why not? Enter says it, Esc goes back".to_owned(),
-            None => "  y once · n no · w no, because… · e explain · v whole text".to_owned(),
-        };
-        tail.push(wrap::truncate(&Row::from(Span::new(keys).role(Role::Primary)), wide));
+        let mut keys = Row::empty().with("  ");
+        match &self.because {
+            Some(_) => keys.push(Span::new("why not? Enter says it, Esc goes back").role(Role::Primary)),
+            None => {
+                for (i, (_, words)) in BUTTONS.iter().enumerate() {
+                    if i > 0 {
+                        keys.push(Span::new(" · ").role(Role::Primary));
+                    }
+                    let span = Span::new(*words).role(Role::Primary);
+                    keys.push(if self.focus == Some(i) { span.reverse() } else { span });
+                }
+            }
+        }
+        tail.push(wrap::truncate(&keys, wide));
         tail.extend(self.offer_rows(wide));
         let wrapped: Vec<Row> = self
             .lines()
@@ -281,7 +326,9 @@ impl Asked {
     /// Returns the rows of the grants. A rule is shown whole, however long it is: it is what is agreed to (SAF-5).
     fn offer_rows(&self, wide: usize) -> Vec<Row> {
         let offers = self.offers();
-        let most = offers.iter().map(|(words, _)| wrap::width(words)).max().unwrap_or(0).min(wide / 2);
+        let most = offers.iter().map(|(words, _)| wrap::width(words)).max().unwrap_or(0);
+        // What the rules hang below has to be in the left half.
+        let most = most.min((wide / 2).saturating_sub(7));
         let mut rows = Vec::new();
         for (i, (words, rules)) in offers.iter().enumerate() {
             let mut first =

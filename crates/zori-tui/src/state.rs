@@ -12,11 +12,15 @@ use crate::commands::CommandInfo;
 use crate::completion::Completion;
 use crate::composer::Composer;
 use crate::confirm::Confirm;
+use crate::footer::Part;
 use crate::keymap::{Action, Keymap};
 use crate::keys::Key;
 use crate::pager::Pager;
 use crate::question::Asked;
 use crate::transcript::Transcript;
+
+/// How long no key comes from somebody who is not there.
+const ALONE: Duration = Duration::from_secs(60);
 
 /// The chat.
 #[derive(Debug)]
@@ -96,6 +100,8 @@ pub struct Options {
     pub brackets_pastes: bool,
     /// The modes that the key for it goes through, by name.
     pub modes: Vec<String>,
+    /// What the footer shows.
+    pub footer: Vec<Part>,
 }
 
 impl Default for Options {
@@ -111,6 +117,7 @@ impl Default for Options {
             shift_enter: false,
             brackets_pastes: true,
             modes: Vec::new(),
+            footer: Part::DEFAULT.to_vec(),
         }
     }
 }
@@ -299,6 +306,15 @@ impl State {
     /// Says something in the status row for a while.
     pub fn say(&mut self, text: impl Into<String>) {
         self.hint = Some(Hint { text: text.into(), until: self.now + Duration::from_secs(2) });
+    }
+
+    /// Returns whether nobody looks, as far as that can be known: the window has not the focus, or no key came for long where the terminal does not say
+    /// (STA-4).
+    pub fn is_unwatched(&self) -> bool {
+        match self.focused {
+            Some(focused) => !focused,
+            None => self.now.saturating_sub(self.keys.last.unwrap_or_default()) >= ALONE,
+        }
     }
 
     /// Returns the cells that a text names as `@#7` (CMP-3).

@@ -4,6 +4,7 @@ mod complete;
 mod confirm;
 mod keys;
 mod leave;
+mod picker;
 mod question;
 mod queue;
 mod screen_command;
@@ -17,7 +18,9 @@ use zori_core::input::{Input, Prompt};
 
 use crate::completion::Item;
 use crate::confirm::{Confirm, What};
+use crate::pager::Pager;
 use crate::question::Asked;
+use crate::row::Row;
 use crate::state::{Draft, Size, State};
 use crate::terminal::decode::TermEvent;
 
@@ -50,7 +53,11 @@ pub enum Msg<'a> {
         word: String,
         items: Vec<Item>,
         of: usize,
+        /// Sessions: how many there are in all folders.
+        all: usize,
     },
+    /// The text to look at before something is chosen.
+    Preview(Vec<Row>),
     /// The editor gave this back; `None` if it failed.
     Edited(Option<String>),
     Resized(Size),
@@ -80,6 +87,10 @@ pub enum Effect {
     },
     /// Look for what could be meant.
     Find(FindRequest),
+    /// Show what was said in the session with this name.
+    Preview(String),
+    /// Put the session with this name into the trash.
+    Trash(String),
     /// Let the user edit this in an editor.
     Edit(String),
     /// Put this on the clipboard.
@@ -132,7 +143,7 @@ pub enum Pasted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindRequest {
     Files(String),
-    Argument { command: &'static str, word: String },
+    Argument { command: &'static str, word: String, everywhere: bool },
 }
 
 /// Changes the state by a message that came at this time.
@@ -158,7 +169,8 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::Next => queue::next(state, &mut effects),
         Msg::Confirm(confirm) => state.confirm = Some(confirm),
         Msg::Pasted(pasted) => keys::pasted(state, pasted, &mut effects),
-        Msg::Found { word, items, of } => complete::found(state, &word, items, of),
+        Msg::Found { word, items, of, all } => complete::found(state, &word, items, of, all),
+        Msg::Preview(rows) => state.pager = Some(Pager::text(rows)),
         Msg::Edited(text) => {
             if let Some(text) = text {
                 state.composer.set(&text);

@@ -12,7 +12,7 @@ mod prompts;
 mod serve;
 pub mod slash;
 pub(crate) mod supervised;
-mod undo;
+pub(crate) mod undo;
 
 pub use serve::serve;
 
@@ -52,6 +52,8 @@ pub(crate) struct Chat<'a, 'c> {
     pub(crate) args: Option<LowArgs>,
     /// What goes with the next prompt.
     pub(crate) attached: Vec<Image>,
+    /// The title of a new session, which its file gets as soon as there is one (`/new NAME`).
+    pub(crate) title: Option<String>,
     /// Whether each turn is followed by the question for another (`/loop`).
     pub(crate) supervised: bool,
 }
@@ -113,7 +115,7 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
         false => Lines::pipe(),
     };
     let plain = PlainSession::start(cx, prepared, run, None)?;
-    let mut chat = Chat { cx, signals, plain, args: None, attached, supervised: false };
+    let mut chat = Chat { cx, signals, plain, args: None, attached, title: None, supervised: false };
     let exit = match &args.prompt.text {
         Some(text) => chat.begin(text, &mut lines),
         None => chat.converse(&mut lines),
@@ -246,7 +248,12 @@ impl Chat<'_, '_> {
                     Next::Prompt => self.supervised_turn(line.to_owned(), lines)?,
                     Next::Ask(text) => self.supervised_turn(text, lines)?,
                     // These are done where the command is run.
-                    Next::Done | Next::Compact(_) | Next::Elsewhere(_) | Next::Feedback => {}
+                    Next::Done
+                    | Next::Compact(_)
+                    | Next::Elsewhere(_)
+                    | Next::Feedback
+                    | Next::Report(_)
+                    | Next::Undo(_) => {}
                     Next::Recap => match self.plain.recap(&self.signals).0 {
                         Ok(text) => self.cx.ui.say(&text),
                         Err(why) => self.cx.ui.say(&format!("Recap failed: {why}")),
@@ -278,6 +285,7 @@ impl Chat<'_, '_> {
     fn turn(&mut self, text: String) -> Exit {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
         let end = self.plain.turn(prompt, &self.signals);
+        self.keep_title();
         self.cx.ui.notices(&end.notices);
         if end.unasked {
             self.cx.ui.say(asking::WAYS_OUT);
@@ -289,6 +297,17 @@ impl Chat<'_, '_> {
             self.cx.ui.say(&format!("Hint: {advice}"));
         }
         outcome::exit(&end.summary.outcome, end.summary.effects)
+    }
+
+    /// Gives a session that was begun with a title that title, once there is something to give it to.
+    pub(crate) fn keep_title(&mut self) {
+        let session = self.plain.session();
+        let file = self.plain.run.base.as_ref().filter(|_| session.is_saved());
+        if let (Some(title), Some(base)) = (&self.title, file) {
+            // A title that cannot be kept is no reason to disturb the conversation.
+            let _ = zori_store::SessionDir::new(base.sessions()).rename(session.id(), title);
+            self.title = None;
+        }
     }
 
     /// Returns whether it can be opened anew with something else.

@@ -13,12 +13,14 @@ mod files;
 mod first_time;
 mod greeting;
 mod history;
+mod in_turn;
 mod leaving;
 mod look;
 mod outside;
 mod peer;
 mod pictures;
 mod recall;
+mod sessions;
 mod start;
 mod tty;
 mod turns;
@@ -31,6 +33,7 @@ use zori_tui::completion::Item;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
 use crate::chat::Chat;
+use crate::chat::undo::UndoPlan;
 use crate::commands::AgentCx;
 use crate::ui::{Collected, Ui};
 use display::Display;
@@ -71,6 +74,8 @@ struct Screen<'a, 'c> {
     again: Option<Again>,
     /// What the conversation cost before it went on here.
     carried: Spent,
+    /// What goes back when the person says so (`/undo`).
+    undo: Option<UndoPlan>,
     /// How many turns the loop has had (`/loop`).
     loop_turns: u32,
 }
@@ -89,8 +94,8 @@ impl Screen<'_, '_> {
                             answered = outside.aside() => Some(answered),
                         }
                     });
-                    if let Some(answered) = answered {
-                        outside.answered(display, answered);
+                    if let Some(came) = answered {
+                        outside.came(display, came);
                         self.count_asides();
                         continue;
                     }
@@ -121,7 +126,7 @@ impl Screen<'_, '_> {
                     self.keep_in_history(&format!("{}{command}", if share { "!" } else { "!!" }));
                     self.shell(command, share);
                 }
-                Effect::Find(FindRequest::Argument { command: "/rewind", word }) => self.find_turns(word),
+                Effect::Find(FindRequest::Argument { command: "/rewind", word, .. }) => self.find_turns(word),
                 Effect::Confirmed { what, yes } => self.confirmed(what, yes),
                 Effect::SetMode(mode) => self.set_mode(&mode),
                 Effect::Leave => return,
@@ -167,7 +172,7 @@ impl Screen<'_, '_> {
         let (of, wanted) = (all.len(), word.to_lowercase());
         let fits = |item: &Item| format!("{} {}", item.text, item.about).to_lowercase().contains(&wanted);
         let items = all.into_iter().filter(fits).collect();
-        self.display.take(Msg::Found { word, items, of });
+        self.display.take(Msg::Found { word, items, of, all: of });
     }
 
     fn keep_in_history(&self, text: &str) {
@@ -207,5 +212,5 @@ impl Screen<'_, '_> {
 
 /// A choice in a list.
 fn item(text: impl Into<String>, about: impl Into<String>) -> Item {
-    Item { text: text.into(), args: String::new(), about: about.into() }
+    Item { text: text.into(), args: String::new(), about: about.into(), label: None }
 }

@@ -24,7 +24,7 @@ const PACE: Duration = Duration::from_millis(20);
 /// How long nothing is done, to see what idling costs.
 const IDLE: Duration = Duration::from_secs(5);
 /// The keys that are timed: letters that are nowhere else on the screen.
-const KEYS: &str = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
+const KEYS: &str = "абвгдежзийклмнопрстуфхцчшщъыьэюяАБВГДЕЖЗИЙКЛМНОП";
 
 /// The deltas that come at once (PERF-5), and how often that is measured.
 const AT_ONCE: usize = 20_000;

@@ -29,7 +29,7 @@ pub enum Answer {
     /// OSC 11: its ground.
     Background { red: u8, green: u8, blue: u8 },
     /// DECRQM: whether it knows a mode.
-    Mode { mode: u16, known: bool },
+    Mode { mode: u16, known: bool, set: bool },
     /// Whether it knows the kitty keyboard flags.
     KittyFlags(u8),
     /// Mode 2031: the user changed between light and dark.
@@ -400,7 +400,8 @@ fn private_answer(params: &str, last: u8) -> Option<Answer> {
         b'u' => Some(Answer::KittyFlags(params.parse().ok()?)),
         b'y' => {
             let (mode, state) = params.strip_suffix('$')?.split_once(';')?;
-            Some(Answer::Mode { mode: mode.parse().ok()?, known: !matches!(state, "0" | "4") })
+            let (known, set) = (!matches!(state, "0" | "4"), matches!(state, "1" | "3"));
+            Some(Answer::Mode { mode: mode.parse().ok()?, known, set })
         }
         b'n' => match params {
             "997;1" => Some(Answer::ColourScheme { light: false }),

@@ -11,6 +11,10 @@ pub const ENTER: &str = "\x1b[?2004h\x1b[?1004h\x1b[?2031h\x1b[>1u\x1b[>4;1m\x1b
 /// All of it as it was, in the other order; the cursor is shown and no style is left.
 pub const LEAVE: &str = "\x1b[23;2t\x1b[>4;0m\x1b[<1u\x1b[?2031l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0m";
 
+/// Widths by grapheme cluster (MD-5), for terminals that offer them.
+pub const CLUSTERS_ON: &str = "\x1b[?2027h";
+pub const CLUSTERS_OFF: &str = "\x1b[?2027l";
+
 /// The other screen, for what is leafed through and gone afterwards.
 pub const OTHER_SCREEN: &str = "\x1b[?1049h\x1b[H\x1b[2J";
 /// Back to the screen with the scrollback.

@@ -54,6 +54,10 @@ const REFLOWING: &[&str] = &[
     "rio",
 ];
 
+/// Terminals that mark pastes wherever a program asks for it, by how their names begin. In others fast keys are a paste (CMP-2), so that `send-keys` of
+/// a script would end its line there and not send it.
+const BRACKETING: &[&str] = REFLOWING;
+
 /// Terminals that show links (OSC 8).
 const LINKING: &[&str] = &[
     "kitty",
@@ -82,16 +86,22 @@ impl Terminal {
             Hints { term: "xterm-ghostty", .. } => "ghostty",
             Hints { term, .. } => term,
         };
-        Self { name: name.to_owned(), ..Self::default() }
+        let mut terminal = Self { name: name.to_owned(), ..Self::default() };
+        terminal.brackets_pastes = terminal.is_one_of(BRACKETING);
+        terminal
     }
 
     /// Takes an answer.
     pub fn learn(&mut self, answer: &Answer) {
         match answer {
-            Answer::Version(name) => self.name.clone_from(name),
+            Answer::Version(name) => {
+                self.name.clone_from(name);
+                self.brackets_pastes |= self.is_one_of(BRACKETING);
+            }
             Answer::Background { red, green, blue } => self.background = Some((*red, *green, *blue)),
             Answer::KittyFlags(_) => self.kitty_keys = true,
-            Answer::Mode { mode: 2004, known } => self.brackets_pastes = *known,
+            // Who does not know the question may do it all the same.
+            Answer::Mode { mode: 2004, known, .. } => self.brackets_pastes |= *known,
             Answer::Mode { .. } | Answer::Attributes | Answer::ColourScheme { .. } => {}
         }
     }
@@ -135,7 +145,12 @@ mod tests {
         assert_eq!(named("").reflow(), Reflow::No);
         assert_eq!(named("iTerm2 3.5").links(), Links::Shown);
         let tmux = Terminal::of(Hints { term: "screen-256color", tmux: true, ..Hints::default() });
-        assert_eq!(tmux.name, "tmux");
+        assert_eq!((tmux.name.as_str(), tmux.brackets_pastes), ("tmux", true));
+        let mut plain = Terminal::of(Hints { term: "xterm-256color", ..Hints::default() });
+        assert!(!plain.brackets_pastes, "anything calls itself so");
+        plain.learn(&Answer::Version("tmux 3.3a".to_owned()));
+        plain.learn(&Answer::Mode { mode: 2004, known: false, set: false });
+        assert!(plain.brackets_pastes, "tmux marks pastes, and does not know the question");
         assert!(named("x").is_light("0;15") && !named("x").is_light("15;0") && !named("x").is_light(""));
     }
 }

@@ -17,10 +17,15 @@ pub(super) fn refresh(state: &mut State, effects: &mut Vec<Effect>) {
         }
         subject => {
             effects.push(Effect::Find(match subject {
-                Subject::Argument(command) => FindRequest::Argument { command, word: wanted.word.clone() },
+                Subject::Argument(command) => FindRequest::Argument {
+                    command,
+                    word: wanted.word.clone(),
+                    everywhere: state.completion.as_ref().is_some_and(|list| list.everywhere),
+                },
                 _ => FindRequest::Files(wanted.word.clone()),
             }));
             let same = state.completion.take().filter(|list| list.subject == wanted.subject);
+            let (everywhere, all) = same.as_ref().map_or((false, 0), |list| (list.everywhere, list.all));
             let items = same.as_ref().map_or_else(Vec::new, |list| list.items.clone());
             let of = same.map_or(0, |list| list.of);
             state.completion = Some(Completion {
@@ -30,21 +35,25 @@ pub(super) fn refresh(state: &mut State, effects: &mut Vec<Effect>) {
                 of,
                 chosen: 0,
                 pending: true,
+                everywhere,
+                all,
             });
         }
     }
 }
 
 /// The outside found something; it counts if it is still asked for.
-pub(super) fn found(state: &mut State, word: &str, items: Vec<Item>, of: usize) {
+pub(super) fn found(state: &mut State, word: &str, items: Vec<Item>, of: usize, all: usize) {
     let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else { return };
     let Some(list) = &mut state.completion else { return };
     if wanted.word == word && wanted.subject == list.subject {
         list.items = items;
         list.of = of;
+        list.all = all;
         list.chosen = 0;
         list.pending = false;
-        if list.items.is_empty() {
+        // Where others may be in other folders, the list stays and says how to see them.
+        if list.items.is_empty() && !(list.is_of_sessions() && (list.everywhere || all > of)) {
             state.completion = None;
         }
     }

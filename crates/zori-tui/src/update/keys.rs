@@ -43,6 +43,9 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     {
         return;
     }
+    if state.keys.chord.is_empty() && super::picker::takes(state, key, effects) {
+        return;
+    }
     state.keys.chord.push(key);
     let bound = state.options.keymap.find(&state.keys.chord);
     if bound == Bound::Prefix {

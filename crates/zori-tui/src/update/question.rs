@@ -9,14 +9,16 @@ use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode, Mods};
 use crate::pager::Pager;
 use crate::question::{Asked, QuestionKey};
+use crate::row::{Row, Span};
 use crate::state::{Phase, State};
 
 /// A question came.
-pub(super) fn asked(state: &mut State, asked: Asked, effects: &mut Vec<Effect>) {
+pub(super) fn asked(state: &mut State, mut asked: Asked, effects: &mut Vec<Effect>) {
+    asked.mode.clone_from(&state.facts.mode);
     if let Some(turn) = &mut state.turn {
         turn.phase = Phase::Asking;
     }
-    if state.focused == Some(false) {
+    if state.is_unwatched() {
         effects.push(Effect::Notify(format!("{} wants to go on", asked.question.tool)));
     }
     state.questions.push_back(asked);
@@ -50,35 +52,50 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
                 said(state, numbers.join(","), effects);
             }
         }
-        // Enter approves nothing (SAF-3).
-        (_, _, Some(Action::Submit)) => asked.explained = !asked.explained,
-        (KeyCode::Char(c), Mods::NONE, None) => match asked.key(c) {
-            QuestionKey::Once if asked.must_be_read(hidden) => whole(state),
-            QuestionKey::Once => answer(state, Approval::Allow, effects),
-            QuestionKey::No => answer(state, Approval::Reject { reason: None }, effects),
-            QuestionKey::Because => {
-                asked.because = Some(state.composer.buffer.text());
-                state.composer.buffer.clear();
-            }
-            QuestionKey::Explain => asked.explained = !asked.explained,
-            QuestionKey::Whole => whole(state),
-            QuestionKey::Grant(_) if asked.must_be_read(hidden) => whole(state),
-            QuestionKey::Grant(number) => grant(state, number, effects),
-            QuestionKey::Option(at) if asked.choice().is_some_and(|choice| choice.multiple) => {
-                match asked.chosen.iter().position(|chosen| *chosen == at) {
-                    Some(there) => drop(asked.chosen.remove(there)),
-                    None => asked.chosen.push(at),
-                }
-                asked.chosen.sort_unstable();
-            }
-            QuestionKey::Option(at) => said(state, (at + 1).to_string(), effects),
-            // It is no answer, so it is text.
-            QuestionKey::Nothing => {
-                asked.entered = false;
-                return false;
-            }
-        },
+        (_, _, Some(Action::Left)) => asked.step(-1),
+        (_, _, Some(Action::Right)) => asked.step(1),
+        // By itself Enter approves nothing (SAF-3): it explains, until the arrows went elsewhere.
+        (_, _, Some(Action::Submit)) => {
+            let focused = asked.focused();
+            return pressed(state, focused, hidden, effects);
+        }
+        (KeyCode::Char(c), Mods::NONE, None) => {
+            let key = asked.key(c);
+            return pressed(state, key, hidden, effects);
+        }
         _ => {
+            asked.entered = false;
+            return false;
+        }
+    }
+    true
+}
+
+/// Does what a key of the question means; returns whether it means something.
+fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec<Effect>) -> bool {
+    let Some(asked) = state.questions.front_mut() else { return false };
+    match key {
+        QuestionKey::Once if asked.must_be_read(hidden) => whole(state),
+        QuestionKey::Once => answer(state, Approval::Allow, effects),
+        QuestionKey::No => answer(state, Approval::Reject { reason: None }, effects),
+        QuestionKey::Because => {
+            asked.because = Some(state.composer.buffer.text());
+            state.composer.buffer.clear();
+        }
+        QuestionKey::Explain => explain(state),
+        QuestionKey::Whole => whole(state),
+        QuestionKey::Grant(_) if asked.must_be_read(hidden) => whole(state),
+        QuestionKey::Grant(number) => grant(state, number, effects),
+        QuestionKey::Option(at) if asked.choice().is_some_and(|choice| choice.multiple) => {
+            match asked.chosen.iter().position(|chosen| *chosen == at) {
+                Some(there) => drop(asked.chosen.remove(there)),
+                None => asked.chosen.push(at),
+            }
+            asked.chosen.sort_unstable();
+        }
+        QuestionKey::Option(at) => said(state, (at + 1).to_string(), effects),
+        // It is no answer, so it is text.
+        QuestionKey::Nothing => {
             asked.entered = false;
             return false;
         }
@@ -91,11 +108,25 @@ fn hidden_rows(state: &State) -> usize {
     asked.rows(state.size.width(), crate::chat::question_room(state), state.questions.len()).1
 }
 
+/// Shows the steps of the decision, or takes them away again. Where they would push out what is asked about, they have a page of their own.
+fn explain(state: &mut State) {
+    let (width, room, count) = (state.size.width(), crate::chat::question_room(state), state.questions.len());
+    let Some(asked) = state.questions.front_mut() else { return };
+    asked.explained = !asked.explained;
+    if asked.explained && asked.rows(width, room, count).0.len() > room {
+        asked.explained = false;
+        let mut rows = asked.lines();
+        rows.push(Row::empty());
+        rows.extend(asked.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()))));
+        state.pager = Some(Pager::text(rows));
+    }
+}
+
 /// Opens the whole text; at its end `y` approves.
 fn whole(state: &mut State) {
     if let Some(asked) = state.questions.front() {
         let mut rows = asked.lines();
-        rows.push(crate::row::Row::empty());
+        rows.push(Row::empty());
         state.pager = Some(Pager::question(rows));
     }
 }

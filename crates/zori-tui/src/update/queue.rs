@@ -38,7 +38,9 @@ fn runs_now(state: &State, text: &str) -> bool {
     if is_shell(text) {
         return true;
     }
-    screen_command::find(state, text).is_some()
+    let name = text.split_whitespace().next().unwrap_or_default();
+    let known = state.options.commands.iter().find(|command| command.name == name);
+    known.is_some_and(|command| command.own.is_some() || !command.waits)
 }
 
 /// Returns whether a line is a command of the user's own.

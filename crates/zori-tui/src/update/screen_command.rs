@@ -7,6 +7,7 @@ use crate::keys::{Key, KeyCode};
 use crate::pager::{Pager, PagerEnd};
 use crate::row::{Row, Span};
 use crate::state::State;
+use crate::wrap;
 use zori_core::event::NoticeLevel;
 use zori_core::tool::TodoStatus;
 
@@ -36,6 +37,8 @@ pub(super) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> b
             true => say(state, "`/theme NAME` changes the colours; Tab lists the names."),
             false => effects.push(Effect::Theme { name: rest, keep: true }),
         },
+        ScreenCommand::History => open_pager(state, None),
+        ScreenCommand::Editor => effects.push(Effect::Edit(rest)),
         ScreenCommand::Todo => todo(state),
         ScreenCommand::Show => match number(&rest) {
             Some(number) if state.transcript.numbered(number).is_some() => open_pager(state, Some(number)),
@@ -146,6 +149,7 @@ fn todo(state: &mut State) {
 /// Lists the commands.
 pub(super) fn help(state: &mut State) {
     let mut rows = Vec::new();
+    let width = usize::from(state.size.width());
     let mut category = "";
     for command in &state.options.commands {
         if command.category != category {
@@ -154,7 +158,9 @@ pub(super) fn help(state: &mut State) {
         }
         let head = format!("  {}", format!("{} {}", command.name, command.args).trim_end());
         let gap = " ".repeat(24usize.saturating_sub(head.chars().count()).max(1));
-        rows.push(Row::empty().with(head).with(gap).with(Span::new(command.about).muted()));
+        let first = Row::empty().with(head).with(gap);
+        let rest = Row::empty().with(" ".repeat(if width < 60 { 4 } else { 24 }));
+        rows.extend(wrap::wrap_hanging(&[Span::new(command.about).muted()], width, &first, &rest));
     }
     let new_line = if state.options.shift_enter { "Shift-Enter" } else { "Alt-Enter or Ctrl-J" };
     rows.push(Row::from(

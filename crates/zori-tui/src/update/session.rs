@@ -194,7 +194,7 @@ pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Eff
             give_back(state, &turn);
         }
     }
-    if took >= LONG && state.focused == Some(false) {
+    if took >= LONG && state.is_unwatched() {
         effects.push(Effect::Notify(format!("The turn is over after {}", seconds(took))));
     }
     effects.push(Effect::LookAround);

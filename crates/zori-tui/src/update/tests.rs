@@ -42,6 +42,7 @@ fn stage() -> Stage {
         shift_enter: false,
         brackets_pastes: true,
         modes: vec!["yolo".into(), "default".into()],
+        ..Options::default()
     };
     let facts = Facts {
         model: "opus-5-5".into(),
@@ -235,6 +236,77 @@ fn a_paste_answers_nothing_and_enter_approves_nothing() {
     stage.key("backspace").wait(5000).key_now("enter");
     assert_eq!(stage.effects(), none());
     assert!(stage.state.questions[0].explained, "Enter explains");
+}
+
+/// KEY-6: the arrows go through the answers, and Enter gives the one they are at.
+#[test]
+fn arrows_choose_an_answer() {
+    let mut stage = stage();
+    stage
+        .turn()
+        .asked(Class::Shell, "ls")
+        .take(Msg::Drawn)
+        .wait(5000)
+        .key_now("left")
+        .key("left")
+        .key("enter");
+    assert!(stage.state.questions.is_empty());
+    let answer = Approval::Reject { reason: None };
+    assert_eq!(stage.effects(), [Effect::Input(Input::Approve { call: CallId::new("call-0"), answer })]);
+}
+
+/// STA-4: once, when nobody looks: the window is not in front, or no key came for a minute.
+#[test]
+fn somebody_elsewhere_is_told() {
+    let told = |focused: Option<bool>, seconds: u64| {
+        let mut stage = stage();
+        stage.state.focused = focused;
+        stage.key("left").turn();
+        stage.now += Duration::from_secs(seconds);
+        stage.over(Outcome::Completed(StopReason::EndTurn));
+        stage.effects().iter().filter(|effect| matches!(effect, Effect::Notify(_))).count()
+    };
+    assert_eq!([told(Some(false), 9), told(Some(false), 10), told(Some(true), 90)], [0, 1, 0]);
+    assert_eq!([told(None, 59), told(None, 60)], [0, 1]);
+}
+
+/// RSM-2: the keys of the list of sessions.
+#[test]
+fn keys_of_the_list_of_sessions() {
+    let mut stage = stage();
+    let about = "about it";
+    let resume =
+        CommandInfo { name: "/resume", args: "[ID]", about, category: "Session", waits: true, own: None };
+    stage.state.options.commands.push(resume);
+    let find = |word: &str, everywhere| {
+        Effect::Find(FindRequest::Argument { command: "/resume", word: word.into(), everywhere })
+    };
+    let item = |id: &str, label: &str| Item {
+        text: id.into(),
+        args: String::new(),
+        about: "2 messages".into(),
+        label: Some(label.into()),
+    };
+    stage.typed("/resume ");
+    assert_eq!(stage.effects(), [find("", false)]);
+    let items = vec![item("s1", "  2h  fix add()"), item("s2", "  1d  speed")];
+    stage.take(Msg::Found { word: String::new(), items, of: 2, all: 9 });
+    let head = format!("{:<79}", "› /resume");
+    let note = "this folder 2 of 2 · Ctrl-A all 9 · Ctrl-P shows · Ctrl-D trash";
+    let head = format!("{}{note}", &head[..head.len() - note.chars().count()]);
+    assert_eq!(
+        stage.screen(),
+        ["", &head, "    2h  fix add()  2 messages", "    1d  speed      2 messages"].join("\n")
+    );
+    stage.key("down").key("ctrl+p").key("ctrl+d");
+    assert_eq!(stage.effects(), [Effect::Preview("s2".into()), Effect::Trash("s2".into()), find("", false)]);
+    stage.key("ctrl+a");
+    assert_eq!(stage.effects(), [find("", true)]);
+    stage.typed("x");
+    assert_eq!(stage.effects(), [find("x", true)]);
+    stage.take(Msg::Found { word: "x".into(), items: Vec::new(), of: 9, all: 9 });
+    stage.key("ctrl+d");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("/resume x", none()), "nothing is chosen");
 }
 
 #[test]

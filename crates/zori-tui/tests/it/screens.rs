@@ -8,6 +8,7 @@ use zori_core::tool::{Todo, TodoStatus, ToolCode, ToolKind, ToolOutput};
 use zori_testkit::pty;
 use zori_testkit::terminal::{KINDS, Terminal};
 use zori_tui::completion::Item;
+use zori_tui::confirm::{Confirm, What};
 use zori_tui::theme::{Depth, Paint, Rgb, Theme};
 use zori_tui::update::{Msg, TurnOver};
 
@@ -28,6 +29,7 @@ const SCREENS: &[Scene] = &[
     ("completion", |chat| _ = chat.typed("/re")),
     ("models", models),
     ("sessions", sessions),
+    ("undo", undo),
     ("error", error),
     ("search", search),
     ("thinking", thinking),
@@ -99,22 +101,45 @@ fn explained(chat: &mut Chat) {
 
 fn models(chat: &mut Chat) {
     chat.typed("/model son");
-    let item = |text: &str, about: &str| Item { text: text.into(), args: String::new(), about: about.into() };
+    let item = |text: &str, about: &str| Item {
+        text: text.into(),
+        args: String::new(),
+        about: about.into(),
+        label: None,
+    };
     let items = vec![
         item("anthropic:sonnet-5", "200k   $3/$15    key ok"),
         item("openrouter:sonnet-5", "200k   $3/$15    no key     zori auth login --provider openrouter"),
     ];
-    chat.take(Msg::Found { word: "son".into(), items, of: 63 });
+    chat.take(Msg::Found { word: "son".into(), items, of: 63, all: 63 });
 }
 
 fn sessions(chat: &mut Chat) {
     chat.typed("/resume calc");
-    let item = |text: &str, about: &str| Item { text: text.into(), args: String::new(), about: about.into() };
+    let item = |id: &str, label: &str, about: &str| Item {
+        text: id.into(),
+        args: String::new(),
+        about: about.into(),
+        label: Some(label.into()),
+    };
     let items = vec![
-        item("0199aa", "2h   fix add() in calc.py            12 messages  $0.04  main"),
-        item("0199bb", "1d   calc: speed                      3 messages  $0.01  main"),
+        item(
+            "0199aa",
+            "  2h  fix add() in calc.py",
+            "12 messages  $0.04  main  \"the test still fails, why\"",
+        ),
+        item("0199bb", "  1d  calc: speed", " 3 messages  $0.01  main  open in pid 4711: Enter forks"),
     ];
-    chat.take(Msg::Found { word: "calc".into(), items, of: 4 });
+    chat.take(Msg::Found { word: "calc".into(), items, of: 4, all: 118 });
+}
+
+fn undo(chat: &mut Chat) {
+    let lines = [
+        "Would put back 2 files to before turn 3: calc.py, neu.txt (removed)",
+        "Not covered: 1 command may have changed files outside /home/me/proj",
+    ];
+    let question = Confirm::new(What::Undo, "Go ahead? [y/N]".to_owned());
+    chat.take(Msg::Confirm(question.below(lines.map(str::to_owned).to_vec())));
 }
 
 fn error(chat: &mut Chat) {

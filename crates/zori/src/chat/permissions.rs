@@ -2,12 +2,14 @@
 //! well as tightened (MODE-1, MODE-4).
 
 use rustix::process::geteuid;
+use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_host::summary;
 use zori_policy::{Mode, Policy};
 
 use super::Chat;
 use super::slash::Next;
+use crate::config::set_key;
 use crate::host_failure::of_mode;
 use crate::plain::PlainSession;
 
@@ -24,7 +26,11 @@ pub(crate) fn as_root_without_questions(policy: &Policy) -> bool {
 }
 
 /// Shows the mode, or changes it for the rest of the chat.
-pub(super) fn mode(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure> {
+pub(super) fn mode(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let (name, save) = match rest.strip_suffix("--save") {
+        Some(name) => (name.trim(), true),
+        None => (rest, false),
+    };
     let PlainSession { host, .. } = &mut chat.plain;
     if !name.is_empty() {
         let permission = &mut host.settings.permission;
@@ -48,11 +54,28 @@ pub(super) fn mode(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure>
         };
         chat.cx.ui.say(&said);
     }
-    if name.is_empty() {
+    if save {
+        keep(chat)?;
+    }
+    if name.is_empty() && !save {
         let own = Mode::ALL.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ");
         chat.cx.ui.say(&format!("`/mode NAME` changes it: {own}"));
     }
     Ok(Next::Done)
+}
+
+/// Writes the mode that holds into the config file, for later chats.
+fn keep(chat: &mut Chat<'_, '_>) -> Result<(), Failure> {
+    let mode = chat.plain.session().policy().mode.shown().to_owned();
+    let Some(base) = &chat.plain.run.base else {
+        return Err(Failure::new(&VALIDATION_ERROR, "there is no base directory to keep it in"));
+    };
+    let file = base.config();
+    let value = serde_json::Value::from(mode.as_str()).to_string();
+    set_key::set(&file, "security", "mode", &value)
+        .map_err(|why| Failure::new(&IO_ERROR, format!("{} was not changed: {why}", file.display())))?;
+    chat.cx.ui.say(&format!("Mode {mode}, kept in {}", file.display()));
+    Ok(())
 }
 
 /// Shows all that decides about a call.

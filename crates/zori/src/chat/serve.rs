@@ -55,7 +55,7 @@ pub fn serve(
         frontend::plain_with(cx, settings, &wanted)
     });
     let plain = PlainSession::start_with(cx, prepared, run, Some(client), parts)?;
-    let mut chat = Chat { cx, signals, plain, args: None, attached, supervised: false };
+    let mut chat = Chat { cx, signals, plain, args: None, attached, title: None, supervised: false };
     let exit = chat.follow(&events);
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();
@@ -160,7 +160,9 @@ impl Chat<'_, '_> {
                 | Next::Compact(_)
                 | Next::Recap
                 | Next::Elsewhere(_)
-                | Next::Feedback,
+                | Next::Feedback
+                | Next::Report(_)
+                | Next::Undo(_),
             ) => LineAction::Done,
             Err(failure) => {
                 self.cx.ui.report(&failure);

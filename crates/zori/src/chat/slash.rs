@@ -1,19 +1,20 @@
 //! The chat's slash commands, as one table: what is listed is what runs (`docs/contracts/command-line.md`).
 
-use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
+mod attached;
+mod image;
+mod jobs;
+mod model;
+pub(crate) mod report;
+mod session;
+mod usage;
+
+use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
-use zori_core::message::{Block, Role};
-use zori_core::provider::Effort;
-use zori_core::text;
-use zori_host::settings::WorkspaceSettings;
-use zori_host::{ModelError, ModelGate, Which, session_id, summary};
-use zori_serve::{is_slash_command, parse_session};
-use zori_store::SessionDir;
+use zori_serve::is_slash_command;
 
 use super::Chat;
-use crate::attachment::{self, Viewer};
-use crate::commands::{copy_session, latest_session};
-use crate::host_failure::of_model;
+use super::undo::UndoPlan;
+pub(crate) use report::Report;
 
 /// What to do after a line was looked at.
 pub(crate) enum Next {
@@ -31,6 +32,10 @@ pub(crate) enum Next {
     Elsewhere(Elsewhere),
     /// What helps to understand a problem is to be put together.
     Feedback,
+    /// The program itself is asked for this.
+    Report(Report),
+    /// Files go back, if the person says so.
+    Undo(UndoPlan),
     /// The chat is over.
     Quit,
 }
@@ -95,6 +100,17 @@ impl Slash {
                 chat.cx.ui.say(&folder);
                 Ok(Next::Done)
             }
+            Next::Report(report) => {
+                match report.make(&chat.cx.app.env) {
+                    Ok(text) => text.lines().for_each(|line| chat.cx.ui.say(line)),
+                    Err(why) => return Err(Failure::new(&IO_ERROR, why)),
+                }
+                Ok(Next::Done)
+            }
+            Next::Undo(plan) => {
+                plan.ask(chat)?;
+                Ok(Next::Done)
+            }
             next => Ok(next),
         }
     }
@@ -107,57 +123,75 @@ impl Slash {
 
 /// Every command, in the order `/help` lists them.
 pub const COMMANDS: &[Slash] = &[
-    Slash { names: &["/help"], args: "", about: "Show these commands", category: "Session", run: help },
+    Slash {
+        names: &["/help"],
+        args: "",
+        about: "Show these commands",
+        category: "Session",
+        run: session::help,
+    },
     Slash {
         names: &["/exit", "/quit"],
         args: "",
         about: "Leave the chat (also :q, Ctrl-D)",
         category: "Session",
-        run: exit,
+        run: session::exit,
     },
-    Slash { names: &["/new"], args: "", about: "Start a new session", category: "Session", run: new },
+    Slash {
+        names: &["/new"],
+        args: "[TITLE]",
+        about: "Start a new session",
+        category: "Session",
+        run: session::new,
+    },
     Slash {
         names: &["/clear"],
         args: "",
         about: "Clear the screen and start a new session",
         category: "Session",
-        run: clear,
+        run: session::clear,
     },
     Slash {
         names: &["/resume"],
         args: "[ID]",
         about: "Go on with another session",
         category: "Session",
-        run: resume,
+        run: session::resume,
     },
     Slash {
         names: &["/rename"],
         args: "TITLE",
         about: "Give this session a title of your own",
         category: "Session",
-        run: rename,
+        run: session::rename,
     },
     Slash {
         names: &["/fork"],
         args: "",
         about: "Go on in a copy of this session",
         category: "Session",
-        run: fork,
+        run: session::fork,
     },
-    Slash { names: &["/cd"], args: "FOLDER", about: "Go on in another folder", category: "Session", run: cd },
+    Slash {
+        names: &["/cd"],
+        args: "FOLDER",
+        about: "Go on in another folder",
+        category: "Session",
+        run: session::cd,
+    },
     Slash {
         names: &["/history"],
         args: "",
         about: "Show this conversation",
         category: "Session",
-        run: history,
+        run: session::history,
     },
     Slash {
         names: &["/compact"],
         args: "[FOCUS]",
         about: "Summarise older messages; undo: take that back",
         category: "Session",
-        run: compact,
+        run: session::compact,
     },
     Slash {
         names: &["/recap"],
@@ -171,7 +205,14 @@ pub const COMMANDS: &[Slash] = &[
         args: "[PROMPT]",
         about: "Ask after every turn whether to continue",
         category: "Session",
-        run: supervise,
+        run: session::supervise,
+    },
+    Slash {
+        names: &["/export"],
+        args: "[FILE]",
+        about: "Write this conversation to a file: .md, .json or .html",
+        category: "Session",
+        run: |chat, rest| report::next(chat, "/export", rest),
     },
     Slash {
         names: &["/undo"],
@@ -213,14 +254,21 @@ pub const COMMANDS: &[Slash] = &[
         args: "[NAME]",
         about: "Show or change the model",
         category: "Configuration",
-        run: model,
+        run: model::model,
+    },
+    Slash {
+        names: &["/provider"],
+        args: "[NAME]",
+        about: "Show the provider, or go on with the default model of another",
+        category: "Configuration",
+        run: model::provider,
     },
     Slash {
         names: &["/effort"],
         args: "[LEVEL]",
         about: "Show or change how much the model thinks",
         category: "Configuration",
-        run: effort,
+        run: model::effort,
     },
     Slash {
         names: &["/login"],
@@ -232,7 +280,7 @@ pub const COMMANDS: &[Slash] = &[
     Slash {
         names: &["/mode"],
         args: "[NAME]",
-        about: "Show or change the permission mode",
+        about: "Show or change the permission mode; --save behind it keeps it for later chats",
         category: "Configuration",
         run: super::permissions::mode,
     },
@@ -242,6 +290,13 @@ pub const COMMANDS: &[Slash] = &[
         about: "Show the mode and the rules, and where they come from",
         category: "Configuration",
         run: super::permissions::permissions,
+    },
+    Slash {
+        names: &["/config"],
+        args: "",
+        about: "Show each setting that is set, and where it comes from",
+        category: "Configuration",
+        run: |chat, rest| report::next(chat, "/config", rest),
     },
     Slash {
         names: &["/init"],
@@ -255,28 +310,56 @@ pub const COMMANDS: &[Slash] = &[
         args: "PATH",
         about: "Show the model an image with the next prompt, or with words behind the path",
         category: "Context",
-        run: image,
+        run: image::image,
+    },
+    Slash {
+        names: &["/agents"],
+        args: "",
+        about: "List the sub-agents that were described",
+        category: "Integration",
+        run: attached::agents,
+    },
+    Slash {
+        names: &["/hooks"],
+        args: "",
+        about: "List the programs that are told what happens",
+        category: "Integration",
+        run: attached::hooks,
     },
     Slash {
         names: &["/jobs"],
         args: "[kill ID]",
         about: "List the commands that run in the background, or end one",
         category: "Look",
-        run: jobs,
+        run: jobs::jobs,
     },
     Slash {
         names: &["/status"],
         args: "",
         about: "Show model, session, root, sandbox and usage",
         category: "Debugging",
-        run: status,
+        run: usage::status,
     },
     Slash {
         names: &["/context"],
         args: "",
         about: "Show how much of the model's window is used, and by what",
         category: "Context",
-        run: context,
+        run: usage::context,
+    },
+    Slash {
+        names: &["/doctor"],
+        args: "",
+        about: "Check that everything is there that a run needs",
+        category: "Debugging",
+        run: |chat, rest| report::next(chat, "/doctor", rest),
+    },
+    Slash {
+        names: &["/log"],
+        args: "[N]",
+        about: "Show what was decided and what ran, from the audit log",
+        category: "Debugging",
+        run: |chat, rest| report::next(chat, "/log", rest),
     },
     Slash {
         names: &["/feedback"],
@@ -297,7 +380,7 @@ pub const COMMANDS: &[Slash] = &[
         args: "",
         about: "Show tokens, cache hits and money of this session",
         category: "Debugging",
-        run: cost,
+        run: usage::cost,
     },
 ];
 
@@ -355,302 +438,9 @@ fn nearest(word: &str) -> Option<&'static str> {
     zori_spelling::nearest(word, COMMANDS.iter().flat_map(|command| command.names).copied())
 }
 
-fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    for command in COMMANDS {
-        let names = command.names.join(", ");
-        chat.cx.ui.say(&format!("  {:<18}{}", format!("{names} {}", command.args).trim(), command.about));
-    }
-    chat.cx
-        .ui
-        .say("Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.");
-    Ok(Next::Done)
-}
-
-fn exit(_: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    Ok(Next::Quit)
-}
-
-fn new(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    chat.switch(Which::New)?;
-    Ok(Next::Done)
-}
-
-fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    if chat.cx.terminal.stderr && chat.cx.front.events().is_none() {
-        chat.cx.ui.raw("\x1b[2J\x1b[3J\x1b[H");
-    }
-    new(chat, "")
-}
-
-fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, Failure> {
-    let Some(base) = &chat.plain.run.base else {
-        chat.cx.ui.say("There is no base directory, so there are no sessions.");
-        return Ok(Next::Done);
-    };
-    let sessions = SessionDir::new(base.sessions());
-    let current = chat.plain.session().id().clone();
-    let id = match id {
-        "" => latest_session(&sessions, Some(&current))?,
-        id => Some(parse_session(id)?),
-    };
-    match id {
-        Some(id) if id == current => chat.cx.ui.say("This is the session you are in."),
-        Some(id) if sessions.file(&id).exists() => chat.switch(Which::Existing(id))?,
-        Some(id) => chat.cx.ui.say(&format!("Session '{id}' is empty or not found.")),
-        None => chat.cx.ui.say("No sessions found to resume"),
-    }
-    Ok(Next::Done)
-}
-
-fn jobs(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
-    let jobs = chat.plain.session().jobs();
-    let mut say = |line: &str| chat.cx.ui.say(line);
-    match rest.split_whitespace().collect::<Vec<_>>().as_slice() {
-        [] if jobs.is_empty() => say("No jobs were started."),
-        [] => {
-            for job in jobs {
-                say(&format!("  {:<8}{:<12}{}", job.id, job.state(), text::one_line(&job.command)));
-            }
-        }
-        ["kill", id] => match jobs.iter().find(|job| job.id == *id) {
-            Some(job) => {
-                job.request_kill();
-                say(&format!("Asked {id} to end"));
-            }
-            None => say(&format!("There is no job `{id}` (/jobs shows them all)")),
-        },
-        _ => say("/jobs lists the jobs, /jobs kill ID ends one"),
-    }
-    Ok(Next::Done)
-}
-
-fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let mut lines = Vec::new();
-    for message in chat.plain.session().messages() {
-        for block in &message.blocks {
-            lines.extend(match (block, message.role) {
-                (Block::Text(said), Role::User) => Some(format!("you> {said}")),
-                (Block::Text(said), Role::Assistant) => Some(said.clone()),
-                (Block::Image(image), _) => Some(format!("you> {image}")),
-                (Block::ToolCall(call), _) => {
-                    let input = text::one_line(call.input.json());
-                    Some(format!("⚙ {} {}", call.name, text::prefix(&input, 200)))
-                }
-                (Block::Thinking(_) | Block::ToolResult(_), _) => None,
-            });
-        }
-    }
-    if lines.is_empty() {
-        lines.push("Nothing has been said yet.".into());
-    }
-    lines.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
-}
-
-/// Summarises what was said so far; the argument says what to dwell on.
-fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, Failure> {
-    if focus == "undo" {
-        chat.plain.session_mut().undo_compact();
-    } else {
-        return Ok(Next::Compact((!focus.is_empty()).then(|| focus.to_owned())));
-    }
-    Ok(Next::Done)
-}
-
-/// Enters the loop; the argument is its first prompt.
-fn supervise(chat: &mut Chat<'_, '_>, prompt: &str) -> Result<Next, Failure> {
-    chat.supervise(true);
-    Ok(if prompt.is_empty() { Next::Done } else { Next::Ask(prompt.to_owned()) })
-}
-
-fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure> {
-    if !name.is_empty() {
-        let models = ModelGate::new(&chat.plain.host.settings);
-        match models.check(chat.plain.session().model(), name) {
-            Ok((model, max_tokens)) => chat.plain.session_mut().set_model(model, max_tokens),
-            Err(error) if error.is_of_this_session() && chat.can_go_on() => {
-                return Ok(Next::Elsewhere(Elsewhere::Model(name.to_owned())));
-            }
-            Err(error) => return Err(elsewhere(error, chat, name)),
-        }
-    }
-    let model = chat.plain.session().model().to_owned();
-    chat.cx.ui.say(&format!("Model: {model}"));
-    Ok(Next::Done)
-}
-
-fn effort(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure> {
-    let request = &mut chat.plain.host.settings.request;
-    if !name.is_empty() {
-        let effort = match name {
-            "default" => None,
-            name => Some(Effort::by_name(name).ok_or_else(|| {
-                let names = Effort::ALL.iter().map(|effort| effort.as_str()).collect::<Vec<_>>().join(", ");
-                Failure::new(&VALIDATION_ERROR, format!("`{name}` is no level"))
-                    .hint(format!("default, {names}"))
-            })?),
-        };
-        request.effort = effort;
-        if let Some(args) = &mut chat.args {
-            args.model.thinking = effort;
-        }
-        chat.plain.session_mut().set_effort(effort);
-    }
-    let now = chat.plain.host.settings.request.effort.map_or("as the provider has it", Effort::as_str);
-    chat.cx.ui.say(&format!("Effort: {now}"));
-    Ok(Next::Done)
-}
-
-fn cd(_: &mut Chat<'_, '_>, folder: &str) -> Result<Next, Failure> {
-    match folder {
-        "" => Err(Failure::new(&VALIDATION_ERROR, "`/cd FOLDER` goes on in another folder")),
-        folder => Ok(Next::Elsewhere(Elsewhere::Folder(folder.to_owned()))),
-    }
-}
-
-fn rename(chat: &mut Chat<'_, '_>, title: &str) -> Result<Next, Failure> {
-    let session = chat.plain.session();
-    let saved = session.is_saved() && session.totals().turns + session.messages().len() as u32 > 0;
-    let Some(base) = chat.plain.run.base.as_ref().filter(|_| saved) else {
-        return Err(Failure::new(&VALIDATION_ERROR, "there is no saved session to name yet"));
-    };
-    let title = text::one_line(title.trim()).into_owned();
-    let named = SessionDir::new(base.sessions()).rename(session.id(), &title);
-    named.map_err(|error| Failure::new(&IO_ERROR, format!("the title cannot be kept: {error}")))?;
-    chat.cx.ui.say(&match title.is_empty() {
-        true => "The session has the title of its first prompt again.".to_owned(),
-        false => format!("Title: {title}"),
-    });
-    Ok(Next::Done)
-}
-
-fn fork(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let session = chat.plain.session();
-    let Some(base) =
-        chat.plain.run.base.as_ref().filter(|_| session.is_saved() && !session.messages().is_empty())
-    else {
-        return Err(Failure::new(&VALIDATION_ERROR, "there is no saved conversation to copy yet"));
-    };
-    let (sessions, copy) = (SessionDir::new(base.sessions()), session_id());
-    let copied = copy_session(&sessions, session.id(), &copy);
-    copied.map_err(|why| Failure::new(&IO_ERROR, why))?;
-    chat.switch(Which::Existing(copy))?;
-    Ok(Next::Done)
-}
-
-fn context(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let session = chat.plain.session();
-    let (used, window) = (session.context_tokens(), session.context_window());
-    let share = window
-        .filter(|window| *window > 0)
-        .map_or_else(String::new, |window| format!(" of {window} ({}%)", used * 100 / window));
-    let sum = |of: fn(&Block) -> usize| -> usize {
-        session.messages().iter().flat_map(|message| &message.blocks).map(of).sum::<usize>() / 4
-    };
-    let said = sum(|block| if let Block::Text(text) = block { text.len() } else { 0 });
-    let thought = sum(|block| if let Block::Thinking(thinking) = block { thinking.text.len() } else { 0 });
-    let called = sum(|block| match block {
-        Block::ToolCall(call) => call.input.json().len(),
-        Block::ToolResult(result) => result.content().len(),
-        _ => 0,
-    });
-    let tools: usize =
-        session.tools().iter().map(|tool| tool.description.len() + tool.schema.get().len()).sum();
-    let system = chat.plain.host.settings.request.system.as_deref().map_or(0, str::len);
-    let lines = [
-        format!("Context: {used} tokens{share}"),
-        format!("  {:>7}  system prompt and guidelines", system / 4),
-        format!("  {:>7}  {} tools", tools / 4, session.tools().len()),
-        format!("  {said:>7}  what was said, in {} messages", session.messages().len()),
-        format!("  {called:>7}  calls and their results"),
-        format!("  {thought:>7}  thinking"),
-        "The parts are estimates: about four bytes are a token. `/compact` summarises older messages."
-            .to_owned(),
-    ];
-    lines.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
-}
-
-/// Says how the same conversation goes on with a model that a running one cannot change to.
-fn elsewhere(error: ModelError, chat: &Chat<'_, '_>, name: &str) -> Failure {
-    let elsewhere = error.is_of_this_session();
-    let mut failure = of_model(error);
-    if elsewhere {
-        let id = chat.plain.session().id();
-        let command = format!("{} sessions resume {id} --model {name}", chat.cx.profile.name);
-        failure.facts.hints = vec![format!("leave it and run `{command}`")];
-    }
-    failure
-}
-
-/// Attaches an image to the next prompt, which may stand behind the path.
-fn image(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
-    let WorkspaceSettings { home, root, .. } = &chat.plain.host.settings.workspace;
-    let at = |path: &str| match (path.strip_prefix("~/"), home) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => root.join(path),
-    };
-    let (path, words) = path_and_words(rest, |path| at(path).is_file());
-    if path.is_empty() {
-        let usage = "`/image PATH` attaches an image to the next prompt";
-        return Err(Failure::new(&VALIDATION_ERROR, usage).hint("PNG, JPEG, GIF or WebP"));
-    }
-    let viewer = Viewer { facts: chat.plain.host.settings.model.facts, model: chat.plain.session().model() };
-    let image = attachment::load(&at(path), viewer)?;
-    let all: Vec<_> = chat.attached.iter().cloned().chain([image.clone()]).collect();
-    attachment::check_sum(&all)?;
-    chat.attached = all;
-    if words.is_empty() {
-        chat.cx.ui.say(&format!("Attached to the next prompt: {path} {image}"));
-        return Ok(Next::Done);
-    }
-    Ok(Next::Ask(words.to_owned()))
-}
-
-/// Tells a path from the words behind it: it is in quotes, or all of it is a file, or it is the first word.
-fn path_and_words(rest: &str, is_file: impl Fn(&str) -> bool) -> (&str, &str) {
-    for quote in ['"', '\''] {
-        if let Some((path, words)) = rest.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
-            return (path, words.trim());
-        }
-    }
-    if is_file(rest) {
-        return (rest, "");
-    }
-    let (path, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    (path, words.trim())
-}
-
-fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let lines = summary::cost_lines(chat.plain.session().totals());
-    lines.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
-}
-
-fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    let lines = summary::status_lines(chat.plain.session(), &chat.plain.host);
-    lines.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_and_words() {
-        for (rest, expected) in [
-            ("", ("", "")),
-            ("a.png", ("a.png", "")),
-            ("a.png  what is it?", ("a.png", "what is it?")),
-            ("my shot.png", ("my shot.png", "")),
-            ("\"my shot.png\" what?", ("my shot.png", "what?")),
-            ("'b c' d", ("b c", "d")),
-            ("\"open", ("\"open", "")),
-        ] {
-            assert_eq!(path_and_words(rest, |path| path == "my shot.png"), expected, "{rest}");
-        }
-    }
 
     #[test]
     fn near_names() {

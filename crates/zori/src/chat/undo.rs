@@ -88,23 +88,60 @@ fn list(chat: &mut Chat<'_, '_>) -> Result<Next, Failure> {
 fn back(chat: &mut Chat<'_, '_>, goal: UndoGoal, what: UndoScope) -> Result<Next, Failure> {
     let request = UndoRequest { goal, what, force: Force::Keep, dry_run: true, by: BY };
     let planned = chat.plain.session_mut().undo(request).map_err(failure)?;
+    let root = chat.plain.session().project_root().to_owned();
     let people = chat.cx.terminal.interactive() && chat.cx.front.events().is_none();
-    if people && let Some(question) = question(&planned, chat.plain.session().project_root()) {
+    let question = question(&planned, &root).filter(|_| people);
+    let lines = chat_lines(&undo_lines(&planned, &root, true));
+    let plan = UndoPlan { request: UndoRequest { dry_run: false, ..request }, lines, question };
+    match plan.question.is_some() {
+        true => Ok(Next::Undo(plan)),
+        false => plan.carry_out(chat).map(|_| Next::Done),
+    }
+}
+
+/// What would go back, before anybody said so.
+pub(crate) struct UndoPlan {
+    request: UndoRequest,
+    /// What would happen, in sentences.
+    pub(crate) lines: Vec<String>,
+    /// The same as one question; `None` where no file would change.
+    question: Option<String>,
+}
+
+impl UndoPlan {
+    /// Asks at the terminal, line by line.
+    pub(super) fn ask(&self, chat: &mut Chat<'_, '_>) -> Result<(), Failure> {
+        let question = self.question.as_deref().unwrap_or_default();
         chat.cx.ui.raw(&format!("{question} [y/N] "));
         let yes = chat.plain.ask_line().is_some_and(|line| matches!(line.trim(), "y" | "Y" | "yes"));
-        if !yes {
-            chat.cx.ui.say("Nothing was changed.");
-            return Ok(Next::Done);
+        match yes {
+            true => self.carry_out(chat).map(drop),
+            false => {
+                chat.cx.ui.say(NOTHING_CHANGED);
+                Ok(())
+            }
         }
     }
-    let done = chat.plain.session_mut().undo(UndoRequest { dry_run: false, ..request }).map_err(failure)?;
-    let lines = undo_lines(&done, chat.plain.session().project_root(), false);
-    lines.iter().for_each(|line| chat.cx.ui.say(&line.replace(" (--replace takes it anyway)", "")));
-    if let Some(prompt) = &done.prompt {
-        let words = text::one_line(prompt);
-        chat.cx.ui.say(&format!("Its prompt was: {}", text::prefix(&words, 200)));
+
+    /// Puts everything back, and says what that was; returns the prompt of the turn that is gone.
+    pub(crate) fn carry_out(&self, chat: &mut Chat<'_, '_>) -> Result<Option<String>, Failure> {
+        let done = chat.plain.session_mut().undo(self.request).map_err(failure)?;
+        let lines = undo_lines(&done, chat.plain.session().project_root(), false);
+        chat_lines(&lines).iter().for_each(|line| chat.cx.ui.say(line));
+        if let Some(prompt) = &done.prompt {
+            let words = text::one_line(prompt);
+            chat.cx.ui.say(&format!("Its prompt was: {}", text::prefix(&words, 200)));
+        }
+        Ok(done.prompt)
     }
-    Ok(Next::Done)
+}
+
+/// What is said when the person did not want it.
+pub(crate) const NOTHING_CHANGED: &str = "Nothing was changed.";
+
+/// Leaves out what can be given to the command of that name only.
+fn chat_lines(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| line.replace(" (--replace takes it anyway)", "")).collect()
 }
 
 /// What would happen to the files, as a question; `None` if nothing would.

@@ -371,6 +371,12 @@ pub const KEYS: &[Key] = &[
         "\"bell\"",
         "How a chat nobody looks at says that a long turn is over, or that it asks",
     ),
+    key(
+        "ui.footer",
+        Kind::List,
+        "[\"model\", \"mode\", \"context\", \"cost\", \"cache\", \"branch\", \"folder\"]",
+        "What the last row of the chat shows, and in which order; also \"title\". The mode is always there",
+    ),
     key("ui.title", Kind::Flag, "false", "Whether the chat sets the title of the window"),
     key(
         "ui.notify_command",

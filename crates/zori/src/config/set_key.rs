@@ -16,7 +16,7 @@ fn with_key(text: &str, table: &str, key: &str, value: &str, path: &Path) -> Res
     let read = |text: &str| Config::parse(text.as_bytes(), path, "").map_err(|error| error.message);
     let name = format!("{table}.{key}");
     // A table of its own is one setting.
-    let whole = if table == "ui" { name.as_str() } else { table };
+    let whole = if table == "ui.keymap" { table } else { name.as_str() };
     let mut before = read(text)?.values;
     before.remove(whole);
     let new = replaced(text, table, key, value);

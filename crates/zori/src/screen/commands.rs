@@ -2,23 +2,23 @@
 
 use zori_core::event::NoticeLevel;
 use zori_core::input::{Input, Prompt};
-use zori_tui::row::{Ground, Row, Span};
+use zori_tui::confirm::{Confirm, What};
 use zori_tui::state::Phase;
 use zori_tui::update::Msg;
-use zori_tui::wrap;
 
-use super::Screen;
 use super::peer::ScreenPeer;
 use super::start::facts;
+use super::{Screen, look};
 use crate::chat::slash::{self, Elsewhere, Next};
+use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
-
-/// The commands that ask before they do something.
-const ASKING: [&str; 3] = ["/undo", "/redo", "/rewind"];
 
 impl Screen<'_, '_> {
     /// Runs a slash command; returns whether the chat is over, or goes on elsewhere.
     pub(super) fn command(&mut self, line: &str) -> bool {
+        if line.trim() == "/clear" {
+            self.display.clear();
+        }
         let line = if line.trim() == "/clear" { "/new" } else { line };
         let (command, rest) = match slash::find(line) {
             slash::Found::Command(command, rest) => (command, rest),
@@ -32,18 +32,7 @@ impl Screen<'_, '_> {
             }
         };
         let before = self.chat.plain.session().id().clone();
-        // These ask, line by line: they have the terminal meanwhile.
-        let lists = command.names[0] == "/rewind" && rest.is_empty();
-        let asks = ASKING.contains(&command.names[0]) && !lists;
-        if asks {
-            self.display.release();
-            std::mem::swap(self.chat.cx.ui, &mut self.outer);
-        }
         let next = command.run(&mut self.chat, rest);
-        if asks {
-            std::mem::swap(self.chat.cx.ui, &mut self.outer);
-            self.display.resume();
-        }
         self.display.drain_events();
         match command.names[0] {
             "/diff" if next.is_ok() => self.tell_diff(),
@@ -64,37 +53,65 @@ impl Screen<'_, '_> {
         }
         if *self.chat.plain.session().id() != before {
             self.outside.session = self.chat.plain.session().id().to_string();
+            self.outside.kept_branch = None;
             self.display.state.todos.clear();
             self.recall(false);
         }
-        self.outside.beside = Some(self.chat.plain.beside(""));
-        self.outside.viewer.1 = self.chat.plain.session().model().to_owned();
-        let title =
-            self.display.state.facts.title.take().filter(|_| *self.chat.plain.session().id() == before);
-        self.display.state.facts = facts(&self.chat.plain, &self.outside.env);
-        self.display.state.facts.spent = Some(self.spent());
-        self.display.state.facts.title = match command.names[0] {
-            "/rename" if !rest.is_empty() => Some(rest.to_owned()),
-            _ => title,
+        let same = *self.chat.plain.session().id() == before;
+        let title = &mut self.display.state.facts.title;
+        *title = match command.names[0] {
+            "/rename" | "/new" if !rest.is_empty() => Some(rest.to_owned()),
+            _ => title.take().filter(|_| same),
         };
-        self.display.touch();
+        self.show_facts();
         false
     }
 
     /// Shows what the command said as a diff, with what was added and removed told apart.
     fn tell_diff(&mut self) {
         let text = self.said.take();
-        let row = |line: &str| {
-            let span = Span::new(wrap::expand_tabs(line, wrap::TAB).into_owned());
-            Row::from(match line.as_bytes() {
-                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => span.bold(),
-                [b'+', ..] => span.ground(Ground::Added),
-                [b'-', ..] => span.ground(Ground::Removed),
-                [b'@', ..] => span.muted(),
-                _ => span,
-            })
-        };
-        self.display.state.transcript.rows(text.trim_end().lines().map(row).collect());
+        self.display.state.transcript.rows(look::diff(&text));
+        self.display.touch();
+    }
+
+    /// Asks whether files go back to what they were, on the screen (SAF-1, TRN-8).
+    fn ask_undo(&mut self, plan: UndoPlan) {
+        let question = Confirm::new(What::Undo, "Go ahead? [y/N]".to_owned()).below(plan.lines.clone());
+        self.undo = Some(plan);
+        self.display.take(Msg::Confirm(question));
+    }
+
+    /// Takes the answer to that. The prompt of the turn that is gone comes back into an empty composer.
+    pub(super) fn undo_answered(&mut self, yes: bool) {
+        let Some(plan) = self.undo.take() else { return };
+        if !yes {
+            return self.say(NoticeLevel::Info, undo::NOTHING_CHANGED);
+        }
+        let done = plan.carry_out(&mut self.chat);
+        self.display.drain_events();
+        self.tell();
+        match done {
+            Ok(prompt) => {
+                if let Some(prompt) = prompt.filter(|_| self.display.state.composer.is_empty()) {
+                    self.display.state.composer.set(&prompt);
+                }
+            }
+            Err(failure) => {
+                let hints = failure.facts.hints.clone();
+                self.display.state.transcript.error(&failure.message, &hints);
+            }
+        }
+        self.show_facts();
+    }
+
+    /// Shows what the session is now.
+    fn show_facts(&mut self) {
+        self.outside.beside = Some(self.chat.plain.beside(""));
+        self.outside.viewer.1 = self.chat.plain.session().model().to_owned();
+        let title = self.display.state.facts.title.take();
+        self.display.state.facts = facts(&self.chat.plain, &self.outside.env);
+        self.display.state.facts.spent = Some(self.spent());
+        self.display.state.facts.title = title;
         self.display.touch();
     }
 
@@ -140,6 +157,11 @@ impl Screen<'_, '_> {
                 }
             }
             Next::Feedback => self.feedback(),
+            Next::Undo(plan) => self.ask_undo(plan),
+            Next::Report(report) => {
+                let Self { display, outside, .. } = self;
+                outside.ask_report(display, report);
+            }
         }
         Ok(false)
     }

@@ -5,7 +5,7 @@ use zori_providers::catalog::{Model, PROVIDERS, ProviderFacts};
 use zori_tui::commands::{CommandInfo, ScreenCommand};
 use zori_tui::completion::Item;
 
-use super::item;
+use super::{in_turn, item};
 use crate::chat::slash::COMMANDS;
 use crate::environment::Environment;
 use crate::model_choice::key_from_env;
@@ -21,7 +21,7 @@ pub fn infos() -> Vec<CommandInfo> {
             args: command.args,
             about: command.about,
             category: command.category,
-            waits: true,
+            waits: !in_turn::COMMANDS.contains(&command.names[0]),
             own: None,
         })
         .chain(OWN.iter().copied())
@@ -33,7 +33,7 @@ pub fn infos() -> Vec<CommandInfo> {
 }
 
 /// The categories, in the order `/help` shows them.
-pub const CATEGORIES: &[&str] = &["Session", "Look", "Configuration", "Context", "Debugging"];
+pub const CATEGORIES: &[&str] = &["Session", "Look", "Configuration", "Context", "Integration", "Debugging"];
 
 const fn own(
     name: &'static str,
@@ -53,6 +53,8 @@ const OWN: &[CommandInfo] = &[
     own("/find", "[WORDS]", "Search all cells", "Look", ScreenCommand::Find),
     own("/todo", "", "Show the task list", "Look", ScreenCommand::Todo),
     own("/rerun", "N", "Run the command of the cell with this number again", "Look", ScreenCommand::Rerun),
+    own("/history", "", "Show all of this conversation in the pager", "Session", ScreenCommand::History),
+    own("/editor", "", "Write the next prompt in $VISUAL or $EDITOR", "Integration", ScreenCommand::Editor),
     own("/btw", "QUESTION", "Ask beside the conversation", "Session", ScreenCommand::Aside),
     own("/theme", "NAME", "Change the colours", "Configuration", ScreenCommand::Theme),
     own(
@@ -130,32 +132,6 @@ fn dollars(micros: u64) -> String {
 /// Returns the permission modes.
 pub fn modes() -> Vec<Item> {
     Mode::ALL.iter().map(|mode| item(mode.as_str(), mode.about())).collect()
-}
-
-/// Returns what lists the sessions: those of this folder first, newest first (RSM-2).
-pub fn sessions(plain: &PlainSession) -> Box<dyn Fn() -> Vec<Item>> {
-    let Some(base) = &plain.run.base else { return Box::new(Vec::new) };
-    let sessions = zori_store::SessionDir::new(base.sessions());
-    let root = plain.host.settings.workspace.root.clone();
-    Box::new(move || {
-        let Ok(mut listed) = sessions.overview() else { return Vec::new() };
-        listed.sort_by_key(|session| session.root.as_deref() != Some(root.as_path()));
-        let now =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        let line = |session: &zori_store::SessionOverview| {
-            let age = age(now.saturating_sub(session.modified.0.unsigned_abs()));
-            let elsewhere = match &session.root {
-                Some(begun) if *begun != root => format!("  in {}", begun.display()),
-                _ => String::new(),
-            };
-            let about = format!(
-                "{age:>4}  {}  {} messages  \"{}\"{elsewhere}",
-                session.title, session.messages, session.last_prompt
-            );
-            item(session.id.to_string(), about)
-        };
-        listed.iter().map(line).collect()
-    })
 }
 
 /// Returns how long ago something was: `5m`, `2h`, `3d`.

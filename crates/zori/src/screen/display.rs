@@ -213,6 +213,9 @@ impl Display {
             self.terminal.learn(answer);
             self.state.options.shift_enter = self.terminal.kitty_keys;
             self.state.options.brackets_pastes = self.terminal.brackets_pastes;
+            if let Answer::Mode { mode: 2027, known: true, set: false } = answer {
+                self.tty.use_clusters();
+            }
             if let Answer::Background { .. } | Answer::ColourScheme { .. } = answer {
                 self.effects.push_back(Effect::LookAround);
             }
@@ -369,6 +372,16 @@ impl Display {
     fn continued(&mut self) {
         self.pager_shown = false;
         self.resume();
+    }
+
+    /// Moves everything into the scrollback by plain scrolling, and goes on at the top of the window.
+    pub fn clear(&mut self) {
+        let rows = usize::from(self.state.size.rows).saturating_sub(1);
+        let mut out = self.inline.close();
+        out.extend(std::iter::repeat_n("\r\n", rows));
+        out.push_str(&format!("\x1b[{}A", rows.max(1)));
+        self.tty.write(&out);
+        self.touch();
     }
 
     /// Prints the last cells once more, at this width, below what is there (KEY table, Ctrl-L).

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use zori_core::cost::Spent;
 use zori_host::Session;
 use zori_policy::Mode;
 use zori_providers::catalog::ProviderFacts;
@@ -101,8 +102,7 @@ fn without_key(why: &str, facts: &ProviderFacts) -> Vec<Row> {
 }
 
 /// Returns what is said on leaving.
-pub fn farewell(session: &Session, name: &str) -> String {
-    let spent = session.totals().spent;
+pub fn farewell(session: &Session, spent: Spent, name: &str) -> String {
     let cost = match spent.cost {
         Some(cost) => format!(" · ${}.{:02}", cost.0 / 1_000_000, cost.0 % 1_000_000 / 10_000),
         None => String::new(),

@@ -14,6 +14,7 @@ impl Screen<'_, '_> {
         let draft = self.display.state.draft();
         self.outside.run(&mut self.display, Effect::Keep(draft));
         self.display.release();
+        let spent = self.spent();
         let Self { chat, display, said, exit, outer: mut ui, again, .. } = self;
         let ending = display.ending;
         let gone = display.gone;
@@ -26,7 +27,7 @@ impl Screen<'_, '_> {
         let again = again.filter(|_| ending.is_none() && !gone);
         let session = plain.session();
         if session.is_saved() && session.totals().turns > 0 && !gone && again.is_none() {
-            cx.ui.say(&greeting::farewell(session, cx.profile.name));
+            cx.ui.say(&greeting::farewell(session, spent, cx.profile.name));
         }
         if again.is_none() {
             signals.leave();

@@ -1,11 +1,13 @@
 //! How the chat looks on this terminal: theme, colours, notifications, by settings and environment.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use zori_tui::clean::CleanText;
+use zori_tui::row::{Ground, Row, Span};
 use zori_tui::terminal::probe::{Hints, Terminal};
 use zori_tui::theme::{Depth, Paint, Rgb, Theme};
+use zori_tui::wrap;
 
 use crate::environment::Environment;
 
@@ -30,8 +32,8 @@ pub enum Notify {
 }
 
 impl Look {
-    /// Reads what the environment says. `theme`: the one the user chose.
-    pub fn new(env: &Environment, colour: bool, theme: Option<Theme>, notify: Notify) -> Self {
+    /// Reads what the environment says.
+    pub fn new(env: &Environment, colour: bool, notify: Notify) -> Self {
         let text = |name| env.text(name).unwrap_or_default();
         let (term, true_colour) = (text("TERM"), text("COLORTERM"));
         let depth = match (colour, true_colour, term) {
@@ -40,18 +42,16 @@ impl Look {
             (true, _, term) if term.contains("256color") || term.contains("kitty") => Depth::Indexed256,
             (true, ..) => Depth::Ansi16,
         };
-        Self { theme, depth, colours: text("COLORFGBG").to_owned(), notify, command: None }
+        Self { theme: None, depth, colours: text("COLORFGBG").to_owned(), notify, command: None }
     }
 
-    /// Takes another theme by its name, `terminal` for the terminal's own colours; returns whether there is one.
-    pub fn choose(&mut self, name: &str) -> bool {
-        let own = name.trim().eq_ignore_ascii_case("terminal");
-        let theme = Theme::named(name);
-        let known = own || theme.is_some();
-        if known {
-            self.theme = theme.filter(|_| !own);
-        }
-        known
+    /// Takes another theme by its name, `terminal` for the terminal's own colours; returns what is wrong with it, if anything.
+    pub fn choose(&mut self, base: Option<&Path>, name: &str) -> Result<(), String> {
+        self.theme = match name.trim().eq_ignore_ascii_case("terminal") {
+            true => None,
+            false => Some(theme(base, name)?),
+        };
+        Ok(())
     }
 
     /// Returns what rows are painted with on this terminal.
@@ -91,24 +91,45 @@ impl Look {
     }
 }
 
+/// Returns the rows of a diff, with what was added and removed told apart.
+pub fn diff(text: &str) -> Vec<Row> {
+    let row = |line: &str| {
+        let span = Span::new(wrap::expand_tabs(line, wrap::TAB).into_owned());
+        Row::from(match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => span.bold(),
+            [b'+', ..] => span.ground(Ground::Added),
+            [b'-', ..] => span.ground(Ground::Removed),
+            [b'@', ..] => span.muted(),
+            _ => span,
+        })
+    };
+    text.trim_end().lines().map(row).collect()
+}
+
+/// Returns the themes that the user wrote, by their names: the files `<base>/themes/NAME.toml`.
+pub fn own_themes(base: Option<&Path>) -> Vec<(String, PathBuf)> {
+    let folder = base.map(|base| base.join("themes"));
+    let files = folder.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut own: Vec<(String, PathBuf)> = files
+        .map(|file| file.path())
+        .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
+        .filter_map(|file| Some((file.file_stem()?.to_str()?.to_owned(), file)))
+        .collect();
+    own.sort();
+    own
+}
+
 /// Finds the theme with this name: one of ours, or a file `<base>/themes/NAME.toml` (THM-1). What is wrong with it is said in a sentence.
 pub fn theme(base: Option<&Path>, name: &str) -> Result<Theme, String> {
     if let Some(theme) = Theme::named(name) {
         return Ok(theme);
     }
     let slug = |name: &str| name.trim().to_lowercase().replace([' ', '_'], "-");
-    let folder = base.map(|base| base.join("themes"));
-    let files = folder.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-    let mut own: Vec<(String, std::path::PathBuf)> = files
-        .map(|file| file.path())
-        .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
-        .filter_map(|file| Some((file.file_stem()?.to_str()?.to_owned(), file)))
-        .collect();
-    own.sort();
+    let own = own_themes(base);
     let Some((name, file)) = own.iter().find(|(stem, _)| slug(stem) == slug(name)) else {
         let ours = Theme::names().map(str::to_owned);
         let names: Vec<String> = ours.chain(own.iter().map(|(name, _)| name.clone())).collect();
-        return Err(format!("there is no theme `{name}` (`ui.theme`); there are {}", names.join(", ")));
+        return Err(format!("there is no theme `{name}`; there are {}", names.join(", ")));
     };
     let told =
         |error: &dyn std::fmt::Display| format!("{}: {}", file.display(), error.to_string().trim_end());

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 
 use signal_hook::consts::SIGTSTP;
 use zori_contract::exit::Exit;
@@ -14,7 +15,7 @@ use zori_core::usage::Usage;
 use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 use zori_redact::Redactor;
 use zori_tui::clean::CleanText;
-use zori_tui::completion::Item;
+use zori_tui::completion::{Item, SESSIONS};
 use zori_tui::state::Draft;
 use zori_tui::theme::Theme;
 use zori_tui::update::{Effect, FindRequest, Msg};
@@ -23,11 +24,29 @@ use super::aside::{Answered, Asking, Beside};
 use super::completions::Choice;
 use super::display::Display;
 use super::files::Files;
+use super::in_turn::Snapshot;
 use super::look;
 use super::pictures;
+use super::sessions::Sessions;
 use super::tty;
+use crate::chat::slash::Report;
 use crate::config::{added_rule, set_key};
 use crate::environment::Environment;
+
+/// A report on its way.
+pub type Reporting = Pin<Box<dyn Future<Output = Reported>>>;
+
+/// A report, and what it says.
+pub struct Reported {
+    report: Report,
+    text: Result<String, String>,
+}
+
+/// What came while something else was waited for.
+pub enum Came {
+    Answered(Answered),
+    Reported(Reported),
+}
 
 /// The outside of a chat.
 pub struct Outside {
@@ -46,7 +65,7 @@ pub struct Outside {
     /// The models `/model` offers, and the modes.
     pub models: Vec<Choice>,
     pub modes: Vec<Item>,
-    pub sessions: Box<dyn Fn() -> Vec<Item>>,
+    pub sessions: Sessions,
     pub look: look::Look,
     /// The files that `@` finds.
     pub files: Files,
@@ -56,6 +75,14 @@ pub struct Outside {
     pub beside: Option<Beside>,
     pub aside: Option<Asking>,
     pub used: Vec<Usage>,
+    /// What the program was asked for beside the chat.
+    pub report: Option<Reporting>,
+    /// The session as it was when the running turn began.
+    pub snapshot: Option<Snapshot>,
+    /// The effort that was chosen in a turn.
+    pub effort: Option<Option<Effort>>,
+    /// The branch that was kept for the session last.
+    pub kept_branch: Option<String>,
     /// The model that sees images.
     pub viewer: (&'static ProviderFacts, String),
 }
@@ -89,6 +116,15 @@ impl Outside {
                     model,
                 )));
             }
+            Effect::Preview(id) => match self.sessions.preview(&id) {
+                Ok(rows) => display.take(Msg::Preview(rows)),
+                Err(why) => display.state.say(why),
+            },
+            Effect::Trash(id) => {
+                let (Ok(words) | Err(words)) = self.sessions.trash(&id);
+                display.state.say(words);
+                display.touch();
+            }
             Effect::Aside(question) => self.ask_aside(display, &question),
             Effect::Theme { name, keep } => self.theme(display, &name, keep),
             Effect::SaveKeys { action, keys } => self.save_keys(display, &action, &keys),
@@ -119,35 +155,41 @@ impl Outside {
     }
 
     fn find(&mut self, display: &mut Display, request: FindRequest) {
-        let (word, items, of) = match request {
+        let (word, items, of, all) = match request {
             FindRequest::Files(word) => {
                 let (found, of) = self.files.find(&word);
                 let mark = if word.starts_with('!') { "!" } else { "" };
                 let items = found.into_iter().map(|path| super::item(format!("{mark}{path}"), "")).collect();
-                (word, items, of)
+                (word, items, of, of)
             }
-            FindRequest::Argument { command, word } => {
+            FindRequest::Argument { command, word, everywhere } => {
+                let mut everything = None;
                 let all = match command {
                     "/model" => {
                         let facts = &display.state.facts;
                         self.models.iter().map(|choice| choice.item(&facts.model, facts.context)).collect()
                     }
                     "/mode" => self.modes.clone(),
-                    "/resume" => (self.sessions)(),
-                    "/theme" => themes(),
+                    SESSIONS => {
+                        let listed = self.sessions.list(everywhere);
+                        everything = Some(listed.all);
+                        listed.items
+                    }
+                    "/theme" => themes(self.config.as_deref().and_then(Path::parent)),
                     "/effort" => efforts(),
-                    "/login" => providers(),
+                    "/login" | "/provider" => providers(),
                     _ => Vec::new(),
                 };
                 let (of, wanted) = (all.len(), word.to_lowercase());
                 let fits = |item: &Item| {
-                    let text = format!("{} {}", item.text, item.about).to_lowercase();
+                    let label = item.label.as_deref().unwrap_or_default();
+                    let text = format!("{} {label} {}", item.text, item.about).to_lowercase();
                     wanted.split_whitespace().all(|part| text.contains(part))
                 };
-                (word, all.into_iter().filter(fits).collect(), of)
+                (word, all.into_iter().filter(fits).collect(), of, everything.unwrap_or(of))
             }
         };
-        display.take(Msg::Found { word, items, of });
+        display.take(Msg::Found { word, items, of, all });
     }
 
     /// Asks beside the conversation; the answer comes while something else is waited for.
@@ -166,15 +208,69 @@ impl Outside {
         display.touch();
     }
 
-    /// Waits for the answer of `/btw`, for ever if nothing was asked; and shows it.
-    pub async fn aside(&mut self) -> Answered {
-        let answered = zori_host::pending_or(&mut self.aside).await;
-        self.aside = None;
-        answered
+    /// Asks the program for a report, which comes while something else is waited for.
+    pub fn ask_report(&mut self, display: &mut Display, report: Report) {
+        if self.report.is_some() {
+            display.state.say("one at a time; the last one is not there yet");
+            return display.touch();
+        }
+        let command = report.command(&self.env);
+        self.report = Some(Box::pin(async move {
+            let output = match command {
+                Ok(command) => tokio::process::Command::from(command).kill_on_drop(true).output().await,
+                Err(error) => Err(error),
+            };
+            let text = report.finish(output);
+            Reported { report, text }
+        }));
+        display.state.say("looking …");
+        display.touch();
+    }
+
+    /// Waits for the answer of `/btw` and for a report, for ever if nothing was asked.
+    pub async fn aside(&mut self) -> Came {
+        tokio::select! {
+            answered = zori_host::pending_or(&mut self.aside) => {
+                self.aside = None;
+                Came::Answered(answered)
+            }
+            reported = zori_host::pending_or(&mut self.report) => {
+                self.report = None;
+                Came::Reported(reported)
+            }
+        }
+    }
+
+    /// Shows what came.
+    pub fn came(&mut self, display: &mut Display, came: Came) {
+        match came {
+            Came::Answered(answered) => self.answered(display, answered),
+            Came::Reported(Reported { report, text }) => {
+                let transcript = &mut display.state.transcript;
+                match text {
+                    Ok(text) if report.diff => transcript.rows(look::diff(&self.redactor.redact(&text))),
+                    Ok(text) => transcript.notice(NoticeLevel::Info, &self.redactor.redact(&text)),
+                    Err(why) => transcript.error(&self.redactor.redact(&why), &[]),
+                }
+                display.state.hint = None;
+                display.touch();
+            }
+        }
+    }
+
+    /// Keeps the branch with the session, where it is another than before.
+    pub fn keep_branch(&mut self, display: &Display) {
+        let branch = &display.state.facts.branch;
+        if self.drafts.is_some()
+            && *branch != self.kept_branch
+            && self.sessions.set_branch(&self.session, branch.as_deref().unwrap_or_default())
+        {
+            self.kept_branch.clone_from(branch);
+        }
     }
 
     /// Shows what came of `/btw`.
-    pub fn answered(&mut self, display: &mut Display, answered: Answered) {
+    fn answered(&mut self, display: &mut Display, answered: Answered) {
         self.used.push(answered.usage);
         let transcript = &mut display.state.transcript;
         match answered.answer {
@@ -186,10 +282,8 @@ impl Outside {
 
     /// Changes the colours; the choice of a list is kept in the config file.
     fn theme(&mut self, display: &mut Display, name: &str, keep: bool) {
-        if !self.look.choose(name) {
-            let names: Vec<_> = Theme::names().collect();
-            let text = format!("There is no theme `{name}`; there are terminal, {}.", names.join(", "));
-            display.state.transcript.notice(NoticeLevel::Warning, &text);
+        if let Err(why) = self.look.choose(self.config.as_deref().and_then(Path::parent), name) {
+            display.state.transcript.notice(NoticeLevel::Warning, &why);
             return display.touch();
         }
         display.paint = self.look.paint(&display.terminal);
@@ -305,9 +399,11 @@ fn toml_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn themes() -> Vec<Item> {
-    let own = super::item("terminal", "the terminal's own colours");
-    std::iter::once(own).chain(Theme::names().map(|name| super::item(name, ""))).collect()
+fn themes(base: Option<&Path>) -> Vec<Item> {
+    let terminal = super::item("terminal", "the terminal's own colours");
+    let own = look::own_themes(base).into_iter().map(|(name, _)| super::item(name, "your own"));
+    let ours = Theme::names().filter(|name| *name != "terminal").map(|name| super::item(name, ""));
+    std::iter::once(terminal).chain(own).chain(ours).collect()
 }
 
 fn efforts() -> Vec<Item> {

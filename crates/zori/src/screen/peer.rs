@@ -7,6 +7,7 @@ use zori_tui::update::{Effect, Msg};
 
 use super::display::Display;
 use super::feed::shown_question;
+use super::in_turn::Led;
 use super::outside::Outside;
 
 /// The peer.
@@ -44,7 +45,7 @@ impl Peer for ScreenPeer<'_> {
                 tokio::select! {
                     biased;
                     () = self.display.wait() => {}
-                    answered = self.outside.aside() => self.outside.answered(self.display, answered),
+                    came = self.outside.aside() => self.outside.came(self.display, came),
                 }
                 continue;
             };
@@ -53,12 +54,15 @@ impl Peer for ScreenPeer<'_> {
                     self.display.touch();
                     return Input::SetMode(mode);
                 }
+                Effect::Command(line) => match self.outside.in_turn(self.display, &line) {
+                    Led::Done => {}
+                    Led::Input(input) => return input,
+                    // It is seen and edited where the other messages wait.
+                    Led::Waits => self.display.state.queue.items.push_back(line.into()),
+                },
                 Effect::Shell { command, share } => return Input::Shell { command, share },
                 // These are for between turns.
-                effect @ (Effect::Prompt(_)
-                | Effect::Command(_)
-                | Effect::Confirmed { .. }
-                | Effect::Leave) => {
+                effect @ (Effect::Prompt(_) | Effect::Confirmed { .. } | Effect::Leave) => {
                     self.outside.later.push_back(effect);
                 }
                 effect => self.outside.run(self.display, effect),

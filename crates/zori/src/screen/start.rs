@@ -9,6 +9,7 @@ use zori_core::event::NoticeLevel;
 use zori_core::image::Image;
 use zori_tui::cell::Signs;
 use zori_tui::composer::history::History;
+use zori_tui::footer::Part;
 use zori_tui::keymap::Keymap;
 use zori_tui::state::{Facts, Options, State, Thinking};
 use zori_tui::update::Effect;
@@ -19,6 +20,7 @@ use super::files::Files;
 use super::history::HistoryFile;
 use super::look::{self, Look, Notify};
 use super::outside::{self, Outside};
+use super::sessions::Sessions;
 use super::{Again, Left, Screen, completions, first_time, greeting, tty};
 use crate::args::LowArgs;
 use crate::chat::Chat;
@@ -90,6 +92,7 @@ pub fn run(
     let (look, mut wrong) = look(&config, &env, plain.run.base.as_ref().map(crate::data_dir::DataDir::dir));
     let (options, wrong_keys) = options(&config, &env, &plain);
     wrong.extend(wrong_keys);
+    let options = Options { brackets_pastes: terminal.brackets_pastes, ..options };
     let mut state = State::new(tty.size(), options, facts(&plain, &env));
     let redactor = zori_redact::Redactor::new(plain.host.settings.model.secrets.clone());
     let history = base.as_ref().map(|base| HistoryFile::of(base, &root, redactor.clone()));
@@ -113,17 +116,21 @@ pub fn run(
         later: std::collections::VecDeque::new(),
         models: completions::models(&plain, &env),
         modes: completions::modes(),
-        sessions: completions::sessions(&plain),
+        sessions: Sessions::of(&plain),
         beside: Some(plain.beside("")),
         aside: None,
         used: Vec::new(),
+        report: None,
+        snapshot: None,
+        effort: None,
+        kept_branch: None,
         viewer: (plain.host.settings.model.facts, plain.session().model().to_owned()),
         look,
     };
     let paint = outside.look.paint(&terminal);
     let mut display = Display::new(state, tty, terminal, paint, events, ending);
     display.titled = config.flag("ui.title").unwrap_or(true);
-    let chat = Chat { cx, signals, plain, args, attached, supervised: false };
+    let chat = Chat { cx, signals, plain, args, attached, title: None, supervised: false };
     let mut screen = Screen {
         chat,
         display,
@@ -138,6 +145,7 @@ pub fn run(
             Opening::Again(again) => again.spent,
             _ => Spent::NOTHING,
         },
+        undo: None,
         loop_turns: 0,
     };
     screen.display.state.facts.spent = Some(screen.spent());
@@ -174,12 +182,9 @@ fn look(config: &Config, env: &Environment, base: Option<&Path>) -> (Look, Vec<S
         Some("off") => Notify::Off,
         _ => Notify::Auto,
     };
-    let (theme, unknown) = match config.text("ui.theme").map(|name| look::theme(base, name)) {
-        Some(Ok(theme)) => (Some(theme), None),
-        Some(Err(why)) => (None, Some(why)),
-        None => (None, None),
-    };
-    let mut look = Look::new(env, colour, theme, notify);
+    let mut look = Look::new(env, colour, notify);
+    let unknown = config.text("ui.theme").and_then(|name| look.choose(base, name).err());
+    let unknown = unknown.map(|why| format!("`ui.theme`: {why}"));
     look.command = config.text("ui.notify_command").map(str::to_owned);
     (look, unknown.into_iter().collect())
 }
@@ -192,7 +197,15 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
     let utf8 = utf8.is_some_and(|value| value.to_lowercase().replace('-', "").contains("utf8"));
     let ascii = config.flag("ui.ascii").unwrap_or(!utf8);
     let text = plain.run.base.as_ref().and_then(|base| std::fs::read_to_string(base.config()).ok());
-    let (keymap, wrong) = keymap(config, text.as_deref().unwrap_or_default());
+    let (keymap, mut wrong) = keymap(config, text.as_deref().unwrap_or_default());
+    let footer = match config.list("ui.footer") {
+        Some(names) => {
+            let (parts, unknown) = Part::chosen(names.iter().map(|(name, _)| *name));
+            wrong.extend(unknown.into_iter().map(|why| format!("`ui.footer`: {why}")));
+            parts
+        }
+        None => Part::DEFAULT.to_vec(),
+    };
     let options = Options {
         signs: if ascii { Signs::Ascii } else { Signs::Unicode },
         motion: config.flag("ui.motion").unwrap_or(env.text("REDUCE_MOTION").is_none_or(str::is_empty)),
@@ -211,6 +224,7 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
             .filter(|mode| plain.host.settings.permission.modes.named("mode", mode).is_ok())
             .map(|mode| (*mode).to_owned())
             .collect(),
+        footer,
     };
     (options, wrong)
 }

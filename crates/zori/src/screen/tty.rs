@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,9 @@ use zori_tui::terminal::modes;
 static BEFORE: OnceLock<Termios> = OnceLock::new();
 /// What a panic said while nobody could read it.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Whether we switched widths by cluster on.
+static CLUSTERS: AtomicBool = AtomicBool::new(false);
 
 /// How long answers that are due are waited for at the end.
 const SWALLOW: Duration = Duration::from_millis(200);
@@ -87,15 +91,24 @@ impl Tty {
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         self.raw = true;
         self.write(modes::ENTER);
+        if CLUSTERS.load(Ordering::Relaxed) {
+            self.write(modes::CLUSTERS_ON);
+        }
         // That it goes on is known already.
         empty(self.continued.get_ref());
         Ok(())
     }
 
+    /// Has the terminal count columns by cluster, as we do.
+    pub fn use_clusters(&mut self) {
+        CLUSTERS.store(true, Ordering::Relaxed);
+        self.write(modes::CLUSTERS_ON);
+    }
+
     /// Switches everything on again after somebody else had the terminal without our knowing.
     pub fn enter_again(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.raw) {
-            self.write(modes::LEAVE);
+            self.write(&leaving());
         }
         self.write(modes::CLEAN_UP);
         self.enter()
@@ -104,7 +117,7 @@ impl Tty {
     /// Puts the terminal back as it was, for a while or for good.
     pub fn leave(&mut self) {
         if std::mem::take(&mut self.raw) {
-            self.write(modes::LEAVE);
+            self.write(&leaving());
             self.drain();
             if let Some(before) = BEFORE.get() {
                 let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
@@ -241,11 +254,17 @@ impl Drop for Tty {
     }
 }
 
+/// Returns what puts the modes back.
+fn leaving() -> String {
+    let clusters = if CLUSTERS.load(Ordering::Relaxed) { modes::CLUSTERS_OFF } else { "" };
+    format!("{clusters}{}", modes::LEAVE)
+}
+
 /// Puts the terminal right for a signal that ends the program. A terminal that takes nothing does not keep it.
 pub fn restore() {
     let stdout = io::stdout();
     if matches!(poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&Timespec::default())), Ok(1..)) {
-        write_some(&stdout, format!("\r\n{}", modes::LEAVE).as_bytes());
+        write_some(&stdout, format!("\r\n{}", leaving()).as_bytes());
     }
     if let Some(before) = BEFORE.get() {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);

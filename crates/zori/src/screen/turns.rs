@@ -31,6 +31,7 @@ impl Screen<'_, '_> {
         title.get_or_insert_with(|| zori_store::title(&asked.text));
         let notes = self.attach_files(&mut prompt);
         self.outside.beside = Some(self.chat.plain.beside(&asked.text));
+        self.outside.snapshot = Some(self.snapshot());
         let Self { chat, display, outside, answers, .. } = self;
         display.take(Msg::TurnBegins(asked));
         display.state.turn_notes = notes;
@@ -127,13 +128,23 @@ impl Screen<'_, '_> {
                 self.say(NoticeLevel::Info, "The loop is over.");
                 self.display.take(Msg::Next);
             }
+            (What::Undo, yes) => self.undo_answered(yes),
             (What::Guideline(text), true) => self.add_guideline(&text),
             (What::Guideline(_), false) => self.say(NoticeLevel::Info, "AGENTS.md is as it was."),
         }
     }
 
     pub(super) fn turn_over(&mut self, end: Option<TurnEnd>) {
+        self.outside.snapshot = None;
+        self.chat.keep_title();
+        if let Some(effort) = self.outside.effort.take() {
+            self.chat.plain.host.settings.request.effort = effort;
+            if let Some(args) = &mut self.chat.args {
+                args.model.thinking = effort;
+            }
+        }
         self.display.drain_events();
+        self.outside.keep_branch(&self.display);
         self.display.inputs.clear();
         self.count_asides();
         self.outside.beside = Some(self.chat.plain.beside(""));

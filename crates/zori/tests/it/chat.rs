@@ -242,7 +242,7 @@ fn slash_commands() {
     you> /help
       /help             Show these commands
       /exit, /quit      Leave the chat (also :q, Ctrl-D)
-      /new              Start a new session
+      /new [TITLE]      Start a new session
       /clear            Clear the screen and start a new session
       /resume [ID]      Go on with another session
       /rename TITLE     Give this session a title of your own
@@ -252,21 +252,28 @@ fn slash_commands() {
       /compact [FOCUS]  Summarise older messages; undo: take that back
       /recap            Sum this session up: decisions, facts, open questions
       /loop [PROMPT]    Ask after every turn whether to continue
+      /export [FILE]    Write this conversation to a file: .md, .json or .html
       /undo [N]         Take the last turns back: files and conversation
       /redo             Take the last undo back
       /rewind [TURN]    List the turns, or go back to before one; behind it: files, chat
       /diff [TURN]      Show what the last turn changed; session: all of them
       /review [REF]     Review uncommitted changes, or what a branch or commit changed
       /model [NAME]     Show or change the model
+      /provider [NAME]  Show the provider, or go on with the default model of another
       /effort [LEVEL]   Show or change how much the model thinks
       /login [PROVIDER] Store a key, or log in, and go on with it
-      /mode [NAME]      Show or change the permission mode
+      /mode [NAME]      Show or change the permission mode; --save behind it keeps it for later chats
       /permissions      Show the mode and the rules, and where they come from
+      /config           Show each setting that is set, and where it comes from
       /init             Have the model write AGENTS.md for this project
       /image PATH       Show the model an image with the next prompt, or with words behind the path
+      /agents           List the sub-agents that were described
+      /hooks            List the programs that are told what happens
       /jobs [kill ID]   List the commands that run in the background, or end one
       /status           Show model, session, root, sandbox and usage
       /context          Show how much of the model's window is used, and by what
+      /doctor           Check that everything is there that a run needs
+      /log [N]          Show what was decided and what ran, from the audit log
       /feedback         Put together a folder that helps to understand a problem; nothing is sent
       /demo             Watch a scripted model at work; needs no key
       /cost             Show tokens, cache hits and money of this session

@@ -310,6 +310,9 @@ fn init_writes_every_key_as_a_comment() {
     # How a chat nobody looks at says that a long turn is over, or that it asks.
     # ui.notify = "bell"
 
+    # What the last row of the chat shows, and in which order; also "title". The mode is always there.
+    # ui.footer = ["model", "mode", "context", "cost", "cache", "branch", "folder"]
+
     # Whether the chat sets the title of the window.
     # ui.title = false
 

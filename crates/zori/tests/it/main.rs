@@ -43,6 +43,7 @@ mod resume;
 mod same_session;
 mod sandbox;
 mod screen_chat;
+mod screen_commands;
 mod screen_daily;
 mod screen_stage;
 mod screen_tasks;

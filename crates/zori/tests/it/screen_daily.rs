@@ -286,7 +286,7 @@ fn themes_titles_and_folders() {
     say(&mut pty, "/rename the first one");
     see(&mut pty, "Title: the first one");
     pty.send("/resume first");
-    see(&mut pty, "the first one  2 messages");
+    see(&mut pty, "the first one   2 messages");
     pty.send("\x15");
     wait::until("an empty composer", || rows(&pty).iter().any(|row| row == "›"));
     say(&mut pty, "/cd nowhere");

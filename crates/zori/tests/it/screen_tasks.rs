@@ -58,8 +58,9 @@ fn resume_yesterday_undo_and_try_another_model() {
     person.says("fix it").sees("Done.").leaves();
     let mut person = Person::open(&world, &["-c"]);
     person.sees("› fix it").sees("Done.");
-    person.says("/undo").sees("[y/N]").keys("y\r");
+    person.says("/undo").sees("[y/N]").pauses(1300).keys("y");
     wait::until("the file to be back", || world.read("calc.sh") == "echo $(($1 - $2))\n");
+    person.sees("Put back 1 file").keys("\x15");
     person.pauses(300).says("/model claude-opus-4-1").pauses(300).says("again").sees("Fresh eyes.");
     assert_eq!(model.request(2).json()["model"], "claude-opus-4-1");
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use zori_testkit::env::TestEnv;
 use zori_testkit::gate::Gate;
@@ -73,10 +72,7 @@ impl Tmux {
         self.run(&["send-keys", "-l", keys]);
     }
 
-    /// Sends what is typed, as a person does: Enter right behind a burst of keys would belong to a paste.
     fn enter(&self) {
-        let since = Instant::now();
-        wait::until("a pause", || since.elapsed() > Duration::from_millis(100));
         self.run(&["send-keys", "Enter"]);
     }
 
@@ -147,6 +143,19 @@ fn a_dozen_sizes_in_tmux() {
         tmux.settles();
     }
     check(&tmux, 80);
+}
+
+/// Scripts type so: the text and Enter in one burst. tmux marks what is pasted, so these are keys.
+#[test]
+fn keys_sent_at_once_are_sent() {
+    let Some(program) = needs::program("tmux") else { return };
+    let (world, model) = with_model([anthropic::text("Here.")]);
+    let zori = env!("CARGO_BIN_EXE_zori");
+    let tmux = Tmux::start(program, &world, &format!("{zori} --no-save"));
+    tmux.sees("›");
+    tmux.run(&["send-keys", "say where you are", "Enter"]);
+    tmux.sees("Here.");
+    assert_eq!(model.request(0).conversation(), "user: say where you are\n");
 }
 
 #[test]

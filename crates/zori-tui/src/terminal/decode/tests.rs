@@ -69,7 +69,10 @@ fn answers_are_no_keys() {
     check(b"\x1bP>|tmux 3.4\x1b\\", &["Answer(Version(\"tmux 3.4\"))"]);
     check(b"\x1b]11;rgb:1e1e/ffff/0000\x1b\\", &["Answer(Background { red: 30, green: 255, blue: 0 })"]);
     check(b"\x1b]11;rgb:1e/ff/00\x07x", &["Answer(Background { red: 30, green: 255, blue: 0 })", "x"]);
-    check(b"\x1b[?2026;2$y\x1b[?1u", &["Answer(Mode { mode: 2026, known: true })", "Answer(KittyFlags(1))"]);
+    check(
+        b"\x1b[?2026;2$y\x1b[?1u",
+        &["Answer(Mode { mode: 2026, known: true, set: false })", "Answer(KittyFlags(1))"],
+    );
     check(b"\x1b[?997;2n", &["Answer(ColourScheme { light: true })"]);
     check(b"\x1b[I\x1b[O", &["Focus(true)", "Focus(false)"]);
 }

@@ -1,0 +1,59 @@
+//! What is known of a session beside its file: the title that a person gave it (`/rename`), and the branch it was last used on. A small file for
+//! each, beside the sessions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use zori_core::ids::SessionId;
+
+use crate::SessionDir;
+
+const TITLES: &str = "titles.json";
+const BRANCHES: &str = "branches.json";
+/// The longest label that is kept, in characters.
+const LONGEST: usize = 200;
+
+impl SessionDir {
+    /// Gives a session a title; an empty one takes it away.
+    pub fn rename(&self, id: &SessionId, title: &str) -> io::Result<()> {
+        self.keep(TITLES, id, title)
+    }
+
+    /// Keeps the branch that a session was last used on.
+    pub fn set_branch(&self, id: &SessionId, branch: &str) -> io::Result<()> {
+        self.keep(BRANCHES, id, branch)
+    }
+
+    /// Returns the titles, by the names of the sessions.
+    pub(crate) fn titles(&self) -> BTreeMap<String, String> {
+        self.labels(TITLES)
+    }
+
+    /// Returns the branches, by the names of the sessions.
+    pub(crate) fn branches(&self) -> BTreeMap<String, String> {
+        self.labels(BRANCHES)
+    }
+
+    fn keep(&self, name: &str, id: &SessionId, label: &str) -> io::Result<()> {
+        let mut labels = self.labels(name);
+        match label.trim() {
+            "" => drop(labels.remove(id.as_str())),
+            label => drop(labels.insert(id.as_str().to_owned(), label.chars().take(LONGEST).collect())),
+        }
+        // Those of sessions that are gone go with them.
+        labels.retain(|id, _| SessionId::parse(id).is_ok_and(|id| self.file(&id).exists()));
+        let text = serde_json::to_string_pretty(&labels).expect("a map of texts is JSON");
+        let temporary = self.path().join(format!("{name}.{}.tmp", std::process::id()));
+        let mut file =
+            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&temporary, self.path().join(name))
+    }
+
+    fn labels(&self, name: &str) -> BTreeMap<String, String> {
+        let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+}

@@ -1,0 +1,47 @@
+//! What is attached to a session from outside: `/agents` lists the sub-agents that were described, `/hooks` the programs that are told what happens.
+
+use zori_contract::failure::Failure;
+use zori_core::text;
+
+use super::Next;
+use crate::chat::Chat;
+
+/// Lists the sub-agents that the model can start by name.
+pub(super) fn agents(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let settings = &chat.plain.host.settings.agents;
+    let mut lines: Vec<String> = settings
+        .described
+        .iter()
+        .map(|agent| {
+            let model = agent.model.as_ref().map_or_else(String::new, |model| format!("   model {model}"));
+            format!("  {:<18}{}{model}", agent.name, text::one_line(&agent.about))
+        })
+        .collect();
+    lines.insert(
+        0,
+        match (settings.depth, lines.len()) {
+            (0, _) => "Sub-agents are switched off.".to_owned(),
+            (_, 0) => "No sub-agent was described; the general one can be started.".to_owned(),
+            (_, count) => format!("Sub-agents: the general one, and {count} described:"),
+        },
+    );
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Lists the hooks, in the order in which they run.
+pub(super) fn hooks(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let hooks = &chat.plain.host.settings.tools.hooks;
+    let lines: Vec<String> = match hooks.is_empty() {
+        true => vec!["There are no hooks.".to_owned()],
+        false => hooks
+            .iter()
+            .map(|hook| {
+                let command = text::one_line(&hook.command);
+                format!("  {:<18}{command}   from {}", hook.event.as_str(), hook.source)
+            })
+            .collect(),
+    };
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}

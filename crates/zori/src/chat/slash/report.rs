@@ -1,0 +1,191 @@
+//! Commands that the program answers by itself, run beside the chat: `/doctor`, `/config`, `/log`, `/export`. They need nothing of the session but its
+//! name, so they run while a turn does, too.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
+
+use super::Next;
+use crate::chat::Chat;
+use crate::environment::Environment;
+
+/// How many entries `/log` shows.
+const ENTRIES: u32 = 20;
+
+/// What the chat is about, as far as a report has to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub provider: &'static str,
+    /// The session, if it is saved.
+    pub session: Option<String>,
+    pub root: PathBuf,
+    pub home: Option<PathBuf>,
+}
+
+impl Subject {
+    pub(crate) fn of(chat: &Chat<'_, '_>) -> Self {
+        let session = chat.plain.session();
+        let written = session.is_saved() && !session.messages().is_empty();
+        let workspace = &chat.plain.host.settings.workspace;
+        Self {
+            provider: chat.plain.host.settings.model.facts.name,
+            session: written.then(|| session.id().to_string()),
+            root: workspace.root.clone(),
+            home: workspace.home.clone(),
+        }
+    }
+}
+
+/// A report that is asked of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    args: Vec<String>,
+    /// Where it goes, if it is not shown.
+    file: Option<PathBuf>,
+    root: PathBuf,
+    /// Whether it is a diff.
+    pub diff: bool,
+}
+
+/// Runs a command of this file in the chat.
+pub(super) fn next(chat: &Chat<'_, '_>, name: &str, rest: &str) -> Result<Next, Failure> {
+    let report = find(name, rest, &Subject::of(chat)).expect("the table names reports only")?;
+    Ok(Next::Report(report))
+}
+
+/// Returns the report that a command asks for; `None` if it is another command.
+pub(crate) fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<Report, Failure>> {
+    let report = |args: &[&str], file| {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        Report { args, file, root: subject.root.clone(), diff: false }
+    };
+    Some(match name {
+        "/doctor" => Ok(report(&["doctor", "--provider", subject.provider], None)),
+        "/config" => Ok(report(&["config", "show"], None)),
+        "/log" => match rest.is_empty().then_some(ENTRIES).or_else(|| rest.parse().ok()) {
+            Some(count) if count > 0 => Ok(report(&["audit-log", "--limit", &count.to_string()], None)),
+            _ => Err(Failure::new(&VALIDATION_ERROR, format!("`/log {rest}`: how many is a number from 1"))),
+        },
+        "/export" => export(rest, subject)
+            .map(|(id, kind, file)| report(&["sessions", "export", &id, "--to", kind], Some(file))),
+        // Between turns the session itself knows; in a turn the file does.
+        "/diff" => saved(subject).map(|id| Report { diff: true, ..report(&["sessions", "diff", id], None) }),
+        _ => return None,
+    })
+}
+
+fn saved(subject: &Subject) -> Result<&str, Failure> {
+    let none = || Failure::new(&VALIDATION_ERROR, "there is no saved conversation yet");
+    subject.session.as_deref().ok_or_else(none)
+}
+
+/// Reads `/export [FILE]`: the file's ending says what it becomes.
+fn export(rest: &str, subject: &Subject) -> Result<(String, &'static str, PathBuf), Failure> {
+    let id = saved(subject)?.to_owned();
+    let file = match (rest, rest.strip_prefix("~/"), &subject.home) {
+        ("", ..) => subject.root.join(format!("{id}.md")),
+        (_, Some(below), Some(home)) => home.join(below),
+        (rest, ..) => subject.root.join(rest),
+    };
+    let kind = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("md" | "markdown" | "txt") => "markdown",
+        Some("json") => "json",
+        Some("html" | "htm") => "html",
+        _ => {
+            let message = format!("`/export {rest}`: the name of the file ends in .md, .json or .html");
+            return Err(Failure::new(&VALIDATION_ERROR, message));
+        }
+    };
+    if file.exists() {
+        let message = format!("{} exists already; `/export FILE` takes another name", file.display());
+        return Err(Failure::new(&VALIDATION_ERROR, message));
+    }
+    Ok((id, kind, file))
+}
+
+impl Report {
+    /// Returns the command that makes it. It sees what the chat sees: the same settings, folder and keys.
+    pub(crate) fn command(&self, env: &Environment) -> std::io::Result<Command> {
+        let mut command = Command::new(env.executable()?);
+        command.args(&self.args).args(["--output", "plain"]).current_dir(&self.root);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
+    }
+
+    /// Makes it, and waits for it; returns what to show.
+    pub(crate) fn make(&self, env: &Environment) -> Result<String, String> {
+        self.finish(self.command(env).and_then(|mut command| command.output()))
+    }
+
+    /// Returns what to show of what came.
+    pub(crate) fn finish(&self, output: std::io::Result<Output>) -> Result<String, String> {
+        let name = self.args.first().map_or("", String::as_str);
+        let output = output.map_err(|error| format!("`{name}` cannot be run: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let Some(file) = &self.file else {
+            // A check that failed is what `doctor` is for.
+            let text = [said.trim_end(), errors.trim_end()].join("\n").trim().to_owned();
+            return if text.is_empty() { Ok("Nothing to show.".to_owned()) } else { Ok(text) };
+        };
+        if !output.status.success() {
+            return Err(errors.trim().to_owned());
+        }
+        let mut options = fs::OpenOptions::new();
+        let written = options.write(true).create_new(true).mode(0o600).open(file);
+        written
+            .and_then(|mut opened| opened.write_all(&output.stdout))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(format!("Written to {}", file.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("there.md"), "").unwrap();
+        let root = temp.path().to_owned();
+        let mut subject = Subject {
+            provider: "anthropic",
+            session: Some("s1".into()),
+            root: root.clone(),
+            home: Some("/home/me".into()),
+        };
+        let asked = |name: &str, rest: &str, subject: &Subject| match find(name, rest, subject).unwrap() {
+            Ok(report) => {
+                let file = report.file.map_or_else(String::new, |file| {
+                    format!(" > {}", file.strip_prefix(&root).unwrap_or(&file).display())
+                });
+                report.args.join(" ") + &file
+            }
+            Err(failure) => failure.message.replace(&format!("{}/", root.display()), ""),
+        };
+        for (name, rest, wanted) in [
+            ("/doctor", "", "doctor --provider anthropic"),
+            ("/config", "", "config show"),
+            ("/log", "", "audit-log --limit 20"),
+            ("/log", "3", "audit-log --limit 3"),
+            ("/log", "x", "`/log x`: how many is a number from 1"),
+            ("/export", "", "sessions export s1 --to markdown > s1.md"),
+            ("/export", "a/b.json", "sessions export s1 --to json > a/b.json"),
+            ("/export", "~/x.html", "sessions export s1 --to html > /home/me/x.html"),
+            ("/export", "x", "`/export x`: the name of the file ends in .md, .json or .html"),
+            ("/export", "there.md", "there.md exists already; `/export FILE` takes another name"),
+            ("/diff", "", "sessions diff s1"),
+        ] {
+            assert_eq!(asked(name, rest, &subject), wanted, "{name} {rest}");
+        }
+        subject.session = None;
+        assert_eq!(asked("/export", "", &subject), "there is no saved conversation yet");
+        assert!(find("/cost", "", &subject).is_none());
+    }
+}

@@ -1,0 +1,53 @@
+//! What a session uses: `/status`, `/cost`, `/context`.
+
+use zori_contract::failure::Failure;
+use zori_core::message::Block;
+use zori_host::summary;
+
+use super::Next;
+use crate::chat::Chat;
+
+pub(super) fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let lines = summary::status_lines(chat.plain.session(), &chat.plain.host);
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+pub(super) fn cost(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let lines = summary::cost_lines(chat.plain.session().totals());
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+pub(super) fn context(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let session = chat.plain.session();
+    let (used, window) = (session.context_tokens(), session.context_window());
+    let share = window
+        .filter(|window| *window > 0)
+        .map_or_else(String::new, |window| format!(" of {window} ({}%)", used * 100 / window));
+    let sum = |of: fn(&Block) -> usize| -> usize {
+        session.messages().iter().flat_map(|message| &message.blocks).map(of).sum::<usize>() / 4
+    };
+    let said = sum(|block| if let Block::Text(text) = block { text.len() } else { 0 });
+    let thought = sum(|block| if let Block::Thinking(thinking) = block { thinking.text.len() } else { 0 });
+    let called = sum(|block| match block {
+        Block::ToolCall(call) => call.input.json().len(),
+        Block::ToolResult(result) => result.content().len(),
+        _ => 0,
+    });
+    let tools: usize =
+        session.tools().iter().map(|tool| tool.description.len() + tool.schema.get().len()).sum();
+    let system = chat.plain.host.settings.request.system.as_deref().map_or(0, str::len);
+    let lines = [
+        format!("Context: {used} tokens{share}"),
+        format!("  {:>7}  system prompt and guidelines", system / 4),
+        format!("  {:>7}  {} tools", tools / 4, session.tools().len()),
+        format!("  {said:>7}  what was said, in {} messages", session.messages().len()),
+        format!("  {called:>7}  calls and their results"),
+        format!("  {thought:>7}  thinking"),
+        "The parts are estimates: about four bytes are a token. `/compact` summarises older messages."
+            .to_owned(),
+    ];
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}

@@ -1,0 +1,164 @@
+//! Slash commands while a turn runs (CMD-1): those that need not wait for its end. What shows the session shows it as it was when the turn began.
+
+use zori_core::event::NoticeLevel;
+use zori_core::input::Input;
+use zori_core::outcome::CancelCause;
+use zori_core::provider::Effort;
+use zori_host::ModelGate;
+use zori_tui::update::{Effect, Msg};
+
+use super::Screen;
+use super::display::Display;
+use super::outside::Outside;
+use crate::chat::slash::report::{self, Subject};
+use crate::chat::slash::{self, Found};
+use crate::ui::Ui;
+
+/// The commands that do not wait, beside those that the screen does itself.
+pub const COMMANDS: &[&str] = &[
+    "/exit",
+    "/rename",
+    "/export",
+    "/diff",
+    "/model",
+    "/effort",
+    "/mode",
+    "/permissions",
+    "/config",
+    "/status",
+    "/cost",
+    "/context",
+    "/doctor",
+    "/log",
+];
+
+/// Those that show something of the session.
+const SHOWN: [&str; 4] = ["/status", "/cost", "/context", "/permissions"];
+
+/// What is known of the session while a turn has it.
+pub struct Snapshot {
+    shown: Vec<(&'static str, String)>,
+    subject: Subject,
+    models: ModelGate,
+    model: String,
+}
+
+/// What a command of a turn leads to.
+pub enum Led {
+    /// It is done.
+    Done,
+    /// The turn has to be told.
+    Input(Input),
+    /// It waits for the end of the turn.
+    Waits,
+}
+
+impl Screen<'_, '_> {
+    /// Looks at the session before a turn takes it.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let (mut ui, said) = Ui::collecting(&self.chat.cx.app.env);
+        std::mem::swap(self.chat.cx.ui, &mut ui);
+        let mut shown = Vec::new();
+        for name in SHOWN {
+            if let Found::Command(command, _) = slash::find(name)
+                && command.run(&mut self.chat, "").is_ok()
+            {
+                shown.push((name, said.take().trim_end().to_owned()));
+            }
+        }
+        std::mem::swap(self.chat.cx.ui, &mut ui);
+        Snapshot {
+            shown,
+            subject: Subject::of(&self.chat),
+            models: ModelGate::new(&self.chat.plain.host.settings),
+            model: self.chat.plain.session().model().to_owned(),
+        }
+    }
+}
+
+impl Outside {
+    /// Runs a command while a turn runs.
+    pub fn in_turn(&mut self, display: &mut Display, line: &str) -> Led {
+        let Found::Command(command, rest) = slash::find(line) else { return Led::Waits };
+        let name = command.names[0];
+        let Some(snapshot) = self.snapshot.as_mut().filter(|_| COMMANDS.contains(&name)) else {
+            return Led::Waits;
+        };
+        let mut say = |level, text: &str| {
+            display.state.transcript.notice(level, text);
+            display.touch();
+        };
+        if let Some((_, text)) = snapshot.shown.iter().find(|(shown, _)| *shown == name) {
+            say(NoticeLevel::Info, &format!("{text}\n(as it was when the turn began)"));
+            return Led::Done;
+        }
+        match (name, rest) {
+            ("/exit", _) => {
+                display.effects.push_back(Effect::Leave);
+                return Led::Input(Input::Cancel(CancelCause::User));
+            }
+            ("/mode" | "/model" | "/effort", "") => {
+                let facts = &display.state.facts;
+                let words = match name {
+                    "/mode" => format!("Mode: {}", facts.mode),
+                    "/model" => format!("Model: {}", facts.model),
+                    _ => return Led::Waits,
+                };
+                say_to(display, &words);
+            }
+            ("/mode", rest) if rest.contains(' ') => return Led::Waits,
+            ("/mode", name) => match display.state.options.modes.iter().any(|known| known == name) {
+                true => return Led::Input(Input::SetMode(name.to_owned())),
+                false => return Led::Waits,
+            },
+            ("/model", name) => match snapshot.models.check(&snapshot.model, name) {
+                Ok((model, max_tokens)) => {
+                    say(NoticeLevel::Info, &format!("Model: {model}, from the next request on"));
+                    snapshot.model.clone_from(&model);
+                    return Led::Input(Input::SetModel { model, max_tokens });
+                }
+                // One of another provider opens the chat anew, which a turn cannot.
+                Err(error) if error.is_of_this_session() => return Led::Waits,
+                Err(error) => say(NoticeLevel::Warning, &error.to_string()),
+            },
+            ("/effort", level) => {
+                let effort = match level {
+                    "default" => None,
+                    level => match Effort::by_name(level) {
+                        Some(effort) => Some(effort),
+                        None => return Led::Waits,
+                    },
+                };
+                self.effort = Some(effort);
+                say(NoticeLevel::Info, &format!("Effort: {level}, from the next request on"));
+                return Led::Input(Input::SetEffort(effort));
+            }
+            ("/rename", title) => match &snapshot.subject.session {
+                Some(id) if !title.is_empty() => match self.sessions.rename(id, title) {
+                    Ok(()) => {
+                        display.state.facts.title = Some(title.to_owned());
+                        say_to(display, &format!("Title: {title}"));
+                    }
+                    Err(why) => say_to(display, &why),
+                },
+                _ => return Led::Waits,
+            },
+            _ => {
+                // A turn of its own is asked of the session, when it is free again.
+                let asked = report::find(name, rest, &snapshot.subject)
+                    .filter(|_| name != "/diff" || rest.is_empty());
+                match asked {
+                    Some(Ok(report)) => self.ask_report(display, report),
+                    Some(Err(failure)) => say(NoticeLevel::Warning, &failure.message),
+                    None => return Led::Waits,
+                }
+            }
+        }
+        Led::Done
+    }
+}
+
+fn say_to(display: &mut Display, text: &str) {
+    display.state.transcript.notice(NoticeLevel::Info, text);
+    display.take(Msg::Tick);
+}

@@ -1,0 +1,199 @@
+//! Commands of the chat on its screen: the list of sessions and its keys, going back, what runs while a turn does, reports, the footer, own themes.
+
+use std::fs;
+
+use serde_json::json;
+use zori_testkit::env::TestEnv;
+use zori_testkit::gate::Gate;
+use zori_testkit::pty::Size;
+use zori_testkit::reply::Reply;
+use zori_testkit::{anthropic, wait};
+
+use crate::screen_stage::Person;
+use crate::world::with_model;
+
+/// Talks once in a chat of its own, and leaves.
+fn talked(world: &TestEnv, prompt: &str, answer: &str) {
+    let mut person = Person::open(world, &[]);
+    person.says(prompt).sees(answer).leaves();
+}
+
+/// The rows of the open list, without what stands at their right.
+fn listed(person: &Person) -> Vec<String> {
+    let rows = person.rows();
+    let at = rows.iter().rposition(|row| row.starts_with("› /resume")).expect("the list has a head");
+    let parts = |row: &String| {
+        row.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" | ")
+    };
+    rows[at + 1..].iter().map(parts).collect()
+}
+
+/// RSM-2: age, title, messages, cost, branch and the last prompt; Ctrl-A lists all folders, Ctrl-P shows one, Ctrl-D puts one into the trash.
+#[test]
+fn the_list_of_sessions_has_keys() {
+    let (world, _model) = with_model([
+        anthropic::text("First answer."),
+        anthropic::text("Second answer."),
+        anthropic::text("Elsewhere."),
+    ]);
+    world.write(".git/HEAD", "ref: refs/heads/main\n");
+    talked(&world, "fix the parser", "First answer.");
+    talked(&world, "speed it up", "Second answer.");
+    fs::create_dir_all(world.work().join("sub/.git")).unwrap();
+    let sub = world.work().join("sub").display().to_string();
+    let mut person = Person::open(&world, &["--root", &sub]);
+    person.says("in the other folder").sees("Elsewhere.").leaves();
+
+    let size = Size { rows: 24, cols: 140 };
+    let mut person = Person::before(world.screen(&[], size), size);
+    person.keys("/resume ").sees("this folder 2 of 2 · Ctrl-A all 3 · Ctrl-P shows · Ctrl-D trash");
+    assert_eq!(
+        listed(&person),
+        [
+            "now | speed it up | 2 messages | $0.00 | main | \"speed it up\"",
+            "now | fix the parser | 2 messages | $0.00 | main | \"fix the parser\"",
+        ]
+    );
+    person.keys("\x01").sees("all folders 3 of 3 · Ctrl-A this one");
+    assert!(listed(&person)[0].contains("in the other folder"), "{:?}", listed(&person));
+    person.keys("parser").sees("all folders 1 of 3");
+    person.keys("\x10").sees("First answer.").sees("q back").keys("q").sees_no_more("q back");
+    person.sees("› /resume parser").keys("\x04").sees("In the trash: ");
+    person.pauses(2200).sees("all folders 0 of 2").keys("\x15");
+    person.pauses(50).leaves();
+    let trash: Vec<_> = fs::read_dir(world.base().join("sessions/trash")).unwrap().collect();
+    assert_eq!(trash.len(), 1, "the session can be had again");
+}
+
+/// A session that another chat has open is gone on with in a copy.
+#[test]
+fn a_session_that_is_open_elsewhere_is_copied() {
+    let (world, model) = with_model([anthropic::text("First answer."), anthropic::text("Copied.")]);
+    let mut first = Person::open(&world, &[]);
+    first.says("the first").sees("First answer.");
+    let mut second = Person::open(&world, &[]);
+    second
+        .keys("/resume first")
+        .sees("Enter forks")
+        .pauses(50)
+        .keys("\r")
+        .sees("is open elsewhere; this is a copy");
+    second.says("go on").sees("Copied.");
+    insta::assert_snapshot!(model.request(1).conversation(), @r"
+    user: the first
+    assistant: First answer.
+    user: go on
+    ");
+    second.leaves();
+    first.leaves();
+}
+
+/// TRN-8, SAF-1: what goes back is listed, asked on the screen, and answered by a key that was meant for it; the prompt is back then.
+#[test]
+fn undo_asks_on_the_screen() {
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "new.txt", "content": "x\n"})),
+        anthropic::text("Written."),
+    ]);
+    let mut person = Person::open(&world, &[]);
+    person.says("write it").sees("Written.").says("/undo").sees("Go ahead? [y/N]");
+    let rows = person.rows();
+    let at = rows.iter().rposition(|row| row.contains("Go ahead?")).unwrap();
+    assert_eq!(
+        rows[at - 2..=at],
+        [
+            "  Would put back 1 file to before turn 1: new.txt (removed)",
+            "  The conversation would go back to before turn 1.",
+            "? Go ahead? [y/N]",
+        ]
+    );
+    person.pauses(1300).keys("n").sees("Nothing was changed.");
+    assert!(world.work().join("new.txt").exists());
+    person.says("/undo").sees("Go ahead? [y/N]").pauses(1300).keys("y").sees("Put back 1 file");
+    wait::until("the file to go", || !world.work().join("new.txt").exists());
+    person.sees("› write it").keys("\x15").pauses(50).leaves();
+}
+
+/// CMD-1: what need not wait is done while the turn runs; the others are queued.
+#[test]
+fn commands_while_a_turn_runs() {
+    let gate = Gate::new();
+    let (world, _model) = with_model([Reply::from(anthropic::text("Late.")).wait_after(0, &gate)]);
+    fs::create_dir_all(world.base()).unwrap();
+    fs::write(world.base().join("config.toml"), "max_tokens = 1234\n").unwrap();
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("go").sees("Waiting for");
+    person.says("/cost").sees("(as it was when the turn began)");
+    person.says("/mode default").sees("DEFAULT");
+    person.says("/effort high").sees("Effort: high, from the next request on");
+    person.says("/model claude-haiku-4-5").sees("from the next request on");
+    person.says("/config").sees("1234");
+    person.says("/fork").sees("⏎ queued: /fork");
+    gate.open();
+    person.sees("Late.").sees("there is no saved conversation to copy yet");
+    person.leaves();
+}
+
+#[test]
+fn leaving_while_a_turn_runs() {
+    let gate = Gate::new();
+    let (world, _model) = with_model([Reply::from(anthropic::text("Late.")).wait_after(0, &gate)]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("go").sees("Waiting for").says("/exit");
+    let (status, _) = person.ends();
+    assert!(status.success(), "{status}");
+}
+
+/// The program's own reports, beside the conversation.
+#[test]
+fn reports() {
+    let (world, _model) = with_model([anthropic::text("**Bold** answer.")]);
+    let mut person = Person::open(&world, &[]);
+    person.says("/export").sees("there is no saved conversation yet");
+    person.says("say it").sees("Bold answer.");
+    person.says("/export talk.md").sees("Written to");
+    assert!(world.read("talk.md").contains("**Bold** answer."), "{}", world.read("talk.md"));
+    person.says("/export talk.md").sees("talk.md exists already");
+    person.says("/doctor").sees("sandbox");
+    person.leaves();
+}
+
+/// STA-2: the parts and their order are the user's; the mode stays. What is wrong is said.
+#[test]
+fn the_footer_is_the_users() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    fs::create_dir_all(world.base()).unwrap();
+    let config = "[ui]\nfooter = [\"branch\", \"cost\", \"time\"]\n";
+    fs::write(world.base().join("config.toml"), config).unwrap();
+    world.write(".git/HEAD", "ref: refs/heads/topic\n");
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.sees("`ui.footer`: `time` is no part of the footer; there are model, mode,");
+    assert_eq!(person.rows().last().map(String::as_str), Some("  YOLO · topic · $0.00"));
+    person.leaves();
+}
+
+/// THM-1: a theme of the user's own is listed, taken and kept; `terminal` is one, too, at the next start.
+#[test]
+fn own_themes() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    fs::create_dir_all(world.base().join("themes")).unwrap();
+    let colours = "primary = \"#112233\"\nsecondary = \"#112233\"\nwarning = \"#112233\"\nerror = \"#112233\"\nsuccess = \"#112233\"\n\
+                   accent = \"#112233\"\nforeground = \"#112233\"\nbackground = \"#ffffff\"\nsurface = \"#eeeeee\"\npanel = \"#dddddd\"\nboost = \"#ffffff\"\n";
+    fs::write(world.base().join("themes/mine.toml"), colours).unwrap();
+    fs::write(world.base().join("themes/half.toml"), "primary = \"no colour\"\n").unwrap();
+    let mut person = Person::open(&world, &["--no-save"]);
+    person
+        .keys("/theme ")
+        .sees("your own")
+        .sees("of 15")
+        .keys("mi")
+        .pauses(100)
+        .keys("\r")
+        .sees("Theme mine, kept in");
+    person.says("/theme half").sees("half.toml");
+    person.says("/theme terminal").sees("Theme terminal, kept in");
+    person.leaves();
+    let mut person = Person::open(&world, &["--no-save"]);
+    assert!(!person.screen().contains("theme"), "{}", person.screen());
+    person.leaves();
+}
