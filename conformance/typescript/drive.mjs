@@ -1,6 +1,7 @@
 // Runs the cases of one folder: `drive.mjs FOLDER [PART OF A NAME ...]`.
 //
-// A case is an exported async function that takes a world. Writes JSON lines for `cargo xtask conformance`: the names of
+// A case is an exported async function that takes a world; a module whose cases are data exports them as `CASES`, by
+// name, and with `LIMIT` how many seconds each may take. Writes JSON lines for `cargo xtask conformance`: the names of
 // all cases, then a verdict for each.
 
 import { readdirSync } from "node:fs";
@@ -14,10 +15,10 @@ const LIMIT = 30;
 const say = (fields) => process.stdout.write(`${JSON.stringify(fields)}\n`);
 
 /** Runs a case and returns why it failed, or nothing. */
-async function judge(name, run) {
+async function judge(name, run, limit) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`did not end within ${LIMIT} s`)), LIMIT * 1000);
+    timer = setTimeout(() => reject(new Error(`did not end within ${limit} s`)), limit * 1000);
   });
   try {
     await Promise.race([run(new World(`${process.env.CONFORMANCE_CLIENT}.${name}`)), late]);
@@ -39,16 +40,17 @@ const cases = [];
 for (const file of readdirSync(here).sort()) {
   if (file.startsWith("_")) continue;
   const module = await import(join(here, basename(file)));
-  cases.push(...Object.entries(module).filter(([, value]) => typeof value === "function"));
+  const found = Object.entries(module.CASES ?? module).filter(([, value]) => typeof value === "function");
+  cases.push(...found.map(([name, run]) => [name, run, module.LIMIT ?? LIMIT]));
 }
 const chosen = cases.filter(([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
 // A client may leave a promise behind that fails later; that is no verdict on the case that runs then.
 process.on("unhandledRejection", (error) => console.error("unhandled:", error));
 say({ cases: chosen.map(([name]) => name) });
-for (const [name, run] of chosen) {
+for (const [name, run, limit] of chosen) {
   console.error(`--- ${name}`);
   const began = performance.now();
-  const why = await judge(name, run);
+  const why = await judge(name, run, limit);
   say({ case: name, ms: Math.round(performance.now() - began), ...(why === undefined ? {} : { why }) });
 }
 process.exit(0);

@@ -20,21 +20,45 @@ use self::stage::Stage;
 use crate::test::cargo_command;
 use crate::workspace::{Workspace, target_folder};
 
-/// A client library: its name here, what it is written in, and the folder of its cases.
+/// A client: its name here, what it is written in, the folder of its cases, and the packages it consists of.
 struct Client {
     name: &'static str,
     language: Language,
     cases: &'static str,
+    packages: &'static [&'static str],
 }
 
+/// The client that needs the conformance suite's own tools, on our server code.
+const SUITE: &str = "mcp-suite";
+
 const CLIENTS: &[Client] = &[
-    Client { name: "score", language: Language::Python, cases: "score_cases" },
-    Client { name: "sdk-python", language: Language::Python, cases: "sdk_cases" },
-    Client { name: "sdk-typescript", language: Language::TypeScript, cases: "sdk" },
-    Client { name: "vendors", language: Language::Python, cases: "vendor_cases" },
-    Client { name: "acp-python", language: Language::Python, cases: "acp_cases" },
-    Client { name: "acp-typescript", language: Language::TypeScript, cases: "acp" },
+    python("score", "score_cases", &[]),
+    python("sdk-python", "sdk_cases", &["claude-agent-sdk"]),
+    typescript("sdk-typescript", "sdk", &["@anthropic-ai/claude-agent-sdk"]),
+    python("vendors", "vendor_cases", &["anthropic", "openai", "google-genai"]),
+    python("acp-python", "acp_cases", &["agent-client-protocol"]),
+    typescript("acp-typescript", "acp", &["@agentclientprotocol/sdk"]),
+    python("code-sdk", "code_sdk_cases", &["claude-code-sdk"]),
+    python("llm", "llm_cases", &["llm-claude-code", "llm"]),
+    node22("ai-sdk", "ai_sdk", &["ai-sdk-provider-claude-code", "ai"]),
+    node22("acp-adapter", "acp_adapter", &["@agentclientprotocol/claude-agent-acp"]),
+    node22("acpx", "acpx", &["acpx"]),
+    python("fastmcp", "fastmcp_cases", &["fastmcp"]),
+    node22("inspector", "inspector", &["@modelcontextprotocol/inspector"]),
+    node22(SUITE, "mcp_suite", &["@modelcontextprotocol/conformance"]),
 ];
+
+const fn python(name: &'static str, cases: &'static str, packages: &'static [&'static str]) -> Client {
+    Client { name, language: Language::Python, cases, packages }
+}
+
+const fn typescript(name: &'static str, cases: &'static str, packages: &'static [&'static str]) -> Client {
+    Client { name, language: Language::TypeScript, cases, packages }
+}
+
+const fn node22(name: &'static str, cases: &'static str, packages: &'static [&'static str]) -> Client {
+    Client { name, language: Language::TypeScript22, cases, packages }
+}
 
 /// What was asked for.
 struct Request {
@@ -53,11 +77,12 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let mut failed = 0;
     for client in request.clients {
         let installed = &languages[&client.language];
-        println!("\n{}: {}", client.name, installed.versions);
+        println!("\n{}: {}", client.name, installed.versions_of(client.packages).join(", "));
         let world = tempfile::tempdir().context("cannot make a temporary folder")?;
         let stage = Stage::start();
         let log = folder.join(format!("{}.log", client.name));
-        let command = driver(client, installed, &bin, world.path(), &stage, &request.only);
+        let mut command = driver(client, installed, &bin, world.path(), &stage, &request.only);
+        command.env("CONFORMANCE_FIXTURES", target_folder(workspace).join("debug/examples/fixtures"));
         let tally = drive::drive(command, &log)?;
         println!("{}: {} cases, {} failed", client.name, tally.cases, tally.failed);
         if tally.failed > 0 {
@@ -106,7 +131,11 @@ fn prepare(
             .collect();
         let bin = match &request.bin {
             Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display())),
-            None => build(workspace),
+            None => build(workspace, &["--tests"]),
+        };
+        let bin = match request.clients.iter().any(|client| client.name == SUITE) {
+            true => bin.and_then(|bin| build(workspace, &["--example", "fixtures"]).map(|_| bin)),
+            false => bin,
         };
         let mut languages = BTreeMap::new();
         for (language, thread) in installing {
@@ -118,9 +147,9 @@ fn prepare(
 }
 
 /// Builds zori as `cargo xtask test` does, so that what that has built serves here too, and returns where it is.
-fn build(workspace: &Workspace) -> Result<PathBuf> {
+fn build(workspace: &Workspace, what: &[&str]) -> Result<PathBuf> {
     let mut command = cargo_command();
-    command.args(["build", "--quiet", "--workspace", "--tests"]).current_dir(&workspace.root);
+    command.args(["build", "--quiet", "--workspace"]).args(what).current_dir(&workspace.root);
     ensure!(command.status().context("cannot run cargo")?.success(), "zori does not build");
     Ok(target_folder(workspace).join("debug/zori"))
 }
@@ -158,7 +187,7 @@ mod tests {
     fn which_clients_and_which_program() {
         assert_eq!(
             asked(&[]).unwrap(),
-            r#"["sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript"] None []"#
+            r#"["sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite"] None []"#
         );
         assert_eq!(
             asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
@@ -166,7 +195,8 @@ mod tests {
         );
         assert_eq!(
             asked(&["acp"]).unwrap_err().to_string(),
-            "no client is called `acp`; there are sdk-python, sdk-typescript, vendors, acp-python, acp-typescript"
+            "no client is called `acp`; there are sdk-python, sdk-typescript, vendors, acp-python, acp-typescript, \
+             code-sdk, llm, ai-sdk, acp-adapter, acpx, fastmcp, inspector, mcp-suite"
         );
         assert_eq!(asked(&["--bin"]).unwrap_err().to_string(), "`--bin` needs a path");
     }
@@ -175,7 +205,7 @@ mod tests {
     fn every_client_has_cases() {
         let workspace = Workspace::load().unwrap();
         for client in CLIENTS {
-            let folder = format!("{}/{}", client.language.folder(), client.cases);
+            let folder = format!("{}/{}", client.language.drivers(), client.cases);
             assert!(workspace.below(&folder).count() > 0, "{folder} holds no cases");
         }
     }

@@ -23,13 +23,14 @@ export class Editor {
   updates = [];
   asked = [];
 
-  constructor(world, { answer = "reject_once", fs = undefined, terminal = undefined, args = [] } = {}) {
+  constructor(world, { answer = "reject_once", fs = undefined, terminal = undefined, args = [], agent = undefined } = {}) {
     this.answer = answer;
     this.offers = { fs, terminal };
     this.work = world.work;
-    this.process = spawn(ZORI, ["acp", "--model", MODEL, ...args], {
+    const [program, ...words] = agent?.command ?? [ZORI, "acp", "--model", MODEL, ...args];
+    this.process = spawn(program, words, {
       cwd: world.work,
-      env: world.env,
+      env: { ...world.env, ...agent?.env },
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.ended = new Promise((resolve) => this.process.once("exit", (code) => resolve(code)));

@@ -86,6 +86,11 @@ pub enum Approval {
         /// What the user gave as the reason.
         reason: Option<String>,
     },
+    /// Do not run the call: nobody could be asked, or nobody answered. The model reads that, and that no user said no.
+    Unavailable {
+        /// Why there is no answer.
+        why: String,
+    },
     /// Do not run the call. The model reads the client's message as it is.
     Refuse {
         /// What the model reads as the result.

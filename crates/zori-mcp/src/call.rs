@@ -1,5 +1,7 @@
 //! A call of a tool, as the binary gets it.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
 use serde_json::Value;
@@ -55,21 +57,36 @@ impl ToolAnswer {
 
 /// Reports the progress of a call.
 pub struct Progress {
-    peer: Peer<RoleServer>,
-    token: ProgressToken,
+    target: ProgressTarget,
     reports: u32,
 }
 
 impl Progress {
-    pub(crate) fn new(peer: Peer<RoleServer>, token: ProgressToken) -> Self {
-        Self { peer, token, reports: 0 }
-    }
-
     pub async fn report(&mut self, message: String) {
         self.reports += 1;
-        let mut progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.reports));
+        let Some((peer, token)) = self.target.now() else { return };
+        let mut progress = ProgressNotificationParam::new(token, f64::from(self.reports));
         progress.message = Some(message);
         // Whoever does not hear it is not waiting for it.
-        let _ = self.peer.notify_progress(progress).await;
+        let _ = peer.notify_progress(progress).await;
+    }
+}
+
+/// The request that waits for a call, if it wants to know how far that is. Between two rounds of a call nobody waits.
+#[derive(Clone, Default)]
+pub(crate) struct ProgressTarget(Arc<Mutex<Option<(Peer<RoleServer>, ProgressToken)>>>);
+
+impl ProgressTarget {
+    pub(crate) fn set(&self, target: Option<(Peer<RoleServer>, ProgressToken)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = target;
+    }
+
+    /// Returns what reports to it, if somebody wants to know now.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        self.now().map(|_| Progress { target: self.clone(), reports: 0 })
+    }
+
+    fn now(&self) -> Option<(Peer<RoleServer>, ProgressToken)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

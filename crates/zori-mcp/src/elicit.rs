@@ -1,26 +1,80 @@
 //! Questions about calls, by the protocol's elicitation: the client asks its user.
+//!
+//! Before 2026-07-28 a question is a request to the client. Since then it is the result of the call, which the client
+//! makes again with the answer: `rounds.rs`.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use rmcp::{Peer, RoleServer};
 use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
 use zori_core::input::Approval;
 use zori_core::question::{Grant, wider_grants};
 
+/// The key of the question whether a call may run.
+const APPROVAL: &str = "approval";
+
 /// Asks the client's user.
-pub struct Elicitor(Peer<RoleServer>);
+pub struct Elicitor(Way);
+
+enum Way {
+    /// A request to the client.
+    Request(Peer<RoleServer>),
+    /// The result of the round that waits.
+    Result(mpsc::Sender<FormQuestion>),
+}
+
+/// A form that the client's user is to fill in.
+pub(crate) struct FormQuestion {
+    /// What the answer is found by.
+    pub(crate) key: String,
+    pub(crate) params: ElicitRequestParams,
+    pub(crate) answer: oneshot::Sender<ElicitResult>,
+}
 
 impl Elicitor {
-    pub(crate) fn new(peer: Peer<RoleServer>) -> Self {
-        Self(peer)
+    pub(crate) fn by_request(peer: Peer<RoleServer>) -> Self {
+        Self(Way::Request(peer))
+    }
+
+    pub(crate) fn by_result(questions: mpsc::Sender<FormQuestion>) -> Self {
+        Self(Way::Result(questions))
     }
 
     /// Asks whether a call may run. `message` describes it, `grants` is what may be allowed beyond it. No answer means no.
     pub async fn ask(&self, message: String, grants: &[Grant]) -> Approval {
-        let requested_schema = schema(grants);
-        let asked = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
-        match self.0.create_elicitation(asked).await {
+        match self.fill_in(APPROVAL, message, schema(grants)).await {
             Ok(result) => approval(&result, grants.len()),
-            Err(error) => no(&format!("the client did not answer: {error}")),
+            Err(why) => Approval::Unavailable { why },
+        }
+    }
+
+    /// Has a form filled in, which is a JSON schema of flat properties. Returns the client's `action` and `content`, or why
+    /// there is no answer.
+    pub async fn form(&self, key: &str, message: String, schema: Value) -> Result<Value, String> {
+        let schema = serde_json::from_value(schema).map_err(|error| error.to_string())?;
+        let result = self.fill_in(key, message, schema).await?;
+        serde_json::to_value(result).map_err(|error| error.to_string())
+    }
+
+    async fn fill_in(
+        &self,
+        key: &str,
+        message: String,
+        requested_schema: ElicitationSchema,
+    ) -> Result<ElicitResult, String> {
+        let params = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
+        match &self.0 {
+            Way::Request(peer) => {
+                let answer = peer.create_elicitation(params).await;
+                answer.map_err(|error| format!("the client did not answer: {error}"))
+            }
+            Way::Result(questions) => {
+                let (answer, answered) = oneshot::channel();
+                let question = FormQuestion { key: key.to_owned(), params, answer };
+                let unanswered = || "the client did not come back with an answer".to_owned();
+                questions.send(question).await.map_err(|_| unanswered())?;
+                answered.await.map_err(|_| unanswered())
+            }
         }
     }
 }
@@ -59,10 +113,6 @@ fn approval(result: &ElicitResult, grants: usize) -> Approval {
         ElicitationAction::Accept if yes("approve") => Approval::Allow,
         _ => Approval::Reject { reason: reason.filter(|why| !why.is_empty()).map(str::to_owned) },
     }
-}
-
-fn no(why: &str) -> Approval {
-    Approval::Reject { reason: Some(why.to_owned()) }
 }
 
 #[cfg(test)]

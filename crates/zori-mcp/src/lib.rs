@@ -8,10 +8,13 @@
 mod call;
 mod elicit;
 mod handshake;
+mod http;
 mod lines;
+mod rounds;
 mod server;
 
 pub use call::{Progress, ToolAnswer, ToolCall};
 pub use elicit::Elicitor;
+pub use http::{HttpGate, serve_http};
 pub use lines::{Lines, MessageWriter};
 pub use server::{ServerInfo, serve};

@@ -1,20 +1,23 @@
-//! The server: lists its tools, and passes calls to the binary.
+//! The server: lists its tools, and passes calls to the binary. It is the same on lines (`lines.rs`) and over HTTP
+//! (`http.rs`).
 
 use std::sync::Arc;
 
-use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    Implementation, ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer, serve_server};
+use rmcp::{Peer, ServerHandler};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use zori_core::tool::ToolSpec;
 
-use crate::call::{Progress, ToolAnswer, ToolCall};
+use crate::call::{ProgressTarget, ToolAnswer, ToolCall};
 use crate::elicit::Elicitor;
 use crate::lines::{LineTransport, Lines, MessageWriter};
+use crate::rounds::{OpenCall, Resumed, Rounds};
 
 pub struct ServerInfo {
     pub name: &'static str,
@@ -22,6 +25,8 @@ pub struct ServerInfo {
     /// What the tools are for, written for a model.
     pub about: String,
     pub tools: Vec<ToolSpec>,
+    /// Makes a text that nobody can guess.
+    pub secret: fn() -> String,
 }
 
 /// Serves until the lines end and what was asked is answered. Calls go out by `calls`, one after the other or together,
@@ -32,9 +37,7 @@ pub async fn serve(
     writer: MessageWriter,
     calls: mpsc::Sender<ToolCall>,
 ) -> Result<(), String> {
-    let tools = info.tools.iter().map(tool).collect();
-    let server = Server { info: Arc::new(info), tools, calls };
-    match serve_server(server, LineTransport::new(lines, writer)).await {
+    match serve_server(Server::new(info, calls), LineTransport::new(lines, writer)).await {
         // The end before the first word is an end like any other.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
@@ -49,10 +52,55 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("tools/call", "`name`, which is a text, and `arguments`, which are an object"),
 ];
 
-struct Server {
+/// Clones serve the same calls.
+#[derive(Clone)]
+pub(crate) struct Server {
     info: Arc<ServerInfo>,
-    tools: Vec<Tool>,
+    tools: Arc<[Tool]>,
     calls: mpsc::Sender<ToolCall>,
+    rounds: Rounds,
+}
+
+impl Server {
+    pub(crate) fn new(info: ServerInfo, calls: mpsc::Sender<ToolCall>) -> Self {
+        let tools = info.tools.iter().map(tool).collect();
+        Self { info: Arc::new(info), tools, calls, rounds: Rounds::default() }
+    }
+
+    /// Passes a call on, if there is still somebody to do it.
+    async fn begin(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<OpenCall> {
+        let form = |client: &rmcp::model::ClientCapabilities| client.elicitation.is_some();
+        let asks = context.client_capabilities().as_ref().is_some_and(form);
+        let by_result =
+            context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let (reply, answer) = oneshot::channel();
+        let (asked, questions) = mpsc::channel(1);
+        let progress = ProgressTarget::default();
+        progress.set(progress_of(context));
+        let name = request.name.into_owned();
+        let arguments = request.arguments.unwrap_or_default();
+        let call = ToolCall {
+            name: name.clone(),
+            arguments: Value::Object(arguments.clone()).to_string(),
+            elicitor: match by_result {
+                _ if !asks => None,
+                true => Some(Elicitor::by_result(asked)),
+                false => Some(Elicitor::by_request(context.peer.clone())),
+            },
+            progress: progress.progress(),
+            reply,
+        };
+        self.calls.send(call).await.ok()?;
+        Some(OpenCall { name, arguments, answer, questions, progress })
+    }
+}
+
+fn progress_of(context: &RequestContext<RoleServer>) -> Option<(Peer<RoleServer>, ProgressToken)> {
+    context.meta.get_progress_token().map(|token| (context.peer.clone(), token))
 }
 
 impl ServerHandler for Server {
@@ -67,7 +115,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
     /// Called for unknown methods, and for known ones with invalid parameters.
@@ -92,23 +140,27 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let form = |client: &rmcp::model::ClientCapabilities| client.elicitation.is_some();
-        let asks = context.client_capabilities().as_ref().is_some_and(form);
-        let token = context.meta.get_progress_token();
-        let (reply, answer) = oneshot::channel();
-        let call = ToolCall {
-            name: request.name.into_owned(),
-            arguments: Value::Object(request.arguments.unwrap_or_default()).to_string(),
-            elicitor: asks.then(|| Elicitor::new(context.peer.clone())),
-            progress: token.map(|token| Progress::new(context.peer.clone(), token)),
-            reply,
-        };
         let gone = || ToolAnswer::failed("the server is about to end");
-        if self.calls.send(call).await.is_err() {
-            return Ok(gone().result().into());
-        }
+        let state = request.request_state.clone();
+        let mut call = match state {
+            Some(state) => match self.rounds.answered(&state, &request, self.info.secret)? {
+                Resumed::Call(call) => {
+                    call.progress.set(progress_of(&context));
+                    call
+                }
+                Resumed::AskAgain(result) => return Ok(result.into()),
+            },
+            None => match self.begin(request, &context).await {
+                Some(call) => call,
+                None => return Ok(gone().result().into()),
+            },
+        };
         let answer = tokio::select! {
-            answer = answer => answer.unwrap_or_else(|_| gone()),
+            biased;
+            answer = &mut call.answer => answer.unwrap_or_else(|_| gone()),
+            Some(question) = call.questions.recv() => {
+                return Ok(self.rounds.ask((self.info.secret)(), call, question).into());
+            }
             // Dropping the receiver ends the call.
             () = context.ct.cancelled() => ToolAnswer::failed("the call was cancelled"),
         };

@@ -11,17 +11,20 @@ mod mcp_host;
 pub use self::mcp_host::McpHost;
 
 use std::cell::Cell;
+use std::net::TcpListener;
 use std::rc::Rc;
 
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_local;
+use zori_contract::error::IO_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 use zori_core::tool::ToolSpec;
-use zori_mcp::{MessageWriter, ServerInfo, ToolCall};
+use zori_host::random_bytes;
+use zori_mcp::{HttpGate, MessageWriter, ServerInfo, ToolCall};
 
 use crate::signal_exit;
 use crate::{Launcher, Lines};
@@ -47,12 +50,7 @@ pub async fn serve<L: Launcher>(
     mut signalled: mpsc::Receiver<Input>,
     reader_gone: impl Future<Output = ()> + 'static,
 ) -> Result<Exit, Failure> {
-    let offer = ServerInfo {
-        name: launcher.name(),
-        version: env!("CARGO_PKG_VERSION"),
-        about: format!("Tools for files and commands below {}", host.root().display()),
-        tools: host.tools(launcher)?.into_iter().chain([prompt_tool()]).collect(),
-    };
+    let offer = offer(launcher, &mut host)?;
     let (sender, read) = mpsc::channel(64);
     let gone = Rc::new(Cell::new(false));
     let gone_to = gone.clone();
@@ -70,23 +68,14 @@ pub async fn serve<L: Launcher>(
     });
     let (sender, mut calls) = mpsc::channel::<ToolCall>(64);
     let serving = spawn_local(zori_mcp::serve(offer, read, writer, sender));
-    let mut exit = Exit::Success;
-    loop {
-        let call = tokio::select! {
-            biased;
-            Some(Input::Cancel(cause)) = signalled.recv() => {
-                // A client that is gone between two calls has got all it asked for.
-                exit = if gone.get() { Exit::Success } else { signal_exit(cause) };
-                break;
-            }
-            call = calls.recv() => call,
-        };
-        let Some(call) = call else { break };
-        if let Some(cause) = host.serve(launcher, call, &mut signalled).await {
-            exit = if gone.get() { Exit::General } else { signal_exit(cause) };
-            break;
-        }
-    }
+    let ended = answer(launcher, &mut host, &mut calls, &mut signalled).await;
+    let exit = match ended {
+        Ended::Calls => Exit::Success,
+        // A client that is gone between two calls has got all it asked for.
+        Ended::Between(_) if gone.get() => Exit::Success,
+        Ended::Amid(_) if gone.get() => Exit::General,
+        Ended::Between(cause) | Ended::Amid(cause) => signal_exit(cause),
+    };
     host.end(launcher).await;
     if exit != Exit::Success || gone.get() {
         return Ok(exit);
@@ -97,6 +86,76 @@ pub async fn serve<L: Launcher>(
             Ok(Exit::General)
         }
         Ok(Ok(())) | Err(_) => Ok(Exit::Success),
+    }
+}
+
+/// Serves clients over HTTP until a signal ends it. The listener is bound.
+pub async fn serve_http<L: Launcher>(
+    launcher: &mut L,
+    mut host: McpHost<L>,
+    listener: TcpListener,
+    gate: HttpGate,
+    mut signalled: mpsc::Receiver<Input>,
+) -> Result<Exit, Failure> {
+    let offer = offer(launcher, &mut host)?;
+    let (sender, mut calls) = mpsc::channel::<ToolCall>(64);
+    let (stop, stopped) = watch::channel(());
+    let serving = spawn_local(zori_mcp::serve_http(offer, listener, gate, sender, stopped));
+    let ended = answer(launcher, &mut host, &mut calls, &mut signalled).await;
+    drop((stop, calls));
+    let served = serving.await;
+    host.end(launcher).await;
+    match (ended, served) {
+        (Ended::Between(cause) | Ended::Amid(cause), _) => Ok(signal_exit(cause)),
+        (Ended::Calls, Ok(Err(error))) => {
+            Err(Failure::new(&IO_ERROR, format!("cannot serve over HTTP: {error}")))
+        }
+        (Ended::Calls, Ok(Ok(())) | Err(_)) => Ok(Exit::General),
+    }
+}
+
+fn offer<L: Launcher>(launcher: &mut L, host: &mut McpHost<L>) -> Result<ServerInfo, Failure> {
+    Ok(ServerInfo {
+        name: launcher.name(),
+        version: env!("CARGO_PKG_VERSION"),
+        about: format!("Tools for files and commands below {}", host.root().display()),
+        tools: host.tools(launcher)?.into_iter().chain([prompt_tool()]).collect(),
+        secret,
+    })
+}
+
+/// Returns a text that nobody can guess.
+pub fn secret() -> String {
+    random_bytes::<32>().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What ended the calls.
+enum Ended {
+    /// There are no more.
+    Calls,
+    /// A signal, while none was done.
+    Between(CancelCause),
+    /// A signal, and it ended one.
+    Amid(CancelCause),
+}
+
+/// Does calls, one after the other.
+async fn answer<L: Launcher>(
+    launcher: &mut L,
+    host: &mut McpHost<L>,
+    calls: &mut mpsc::Receiver<ToolCall>,
+    signalled: &mut mpsc::Receiver<Input>,
+) -> Ended {
+    loop {
+        let call = tokio::select! {
+            biased;
+            Some(Input::Cancel(cause)) = signalled.recv() => return Ended::Between(cause),
+            call = calls.recv() => call,
+        };
+        let Some(call) = call else { return Ended::Calls };
+        if let Some(cause) = host.serve(launcher, call, signalled).await {
+            return Ended::Amid(cause);
+        }
     }
 }
 

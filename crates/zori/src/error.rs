@@ -32,6 +32,7 @@ kinds! {
     DISPATCH_REFUSED Usage "A line of a batch names a command that needs the streams for itself." .fix("Call it by itself.");
     AUDIT_UNUSABLE Precondition "The audit log is required and cannot be written." .fix("Make the log's folder writable, or do not require it.") .by_command("doctor");
     SANDBOX_UNAVAILABLE Precondition "A sandbox is required, and this machine has no complete one." .fix("Install bubblewrap, or choose `--sandbox off`.") .by_command("doctor");
+    ADDRESS_UNAVAILABLE Precondition "The address of `--http` cannot be listened on." .fix("Choose another port; 0 takes a free one.");
     SESSION_NOT_FOUND NotFound "There is no such session." .fix("Name a session that exists.") .by_command("sessions list");
     MODEL_NOT_FOUND NotFound "The catalogue has no such model." .fix("Name a model that exists.") .by_command("models list");
     UNDO_OFF Precondition "Nothing was captured of the session, or what was cannot be trusted." .fix("Save sessions, and leave `undo.checkpoints` on.");

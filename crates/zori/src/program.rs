@@ -122,6 +122,10 @@ const VARIABLES: &[(&str, &str)] = &[
         "ZORI_PERMISSION_MODE",
         "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`",
     ),
+    (
+        "ZORI_MCP_TOKEN",
+        "the token that clients of `mcp serve --http` show; without it one is made and said once",
+    ),
     ("RUST_LOG", "log lines on standard error: error, warn, info, debug or trace; `zori=LEVEL` among others"),
     ("ZORI_TRACE", "a file that is told which background workers run, for tests"),
     (

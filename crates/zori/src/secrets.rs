@@ -11,6 +11,9 @@ use zori_redact::Redactor;
 
 use crate::environment::Environment;
 
+/// What clients of `mcp serve --http` show.
+pub const MCP_TOKEN: &str = "ZORI_MCP_TOKEN";
+
 /// Returns a redactor for what is said before a provider is chosen.
 pub fn redactor(env: &Environment) -> Redactor {
     Redactor::new(known(env))
@@ -27,6 +30,6 @@ pub fn redactor_of_output(env: &Environment) -> mask::Redactor {
 }
 
 fn known(env: &Environment) -> Secrets {
-    let keys = catalog::key_vars().filter_map(|name| env.text(name));
+    let keys = catalog::key_vars().chain([MCP_TOKEN]).filter_map(|name| env.text(name));
     keys.chain(env.typed_keys().iter().map(String::as_str)).collect()
 }

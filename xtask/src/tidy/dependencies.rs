@@ -114,7 +114,13 @@ const RULES: &[Rule] = &[
         ours: &["zori-core", "zori-redact"],
         others: &["agent-client-protocol", "serde", "serde_json", "tokio"],
     },
-    Rule { name: "zori-mcp", ours: &["zori-core"], others: &["rmcp", "serde", "serde_json", "tokio"] },
+    // `hyper` takes the connections of `mcp serve --http`; what the requests mean is `rmcp`'s. All three are linked already, for
+    // the way to the models.
+    Rule {
+        name: "zori-mcp",
+        ours: &["zori-core"],
+        others: &["http-body-util", "hyper", "hyper-util", "rmcp", "serde", "serde_json", "tokio"],
+    },
     // Owns the credential stores. It knows the providers' catalogue and their token endpoints, and no front end.
     Rule {
         name: "zori-auth",

@@ -300,6 +300,9 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 (DecidedBy::User, format!("{what}{said}"), false)
             }
             Some(Approval::Refuse { message, interrupt }) => (DecidedBy::User, message, interrupt),
+            Some(Approval::Unavailable { why }) => {
+                (DecidedBy::Policy, format!("{APPROVAL_UNAVAILABLE}: {why}"), false)
+            }
             None => {
                 let reason = format!("{APPROVAL_UNAVAILABLE}: nobody is left to answer");
                 (DecidedBy::Policy, reason, false)

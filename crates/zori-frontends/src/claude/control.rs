@@ -238,6 +238,10 @@ struct Permission {
     updated_permissions: Option<Vec<Value>>,
     message: Option<String>,
     interrupt: Option<bool>,
+    /// `allow`, `input` and `reason`: how the SDK said all this when it was called `claude-code-sdk`.
+    allow: Option<bool>,
+    input: Option<Box<RawValue>>,
+    reason: Option<String>,
 }
 
 /// Understands the answer to `can_use_tool`. The second value is what of it cannot be done, a sentence each.
@@ -254,15 +258,17 @@ pub fn approval(answer: Result<Option<Box<RawValue>>, String>) -> (Approval, Vec
         Ok(permission) => permission,
         Err(error) => return (refuse(format!("Tool permission request failed: Error: {error}")), Vec::new()),
     };
-    match permission.behavior.as_deref() {
+    let earlier = permission.allow.map(|allow| if allow { "allow" } else { "deny" });
+    match permission.behavior.as_deref().or(earlier) {
         Some("allow") => {
             let (updates, undone) = updates(&permission.updated_permissions.unwrap_or_default());
-            let input = permission.updated_input.filter(|raw| raw.get() != "null");
+            let input = permission.updated_input.or(permission.input).filter(|raw| raw.get() != "null");
             let input = input.map(|raw| raw.get().to_owned());
             (Approval::AllowWith(Terms { input, updates, ..Terms::default() }), undone)
         }
         Some("deny") => {
-            let message = permission.message.unwrap_or_else(|| "The client denied this call".to_owned());
+            let message = permission.message.or(permission.reason);
+            let message = message.unwrap_or_else(|| "The client denied this call".to_owned());
             (Approval::Refuse { message, interrupt: permission.interrupt == Some(true) }, Vec::new())
         }
         other => {
@@ -352,6 +358,10 @@ mod tests {
                 r#"{"behavior":"deny","message":"no","interrupt":true}"#,
                 r#"{"behavior":"deny"}"#,
                 r#"{"behavior":"maybe"}"#,
+                r#"{"allow":true}"#,
+                r#"{"allow":true,"input":{"a":1}}"#,
+                r#"{"allow":false,"reason":"not here"}"#,
+                r#"{}"#,
                 r#"7"#,
             ]
             .map(answer)
@@ -362,6 +372,10 @@ mod tests {
         Refuse { message: "no", interrupt: true } []
         Refuse { message: "The client denied this call", interrupt: false } []
         Refuse { message: "Tool permission request failed: Error: `behavior` is `maybe`, not `allow` or `deny`", interrupt: false } []
+        AllowWith(Terms { input: None, updates: [] }) []
+        AllowWith(Terms { input: Some("{\"a\":1}"), updates: [] }) []
+        Refuse { message: "not here", interrupt: false } []
+        Refuse { message: "Tool permission request failed: Error: `behavior` is ``, not `allow` or `deny`", interrupt: false } []
         Refuse { message: "Tool permission request failed: Error: invalid type: integer `7`, expected struct Permission at line 1 column 1", interrupt: false } []
         "#
         );

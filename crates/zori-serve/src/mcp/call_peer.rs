@@ -110,7 +110,7 @@ impl<G: Future<Output = ()>> Peer for CallPeer<'_, G> {
                     let asked = Elicitation::about(&question, &decision, redactor);
                     asker.ask(asked.prompt, &question.grants).await
                 }
-                None => Approval::Reject { reason: None },
+                None => Approval::Unavailable { why: "this client cannot ask anybody".to_owned() },
             };
             Input::Approve { call, answer }
         }));

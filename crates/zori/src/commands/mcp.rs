@@ -1,15 +1,19 @@
 //! `mcp serve`: the server is in `zori-serve`; `mcp validate` checks it.
 
 mod drift;
+mod listen;
 pub mod validate;
 
+use std::net::SocketAddr;
+
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use zori_contract::command::Command;
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::mode::{Class, Format};
-use zori_mcp::MessageWriter;
+use zori_mcp::{HttpGate, MessageWriter};
 use zori_policy::mode::Protocol;
 use zori_serve::Launcher;
 use zori_serve::mcp::{self, McpHost};
@@ -26,13 +30,16 @@ use crate::workers::Workers;
 
 /// Other agents start it.
 pub const SERVE: Command<App> = Command {
-    flags: const { &[flags::TRUST_WORKSPACE] },
+    flags: const { &[listen::HTTP, listen::ALLOW_REMOTE, flags::TRUST_WORKSPACE] },
+    rules: listen::RULES,
+    validate: listen::validate,
     danger: Danger::Mutating,
     class: Class::Protocol,
     formats: &[("plain", Format::Plain)],
     timeout_ms: None,
     examples: &[
         example("what another agent is told to start", "zori mcp serve"),
+        example("for clients that do not start it", "zori mcp serve --http 127.0.0.1:4242"),
         example(
             "for another folder, with nothing that changes",
             "zori mcp serve --root ../lib --permission-mode plan",
@@ -41,8 +48,14 @@ pub const SERVE: Command<App> = Command {
     declares: super::exec::DECLARES,
     ..Command::new(
         &["mcp", "serve"],
-        "Serve tools, and whole turns, by the Model Context Protocol on standard input and output",
-        |cx, args| own_streams(cx, args, run),
+        "Serve tools, and whole turns, by the Model Context Protocol on standard input and output, or over HTTP",
+        |cx, args| {
+            let address = listen::address(args);
+            own_streams(cx, args, |cx, args| match address {
+                Some(address) => run_http(cx, args, address),
+                None => run(cx, args),
+            })
+        },
     )
 };
 
@@ -68,6 +81,30 @@ fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let served = mcp::serve(&mut serving, host, lines, writer, told, signalled, terminal::reader_gone());
     let served = LocalSet::new().block_on(&runtime, served);
     drop(listening);
+    leave(&signals, runtime, served)
+}
+
+/// Serves over HTTP until a signal ends it.
+fn run_http(cx: &mut AgentCx<'_>, args: &LowArgs, address: SocketAddr) -> Result<Exit, Failure> {
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let token = listen::Token::find(&cx.app.env)?;
+    let listener = listen::bind(address)?;
+    let mut serving = Serving { cx, args: args.speaking(Protocol::Own) };
+    let resolved = serving.resolve(None);
+    signals.check()?;
+    let host = McpHost::new(&serving, resolved?)?;
+    listen::announce(serving.cx, &listener, &token)?;
+    let gate = HttpGate { token: token.text, loopback: address.ip().is_loopback() };
+    let runtime = wire_up::runtime()?;
+    let (told, signalled) = mpsc::channel(16);
+    let listening = signals.listen(told);
+    let served = mcp::serve_http(&mut serving, host, listener, gate, signalled);
+    let served = LocalSet::new().block_on(&runtime, served);
+    drop(listening);
+    leave(&signals, runtime, served)
+}
+
+fn leave(signals: &Signals, runtime: Runtime, served: Result<Exit, Failure>) -> Result<Exit, Failure> {
     signals.leave();
     // A blocking thread that still reads a slow disk must not keep the program from ending.
     runtime.shutdown_background();

@@ -25,6 +25,7 @@ mod interrupt;
 mod jobs;
 mod jsonl;
 mod limits;
+mod mcp_http;
 mod mcp_serve;
 mod one_write;
 mod output;
