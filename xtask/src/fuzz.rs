@@ -1,13 +1,17 @@
 //! `cargo xtask fuzz [SECONDS]`: every fuzz target over its corpus, then on for some seconds each.
 //!
 //! The targets are in `fuzz/`, a workspace of its own, and run on the stable toolchain: without a sanitizer
-//! cargo-fuzz needs no other. The corpus is made from `fixtures/` each time, so that it never falls behind; what a
-//! run finds on its way stays in the target folder. A finding becomes a test beside the fixtures.
+//! cargo-fuzz needs no other. They are built together, then run as many at once as there are processors. The corpus is made from
+//! `fixtures/` and `docs/` each time (`fuzz/seeds.rs`), so that it never falls behind; what a run finds on its way stays in the
+//! target folder. A finding becomes a test beside the fixtures.
+
+mod seeds;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +20,7 @@ use crate::test::cargo_command;
 use crate::workspace::{Workspace, target_folder};
 
 /// How long each target runs in CI (DECISIONS 34).
-const IN_CI: Duration = Duration::from_secs(20);
+pub const IN_CI: Duration = Duration::from_secs(20);
 /// What runs the targets. Its version is fixed, since it decides on compiler flags.
 const CARGO_FUZZ: &str = "0.13.2";
 
@@ -26,29 +30,18 @@ struct Target {
     seeds: fn(&Workspace) -> Vec<Vec<u8>>,
 }
 
-const TARGETS: &[Target] =
-    &[Target { name: "decoders", seeds: streams }, Target { name: "shell", seeds: commands }];
-
-/// The lists of commands that are kept; the last but two columns hold the command as a JSON string.
-const COMMANDS: &[&str] = &[
-    "fixtures/shell/bypass.tsv",
-    "fixtures/shell/bypass-2.tsv",
-    "fixtures/shell/own.tsv",
-    "fixtures/shell/everyday.tsv",
-    "fixtures/shell/variants.tsv",
+const TARGETS: &[Target] = &[
+    Target { name: "config", seeds: seeds::settings },
+    Target { name: "decoders", seeds: seeds::streams },
+    Target { name: "lines", seeds: seeds::client_lines },
+    Target { name: "mcp", seeds: seeds::mcp_messages },
+    Target { name: "patch", seeds: seeds::patches },
+    Target { name: "rules", seeds: seeds::rules },
+    Target { name: "session", seeds: seeds::sessions },
+    Target { name: "shell", seeds: seeds::commands },
+    Target { name: "sse", seeds: seeds::event_streams },
+    Target { name: "terminal", seeds: seeds::terminal_texts },
 ];
-
-/// Folders of fixtures, and which API of `fuzz/fuzz_targets/decoders.rs` they belong to.
-const STREAMS: &[(&str, u8)] = &[
-    ("fixtures/anthropic", 0),
-    ("fixtures/openai_chat", 1),
-    ("fixtures/openrouter", 1),
-    ("fixtures/compat", 2),
-    ("fixtures/openai_responses", 3),
-    ("fixtures/gemini", 4),
-];
-/// How many APIs that target knows: so much is added to choose an answer in one piece.
-const APIS: u8 = 5;
 
 /// Runs every target.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
@@ -63,33 +56,46 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs every target for this long, and prints how many inputs each has seen.
-pub fn run(workspace: &Workspace, each: Duration) -> Result<()> {
+/// Runs every target for this long, and prints how many inputs each has seen. Returns the number of targets and of all inputs.
+pub fn run(workspace: &Workspace, each: Duration) -> Result<(usize, u64)> {
     let folder = target_folder(workspace).join("fuzz");
     let cargo_fuzz = install(&folder)?;
-    for target in TARGETS {
-        let seeds = folder.join("seeds").join(target.name);
-        write_seeds(&seeds, &(target.seeds)(workspace))?;
-        let cases = run_target(workspace, &cargo_fuzz, target.name, &folder, &seeds, each)?;
-        println!("fuzz target `{}`: {cases} cases", target.name);
-    }
-    Ok(())
+    let mut build = cargo_fuzz_command(workspace, &cargo_fuzz, &folder);
+    build.args(["build", "--sanitizer", "none"]);
+    ensure!(build.status().context("cannot run cargo-fuzz")?.success(), "the fuzz targets cannot be built");
+    let waiting = Mutex::new(TARGETS.iter());
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    let one_after_another = || -> Result<u64> {
+        let mut all = 0;
+        loop {
+            let next = waiting.lock().expect("nobody panics with it").next();
+            let Some(target) = next else { return Ok(all) };
+            let seeds = folder.join("seeds").join(target.name);
+            write_seeds(&seeds, &(target.seeds)(workspace))?;
+            let command = cargo_fuzz_command(workspace, &cargo_fuzz, &folder);
+            let cases = run_target(command, target.name, &folder, &seeds, each)?;
+            println!("fuzz target `{}`: {cases} cases", target.name);
+            all += cases;
+        }
+    };
+    let all: Result<Vec<u64>> = std::thread::scope(|scope| {
+        let runners: Vec<_> = (0..at_once).map(|_| scope.spawn(one_after_another)).collect();
+        runners.into_iter().map(|runner| runner.join().expect("a runner does not panic")).collect()
+    });
+    Ok((TARGETS.len(), all?.into_iter().sum()))
 }
 
-fn run_target(
-    workspace: &Workspace,
-    cargo_fuzz: &Path,
-    name: &str,
-    folder: &Path,
-    seeds: &Path,
-    time: Duration,
-) -> Result<u64> {
+fn cargo_fuzz_command(workspace: &Workspace, cargo_fuzz: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(cargo_fuzz);
+    command.env("CARGO_TARGET_DIR", folder.join("target")).current_dir(&workspace.root);
+    command
+}
+
+fn run_target(mut command: Command, name: &str, folder: &Path, seeds: &Path, time: Duration) -> Result<u64> {
     let found = folder.join("found").join(name);
     fs::create_dir_all(&found)?;
-    let mut command = Command::new(cargo_fuzz);
     command.args(["run", "--sanitizer", "none", name]).args([&found, &seeds.to_path_buf()]);
     command.args(["--", &format!("-max_total_time={}", time.as_secs()), "-max_len=16384", "-timeout=10"]);
-    command.env("CARGO_TARGET_DIR", folder.join("target")).current_dir(&workspace.root);
     let mut child = command.stderr(Stdio::piped()).spawn().context("cannot run cargo-fuzz")?;
     let stderr = child.stderr.take().context("stderr is a pipe")?;
     let mut cases = None;
@@ -140,40 +146,6 @@ fn write_seeds(folder: &Path, seeds: &[Vec<u8>]) -> Result<()> {
     Ok(())
 }
 
-/// Every recorded and written answer, with the two bytes before it that choose API and cut.
-fn streams(workspace: &Workspace) -> Vec<Vec<u8>> {
-    let mut seeds = Vec::new();
-    for (folder, api) in STREAMS {
-        for file in workspace.below(folder) {
-            let choice = match file.path.rsplit_once('.') {
-                Some((_, "sse")) => *api,
-                Some((stem, "json")) if !stem.ends_with(".request") => api + APIS,
-                _ => continue,
-            };
-            seeds.push([&[choice, 128], file.text.as_bytes()].concat());
-        }
-    }
-    seeds
-}
-
-/// Every command of the kept lists and every rule of the profiles, with the byte before it that chooses a profile;
-/// and the profiles themselves.
-fn commands(workspace: &Workspace) -> Vec<Vec<u8>> {
-    let mut texts = Vec::new();
-    for path in COMMANDS {
-        let rows = workspace.text(path).unwrap_or_default();
-        let commands =
-            rows.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit('\t').nth(2));
-        texts.extend(commands.filter_map(|command| serde_json::from_str::<String>(command).ok()));
-    }
-    let profiles = workspace.text("fixtures/shell/profiles.json").unwrap_or_default();
-    texts.extend(profiles.split('"').filter(|text| text.contains('(')).map(str::to_owned));
-    let mut seeds: Vec<_> =
-        texts.iter().enumerate().map(|(n, text)| [&[n as u8 % 3], text.as_bytes()].concat()).collect();
-    seeds.push(profiles.trim().as_bytes().to_vec());
-    seeds
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,9 +154,22 @@ mod tests {
     fn every_target_has_seeds_and_a_file() {
         let workspace = Workspace::load().unwrap();
         for target in TARGETS {
-            assert!((target.seeds)(&workspace).len() > 50, "{}", target.name);
+            let count = (target.seeds)(&workspace).len();
+            assert!(count > 20, "{}: {count}", target.name);
             assert!(workspace.text(&format!("fuzz/fuzz_targets/{}.rs", target.name)).is_some());
         }
+    }
+
+    /// A target that is not in the table would never run.
+    #[test]
+    fn every_file_is_a_target() {
+        let workspace = Workspace::load().unwrap();
+        let files: Vec<_> =
+            workspace.below("fuzz/fuzz_targets").filter_map(|file| file.name().strip_suffix(".rs")).collect();
+        let mut names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        names.sort_unstable();
+        assert_eq!(files.len(), names.len());
+        assert!(files.iter().all(|file| names.contains(file)), "{files:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::fuzz;
-use crate::test::cargo_command;
+use crate::test::{self, cargo_command};
 use crate::workspace::Workspace;
 
 /// Something to run for long.
@@ -32,7 +32,8 @@ const AREAS: &[Area] = &[
     Area { name: "shell", about: "Shell texts: properties, and what real shells run", run: shell },
     Area { name: "paths", about: "Paths, and links that are exchanged while tools run", run: paths },
     Area { name: "undo", about: "Random sessions, kills and faults of restores", run: undo },
-    Area { name: "fuzz", about: "Fuzz targets, an hour in all unless told otherwise", run: fuzz_targets },
+    Area { name: "fuzz", about: "Fuzz targets, an hour each unless told otherwise", run: fuzz_targets },
+    Area { name: "repeat", about: "The whole test suite, ten times in a row", run: repeat },
 ];
 
 /// How long to go on.
@@ -144,7 +145,22 @@ fn rounds(time: &Time, mut round: impl FnMut() -> Result<()>) -> Result<()> {
 }
 
 fn fuzz_targets(workspace: &Workspace, time: &Time) -> Result<()> {
-    fuzz::run(workspace, Duration::from_secs_f64(time.hours.unwrap_or(1.0) * 3600.0))
+    let hours = time.hours.unwrap_or(1.0) * f64::from(time.percent) / 100.0;
+    let (targets, cases) = fuzz::run(workspace, Duration::from_secs_f64(hours * 3600.0))?;
+    println!("fuzz: {cases} cases of {targets} targets");
+    Ok(())
+}
+
+/// Runs the test suite again and again; no test gets a second chance.
+fn repeat(workspace: &Workspace, time: &Time) -> Result<()> {
+    let runs = (10 * time.percent / 100).max(1);
+    let once: &[&str] = if test::has_nextest() { &["--retries", "0"] } else { &[] };
+    let args: Vec<String> = once.iter().map(|arg| (*arg).to_owned()).collect();
+    for run in 1..=runs {
+        ensure!(test::chore(workspace, &args)? == ExitCode::SUCCESS, "run {run} of {runs} failed");
+    }
+    println!("repeat: {runs} clean runs");
+    Ok(())
 }
 
 /// Runs tests in full and returns how many cases they say they had (`N cases`).
@@ -210,7 +226,8 @@ fn parse_figure(line: &str) -> Option<(&str, &str)> {
     let is_id = id.split_once('-').is_some_and(|(area, n)| {
         area.chars().all(|c| c.is_ascii_uppercase()) && n.chars().all(|c| c.is_ascii_digit())
     });
-    ((is_id || id == "endurance") && cases.ends_with(" cases")).then_some((id, figure))
+    let named = reliability::NAMED.contains(&id);
+    ((is_id || named) && cases.ends_with(" cases")).then_some((id, figure))
 }
 
 /// Reads `test result: ok. N passed; ...`.
@@ -245,7 +262,7 @@ mod tests {
         let error = |text| parse(&words(text)).unwrap_err().to_string();
         assert_eq!(
             error("stream"),
-            "no area is called `stream`; there are reliability, streams, shell, paths, undo, fuzz"
+            "no area is called `stream`; there are reliability, streams, shell, paths, undo, fuzz, repeat"
         );
         assert_eq!(error("--hours"), "`--hours` needs a number");
         assert_eq!(error("--hours -1"), "`-1` is no number of hours");
@@ -263,6 +280,7 @@ mod tests {
     fn what_tests_measure() {
         assert_eq!(parse_figure("LOG-1: 0 of 7 lost: 50 cases"), Some(("LOG-1", "0 of 7 lost")));
         assert_eq!(parse_figure(".LOG-12: `a: b`, 1.5s: 1 cases"), Some(("LOG-12", "`a: b`, 1.5s")));
+        assert_eq!(parse_figure("ACP sessions: 64 of them: 50 cases"), Some(("ACP sessions", "64 of them")));
         assert_eq!(parse_figure("seed 3: x: 50 cases"), None);
         assert_eq!(parse_figure("50 cases"), None);
         assert_eq!(parse_passed("test result: ok. 12 passed; 0 failed; 0 ignored"), 12);

@@ -85,7 +85,8 @@ fn summary(list: &str) -> String {
     text
 }
 
-fn has_nextest() -> bool {
+/// Returns whether cargo-nextest is installed.
+pub fn has_nextest() -> bool {
     let mut probe = cargo_command();
     probe.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
     probe.status().is_ok_and(|status| status.success())

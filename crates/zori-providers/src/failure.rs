@@ -289,10 +289,14 @@ fn fold(bytes: &[u8], max: usize) -> Option<String> {
 }
 
 /// Returns how long the provider asks us to wait: milliseconds, seconds, or until a date. A date in the past means no
-/// wait (CLK-3).
+/// wait (CLK-3); a number that is too large to count means for ever.
 fn retry_after(response: &HttpResponse, now: Timestamp) -> Option<Duration> {
-    let millis = |v: &str| v.trim().parse().ok().map(Duration::from_millis);
-    let seconds = |v: &str| v.trim().parse().ok().map(Duration::from_secs);
+    let number = |v: &str| {
+        let digits = !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit());
+        digits.then(|| v.parse().unwrap_or(u64::MAX))
+    };
+    let millis = |v: &str| number(v.trim()).map(Duration::from_millis);
+    let seconds = |v: &str| number(v.trim()).map(Duration::from_secs);
     let until = |v: &str| {
         let date = Timestamp::parse_http_date(v)?;
         Some(Duration::from_secs(u64::try_from(date.0.saturating_sub(now.0)).unwrap_or(0)))
@@ -494,7 +498,7 @@ mod tests {
             (vec![("retry-after", "Sun, 06 Nov 1994 08:48:37 GMT")], Some(Duration::ZERO)),
             (vec![("retry-after", "soon")], None),
             (vec![("retry-after", "-1")], None),
-            (vec![("retry-after", "99999999999999999999999")], None),
+            (vec![("retry-after", "99999999999999999999999")], Some(Duration::from_secs(u64::MAX))),
             (vec![("retry-after-ms", "250"), ("retry-after", "7")], Some(Duration::from_millis(250))),
         ];
         for (headers, expected) in cases {

@@ -168,9 +168,18 @@ impl Running {
     ///
     /// When stdin is not open, or the process no longer reads it.
     #[track_caller]
-    pub fn write_stdin(&mut self, text: &str) -> &mut Self {
+    pub fn write_stdin(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
         let pipe = self.stdin.as_mut().expect("stdin is open: start with `Stdin::Open`");
-        pipe.write_all(text.as_bytes()).expect("the process reads its stdin");
+        pipe.write_all(bytes.as_ref()).expect("the process reads its stdin");
+        self
+    }
+
+    /// Waits until the process has taken everything that was written to an open stdin.
+    #[track_caller]
+    pub fn wait_until_read(&mut self) -> &mut Self {
+        let pipe = self.stdin.as_ref().expect("stdin is open");
+        let taken = || rustix::io::ioctl_fionread(pipe).is_ok_and(|left| left == 0).then_some(());
+        assert!(wait::poll(self.bound, taken).is_some(), "the process does not read its stdin");
         self
     }
 

@@ -4,7 +4,7 @@
 //! Both names are in a folder that is held open, so that nothing leads elsewhere meanwhile (P-3). Nothing is synced:
 //! durability against loss of power is promised for our own records, not for a user's files.
 //!
-//! What a killed run has left beside its targets goes with the next write to the folder ([`left_over`]).
+//! What a killed run has left beside its targets goes with the first write to the folder ([`left_over`]).
 
 mod left_over;
 

@@ -10,10 +10,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
-use zori_core::temp_name;
+use zori_core::temp_name::{self, Candidate};
 
 mod entry;
 mod sorting;
@@ -452,16 +453,16 @@ fn stager(path: &Path) -> Option<i32> {
     temp_name::stager(path.file_name()?.to_str()?)
 }
 
-/// How old such a file is before it may be left over, in nanoseconds: writing one takes no time.
-const SETTLED_NS: i64 = 60_000_000_000;
-
-/// Removes such a file of a process that was killed: ours, not of now, and nobody has that number.
+/// Removes such a file of a process that was killed.
 fn remove_left_over(path: &Path, now: i64) {
-    let Some(process) = stager(path).and_then(Pid::from_raw) else { return };
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
     let Ok(meta) = fs::symlink_metadata(path) else { return };
-    let ours = meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw();
-    let old = now.saturating_sub(nanos(meta.mtime(), meta.mtime_nsec())) > SETTLED_NS;
-    if ours && old && test_kill_process(process) == Err(Errno::SRCH) {
+    let is_ours = meta.uid() == rustix::process::geteuid().as_raw();
+    let age = now.saturating_sub(nanos(meta.mtime(), meta.mtime_nsec()));
+    let age = u64::try_from(age).ok().map(Duration::from_nanos);
+    let is_alive =
+        |process| Pid::from_raw(process).is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH));
+    if (Candidate { name, is_file: meta.is_file(), is_ours, age }).is_left_over(is_alive) {
         let _ = fs::remove_file(path);
     }
 }

@@ -351,13 +351,21 @@ pub fn local_servers(config: &Config, env: &Environment) -> Vec<LocalServer> {
             ..place
         })
         .collect();
+    // On a thread of its own: a server of sessions asks from within its runtime, in which nobody may wait for another.
+    std::thread::scope(|scope| {
+        let searching = std::thread::Builder::new().spawn_scoped(scope, || search(&places));
+        searching.ok().and_then(|searching| searching.join().ok()).unwrap_or_default()
+    })
+}
+
+fn search(places: &[Candidate]) -> Vec<LocalServer> {
     let options = HttpOptions { roots: Roots::embedded(), proxies: Proxies::None };
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(options));
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() else {
         return Vec::new();
     };
     let uid = rustix::process::getuid().as_raw();
-    let search = local::discover(&transport, &places, Path::new("/proc/net"), uid, local::MAX_SEARCH);
+    let search = local::discover(&transport, places, Path::new("/proc/net"), uid, local::MAX_SEARCH);
     runtime.block_on(search)
 }
 

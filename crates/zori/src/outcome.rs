@@ -343,7 +343,7 @@ impl Report {
             failure = failure.retries_exhausted(retries, self.max_retries);
         } else if transient {
             let wait = why.retry_after.unwrap_or(DEFAULT_RETRY_AFTER);
-            failure.facts.retry_after_ms = Some(wait.as_millis() as u64);
+            failure.facts.retry_after_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
             failure.facts.retry_strategy = Some(RetryStrategy::ExponentialBackoff);
         }
         failure

@@ -252,11 +252,23 @@ const RULES: &[Rule] = &[
             "vt100",
         ],
     },
-    // Built by cargo-fuzz alone, in a workspace of its own; libFuzzer is what it is for.
+    // Built by cargo-fuzz alone, in a workspace of its own; libFuzzer is what it is for. The settings are parsed by the binary's crate; `similar`
+    // makes the patches that must fit.
     Rule {
         name: "zori-fuzz",
-        ours: &["zori-core", "zori-policy", "zori-providers"],
-        others: &["libfuzzer-sys", "tokio"],
+        ours: &[
+            "zori",
+            "zori-acp",
+            "zori-core",
+            "zori-frontends",
+            "zori-mcp",
+            "zori-policy",
+            "zori-providers",
+            "zori-store",
+            "zori-tools",
+            "zori-tui",
+        ],
+        others: &["libfuzzer-sys", "serde_json", "similar", "tokio"],
     },
     // They also time the event renderer by itself, which redacts. They compare our search with the libraries beneath it, hence their crates, and play a server's answer
     // without a network, hence `bytes` and `futures-core`; `anyhow` is theirs alone.

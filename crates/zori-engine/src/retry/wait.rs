@@ -49,6 +49,7 @@ fn too_long_a_wait(failure: ProviderFailure) -> ProviderFailure {
 fn span(time: Duration) -> String {
     let secs = time.as_secs();
     match (secs / 86_400, secs / 3_600, secs / 60) {
+        (days, ..) if days > 36_500 => "more than 100 years".to_owned(),
         (days, ..) if days > 1 => format!("{days} days"),
         (_, hours, minutes) if hours > 0 => format!("{hours} h {} min", minutes % 60),
         (_, _, minutes) if minutes > 0 && secs.is_multiple_of(60) => format!("{minutes} min"),
@@ -63,7 +64,20 @@ mod tests {
 
     #[test]
     fn spans() {
-        let spans = [0, 42, 60, 301, 7_500, 90_000, 999_999].map(|secs| span(Duration::from_secs(secs)));
-        assert_eq!(spans, ["0 s", "42 s", "1 min", "5 min 1 s", "2 h 5 min", "25 h 0 min", "11 days"]);
+        let spans =
+            [0, 42, 60, 301, 7_500, 90_000, 999_999, u64::MAX].map(|secs| span(Duration::from_secs(secs)));
+        assert_eq!(
+            spans,
+            [
+                "0 s",
+                "42 s",
+                "1 min",
+                "5 min 1 s",
+                "2 h 5 min",
+                "25 h 0 min",
+                "11 days",
+                "more than 100 years"
+            ]
+        );
     }
 }

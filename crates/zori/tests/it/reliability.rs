@@ -6,16 +6,23 @@ mod calls;
 mod children;
 mod clock;
 mod crowd;
+mod dialogues;
+mod editors;
+mod ends;
 mod endurance;
+mod huge_files;
 mod interposer;
 mod killer;
 mod large;
 mod left_over;
+mod line_client;
 mod matrix;
 mod oracle;
 
+pub(crate) use self::large::resident;
+
 /// Prints a row of the table: the id of the guarantee, what was measured, and how many cases that took.
 #[expect(clippy::print_stdout, reason = "`cargo xtask soak reliability` reads the rows there")]
-fn row(id: &str, figure: impl std::fmt::Display, cases: usize) {
+pub(crate) fn row(id: &str, figure: impl std::fmt::Display, cases: usize) {
     println!("{id}: {figure}: {cases} cases");
 }

@@ -1,5 +1,4 @@
-//! IO-1: a reader that stops for a while gets everything all the same, in its order. What is kept for it meanwhile is measured
-//! by `cargo xtask bench protocols`.
+//! IO-1: a reader that stops for a while gets everything all the same, in its order, and what is kept for it meanwhile is bounded.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +10,13 @@ use zori_testkit::reply::Reply;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::wait;
 
+use crate::reliability::{resident, row};
 use crate::world::with_model;
+
+/// How much the process may grow while nobody reads: the queue, and what is on its way.
+const MAX_GROWTH: u64 = 40 << 20;
+/// The resident size it may have then (IO-1).
+const MAX_RESIDENT: u64 = 150 << 20;
 
 /// How a front end is started, what it is told, and where its lines have a piece of the answer.
 struct Front {
@@ -58,6 +63,40 @@ fn a_reader_that_pauses() {
             Some(pointer) => read.lines().map(|line| text_at(line, pointer)).collect(),
         };
         assert!(said.trim_end() == answer.trim_end(), "{args:?}: {} of {} bytes", said.len(), answer.len());
+    }
+}
+
+/// While nobody reads, the network waits: of an answer that is larger than the queue most stays with the server.
+#[test]
+fn what_is_kept_for_a_reader_that_stops() {
+    const STEADY: u32 = 100;
+    let word = format!("{} ", "x".repeat(1_000));
+    let answer = word.repeat(60_000);
+    let body = stream(&answer);
+    for Front { args, input, .. } in FRONTS {
+        let (world, _model) = with_model([Reply::bytes(200, "text/event-stream", body.clone())]);
+        let (reader, writer) = io::pipe().expect("a pipe can be made");
+        let stdout = Stdout::File(File::from(OwnedFd::from(writer)));
+        let stdin = if input.is_empty() { Stdin::Null } else { Stdin::Bytes(input.as_bytes().to_vec()) };
+        let run = world.start(world.cmd(args), stdin, stdout);
+        let full = || rustix::io::ioctl_fionread(&reader).is_ok_and(|bytes| bytes > 40_000).then_some(());
+        assert!(wait::poll(wait::BOUND, full).is_some(), "{args:?}: the pipe never filled up");
+        let before = resident(run.pid());
+        // Until it has taken all it wants: its size does not change any more.
+        let (mut last, mut same) = (before, 0);
+        let settled = || {
+            let now = resident(run.pid());
+            same = if now == last { same + 1 } else { 0 };
+            last = now;
+            (same > STEADY || now > MAX_RESIDENT).then_some(())
+        };
+        assert!(wait::poll(wait::BOUND, settled).is_some(), "{args:?}: it grows and grows: {last} bytes");
+        let growth = last.saturating_sub(before);
+        assert!(growth < MAX_GROWTH, "{args:?}: {} MiB more of {} MiB", growth >> 20, answer.len() >> 20);
+        assert!(last < MAX_RESIDENT, "{args:?}: {} MiB", last >> 20);
+        row("IO-1", format_args!("`{}` with nobody reading: {} MiB resident", args.join(" "), last >> 20), 1);
+        drop(reader);
+        run.finish();
     }
 }
 

@@ -46,6 +46,17 @@ fn hello() {
     assert_eq!((rest, output.stderr().as_str(), output.code()), (Vec::new(), "", Some(0)));
 }
 
+/// With nothing configured servers on this machine are looked for, from within the runtime that serves the editor.
+#[test]
+fn nothing_is_configured() {
+    let world = world();
+    let mut editor = Editor::new(&world, &[]);
+    let (_, answer) = editor.call("session/new", json!({"cwd": world.work(), "mcpServers": []}));
+    assert_eq!(answer["error"]["code"], -32000, "{answer}");
+    let (_, output) = editor.hang_up();
+    assert_eq!(output.code(), Some(0), "{output}");
+}
+
 /// A saved session is found by its folder, and told again when it is loaded. Then it goes on.
 #[test]
 fn listing_and_loading() {

@@ -91,6 +91,13 @@ fn the_server_says_how_long_to_wait() {
     [exit status: 11]
     "#);
     assert_eq!(server.count(), 1);
+    let (output, ..) = run(vec![wait("99999999999999999999"), anthropic::text("never").into()], &[]);
+    assert_eq!(
+        output.stderr().lines().next(),
+        Some(
+            "Error [http_status]: HTTP 429: slow down; the provider asks to wait more than 100 years, which is longer than the 5 min that are waited"
+        )
+    );
 }
 
 #[test]

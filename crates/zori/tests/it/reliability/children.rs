@@ -1,5 +1,7 @@
 //! CH-2, CH-11: whatever a command does with its processes, none is left.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -12,82 +14,84 @@ use crate::processes::{alive, pids, wait_until_gone};
 use crate::sessions::exec_in;
 use crate::world::with_model;
 
-/// What children do to escape: each command writes the ids of its processes to `pids` and then goes on for long. `{}` stands
-/// for the process that has to end.
-const MODES: &[(&str, &str)] = &[
-    ("plain", "echo $$ > new; mv new pids; sleep 300"),
-    ("background", "sleep 300 & echo $! > new; mv new pids; wait"),
-    ("forked twice", "(sleep 300 & echo $! > new); mv new pids; sleep 300"),
+/// How a command starts the process that has to end, which is `body.sh`.
+const STARTS: &[(&str, &str)] = &[
+    ("plain", "sh body.sh"),
+    ("background", "sh body.sh & wait"),
+    ("forked twice", "(sh body.sh &); sleep 300"),
+    ("own session", "setsid sh body.sh & sleep 300"),
+    ("daemon", "setsid sh -c '(sh body.sh >/dev/null 2>&1 &)' & sleep 300"),
+    ("nohup", "nohup sh body.sh >/dev/null 2>&1 & sleep 300"),
+    ("a pipeline", "sleep 300 | sh body.sh | cat"),
+    ("closed its output", "exec >/dev/null 2>&1; sh body.sh"),
+    ("holds the pipe", "sh body.sh & exec sleep 300"),
+];
+
+/// What that process does about signals; it writes its id to `pids` and then goes on for long.
+const BODIES: &[(&str, &str)] = &[
+    ("", "echo $$ > new; mv new pids; sleep 300"),
     ("ignores TERM", "trap '' TERM; echo $$ > new; mv new pids; while :; do sleep 1; done"),
     ("ignores everything", "trap '' HUP INT TERM; echo $$ > new; mv new pids; while :; do sleep 1; done"),
-    (
-        "child ignores TERM",
-        "sh -c 'trap \"\" TERM; echo $$ > new; mv new pids; while :; do sleep 1; done' & wait",
-    ),
-    ("own session", "setsid sh -c 'echo $$ > new; mv new pids; sleep 300' & sleep 300"),
-    (
-        "own session, ignores TERM",
-        "setsid sh -c 'trap \"\" TERM; echo $$ > new; mv new pids; while :; do sleep 1; done' & sleep 300",
-    ),
-    ("daemon", "setsid sh -c '(sleep 300 >/dev/null 2>&1 & echo $! > new; mv new pids)' & sleep 300"),
-    (
-        "daemon that ignores TERM",
-        "setsid sh -c '(sh -c \"trap : TERM; echo \\$\\$ > new; mv new pids; while :; do sleep 1; done\" >/dev/null 2>&1 &)' & sleep 300",
-    ),
-    ("nohup", "nohup sleep 300 >/dev/null 2>&1 & echo $! > new; mv new pids; sleep 300"),
-    ("holds the pipe", "sleep 300 & echo $! > new; mv new pids; exec sleep 300"),
-    ("closed its output", "exec >/dev/null 2>&1; echo $$ > new; mv new pids; sleep 300"),
-    ("stopped", "sleep 300 & echo $! > new; kill -STOP $!; mv new pids; wait"),
-    ("floods", "echo $$ > new; mv new pids; yes"),
-    ("a pipeline", "sleep 300 | sleep 300 | (echo $$ > new; mv new pids; cat)"),
+    ("catches TERM", "trap : TERM; echo $$ > new; mv new pids; while :; do sleep 1; done"),
+    ("is stopped", "echo $$ > new; mv new pids; kill -STOP $$; sleep 300"),
+    ("floods", "echo $$ > new; mv new pids; exec yes"),
 ];
+
+/// How many runs are looked at together: they wait, most of the time.
+const AT_ONCE: usize = 6;
+
+/// Does something for every mode and so many times, several at once. Returns the longest time it said, and how many runs there were.
+fn each_mode(rounds: usize, look: impl Fn(&str, &str, &str) -> Duration + Sync) -> (Duration, usize) {
+    let starts = || STARTS.iter().flat_map(|start| BODIES.iter().map(move |body| (start, body)));
+    let modes: Vec<_> = std::iter::repeat_with(starts).take(rounds).flatten().collect();
+    let (next, slowest) = (AtomicUsize::new(0), Mutex::new(Duration::ZERO));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(((start, command), (what, body))) =
+                    modes.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let took = look(&format!("{start}, {what}"), command, body);
+                    let mut slowest = slowest.lock().expect("no mode panics with it");
+                    *slowest = slowest.max(took);
+                }
+            });
+        }
+    });
+    (slowest.into_inner().expect("no mode panics with it"), modes.len())
+}
 
 /// CH-2: on a timeout.
 #[test]
 fn no_survivor_of_a_timeout() {
-    let rounds = cases(1, 25);
-    let mut slowest = Duration::ZERO;
-    for _ in 0..rounds {
-        for (mode, command) in MODES {
-            let input = json!({"command": command, "timeout_secs": 1});
-            let (world, _model) =
-                with_model([anthropic::tool_use("t1", "bash", input), anthropic::text("Done.")]);
-            let mut run = exec_in(&world, "s", "go");
-            run.wait_until(mode, |_| pids(&world).is_some());
-            let pids = pids(&world).expect("looked for above");
-            run.finish().success();
-            slowest = slowest.max(wait_until_gone(&pids));
-        }
-    }
-    row(
-        "CH-2",
-        format_args!("0 survivors of a timeout, the slowest {slowest:?} after the run"),
-        rounds * MODES.len(),
-    );
+    let (slowest, runs) = each_mode(cases(1, 25), |mode, command, body| {
+        let input = json!({"command": command, "timeout_secs": 1});
+        let (world, _model) =
+            with_model([anthropic::tool_use("t1", "bash", input), anthropic::text("Done.")]);
+        world.write("body.sh", body);
+        let mut run = exec_in(&world, "s", "go");
+        run.wait_until(mode, |_| pids(&world).is_some());
+        let pids = pids(&world).expect("looked for above");
+        run.finish().success();
+        wait_until_gone(&pids)
+    });
+    row("CH-2", format_args!("0 survivors of a timeout, the slowest {slowest:?} after the run"), runs);
 }
 
 /// CH-2: on an interrupt.
 #[test]
 fn no_survivor_of_an_interrupt() {
-    let rounds = cases(1, 25);
-    let mut slowest = Duration::ZERO;
-    for _ in 0..rounds {
-        for (mode, command) in MODES {
-            let (world, _model) =
-                with_model([anthropic::tool_use("t1", "bash", json!({"command": command}))]);
-            let mut run = exec_in(&world, "s", "go");
-            run.wait_until(mode, |_| pids(&world).is_some()).interrupt();
-            let pids = pids(&world).expect("looked for above");
-            let output = run.finish();
-            assert_eq!(output.code(), Some(130), "{mode}: {}", output.stderr());
-            slowest = slowest.max(wait_until_gone(&pids));
-        }
-    }
-    row(
-        "CH-2",
-        format_args!("0 survivors of an interrupt, the slowest {slowest:?} after the run"),
-        rounds * MODES.len(),
-    );
+    let (slowest, runs) = each_mode(cases(1, 25), |mode, command, body| {
+        let (world, _model) = with_model([anthropic::tool_use("t1", "bash", json!({"command": command}))]);
+        world.write("body.sh", body);
+        let mut run = exec_in(&world, "s", "go");
+        run.wait_until(mode, |_| pids(&world).is_some()).interrupt();
+        let pids = pids(&world).expect("looked for above");
+        let output = run.finish();
+        assert_eq!(output.code(), Some(130), "{mode}: {}", output.stderr());
+        wait_until_gone(&pids)
+    });
+    row("CH-2", format_args!("0 survivors of an interrupt, the slowest {slowest:?} after the run"), runs);
 }
 
 /// CH-11: after many calls there is no zombie, descriptor or thread more than after a few.

@@ -48,7 +48,7 @@ fn write_session(world: &TestEnv, bytes: u64) {
 }
 
 /// Runs a command to its end, and returns its largest resident size and how long it took.
-fn measured(run: Running) -> (u64, Duration) {
+pub(super) fn measured(run: Running) -> (u64, Duration) {
     let (begun, mut peak) = (Instant::now(), 0);
     while let Some(now) = run.peak_memory() {
         peak = peak.max(now);
@@ -60,7 +60,7 @@ fn measured(run: Running) -> (u64, Duration) {
 }
 
 /// The resident size of a process now; 0 when it has ended.
-pub(super) fn resident(pid: u32) -> u64 {
+pub(crate) fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());

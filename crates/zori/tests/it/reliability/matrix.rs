@@ -314,8 +314,10 @@ fn cancel(state: &State, surface: Surface) -> Duration {
             let session = editor.session().to_owned();
             let begun = Instant::now();
             editor.tell("session/cancel", json!({"sessionId": session}));
-            let (_, answer) = editor.until(id);
+            // By the raw text: to read all messages so far takes longer than the reaction.
+            editor.run().wait_until("the end", |run| run.raw_stdout().contains(r#""stopReason":"#));
             let took = begun.elapsed();
+            let (_, answer) = editor.until(id);
             assert_eq!(answer["result"]["stopReason"], "cancelled", "{context}: {answer}");
             editor.hang_up();
             took

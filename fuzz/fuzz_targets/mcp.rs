@@ -1,0 +1,95 @@
+//! Any text as messages of an MCP client, behind a handshake or as the first words.
+//!
+//! The first byte of an input says which. What must hold: no panic; the server ends when its lines do; each line it writes is
+//! one JSON-RPC message; and no answer is to something that was not asked.
+
+#![no_main]
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json, value::RawValue};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use zori_core::tool::ToolSpec;
+use zori_mcp::{MessageWriter, ServerInfo, ToolAnswer, ToolCall, serve};
+
+thread_local! {
+    static RUNTIME: RefCell<Runtime> =
+        RefCell::new(Builder::new_current_thread().enable_time().build().expect("a runtime can be had"));
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&choice, rest)) = input.split_first() else { return };
+    let text = String::from_utf8_lossy(rest);
+    let mut lines = if choice % 2 == 0 { hello() } else { Vec::new() };
+    lines.extend(text.lines().take(64).map(str::to_owned));
+    let said = RUNTIME.with_borrow(|runtime| runtime.block_on(dialogue(&lines)));
+    let ids = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("id").cloned());
+    let asked: HashSet<String> = ids.map(|id| id.to_string()).collect();
+    for line in said.lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line:?}");
+        if message.get("method").is_none() {
+            let id = message["id"].to_string();
+            assert!(id == "null" || asked.contains(&id), "{line:?} answers nothing of {lines:?}");
+        }
+    }
+    assert!(said.is_empty() || said.ends_with('\n'), "{said:?} is not whole");
+});
+
+fn hello() -> Vec<String> {
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "fuzz", "version": "1"}});
+    vec![
+        json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params}).to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+    ]
+}
+
+/// Returns what the server says to these lines. Its tool fails at once.
+async fn dialogue(lines: &[String]) -> String {
+    let schema = RawValue::from_string(r#"{"type":"object"}"#.to_owned()).expect("the schema is JSON");
+    let tool = ToolSpec { name: "read".to_owned(), description: "Read.".to_owned(), schema };
+    let info = ServerInfo { name: "zori", version: "0", about: String::new(), tools: vec![tool] };
+    let out = Written::default();
+    let (sender, input) = mpsc::channel(lines.len().max(1));
+    for line in lines {
+        sender.try_send(Ok(line.clone())).expect("there is room for all");
+    }
+    drop(sender);
+    let (calls, mut called) = mpsc::channel::<ToolCall>(1);
+    let answering = async move {
+        while let Some(call) = called.recv().await {
+            let _ = call.reply.send(ToolAnswer::failed("not here"));
+        }
+    };
+    let serving = serve(info, input, MessageWriter::new(Box::new(out.clone())), calls);
+    let _ = tokio::join!(serving, answering);
+    out.take()
+}
+
+/// What was written, for whoever looks.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Written {
+    fn take(&self) -> String {
+        let bytes = std::mem::take(&mut *self.0.lock().expect("nobody panics with it"));
+        String::from_utf8(bytes).expect("it is text")
+    }
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panics with it").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
