@@ -50,6 +50,8 @@ pub struct Command<A: 'static> {
     /// Says what would be done, for `--dry-run` and for the question before something is destroyed. It gets the state
     /// to look at, and not to change.
     pub preview: Option<PreviewFn<A>>,
+    /// Answers a `--dry-run` with more than the preview does. The preview's fields are part of its `data`.
+    pub dry_run: Option<DryRunFn<A>>,
     /// It takes `--idempotency-key`, although it changes something only with a flag. Whatever changes something by itself takes it
     /// anyhow ([`Command::takes_key`]).
     pub idempotent: bool,
@@ -88,6 +90,9 @@ pub struct Command<A: 'static> {
 
 /// Says what a command would do.
 pub type PreviewFn<A> = fn(&CommandCx<'_, A>, &Args) -> Result<Preview, Failure>;
+
+/// Answers a `--dry-run`.
+pub type DryRunFn<A> = fn(&CommandCx<'_, A>, &Args) -> Result<Reply, Failure>;
 
 /// One use of a command.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +160,7 @@ impl<A> Command<A> {
             exits: &[],
             list: false,
             preview: None,
+            dry_run: None,
             walks: false,
             steps: &[],
             idempotent: false,

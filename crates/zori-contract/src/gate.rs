@@ -15,7 +15,7 @@ use crate::output_streams::OutputStreams;
 /// What a command would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The deed, such as `delete`: `data.would_delete` lists the items.
+    /// The deed, such as `delete`: `data.would_delete` lists the items. Two words are joined there: `would_put_back`.
     pub verb: &'static str,
     /// What it is done to, each by its id or path.
     pub items: Vec<String>,
@@ -33,7 +33,7 @@ impl Preview {
     pub fn data(&self) -> Value {
         let mut data = Map::new();
         data.insert("effect".into(), json!("noop"));
-        data.insert(format!("would_{}", self.verb), json!(self.items));
+        data.insert(format!("would_{}", self.verb.replace(' ', "_")), json!(self.items));
         data.insert("would_affect".into(), self.would_affect());
         Value::Object(data)
     }

@@ -368,6 +368,9 @@ fn gated<A>(cx: &mut CommandCx<'_, A>, args: &Args, answers: Option<&Answers>) -
     let mut meta = Vec::new();
     match Gate::of(command, args) {
         Gate::Preview => {
+            if let Some(dry_run) = command.dry_run {
+                return Ok(dry_run(cx, args)?.meta("dry_run", true));
+            }
             let preview = preview(cx)?;
             return Ok(Reply::one(preview.data()).text(preview.text()).meta("dry_run", true));
         }

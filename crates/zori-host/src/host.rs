@@ -7,6 +7,7 @@ use zori_core::checkpoint::Checkpoints;
 use zori_core::confine::{Confine, Holding};
 use zori_core::cost::Spent;
 use zori_core::event::{NoticeLevel, SessionFacts};
+use zori_core::files::ClientFiles;
 use zori_core::hook::{AllHooks, HookObserver, Hooks};
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::provider::Provider;
@@ -187,7 +188,7 @@ impl Host {
         let model = &settings.model;
         // What the last one left undone comes first; also in a session of which nothing is captured.
         let recovered = self.recover_undos();
-        let (undo, undo_warning) = match self.undo(&id, opened.turns, is_saved) {
+        let (undo, undo_warning) = match self.undo(&id, opened.turns, is_saved, env.files.clone()) {
             Ok(undo) => (undo, None),
             Err(error) => (None, Some(error.to_string())),
         };
@@ -277,7 +278,13 @@ impl Host {
     }
 
     /// Returns what captures the changes of a session, where that is wanted and the session is saved.
-    fn undo(&self, id: &SessionId, turns: u32, is_saved: bool) -> Result<Option<SessionUndo>, UndoError> {
+    fn undo(
+        &self,
+        id: &SessionId,
+        turns: u32,
+        is_saved: bool,
+        client: Option<Arc<dyn ClientFiles>>,
+    ) -> Result<Option<SessionUndo>, UndoError> {
         let SessionSettings { undo, storage, permission, workspace, tools, .. } = &self.settings;
         let (Some(dir), Some(sessions), true) = (&undo.dir, &storage.sessions, is_saved) else {
             return Ok(None);
@@ -290,6 +297,7 @@ impl Host {
             turns,
             durable: storage.durability == Durability::Full,
             hooks: !tools.hooks.is_empty(),
+            client,
         };
         SessionUndo::open(undo, dir.clone(), sessions, id.clone(), facts).map(Some)
     }

@@ -67,7 +67,7 @@ pub use storage::{OpenedSession, Which, damage_warning};
 pub use system_prompt::SystemParts;
 pub use undo::{
     FileRewinder, SavedSession, UndoFailure, UndoGoal, UndoRequest, UndoScope, UndoSettings, Undone,
-    undo_lines,
+    undo_answer, undo_lines,
 };
 pub use zori_store::SessionTurn;
 
@@ -84,4 +84,5 @@ pub use zori_undo::capture::{TreeLimits, uncovered};
 pub use zori_undo::error::UndoError;
 pub use zori_undo::gc::Retention;
 pub use zori_undo::plan::{Force, Kept, Reason};
+pub use zori_undo::purge::{Purged, count as count_undo, purge as purge_undo};
 pub use zori_undo::rewind::{Report, RestoredFile};

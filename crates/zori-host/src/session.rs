@@ -244,6 +244,20 @@ impl Session {
         Ok(undone)
     }
 
+    /// Does the same on a thread that may wait, for a client whose editor is asked about its files.
+    pub async fn undo_in_client(&mut self, request: UndoRequest) -> Result<Undone, UndoFailure> {
+        let undo = self.undo.clone().ok_or_else(|| self.undo_off())?;
+        let performed = match tokio::task::spawn_blocking(move || undo.perform(request)).await {
+            Ok(performed) => performed?,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        };
+        let undone = performed.undone.clone();
+        if !request.dry_run {
+            self.rewound(performed);
+        }
+        Ok(undone)
+    }
+
     /// Returns what puts files back while a turn runs; `None` where nothing is captured.
     pub fn file_rewinder(&self) -> Option<FileRewinder> {
         let (undo, tools) = (self.undo.clone()?, self.tools.clone());

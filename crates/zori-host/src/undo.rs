@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_core::files::ClientFiles;
 use zori_core::ids::SessionId;
 use zori_core::log::LogError;
 use zori_policy::paths::Workspace;
@@ -29,7 +30,7 @@ pub use self::recover::{RecoveredUndo, recover_undos};
 pub use self::rewinder::FileRewinder;
 pub(crate) use self::rewinder::Unrecorded;
 pub use self::saved::SavedSession;
-pub use self::words::undo_lines;
+pub use self::words::{undo_answer, undo_lines};
 use crate::audit::AuditSettings;
 
 /// What is captured of a folder's sessions, and where that is kept.
@@ -188,6 +189,8 @@ pub(crate) struct SessionUndo {
     pub(crate) id: SessionId,
     pub(crate) workspace: Workspace,
     pub(crate) settings: UndoSettings,
+    /// The client that may hold files of the session.
+    pub(crate) client: Option<Arc<dyn ClientFiles>>,
 }
 
 impl SessionUndo {
@@ -224,7 +227,8 @@ impl SessionUndo {
             sensitive,
             now: settings.now,
         })?;
-        Ok(Self { capture: Arc::new(capture), sessions, id, workspace, settings: settings.clone() })
+        let (capture, settings) = (Arc::new(capture), settings.clone());
+        Ok(Self { capture, sessions, id, workspace, settings, client: facts.client })
     }
 
     fn context(&self) -> Context<'_> {
@@ -234,6 +238,7 @@ impl SessionUndo {
             id: &self.id,
             workspace: &self.workspace,
             settings: &self.settings,
+            client: self.client.as_deref(),
         }
     }
 
@@ -265,6 +270,7 @@ pub(crate) struct CaptureFacts<'a> {
     pub(crate) turns: u32,
     pub(crate) durable: bool,
     pub(crate) hooks: bool,
+    pub(crate) client: Option<Arc<dyn ClientFiles>>,
 }
 
 /// Says to the model that files went back (UNDO-24).

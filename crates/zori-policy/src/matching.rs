@@ -73,7 +73,7 @@ pub(crate) fn restricts<'r>(rule: &'r Rule, classified: &ClassifiedCall<'_>) -> 
     (fit, RuleMatch { rule: &rule.shown, what })
 }
 
-/// Returns whether an unknown program's arguments end in a denied command (SH-7).
+/// Returns whether an unknown program's arguments end in a denied command, or one of them is the text of one (SH-7).
 pub(crate) fn hides_denied<'s>(classified: &'s ClassifiedCall<'_>) -> Option<&'s Command> {
     let denied = || {
         classified.policy.rules.deny.iter().filter_map(|rule| match &rule.scope {
@@ -87,8 +87,26 @@ pub(crate) fn hides_denied<'s>(classified: &'s ClassifiedCall<'_>) -> Option<&'s
     });
     unknown.find(|command| {
         let tails = (1..command.argv.len()).map(|i| &command.argv[i..]);
+        let texts = command.argv.iter().skip(1).filter_map(Word::literal);
+        let texts =
+            texts.filter(|text| text.contains(char::is_whitespace) && !takes_prose(&command.base_name));
         tails.into_iter().any(|tail| denied().any(|pattern| named_tail(pattern, tail)))
+            || texts
+                .flat_map(simple_commands)
+                .any(|words| denied().any(|pattern| named_tail(pattern, &words)))
     })
+}
+
+/// Returns the commands that a text would be for a shell, as far as blanks and separators tell.
+fn simple_commands(text: &str) -> impl Iterator<Item = Vec<Word>> {
+    let words = |part: &str| part.split_whitespace().map(|word| Word::Literal(word.to_owned())).collect();
+    text.split([';', '&', '|', '\n']).map(words)
+}
+
+/// Whether a program's arguments with blanks in them are sentences, or programs in another language than the shell's.
+fn takes_prose(name: &str) -> bool {
+    zori_shell::is_interpreter(name)
+        || matches!(name, "gh" | "glab" | "hub" | "notify-send" | "psql" | "mysql" | "sqlite3")
 }
 
 /// Programs whose arguments are often names of programs, which they do not run.

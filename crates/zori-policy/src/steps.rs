@@ -97,6 +97,14 @@ fn malformed(classified: &ClassifiedCall<'_>) -> Option<Finding> {
             return deny(format!("the command has {} bytes, which no shell takes", text.len()));
         }
     }
+    let urls = classified.call.parts.iter().filter_map(|part| match part {
+        Part::Net { url } => Some(url),
+        _ => None,
+    });
+    if let Some(url) = urls.into_iter().find(|url| host::is_unreadable(url)) {
+        let hint = "write it in ASCII letters (`xn--...`), or as an address";
+        return deny(format!("which host {} means is not certain; {hint}", short(url)));
+    }
     let bad = |path: &Path| {
         let bytes = path.as_os_str().as_encoded_bytes();
         bytes.contains(&0) || bytes.len() > MAX_PATH

@@ -1,4 +1,4 @@
-//! Modes and times of files under Landlock, which knows neither: the kernel hands these calls to a thread of ours, which
+//! Modes, times and owners of files under Landlock, which knows none of them: the kernel hands these calls to a thread of ours, which
 //! does them where the command may write, and refuses them elsewhere.
 //!
 //! The file is opened once, by what the call names, and everything after that is about the open file: nobody who exchanges
@@ -166,6 +166,8 @@ fn serve(listener: &OwnedFd, places: &Places) {
 /// What a call changes.
 enum Change {
     Mode(u32),
+    /// The user and the group; all bits set leaves one as it is.
+    Owner(u32, u32),
     /// Where the times are in the caller's memory, and how they are written; nothing stands for now.
     Times(Option<u64>, Clock),
 }
@@ -201,7 +203,14 @@ impl Places {
         let own = format!("/proc/self/fd/{}", file.as_raw_fd());
         let place = readlinkat(CWD, own.as_str(), Vec::new())?;
         let place = PathBuf::from(OsStr::from_bytes(place.as_bytes()));
-        if !self.may_change(&place) || fstat(&file)?.st_uid != rustix::process::geteuid().as_raw() {
+        let (facts, user) = (fstat(&file)?, rustix::process::geteuid().as_raw());
+        if !self.may_change(&place) || facts.st_uid != user {
+            return Err(Errno::PERM);
+        }
+        // Files are given to nobody else: we may have rights that the command has not.
+        let own_groups = [u32::MAX, facts.st_gid, rustix::process::getegid().as_raw()];
+        if matches!(change, Ready::Owner(to, group) if ![u32::MAX, user].contains(&to) || !own_groups.contains(&group))
+        {
             return Err(Errno::PERM);
         }
         change.apply(&file, &own)
@@ -216,6 +225,7 @@ impl Places {
 /// A change with all its values at hand.
 enum Ready {
     Mode(u32),
+    Owner(u32, u32),
     Times([libc::timespec; 2]),
 }
 
@@ -223,6 +233,7 @@ impl Change {
     fn with(self, times: [libc::timespec; 2]) -> Ready {
         match self {
             Self::Mode(mode) => Ready::Mode(mode),
+            Self::Owner(user, group) => Ready::Owner(user, group),
             Self::Times(..) => Ready::Times(times),
         }
     }
@@ -240,6 +251,9 @@ impl Ready {
         let result = unsafe {
             match self {
                 Self::Mode(mode) => libc::chmod(own.as_ptr(), *mode as libc::mode_t),
+                Self::Owner(user, group) => {
+                    libc::fchownat(file.as_raw_fd(), c"".as_ptr(), *user, *group, libc::AT_EMPTY_PATH)
+                }
                 Self::Times(times) => {
                     libc::utimensat(file.as_raw_fd(), c"".as_ptr(), times.as_ptr(), libc::AT_EMPTY_PATH)
                 }
@@ -251,7 +265,7 @@ impl Ready {
 
 /// Reads a call: what it names, and what it changes.
 fn meaning(waiting: &Waiting) -> Option<(Named, Change)> {
-    let [a, b, c, d, ..] = waiting.args;
+    let [a, b, c, d, e, _] = waiting.args;
     let at = |number: u64| number as i32;
     let path = |address: u64| (address != 0).then_some(address);
     let times = |address: u64, clock| Change::Times((address != 0).then_some(address), clock);
@@ -261,6 +275,8 @@ fn meaning(waiting: &Waiting) -> Option<(Named, Change)> {
         libc::SYS_fchmod => (named(at(a), None, 0), Change::Mode(b as u32)),
         libc::SYS_fchmodat => (named(at(a), path(b), 0), Change::Mode(c as u32)),
         452 => (named(at(a), path(b), at(d)), Change::Mode(c as u32)),
+        libc::SYS_fchown => (named(at(a), None, 0), Change::Owner(b as u32, c as u32)),
+        libc::SYS_fchownat => (named(at(a), path(b), at(e)), Change::Owner(c as u32, d as u32)),
         libc::SYS_utimensat => (named(at(a), path(b), at(d)), times(c, Clock::Nanoseconds)),
         _ => return old_meaning(number, waiting),
     })
@@ -273,6 +289,11 @@ fn old_meaning(number: i64, waiting: &Waiting) -> Option<(Named, Change)> {
     let times = |address: u64, clock| Change::Times((address != 0).then_some(address), clock);
     Some(match number {
         libc::SYS_chmod => (here(a), Change::Mode(b as u32)),
+        libc::SYS_chown => (here(a), Change::Owner(b as u32, c as u32)),
+        libc::SYS_lchown => {
+            let link = Named { flags: libc::AT_SYMLINK_NOFOLLOW, ..here(a) };
+            (link, Change::Owner(b as u32, c as u32))
+        }
         libc::SYS_utime => (here(a), times(b, Clock::Seconds)),
         libc::SYS_utimes => (here(a), times(b, Clock::Microseconds)),
         libc::SYS_futimesat => {

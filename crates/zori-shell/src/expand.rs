@@ -262,6 +262,8 @@ impl Builder<'_> {
                     return;
                 }
                 let mut candidates = state.maybe(&parameter.name).to_vec();
+                // A variable that was set to nothing leaves what stands beside it.
+                candidates.extend(value.filter(|value| kept && value.is_empty()).map(str::to_owned));
                 if matches!(parameter.form, Form::OrDefault | Form::OrAssign)
                     && let [WordPart::Text(text) | WordPart::Quoted(text)] = parameter.operand.as_slice()
                 {

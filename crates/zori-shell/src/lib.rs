@@ -33,6 +33,7 @@ pub use analysis::{
 pub use context::{Shell, ShellContext};
 pub use danger::{DANGERS, Danger, DangerKind};
 pub use programs::is_known_program;
+pub use programs::shells::is_interpreter;
 
 use syntax::{Dialect, SyntaxError};
 use walk::Walk;

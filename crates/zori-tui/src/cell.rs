@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zori_core::ids::CallId;
+
 use crate::row::Row;
 
 /// A piece of the transcript, laid out anew for each width.
@@ -11,6 +13,11 @@ pub trait Cell {
 
     /// Returns what it is in one row, for lists and search.
     fn summary(&self) -> Row;
+
+    /// Returns the call it shows, if it is one.
+    fn call_id(&self) -> Option<&CallId> {
+        None
+    }
 
     /// Returns the command it shows, if it is one that can be run again.
     fn command(&self) -> Option<&str> {

@@ -28,6 +28,15 @@ pub enum UndoError {
     /// Another restore runs in this project.
     #[error("another undo runs in this project")]
     Busy,
+    /// An undo was cut off and is not finished yet.
+    #[error("an undo in this project was cut off and is not finished: {plan}")]
+    Pending {
+        /// Its plan.
+        plan: PathBuf,
+    },
+    /// A session captures into the store.
+    #[error("a session runs in this project")]
+    InUse,
 }
 
 impl UndoError {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -77,6 +78,21 @@ fn drop_old(
                 kept.files.push(file);
             }
         }
+        // What a crash left half written.
+        for file in entries(&dir.join("tmp")) {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !name.rsplit_once('-').is_some_and(|(session, _)| is_live(session)) {
+                dropped += remove(&file);
+            }
+        }
+        for (file, age, bytes) in unshared(&dir.join("git/objects"), now) {
+            if age > retention.keep {
+                dropped += remove(&file);
+                continue;
+            }
+            let (last, files) = (now.saturating_sub(age), vec![file.clone()]);
+            sessions.insert((dir.clone(), file.display().to_string()), Kept { files, bytes, last });
+        }
         for file in entries(&dir.join("big")) {
             let age = age(&file, now).unwrap_or_default();
             if age > retention.keep {
@@ -105,6 +121,21 @@ fn drop_old(
 
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Returns the objects that git has dropped and only the store still has, how long ago that was, and their sizes. Those that git has,
+/// too, take no space. A link more or less changes the ctime.
+fn unshared(objects: &Path, now: Duration) -> Vec<(PathBuf, Duration, u64)> {
+    let folders = entries(objects);
+    let files = folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>());
+    let alone = files.filter_map(|file| {
+        let facts = fs::symlink_metadata(&file).ok().filter(|facts| facts.is_file() && facts.nlink() == 1)?;
+        // What zori itself wrote there is not git's.
+        let is_object = file.parent().is_some_and(|folder| !folder.ends_with("info"));
+        let since = Duration::from_secs(u64::try_from(facts.ctime()).unwrap_or_default());
+        is_object.then(|| (file, now.saturating_sub(since), facts.len()))
+    });
+    alone.collect()
 }
 
 fn age(file: &Path, now: Duration) -> Option<Duration> {
@@ -158,5 +189,40 @@ mod tests {
         let file = fs::File::options().write(true).open(&marker).unwrap();
         file.set_modified(UNIX_EPOCH + now).unwrap();
         assert_eq!(run(), None, "once a day");
+    }
+
+    /// Links to git's objects cost nothing while git has them, and go when they alone hold them for too long (case 12).
+    #[test]
+    fn what_git_has_dropped_and_what_was_half_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("projects/key/undo");
+        let put = |path: PathBuf, bytes: usize| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, vec![0; bytes]).unwrap();
+            path
+        };
+        let shared = put(dir.path().join("repo/pack-a"), 100);
+        put(store.join("git/objects/pack/pack-b.pack"), 10);
+        fs::hard_link(&shared, store.join("git/objects/pack/pack-a.pack")).unwrap();
+        put(store.join("git/objects/ab/cdef"), 10);
+        put(store.join("git/objects/info/alternates"), 3);
+        put(store.join("tmp/live-ffff"), 5);
+        put(store.join("tmp/dead-ffff"), 5);
+        let retention = |days: u64, max_total| Retention {
+            keep: Duration::from_secs(days * 24 * 60 * 60),
+            keep_sensitive: Duration::ZERO,
+            max_total,
+        };
+        let now = std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let later = now + Duration::from_secs(10 * 24 * 60 * 60);
+        let drop = |now, retention| {
+            drop_old(&dir.path().join("projects"), retention, now, &|session| session == "live", &|| false)
+        };
+        assert_eq!(drop(later, retention(14, 1_000)), 5);
+        assert!(store.join("tmp/live-ffff").exists());
+        assert_eq!(drop(later, retention(14, 10)), 10, "over the bound, as much as needed");
+        assert_eq!(drop(later, retention(9, 1_000)), 10, "and what is too old");
+        assert!(store.join("git/objects/pack/pack-a.pack").exists());
+        assert!(store.join("git/objects/info/alternates").exists());
     }
 }

@@ -18,6 +18,7 @@ mod lease;
 mod live;
 pub mod op;
 pub mod plan;
+pub mod purge;
 mod repository;
 pub mod restore;
 pub mod rewind;

@@ -4,7 +4,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::store::Store;
 
@@ -54,6 +54,13 @@ pub(crate) fn overlaps(store: &Store, window: (i64, i64)) -> bool {
         }
     }
     false
+}
+
+/// Returns whether any session of a store runs.
+pub(crate) fn any(dir: &Path) -> bool {
+    let entries = fs::read_dir(dir.join("live")).into_iter().flatten().flatten();
+    let mut files = entries.filter_map(|entry| File::open(entry.path()).ok());
+    files.any(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Returns the times between which commands ran; the last may not have ended.

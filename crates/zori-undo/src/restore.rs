@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use zori_core::checkpoint::Coverage;
+use zori_core::files::ClientFiles;
 
 use self::journal::Journal;
 pub use self::journal::{pending, session_of_pending};
@@ -56,6 +57,8 @@ pub struct Restorer<'a> {
     pub contents: &'a dyn Contents,
     /// The file system.
     pub disk: &'a Disk,
+    /// The client that may hold files, which go back through it.
+    pub client: Option<&'a dyn ClientFiles>,
     /// Which contents are sensitive.
     pub shelf: &'a dyn Fn(&std::path::Path) -> Shelf,
     /// Files longer than this are not touched.
@@ -192,7 +195,7 @@ impl Restorer<'_> {
     /// files, modes.
     fn carry_out(&self, journal: &Journal, kept: Vec<Kept>) -> Result<Restored, UndoError> {
         let mut work = Work {
-            place: Placement { disk: self.disk, contents: self.contents },
+            place: Placement { disk: self.disk, contents: self.contents, client: self.client },
             journal,
             failed: HashSet::new(),
             kept,

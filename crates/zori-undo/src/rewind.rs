@@ -5,12 +5,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use zori_core::checkpoint::Coverage;
+use zori_core::files::ClientFiles;
 
 use crate::blobs::Blobs;
 use crate::contents::Contents;
 use crate::diff::line_counts;
 use crate::disk::{Disk, Found, split};
 use crate::error::UndoError;
+use crate::hash::Hash;
 use crate::op::{GitHead, Op, OpKind, Uncovered};
 use crate::plan::{Force, Kept, Now, Plan, Reason, Step, plan};
 use crate::restore::{RestoreFacts, Restored, Restorer};
@@ -110,8 +112,8 @@ pub struct RewindContext<'a> {
     pub disk: &'a Disk,
     /// Returns whether a file is sensitive.
     pub sensitive: &'a dyn Fn(&Path) -> bool,
-    /// Returns whether an editor has unsaved changes of a file.
-    pub unsaved: &'a dyn Fn(&Path) -> bool,
+    /// The client whose editor may have unsaved changes of files, and through which those it has go back (UNDO-12).
+    pub client: Option<&'a dyn ClientFiles>,
     /// Is told the number of the operation and the plan before anything is changed; an error ends it there.
     pub announce: &'a dyn Fn(u64, &Plan) -> Result<(), String>,
     /// Longer files are not touched.
@@ -139,9 +141,9 @@ pub fn rewind(
     let Some(Selection { ops: selected, to_turn }) = selection else { return Ok(None) };
     let kind = if request.goal == Goal::Redo { OpKind::Redo } else { OpKind::Undo };
     let shelf = |path: &Path| if (context.sensitive)(path) { Shelf::Sensitive } else { Shelf::Plain };
-    let restorer =
-        Restorer { store, contents: &blobs, disk: context.disk, shelf: &shelf, max_file: context.max_file };
-    let planned = restorer.check(plan(&selected, request.force, |path| look(context, path)));
+    let (disk, client, max_file) = (context.disk, context.client, context.max_file);
+    let restorer = Restorer { store, contents: &blobs, disk, client, shelf: &shelf, max_file };
+    let planned = restorer.check(plan(&selected, request.force, |path| look(context, &selected, path)));
     let facts = RestoreFacts { op: timeline.next_id(), turn: to_turn, kind, now: context.now };
     let outcome = match request.dry_run || planned.steps.is_empty() {
         true => Restored { steps: planned.steps.clone(), kept: planned.kept.clone(), ..Restored::default() },
@@ -164,14 +166,11 @@ pub fn recover(store: &Store, context: &RewindContext<'_>) -> Result<Vec<Restore
     let mut ops = store.read_ops()?.ops;
     let blobs = Blobs::resolve(store, &mut ops);
     let shelf = |path: &Path| if (context.sensitive)(path) { Shelf::Sensitive } else { Shelf::Plain };
-    let max_file = context.max_file;
-    Restorer { store, contents: &blobs, disk: context.disk, shelf: &shelf, max_file }.recover()
+    let (disk, client, max_file) = (context.disk, context.client, context.max_file);
+    Restorer { store, contents: &blobs, disk, client, shelf: &shelf, max_file }.recover()
 }
 
-fn look(context: &RewindContext<'_>, path: &Path) -> Now {
-    if (context.unsaved)(path) {
-        return Now::Kept(Reason::UnsavedInEditor);
-    }
+fn look(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> Now {
     let Some((folder, name)) = split(path) else { return Now::Kept(Reason::PathMoved) };
     let folder = match context.disk.folder(folder) {
         Ok(folder) => folder,
@@ -184,10 +183,32 @@ fn look(context: &RewindContext<'_>, path: &Path) -> Now {
     match context.disk.look(&folder, &name, context.max_file) {
         Ok(Found::Nothing) => Now::State(None),
         Ok(Found::State(State::File { content: Content::NotTaken, .. })) => Now::Kept(Reason::TooLarge),
+        Ok(Found::State(State::File { .. })) if is_unsaved(context, ops, path) => {
+            Now::Kept(Reason::UnsavedInEditor)
+        }
         Ok(Found::State(state)) => Now::State(Some(state)),
         Ok(Found::Special) => Now::Kept(Reason::NotAFile),
         Err(_) => Now::Kept(Reason::ReadOnly),
     }
+}
+
+/// Returns whether the client's editor has a text of a file that is nowhere else: not on disk, and in none of the operations, as a
+/// buffer would have that was not read again after a command.
+fn is_unsaved(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> bool {
+    let Some(held) = context.client.and_then(|client| client.read(path)) else { return false };
+    if std::fs::read(path).is_ok_and(|bytes| same_text(&held, &bytes)) {
+        return false;
+    }
+    let hash = Hash::of(held.as_bytes());
+    let changes = ops.iter().flat_map(|op| &op.changes).filter(|change| change.path == path);
+    let mut states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
+    !states.any(|state| state.content() == Some(&Content::Stored(hash)))
+}
+
+/// Returns whether an editor's text is that of a file. Editors have their own way with line ends and byte-order marks.
+fn same_text(held: &str, bytes: &[u8]) -> bool {
+    let plain = |text: &str| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    std::str::from_utf8(bytes).is_ok_and(|text| text == held || plain(text) == plain(held))
 }
 
 /// Counts lines before anything is changed, since what is there now may be in no store yet.

@@ -245,7 +245,7 @@ impl Project {
                 let context = RewindContext {
                     disk: &disk,
                     sensitive: &|_| false,
-                    unsaved: &|_| false,
+                    client: None,
                     announce: &|_, _| Ok(()),
                     max_file: 16 << 20,
                     now: i64::try_from(since_1970().as_nanos())?,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::checkpoint::Rewound;
+use zori_core::files::ClientFiles;
 use zori_core::ids::SessionId;
 use zori_core::log::LogError;
 use zori_core::message::Message;
@@ -34,6 +35,8 @@ pub(super) struct Context<'a> {
     pub(super) id: &'a SessionId,
     pub(super) workspace: &'a Workspace,
     pub(super) settings: &'a UndoSettings,
+    /// The client that may hold files of the session.
+    pub(super) client: Option<&'a dyn ClientFiles>,
 }
 
 impl Context<'_> {
@@ -96,7 +99,7 @@ impl Context<'_> {
         let context = RewindContext {
             disk: &disk,
             sensitive: &sensitive,
-            unsaved: &|_| false,
+            client: self.client,
             announce: &|op, plan| {
                 let counts = (plan.steps.len(), plan.kept.len());
                 self.audit("begin", Some(op), goal_words(goal), request.by, counts)

@@ -61,7 +61,7 @@ pub fn recover_undos(
     let context = RewindContext {
         disk: &disk,
         sensitive: &|path| workspace.is_sensitive(path),
-        unsaved: &|_| false,
+        client: None,
         announce: &|_, _| Ok(()),
         max_file: settings.limits.max_file,
         now: 0,

@@ -45,6 +45,7 @@ impl SavedSession {
             id: &self.id,
             workspace: &self.workspace,
             settings: &self.settings,
+            client: None,
         }
     }
 

@@ -9,6 +9,15 @@ use super::Undone;
 
 /// Says what became of an undo, as people read it. `root`: the project.
 pub fn undo_lines(undone: &Undone, root: &Path, dry_run: bool) -> Vec<String> {
+    lines(undone, root, dry_run, " (--replace takes it anyway)")
+}
+
+/// Says the same where there is no flag to give.
+pub fn undo_answer(undone: &Undone, root: &Path) -> Vec<String> {
+    lines(undone, root, false, "")
+}
+
+fn lines(undone: &Undone, root: &Path, dry_run: bool, by_force: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let turn = undone.to_turn;
     if let Some(report) = &undone.files {
@@ -36,9 +45,7 @@ pub fn undo_lines(undone: &Undone, root: &Path, dry_run: bool) -> Vec<String> {
                 .as_ref()
                 .map_or_else(String::new, |path| format!("; what was in the way is {}", shown(root, path)));
             let way = match kept.reason {
-                Reason::ChangedSince | Reason::Exists | Reason::DeletedByYou | Reason::Shared => {
-                    " (--replace takes it anyway)"
-                }
+                Reason::ChangedSince | Reason::Exists | Reason::DeletedByYou | Reason::Shared => by_force,
                 _ => "",
             };
             lines.push(format!("Kept {}: {}{way}{beside}", shown(root, &kept.path), kept.reason.words()));

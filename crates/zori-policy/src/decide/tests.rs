@@ -263,6 +263,26 @@ fn hosts_servers_and_agents_have_their_rules() {
     assert_eq!(verdict(Effect::Agent), Verdict::Deny);
 }
 
+/// A client turns `①` into `1` and dials the address: what cannot be read is not fetched, in any mode.
+#[test]
+fn a_host_that_is_not_certain() {
+    for mode in ["yolo", "default"] {
+        let mut policy = policy(mode);
+        add(&mut policy, Verdict::Allow, "WebFetch");
+        let decision = |url: &str| {
+            let effect = Effect::Net { url: url.into() };
+            let decision = decide(&policy, &call(&policy, ToolKind::Fetch, &[effect]));
+            format!("{} by {}: {}", decision.verdict.as_str(), decision.step, decision.reason)
+        };
+        assert_eq!(
+            decision("http://①⑥⑨.254.169.254/latest"),
+            "deny by 1: which host http://①⑥⑨.254.169.254/latest means is not certain; write it in ASCII letters (`xn--...`), or as an address"
+        );
+        assert!(decision("http://169。254。169。254/").starts_with("deny by 1"));
+        assert!(decision("http://x.org/①").starts_with("allow by 10"), "{mode}");
+    }
+}
+
 #[test]
 fn what_was_not_looked_up_counts_as_outside() {
     let policy = policy("default");

@@ -60,6 +60,13 @@ pub fn host(url: &str) -> Option<String> {
     }
 }
 
+/// Returns whether a URL names a host that cannot be judged: letters that a client turns into others (`①` into `1`, `。` into a dot), a
+/// zone behind an address, five numbers. What has no host at all is refused by who would fetch it.
+pub fn is_unreadable(url: &str) -> bool {
+    let names_one = |rest: &str| !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']);
+    url.split_once("://").is_some_and(|(_, rest)| names_one(rest)) && host(url).is_none()
+}
+
 /// Returns what a URL's host belongs to, if the text tells: an address, or a name that always means this machine or a
 /// cloud's own.
 pub fn network(url: &str) -> Option<Network> {
@@ -178,6 +185,27 @@ mod tests {
         }
         for url in ["http://1.2.3.4.5/", "http://256.1.1.1/", "http://1.2.3.08/", "http://0x1ffffffff/"] {
             assert_eq!(host(url), None, "{url}");
+        }
+        for url in [
+            "http://①⑥⑨.254.169.254/",
+            "http://169。254。169。254/",
+            "http://１６９.254.169.254/",
+            "http://%E2%91%A0%E2%91%A5%E2%91%A8.254.169.254/",
+            "http://[fe80::1%25eth0]/",
+            "http://1.2.3.4.5/",
+            "http://\u{ad}localhost/",
+        ] {
+            assert!(is_unreadable(url), "{url}");
+        }
+        for url in [
+            "http://x.org/①",
+            "http://xn--mnchen-3ya.de/",
+            "http://[::1]:80/",
+            "file:///etc/passwd",
+            "x.org",
+            "http://",
+        ] {
+            assert!(!is_unreadable(url), "{url}");
         }
         assert_eq!(network("http://169.254.169.254/latest"), Some(Network::LinkLocal));
         assert_eq!(network("http://a.localhost:3000/"), Some(Network::Loopback));

@@ -101,6 +101,12 @@ impl WordPattern {
         if let Some(bare) = &command.bare_argv {
             fit = fit.max(self.hits_called(bare, &command.base_name));
         }
+        // `git-push` is `git push`, wherever it lies.
+        if let Some(subcommand) = command.base_name.strip_prefix("git-").filter(|name| !name.is_empty()) {
+            let words = ["git", subcommand].map(|word| Word::Literal(word.to_owned()));
+            let argv: Vec<Word> = words.into_iter().chain(command.argv.iter().skip(1).cloned()).collect();
+            fit = fit.max(self.hits_words(&argv));
+        }
         fit
     }
 

@@ -80,6 +80,8 @@ const EPERM: u32 = 1;
 /// "There is no such call": programs then use the older one, whose arguments a filter can see.
 const ENOSYS: u32 = 38;
 
+const ENOTSUP: u32 = 95;
+
 const ALL: u32 = u32::MAX;
 /// The kind of a socket, without the flags that share the argument.
 const SOCKET_KIND: u32 = 0xf;
@@ -112,6 +114,11 @@ const fn missing(name: &'static str, number: u32) -> Call {
 
 const fn refuse_when(when: When, name: &'static str, x86_64: u32, aarch64: u32) -> Call {
     call(name, x86_64, aarch64, when, Verdict::Refuse(EPERM))
+}
+
+/// What fails under Landlock as on a file system that does not have it.
+const fn unsupported(name: &'static str, x86_64: u32, aarch64: u32) -> Call {
+    call(name, x86_64, aarch64, When::Shared, Verdict::Refuse(ENOTSUP))
 }
 
 const fn allow_if(
@@ -277,7 +284,17 @@ pub const CALLS: &[Call] = &[
     allow_if(When::Own, "fchmod", 91, 52, &[Check::NoBits { arg: 1, mask: SET_ID }]),
     allow_if(When::Own, "fchmodat", 268, 53, &[Check::NoBits { arg: 2, mask: SET_ID }]),
     allow_if(When::Own, "fchmodat2", 452, 452, &[Check::NoBits { arg: 2, mask: SET_ID }]),
-    // Landlock knows neither modes nor times.
+    // Landlock knows no extended attributes, and a list of rights among them is a mode by another name. Programs take it for a
+    // file system without them and set the mode.
+    unsupported("setxattr", 188, 5),
+    unsupported("lsetxattr", 189, 6),
+    unsupported("fsetxattr", 190, 7),
+    unsupported("removexattr", 197, 14),
+    unsupported("lremovexattr", 198, 15),
+    unsupported("fremovexattr", 199, 16),
+    unsupported("setxattrat", 463, 463),
+    unsupported("removexattrat", 466, 466),
+    // Nor does it know modes, times and owners.
     ask_if("chmod", 90, NONE, &[Check::NoBits { arg: 1, mask: SET_ID }]),
     ask_if("fchmod", 91, 52, &[Check::NoBits { arg: 1, mask: SET_ID }]),
     ask_if("fchmodat", 268, 53, &[Check::NoBits { arg: 2, mask: SET_ID }]),
@@ -286,5 +303,9 @@ pub const CALLS: &[Call] = &[
     ask_if("utimes", 235, NONE, &[]),
     ask_if("futimesat", 261, NONE, &[]),
     ask_if("utimensat", 280, 88, &[]),
+    ask_if("chown", 92, NONE, &[]),
+    ask_if("fchown", 93, 55, &[]),
+    ask_if("lchown", 94, NONE, &[]),
+    ask_if("fchownat", 260, 54, &[]),
     allow_if(When::Always, "creat", 85, NONE, &[Check::NoBits { arg: 1, mask: SET_ID }]),
 ];

@@ -163,6 +163,15 @@ fn calls_that_depend_on_an_argument() {
     check(LANDLOCK, "fchmodat", &[0, 0, 0o755], "ask");
     check(LANDLOCK, "utimensat", &[0, 0, 0, 0], "ask");
     check(LANDLOCK, "fchmodat", &[0, 0, 0o4755], "errno 1");
+    check(LANDLOCK, "fchownat", &[0, 0, 0, 0, 0], "ask");
+    check(LANDLOCK, "fchown", &[0, 0, 0], "ask");
+    check(OFFLINE, "fchown", &[0, 0, 0], "allow");
+    for name in
+        ["setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "setxattrat"]
+    {
+        check(LANDLOCK, name, &[0, 0, 0, 0, 0], "errno 95");
+        check(OFFLINE, name, &[0, 0, 0, 0, 0], "allow");
+    }
     check(LANDLOCK, "fchmod", &[0, 0o2755], "errno 1");
     check(OFFLINE, "shmget", &[], "allow");
     check(LANDLOCK, "shmget", &[], "errno 1");
@@ -246,6 +255,14 @@ fn numbers() {
         ("mq_unlink", libc::SYS_mq_unlink),
         ("fchmod", libc::SYS_fchmod),
         ("fchmodat", libc::SYS_fchmodat),
+        ("setxattr", libc::SYS_setxattr),
+        ("lsetxattr", libc::SYS_lsetxattr),
+        ("fsetxattr", libc::SYS_fsetxattr),
+        ("removexattr", libc::SYS_removexattr),
+        ("lremovexattr", libc::SYS_lremovexattr),
+        ("fremovexattr", libc::SYS_fremovexattr),
+        ("fchown", libc::SYS_fchown),
+        ("fchownat", libc::SYS_fchownat),
     ];
     for (name, theirs) in names {
         assert_eq!(i64::from(number(Arch::here().unwrap(), name)), theirs, "{name}");

@@ -138,6 +138,17 @@ fn modes_and_times() {
     );
 }
 
+/// What copies and unpacks sets the owner to whom it is already; that works, and nobody else gets a file.
+#[test]
+fn owners() {
+    works(
+        "umask 022; echo x > src/a && chown $(id -u):$(id -g) src/a; echo $?; cp -a src/a src/b; echo $?; ln -s a src/l; cp -a src/l src/m; echo $?
+         chown -h $(id -u) src/l; echo $?; mkdir src/d && install -m 600 src/a src/d/c && stat -c '%a %u' src/d/c | sed \"s/ $(id -u)$/ me/\"
+         chown 4242 src/a 2>/dev/null; echo $?; chgrp 4242 src/a 2>/dev/null; echo $?; rm -r src/*",
+        "0\n0\n0\n0\n600 me\n1\n1\n[0]",
+    );
+}
+
 #[test]
 fn nothing_of_ours_is_open_inside() {
     works("exec 2>&1; ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3 [0]");

@@ -2,7 +2,9 @@
 
 use zori_acp::{RequestError, SlashCommand};
 use zori_core::input::Prompt;
-use zori_host::{Host, Peer, Session, TurnEnd, summary};
+use zori_host::{
+    Force, Host, Peer, Session, TurnEnd, UndoGoal, UndoRequest, UndoScope, summary, undo_answer,
+};
 
 use crate::is_slash_command;
 
@@ -13,6 +15,8 @@ pub(super) const COMMANDS: &[SlashCommand] = &[
         about: "Summarise older messages; undo: take that back",
         args: "[FOCUS]",
     },
+    SlashCommand { name: "undo", about: "Take the last turns back: files and conversation", args: "[N]" },
+    SlashCommand { name: "redo", about: "Take the last undo back", args: "" },
     SlashCommand { name: "status", about: "Show model, session, root and usage", args: "" },
     SlashCommand { name: "cost", about: "Show tokens, cache hits and money of this session", args: "" },
     SlashCommand {
@@ -53,6 +57,16 @@ pub(super) async fn run(
             let after = session.context_tokens();
             PromptResult::Command(format!("The conversation has about {after} tokens; it had {before}"))
         }
+        Some("undo") => match rest.trim() {
+            "" => back(session, UndoGoal::Last(1)).await,
+            count => match count.parse() {
+                Ok(count @ 1..) => back(session, UndoGoal::Last(count)).await,
+                _ => PromptResult::Refused(RequestError::invalid(format!(
+                    "`/undo {count}`: how many turns is a number from 1"
+                ))),
+            },
+        },
+        Some("redo") => back(session, UndoGoal::Redo).await,
         Some("status") => PromptResult::Command(summary::status_lines(session, host).join("\n")),
         Some("cost") => PromptResult::Command(summary::cost_lines(session.totals()).join("\n")),
         Some("permissions") => {
@@ -65,5 +79,14 @@ pub(super) async fn run(
                 .with("hint", format!("there are {}", names.join(", ")));
             PromptResult::Refused(refusal)
         }
+    }
+}
+
+/// Goes back, files and conversation. The editor's own command asked for it, and `/redo` has it: there is no question.
+async fn back(session: &mut Session, goal: UndoGoal) -> Done {
+    let (what, force) = (UndoScope::Both, Force::Keep);
+    match session.undo_in_client(UndoRequest { goal, what, force, dry_run: false, by: "client" }).await {
+        Ok(undone) => Done::Command(undo_answer(&undone, session.project_root()).join("\n")),
+        Err(why) => Done::Command(format!("{why}")),
     }
 }

@@ -137,6 +137,14 @@ pub fn check_command(
     };
     match name {
         "rm" | "shred" | "srm" if recursive() && catastrophic() => report(analysis, "remove-system", source),
+        // Every file that a search of such a place finds.
+        "rm" | "shred" | "srm" | "unlink"
+            if operands().any(|arg| {
+                matches!(arg.rest, Rest::Found { .. }) && names_catastrophe(arg, state, context)
+            }) =>
+        {
+            report(analysis, "find-delete-system", source)
+        }
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chcon" if recursive() && catastrophic() => {
             report(analysis, "chmod-system", source)
         }

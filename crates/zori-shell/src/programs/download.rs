@@ -305,9 +305,18 @@ pub fn analyse(call: &Call<'_>) -> ProgramEffects {
 fn curl(call: &Call<'_>) -> ProgramEffects {
     let parsed = CURL.parse(call.args);
     let mut effects = transfer(&parsed, CURL_WRITES, CURL_READS);
+    // A rule with a wildcard is about what is fetched, not about what is sent (RULE-4).
+    let sends = |values: &[&str]| parsed.values(values).any(|value| value.text != "-");
+    if sends(&["T", "upload-file", "netrc-file"]) {
+        effects.no_auto_approval.push(SENDS);
+    }
     for value in parsed.values(CURL_AT) {
         if let Some(at) = value.text.find(['@', '<']) {
-            effects.reads.push(value.tail(at + 1));
+            let file = value.tail(at + 1);
+            if file.literal() != Some("-") {
+                effects.no_auto_approval.push(SENDS);
+            }
+            effects.reads.push(file);
         } else if value.literal().is_none() {
             effects.no_auto_approval.push("sends what is not known");
         }
@@ -333,6 +342,9 @@ fn curl(call: &Call<'_>) -> ProgramEffects {
     addresses(&parsed, &mut effects);
     effects
 }
+
+/// Why a transfer that is allowed by a rule with a wildcard is asked about.
+const SENDS: &str = "sends a file";
 
 fn wget(call: &Call<'_>) -> ProgramEffects {
     let parsed = WGET.parse(call.args);
@@ -362,6 +374,9 @@ fn wget(call: &Call<'_>) -> ProgramEffects {
         "ca-certificate",
     ];
     let mut effects = transfer(&parsed, &writes, &reads);
+    if parsed.has(&["post-file", "body-file"]) {
+        effects.no_auto_approval.push(SENDS);
+    }
     if !parsed.has(&["O", "output-document", "spider"]) {
         effects.writes.push(any_name_here());
     }

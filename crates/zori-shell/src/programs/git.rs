@@ -120,14 +120,14 @@ fn risks(name: &str, args: &[Arg], effects: &mut ProgramEffects) -> bool {
     }
     for arg in args {
         // `ext::command` and its like run a helper; `remote-x::y` any program of that name.
-        if arg.text.contains("::")
-            && !arg.text.starts_with('-')
-            && !arg.text.starts_with(':')
-            && transports(name)
-        {
+        let place = match arg.text.strip_prefix("--") {
+            Some(option) => option.split_once('=').map_or("", |(_, value)| value),
+            None => arg.text.as_str(),
+        };
+        if place.contains("::") && !place.starts_with(['-', ':']) && transports(name) {
             risky = true;
             effects.no_auto_approval.push("a transport that runs a program");
-            if let Some(command) = arg.text.strip_prefix("ext::") {
+            if let Some(command) = place.strip_prefix("ext::") {
                 let text = command.replace("% ", " ").replace("%%", "%");
                 effects.spawns.push(Spawn::Script {
                     text,
@@ -175,9 +175,24 @@ fn commands(name: &str, args: &[Arg], effects: &mut ProgramEffects) {
             effects.spawns.push(super::shells::joined(&command, false, Via::ExecOption));
             true
         }
-        "filter-branch" | "difftool" | "mergetool" | "gui" | "citool" | "instaweb" | "send-email"
-        | "daemon" | "shell" | "upload-pack" | "receive-pack" | "fast-import" | "p4" | "svn"
-        | "cvsserver" | "web--browse" => true,
+        "subtree" => {
+            // A script around other commands of git.
+            let inner = match first {
+                "push" => Some("push"),
+                "add" | "pull" => Some("fetch"),
+                _ => None,
+            };
+            effects.spawns.extend(inner.map(|inner| Spawn::Argv {
+                words: [Arg::known("git"), Arg::known(inner)].into_iter().chain(words(1)).collect(),
+                via: Via::ExecOption,
+                environment: Vec::new(),
+            }));
+            true
+        }
+        // The manual is shown by a program that the configuration names.
+        "help" | "filter-branch" | "difftool" | "mergetool" | "gui" | "citool" | "instaweb"
+        | "send-email" | "daemon" | "shell" | "upload-pack" | "receive-pack" | "fast-import" | "p4"
+        | "svn" | "cvsserver" | "web--browse" => true,
         "config" => {
             let reads =
                 has("l", &["get", "get-all", "get-regexp", "list"]) || matches!(first, "get" | "list");
@@ -203,6 +218,8 @@ fn commands(name: &str, args: &[Arg], effects: &mut ProgramEffects) {
         "reflog" => matches!(first, "expire" | "delete"),
         "worktree" => !matches!(first, "list"),
         "rebase" => has("x", &["exec"]),
+        // A place that is not one of the repository's remotes.
+        "push" if args.iter().any(|arg| arg.text.starts_with("--repo")) || is_place(args) => true,
         "push" => has("fd", &["force", "delete", "mirror", "prune", "force-with-lease"]),
         "clone" | "init" => has("c", &["config", "template"]),
         _ => false,
@@ -213,6 +230,12 @@ fn commands(name: &str, args: &[Arg], effects: &mut ProgramEffects) {
     if matches!(name, "fetch" | "pull" | "push" | "clone" | "ls-remote") {
         effects.net.extend(args.iter().filter(|arg| !arg.text.starts_with('-')).map(|arg| arg.shown.clone()));
     }
+}
+
+/// Whether the first operand is an address or a folder, and not the name of a remote.
+fn is_place(args: &[Arg]) -> bool {
+    let first = args.iter().find(|arg| !arg.text.starts_with('-'));
+    first.is_some_and(|arg| arg.text.contains(':') || arg.text.starts_with(['/', '.', '~']))
 }
 
 /// Subcommands that only show.

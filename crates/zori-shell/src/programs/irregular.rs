@@ -147,7 +147,10 @@ pub fn analyse(call: &Call<'_>) -> Option<ProgramEffects> {
             editor_commands(call, &mut effects);
             effects
         }
-        name if NETWORK.contains(&name) => ProgramEffects { net: hosts(call), ..ProgramEffects::default() },
+        name if NETWORK.contains(&name) => {
+            // Their operands may be files as well: `openssl enc -in .env`.
+            ProgramEffects { net: hosts(call), reads: super::operands(call), ..ProgramEffects::default() }
+        }
         _ => return None,
     })
 }

@@ -14,6 +14,9 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["entr"], &["-s", "-rs", "-ns", "-cs"]),
     (&["xterm", "konsole", "gnome-terminal", "alacritty", "kitty"], &["-e", "--command"]),
     (&["tmux"], &["-c"]),
+    (&["mapfile", "readarray", "complete", "compgen"], &["-C"]),
+    (&["nodemon"], &["-x", "--exec"]),
+    (&["chokidar"], &["-c", "--command"]),
     (&["psql"], &["--pager"]),
 ];
 

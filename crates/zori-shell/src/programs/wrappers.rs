@@ -242,10 +242,14 @@ fn xargs(call: &Call<'_>) -> ProgramEffects {
     effects
 }
 
-/// Makes a word unknown from where `marker` stands in it.
+/// Makes a word unknown from where `marker` stands in it. A whole name there may be every name.
 pub fn replaced(word: &mut Arg, marker: &str) {
     if let Some(at) = word.text.find(marker) {
+        let whole = word.text[at + marker.len()..].trim_matches('/').is_empty();
         word.text.truncate(at);
+        if whole && word.text.ends_with('/') {
+            word.maybe.push(format!("{}*", word.text));
+        }
         word.rest = crate::arg::Rest::Unknown;
     }
 }

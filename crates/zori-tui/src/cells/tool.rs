@@ -289,6 +289,10 @@ impl Cell for ToolCell {
         rows
     }
 
+    fn call_id(&self) -> Option<&CallId> {
+        Some(&self.call)
+    }
+
     fn command(&self) -> Option<&str> {
         (self.kind == Some(ToolKind::Bash)).then(|| self.arguments.command()).flatten()
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
+use zori_core::files::ClientFiles;
 
 use crate::contents::Contents;
 use crate::disk::{Disk, Folder, Found, split};
@@ -30,6 +31,7 @@ const fn kept(reason: Reason) -> io::Result<Placed> {
 pub(super) struct Placement<'a> {
     pub(super) disk: &'a Disk,
     pub(super) contents: &'a dyn Contents,
+    pub(super) client: Option<&'a dyn ClientFiles>,
 }
 
 /// A name in its folder, and the temporary one beside it.
@@ -108,6 +110,21 @@ impl Placement<'_> {
         if stat.is_some_and(|stat| stat.st_nlink > 1) {
             return kept(Reason::HardLink);
         }
+        if self.write_in_client(step) {
+            match self.look(&spot.folder, &spot.name)? {
+                Found::State(State::File { content, .. })
+                    if step.target.as_ref().and_then(State::content) == Some(&content) =>
+                {
+                    if let Some(State::File { mode, .. }) = &step.target {
+                        self.disk.set_mode(&spot.folder, &spot.name, *mode)?;
+                    }
+                    return Ok(Placed::Done);
+                }
+                // It has the text in its buffer, and the disk gets it here.
+                Found::State(now) if same(Some(&now), step.expect.as_ref()) => {}
+                _ => return kept(Reason::ChangedSince),
+            }
+        }
         if !self.stage(&spot, step)? {
             return kept(Reason::ContentGone);
         }
@@ -130,6 +147,24 @@ impl Placement<'_> {
             return kept(Reason::ChangedSince);
         }
         self.save_aside(&spot, step)
+    }
+
+    /// Has the client write a file that it holds as it is expected, so that its editor shows what is there (UNDO-12). Returns
+    /// whether it did. A text that an editor would not write byte for byte is written on disk only.
+    fn write_in_client(&self, step: &Step) -> bool {
+        let Some(client) = self.client.filter(|client| client.writes()) else { return false };
+        let text = |state: &Option<State>| match state.as_ref().and_then(State::content) {
+            Some(Content::Stored(hash)) => {
+                self.contents.get(hash).and_then(|bytes| String::from_utf8(bytes).ok())
+            }
+            _ => None,
+        };
+        let (Some(expect), Some(target)) = (text(&step.expect), text(&step.target)) else { return false };
+        if target.contains('\r') || target.starts_with('\u{feff}') {
+            return false;
+        }
+        client.read(&step.path).is_some_and(|held| held == expect)
+            && client.write(&step.path, &target).is_some_and(|written| written.is_ok())
     }
 
     /// For file systems that cannot exchange: the old file gets a second name before the new one takes its place.

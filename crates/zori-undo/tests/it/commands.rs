@@ -2,12 +2,15 @@
 
 use std::fs;
 
-use zori_core::checkpoint::Checkpoints;
+use zori_core::cancel::Cancel;
+use zori_core::checkpoint::{Checkpoints, PendingCall};
+use zori_core::ids::CallId;
 use zori_core::tool::Effect;
+use zori_undo::capture::Capture;
 use zori_undo::plan::Force;
 use zori_undo::rewind::Goal;
 
-use crate::project::Project;
+use crate::project::{Project, settings};
 
 /// Commands that ruin a project.
 const RUIN: &[&str] = &[
@@ -15,6 +18,7 @@ const RUIN: &[&str] = &[
     "rm -rf src",
     "rm -rf src && mkdir src && echo x > src/other",
     "mv src lib && mv a.txt z.txt",
+    "mv a.txt A.TXT && mv src SRC",
     "git checkout -q . && git clean -fdq",
     "git reset -q --hard && git clean -fdq",
     "chmod 700 run.sh && chmod 711 src && ln -s a.txt link2 && mkdir -p deep/er/empty",
@@ -143,16 +147,17 @@ fn what_is_not_covered() {
 fn git_is_never_written() {
     let project = project(true, true);
     project.turn("echo x > x.txt && git add -A && git commit -qm two && rm a.txt");
+    // Every file of it, with its content, and the times, which reading leaves alone.
     let git = |project: &Project| {
-        project.shell("git status --porcelain > ../status; git rev-parse HEAD >> ../status; cat .git/index >> ../status");
-        fs::read(project.base().join("status")).unwrap()
+        project.shell("find .git -type f -printf '%p %T@ ' -exec sha256sum {} \\; | sort > ../git");
+        fs::read_to_string(project.base().join("git")).unwrap()
     };
+    let before_undo = git(&project);
     let report = project.rewind(Goal::LastChange, Force::Keep, false).unwrap();
     let (before, after) = report.git.expect("HEAD moved");
     assert_eq!((before.name.as_str(), before.commit.len()), (after.name.as_str(), 40));
     assert_ne!(before.commit, after.commit);
-    let head = fs::read_to_string(project.path(".git/HEAD")).unwrap();
-    assert!(head.starts_with("ref: ") && !git(&project).is_empty());
+    assert_eq!(git(&project), before_undo);
     assert_eq!([project.read("a.txt"), project.read("x.txt")], ["a\na\n", "-"]);
 }
 
@@ -194,4 +199,37 @@ fn odd_files_are_left_alone() {
     kept new not_a_file
     kept one hard_link
     ");
+}
+
+/// Case 7: what two sessions may both have changed is kept, unless a person takes it (UNDO-6).
+#[test]
+fn two_sessions_at_the_same_time() {
+    let project = project(true, false);
+    let other = Capture::open(settings(&project.base(), "other", true)).unwrap();
+    let effect = || Effect::Exec { command: String::new(), cwd: project.root() };
+    let calls = [PendingCall { call: CallId::new("o"), effects: vec![effect()] }];
+    other.start_turn();
+    other.begin(&calls, &Cancel::new()).unwrap();
+    project.turn("echo both > a.txt");
+    other.end(&calls, &[]);
+    drop(other);
+    assert_eq!(project.undo(), "kept a.txt shared");
+    assert_eq!(project.read("a.txt"), "both\n");
+    let forced = project.told(project.rewind(Goal::Turn(1), Force::Replace, false));
+    assert_eq!(forced, "restored a.txt +2 -1");
+    assert_eq!(project.read("a.txt"), "a\na\n");
+}
+
+/// Case 8: what a server's tool changed in the project goes back; what it did elsewhere is named.
+#[test]
+fn a_servers_tool() {
+    let project = project(true, false);
+    let before = project.files();
+    project.capture.start_turn();
+    let effect = Effect::Mcp { server: "s".into(), tool: "t".into(), trusted_reader: false };
+    project.call(effect, || project.shell("echo x > a.txt; rm -r src"));
+    let report = project.rewind(Goal::LastChange, Force::Keep, false).unwrap();
+    let missed: Vec<_> = report.not_covered.iter().map(|one| (one.what.as_str(), one.count)).collect();
+    assert_eq!(missed, [("server call", 1)]);
+    assert_eq!(project.files(), before);
 }

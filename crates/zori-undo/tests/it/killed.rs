@@ -4,6 +4,10 @@
 //! The process is a fork of the test, traced: it stops at every entry and every exit of a system call, and is killed there
 //! by SIGKILL. A call that it is killed at the entry of is not made.
 
+use std::fs;
+
+use zori_core::checkpoint::Checkpoints;
+use zori_core::tool::Effect;
 use zori_testkit::random::cases;
 use zori_undo::plan::Force;
 use zori_undo::rewind::Goal;
@@ -95,6 +99,41 @@ fn a_process_killed_at_every_system_call() {
         assert!(!files.contains(".zori-"), "killed at {at} of {stops}: {files}");
         assert_eq!(files, before, "killed at {at} of {stops}");
         assert_eq!(project.recover(), [], "nothing is left to finish");
+    }
+    println!("{count} cases");
+}
+
+/// A process that is killed while it looks at what a call has changed: what was captured before goes back, what was not is kept, and
+/// the next process captures as ever.
+#[test]
+fn a_process_killed_while_it_captures() {
+    let origin = Project::with(false);
+    origin.shell("mkdir .git d; echo one > a; echo b > b");
+    origin.turn("echo two > a");
+    let work = |project: &Project| {
+        project.capture.start_turn();
+        project.call(Effect::Exec { command: String::new(), cwd: project.root() }, || {
+            fs::write(project.path("a"), "three\n").unwrap();
+            fs::remove_file(project.path("b")).unwrap();
+        });
+    };
+    let whole = origin.copied();
+    let stops = killed_at(usize::MAX, || work(&whole));
+    let count = cases(60, stops);
+    for case in 0..count {
+        let at = case * stops / count;
+        let mut project = origin.copied();
+        killed_at(at, || work(&project));
+        project.reopen(2, false);
+        let told = project.told(project.rewind(Goal::Turn(1), Force::Keep, false));
+        let (a, b) = (project.read("a"), project.read("b"));
+        let is_whole = |text: &str, before: &str, kept: &str| text == before || told.contains(kept);
+        assert!(is_whole(&a, "one\n", "kept a changed_since"), "killed at {at} of {stops}: {a:?}\n{told}");
+        assert!(["b\n", "-"].contains(&b.as_str()), "killed at {at} of {stops}: {b:?}\n{told}");
+        let before = project.files();
+        project.turn("echo new > c; rm -r d");
+        assert!(!project.undo().contains("kept"), "killed at {at} of {stops}");
+        assert_eq!(project.files(), before, "killed at {at} of {stops}");
     }
     println!("{count} cases");
 }

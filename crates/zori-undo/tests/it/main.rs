@@ -9,4 +9,6 @@ mod faults;
 mod killed;
 mod model;
 mod project;
+mod purge;
+mod racing;
 mod repositories;

@@ -149,7 +149,7 @@ impl Project {
         RewindContext {
             disk: &self.disk,
             sensitive: &|_| false,
-            unsaved: &|_| false,
+            client: None,
             announce: &|_, _| Ok(()),
             max_file: 16 << 20,
             now: 1_000_000_007,

@@ -216,7 +216,7 @@ pub const COMMANDS: &[Slash] = &[
     },
     Slash {
         names: &["/undo"],
-        args: "[N]",
+        args: "[N|#CELL]",
         about: "Take the last turns back: files and conversation",
         category: "Look",
         run: super::undo::undo,

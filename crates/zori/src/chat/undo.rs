@@ -3,7 +3,7 @@
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::text;
-use zori_host::{Force, UndoGoal, UndoRequest, UndoScope, Undone, undo_lines};
+use zori_host::{Force, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer};
 
 use super::Chat;
 use super::slash::Next;
@@ -11,10 +11,15 @@ use crate::undo::failure;
 
 const BY: &str = "user";
 
-/// `/undo [N]`: the last turns, files and conversation.
+/// `/undo [N]`: the last turns, files and conversation. `/undo #C` is for the screen, which numbers what it shows.
 pub(super) fn undo(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let count = match rest {
         "" => 1,
+        text if text.starts_with('#') => {
+            let message = format!("`/undo {text}`: this chat does not number its calls");
+            return Err(Failure::new(&VALIDATION_ERROR, message)
+                .hint("`/rewind` lists the turns and goes back to one of them"));
+        }
         text => text.parse().ok().filter(|count| *count > 0).ok_or_else(|| {
             Failure::new(&VALIDATION_ERROR, format!("`/undo {text}`: how many turns is a number from 1"))
                 .hint("`/rewind` lists the turns and goes back to one of them")
@@ -126,8 +131,8 @@ impl UndoPlan {
     /// Puts everything back, and says what that was; returns the prompt of the turn that is gone.
     pub(crate) fn carry_out(&self, chat: &mut Chat<'_, '_>) -> Result<Option<String>, Failure> {
         let done = chat.plain.session_mut().undo(self.request).map_err(failure)?;
-        let lines = undo_lines(&done, chat.plain.session().project_root(), false);
-        chat_lines(&lines).iter().for_each(|line| chat.cx.ui.say(line));
+        let lines = undo_answer(&done, chat.plain.session().project_root());
+        lines.iter().for_each(|line| chat.cx.ui.say(line));
         if let Some(prompt) = &done.prompt {
             let words = text::one_line(prompt);
             chat.cx.ui.say(&format!("Its prompt was: {}", text::prefix(&words, 200)));

@@ -59,6 +59,7 @@ pub const UNDO: Command<App> = Command {
     flags: const { &[REDO, LIST, REPLACE] },
     danger: Danger::Destructive,
     preview: Some(|cx, args| preview(cx, args, wanted_undo)),
+    dry_run: Some(|cx, args| dry_run(cx, args, wanted_undo)),
     exits: &[Exit::Partial, Exit::Conflict, Exit::NotFound],
     examples: &[
         example("put back what the last turn changed", "zori undo"),
@@ -77,6 +78,7 @@ pub const REWIND: Command<App> = Command {
     flags: const { &[TO, FILES, CHAT, BOTH, REPLACE] },
     danger: Danger::Destructive,
     preview: Some(|cx, args| preview(cx, args, wanted_rewind)),
+    dry_run: Some(|cx, args| dry_run(cx, args, wanted_rewind)),
     exits: &[Exit::Partial, Exit::Conflict, Exit::NotFound],
     examples: &[
         example("before its last turn", "zori sessions rewind parser --yes"),
@@ -152,32 +154,87 @@ fn request(args: &Args, goal: UndoGoal, what: UndoScope) -> UndoRequest {
 }
 
 fn preview(cx: &Context<'_>, args: &Args, want: Want) -> Result<Preview, Failure> {
-    let mut items = Vec::new();
-    if !args.has(&LIST) {
-        let sessions = directory(cx.app)?;
-        let Wanted { id, request } = want(cx, args, &sessions)?;
-        let saved = open(cx, sessions, id)?;
-        match saved.undo(request, now(cx)) {
-            Ok(planned) => items = planned_items(&planned, saved.root()),
-            Err(UndoFailure::Nothing | UndoFailure::NothingToRedo) => {}
-            Err(error) => return Err(undo::failure(error)),
-        }
+    match args.has(&LIST) {
+        true => Ok(preview_of(Vec::new())),
+        false => Ok(planned(cx, args, want)?.preview()),
     }
-    Ok(Preview { verb: "put back", items, reversible: true })
+}
+
+/// Says all that a run would say, and writes nothing (UNDO-40).
+fn dry_run(cx: &Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> {
+    if args.has(&LIST) {
+        let sessions = directory(cx.app)?;
+        let id = want(cx, args, &sessions)?.id;
+        return list(&open(cx, sessions, id.clone())?, &id);
+    }
+    let planned = planned(cx, args, want)?;
+    let Planned { id, request, saved, outcome } = &planned;
+    let mut data = planned.preview().data();
+    let (more, text) = match outcome {
+        Ok(undone) => {
+            let text = undo_lines(undone, saved.root(), true).join("\n");
+            (self::data(id, request, Some(undone), saved.root()), text)
+        }
+        Err(nothing) => (self::data(id, request, None, saved.root()), nothing.to_string()),
+    };
+    if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
+        data.extend(more);
+    }
+    let reply = Reply::one(data).text(text);
+    Ok(match outcome {
+        Ok(_) => reply,
+        Err(nothing) => reply.warn(Warning::new("NOTHING_TO_UNDO", nothing.to_string())),
+    })
+}
+
+/// What would become of a session.
+struct Planned {
+    id: SessionId,
+    request: UndoRequest,
+    saved: SavedSession,
+    /// An error says that there is nothing to do; others have ended the command.
+    outcome: Result<Undone, UndoFailure>,
+}
+
+impl Planned {
+    fn preview(&self) -> Preview {
+        preview_of(
+            self.outcome
+                .as_ref()
+                .map_or_else(|_| Vec::new(), |undone| planned_items(undone, self.saved.root())),
+        )
+    }
+}
+
+fn preview_of(items: Vec<String>) -> Preview {
+    Preview { verb: "put back", items, reversible: true }
+}
+
+fn planned(cx: &Context<'_>, args: &Args, want: Want) -> Result<Planned, Failure> {
+    let sessions = directory(cx.app)?;
+    let Wanted { id, request } = want(cx, args, &sessions)?;
+    let saved = open(cx, sessions, id.clone())?;
+    match saved.undo(request, now(cx)) {
+        outcome @ (Ok(_) | Err(UndoFailure::Nothing | UndoFailure::NothingToRedo)) => {
+            Ok(Planned { id, request, saved, outcome })
+        }
+        Err(error) => Err(undo::failure(error)),
+    }
 }
 
 fn run(cx: &mut Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> {
     let sessions = directory(cx.app)?;
     let Wanted { id, request } = want(cx, args, &sessions)?;
+    let request = UndoRequest { dry_run: false, ..request };
     let saved = open(cx, sessions, id.clone())?;
     if args.has(&LIST) {
         return list(&saved, &id);
     }
     let recovered = saved.recover().map_err(undo::failure)?;
-    let done = match saved.undo(UndoRequest { dry_run: false, ..request }, now(cx)) {
+    let done = match saved.undo(request, now(cx)) {
         Ok(done) => done,
         Err(error @ (UndoFailure::Nothing | UndoFailure::NothingToRedo)) => {
-            let data = json!({"session": id.as_str(), "to_turn": null, "restored": [], "kept": []});
+            let data = data(&id, &request, None, saved.root());
             let message = format!("{error}");
             let text = recovered.into_iter().chain([message.clone()]).collect::<Vec<_>>().join("\n");
             let reply = Reply::changed(Effect::Noop, data).text(text);
@@ -185,7 +242,7 @@ fn run(cx: &mut Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> 
         }
         Err(error) => return Err(undo::failure(error)),
     };
-    let data = data(&id, &request, &done, saved.root());
+    let data = data(&id, &request, Some(&done), saved.root());
     let lines = undo_lines(&done, saved.root(), false);
     let text = recovered.into_iter().chain(lines).collect::<Vec<_>>().join("\n");
     let (restored, kept) =
@@ -245,9 +302,10 @@ fn list(saved: &SavedSession, id: &SessionId) -> Result<Reply, Failure> {
     Ok(Reply::changed(Effect::Noop, data).text(lines.join("\n")))
 }
 
-fn data(id: &SessionId, request: &UndoRequest, done: &Undone, root: &Path) -> Value {
+/// Returns the fields of an answer; without `done` there was nothing to do.
+fn data(id: &SessionId, request: &UndoRequest, done: Option<&Undone>, root: &Path) -> Value {
     let shown = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-    let report = done.files.as_ref();
+    let report = done.and_then(|done| done.files.as_ref());
     let restored: Vec<_> = report
         .iter()
         .flat_map(|report| &report.restored)
@@ -276,9 +334,9 @@ fn data(id: &SessionId, request: &UndoRequest, done: &Undone, root: &Path) -> Va
     let redo = report.and_then(|report| report.op).map(|_| "zori undo --redo");
     json!({
         "session": id.as_str(),
-        "to_turn": done.to_turn,
+        "to_turn": done.map(|done| done.to_turn),
         "what": request.what.as_str(),
-        "dry_run": false,
+        "dry_run": request.dry_run,
         "op": report.and_then(|report| report.op),
         "coverage": report.map(|report| report.coverage.as_str()),
         "restored": restored,

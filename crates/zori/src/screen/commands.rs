@@ -1,5 +1,7 @@
 //! Slash commands, as the screen runs them.
 
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_core::input::{Input, Prompt};
 use zori_tui::confirm::{Confirm, What};
@@ -12,6 +14,7 @@ use super::{Screen, look};
 use crate::chat::slash::{self, Elsewhere, Next};
 use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
+use crate::undo;
 
 impl Screen<'_, '_> {
     /// Runs a slash command; returns whether the chat is over, or goes on elsewhere.
@@ -20,6 +23,15 @@ impl Screen<'_, '_> {
             self.display.clear();
         }
         let line = if line.trim() == "/clear" { "/new" } else { line };
+        let before_cell = match self.before_cell(line) {
+            Ok(line) => line,
+            Err(failure) => {
+                self.display.state.transcript.error(&failure.message, &failure.facts.hints);
+                self.display.touch();
+                return false;
+            }
+        };
+        let line = before_cell.as_deref().unwrap_or(line);
         let (command, rest) = match slash::find(line) {
             slash::Found::Command(command, rest) => (command, rest),
             slash::Found::Nothing => {
@@ -65,6 +77,26 @@ impl Screen<'_, '_> {
         };
         self.show_facts();
         false
+    }
+
+    /// Returns what `/undo #7` means: back to before the turn of cell 7. `None` for all other lines.
+    fn before_cell(&self, line: &str) -> Result<Option<String>, Failure> {
+        let cell =
+            line.trim().strip_prefix("/undo").map(str::trim_start).and_then(|rest| rest.strip_prefix('#'));
+        let Some(cell) = cell else { return Ok(None) };
+        let no_cell = || {
+            Failure::new(
+                &VALIDATION_ERROR,
+                format!("`/undo #{cell}`: no call of this conversation has that number"),
+            )
+            .hint("the number of a call stands at its right; `/rewind` lists the turns")
+        };
+        let number = cell.parse().map_err(|_| no_cell())?;
+        let entry = self.display.state.transcript.numbered(number).ok_or_else(no_cell)?;
+        let call = entry.cell.call_id().ok_or_else(no_cell)?;
+        let turns = self.chat.plain.session().turns().map_err(undo::failure)?;
+        let turn = turns.iter().find(|turn| turn.calls.contains(call)).ok_or_else(no_cell)?;
+        Ok(Some(format!("/rewind {}", turn.number)))
     }
 
     /// Shows what the command said as a diff, with what was added and removed told apart.
@@ -116,7 +148,7 @@ impl Screen<'_, '_> {
     }
 
     /// Does what a command leads to; returns whether the screen is left.
-    fn go_on(&mut self, next: Next, line: &str) -> Result<bool, zori_contract::failure::Failure> {
+    fn go_on(&mut self, next: Next, line: &str) -> Result<bool, Failure> {
         match next {
             Next::Quit => return Ok(true),
             Next::Ask(text) => self.turn(text.into()),

@@ -9,6 +9,7 @@ mod permissions;
 mod sessions;
 mod terminals;
 mod turns;
+mod undo;
 
 use serde_json::{Value, json};
 use zori_testkit::env::TestEnv;

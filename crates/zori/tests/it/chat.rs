@@ -253,7 +253,7 @@ fn slash_commands() {
       /recap            Sum this session up: decisions, facts, open questions
       /loop [PROMPT]    Ask after every turn whether to continue
       /export [FILE]    Write this conversation to a file: .md, .json or .html
-      /undo [N]         Take the last turns back: files and conversation
+      /undo [N|#CELL]   Take the last turns back: files and conversation
       /redo             Take the last undo back
       /rewind [TURN]    List the turns, or go back to before one; behind it: files, chat
       /diff [TURN]      Show what the last turn changed; session: all of them

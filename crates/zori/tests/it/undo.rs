@@ -3,11 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zori_testkit::anthropic::{self, Message};
 use zori_testkit::env::TestEnv;
-use zori_testkit::needs;
+use zori_testkit::gate::Gate;
+use zori_testkit::pty::Size;
+use zori_testkit::reply::Reply;
+use zori_testkit::{needs, wait};
 
+use crate::chat::screen::{over, type_line};
+use crate::screen_stage::Person;
 use crate::world::with_model;
 
 /// Runs a script in the working directory, as the user would.
@@ -124,6 +129,121 @@ fn a_turn_that_ruins_everything() {
     assert!(world.work().join("gen.py").exists());
 }
 
+/// Every file, link and folder below a folder but git's own, with permissions and contents.
+fn states(folder: &Path) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut lines = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("it is a folder").flatten() {
+            let (path, facts) = (entry.path(), entry.metadata().expect("it is there"));
+            let shown = path.strip_prefix(folder).expect("it is below").display().to_string();
+            let mode = facts.permissions().mode() & 0o7777;
+            if shown == ".git" {
+                continue;
+            }
+            lines.push(if facts.is_symlink() {
+                format!("{shown} -> {}", std::fs::read_link(&path).expect("it is a link").display())
+            } else if facts.is_dir() {
+                folders.push(path);
+                format!("{shown}/ {mode:o}")
+            } else {
+                let bytes = std::fs::read(&path).expect("it can be read");
+                format!("{shown} {mode:o} {:?}", bytes.escape_ascii().to_string())
+            });
+        }
+    }
+    lines.sort();
+    lines
+}
+
+/// What issue 19 is about, in the chat: one turn removes, resets, rewrites and generates while two files are edited by hand, and `/undo`
+/// follows. Every byte of before is back, both edits are there, and the answer names what it did not touch.
+#[test]
+fn a_turn_that_ruins_everything_while_somebody_edits() {
+    if needs::program("git").is_none() {
+        return;
+    }
+    let gates = [Gate::new(), Gate::new()];
+    let everything = "find . -name .git -prune -o -type f -print0 | xargs -0 sed -i 's/[a-z]/#/g'";
+    let generator = "mkdir -p gen/deep; for i in 1 2 3 4 5 6 7 8 9; do echo \"fn f$i() {}\" > gen/deep/$i.rs; done; \
+                     rm -rf src; cat gen/deep/*.rs > src; chmod 755 src; ln -s deep/1.rs gen/first; chmod 600 keep; rm run.sh";
+    let (world, model) = with_model([
+        bash("t1", "rm -rf src").into(),
+        Reply::from(bash("t2", "git reset -q --hard")).wait_after(0, &gates[0]),
+        bash("t3", everything).into(),
+        Reply::from(bash("t4", generator)).wait_after(0, &gates[1]),
+        anthropic::text("Done.").into(),
+    ]);
+    shell(
+        &world,
+        "mkdir -p src/deep empty; for i in 1 2 3; do echo one $i > src/$i.rs; done; printf 'a\\0b\\377\\r\\n' > src/deep/bin;
+         ln -s deep/bin src/link; echo '#!/bin/sh' > run.sh; chmod 755 run.sh; for i in keep notes readme; do echo $i > $i; done;
+         printf '.env\\n*.log\\n' > .gitignore; git init -q; git add -A; git commit -qm one; echo KEY=one > .env; echo line > x.log;
+         echo dirty >> src/1.rs; echo staged >> src/2.rs; git add src/2.rs; echo new > untracked; mkdir un; echo u > un/tracked; rm readme",
+    );
+    let before = states(&world.work());
+    let mut pty = world.pty(&[], Size::CLASSIC);
+    type_line(&mut pty, 1, "ruin it");
+    // One file is edited before it is reset, one after it was rewritten.
+    wait::until("the first command to be over", || model.count() == 2);
+    world.write("notes", "typed by hand\n");
+    gates[0].open();
+    wait::until("the third command to be over", || model.count() == 4);
+    assert_eq!(world.read("notes"), "#####\n");
+    world.write("untracked", "mine, too\n");
+    gates[1].open();
+    type_line(&mut pty, 2, "/undo");
+    pty.wait_for("[y/N]").send("y\r");
+    type_line(&mut pty, 3, ":q");
+    let screen = over(pty);
+    let answer: Vec<_> = screen.lines().skip_while(|line| !line.starts_with("Put back")).collect();
+    insta::assert_snapshot!(answer.join("\n"), @"
+    Put back 27 files to before turn 1: .env, .gitignore, gen (removed), gen/deep (removed), gen/deep/1.rs (removed), gen/deep/2.rs (removed), gen/deep/3.rs (removed), gen/deep/4.rs (removed), gen/deep/5.rs (removed), gen/deep/6.rs (removed), gen/deep/7.rs (removed), gen/deep/8.rs (removed), gen/deep/9.rs (removed), gen/first (removed), keep, notes, readme (removed), run.sh, src, src/1.rs and 7 more
+    Kept untracked: it was changed afterwards
+    Not covered: 4 commands may have changed files outside $WORK
+    The conversation went back to before turn 1.
+    Its prompt was: ruin it
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    let mut expected: Vec<_> = before
+        .into_iter()
+        .map(|line| match line.split(' ').next() {
+            Some("notes") => "notes 644 \"typed by hand\\\\n\"".to_owned(),
+            Some("untracked") => "untracked 644 \"mine, too\\\\n\"".to_owned(),
+            _ => line,
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(states(&world.work()), expected);
+}
+
+/// `/undo #C`: back to before the turn of the call that has this number on the screen.
+#[test]
+fn back_to_before_a_call() {
+    let (world, model) = with_model([
+        bash("t1", "echo 1 > a"),
+        anthropic::text("One."),
+        bash("t2", "echo 2 > b"),
+        bash("t3", "echo 3 > c"),
+        anthropic::text("Two."),
+        anthropic::text("Three."),
+    ]);
+    shell(&world, "mkdir .git");
+    let mut person = Person::open(&world, &[]);
+    person.says("first").sees("One.").pauses(300).says("second").sees("Two.").pauses(300);
+    person.says("/undo #9").sees("no call of this conversation has that number").pauses(300);
+    // Its second call is the third on the screen, and the turn goes back as a whole.
+    person.says("/undo #3").sees("remove b, remove c (2 files, turn 2)? [y/N]").keys("y\r");
+    wait::until("the files to be gone", || files(&world.work()) == "a \"1\\n\"");
+    person.pauses(300).says("third").sees("Three.");
+    assert_eq!(model.request(5).conversation().lines().last(), Some("user: third"));
+    assert!(!model.request(5).conversation().contains("second"));
+    person.leaves();
+}
+
 /// Files and conversation, or one of them.
 #[test]
 fn back_to_an_earlier_turn() {
@@ -177,7 +297,9 @@ fn back_to_an_earlier_turn() {
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["sessions", "rewind", "s", "--dry-run"]), @"
-    Would put back 2: a, the conversation
+    Would put back 1 file to before turn 2: a
+    Not covered: 1 command may have changed files outside $WORK
+    The conversation would go back to before turn 2.
     [exit status: 0]
     ");
     assert_eq!(world.read("a"), "1\n2\n");
@@ -234,9 +356,8 @@ fn cut_off(world: &TestEnv, session: &str) {
     let store = store(world);
     let ops = std::fs::read_to_string(store.join("ops").join(format!("{session}.jsonl")))
         .expect("operations are kept");
-    let op: serde_json::Value =
-        serde_json::from_str(ops.lines().last().expect("there is one")).expect("lines are JSON");
-    let back = |change: &serde_json::Value| json!({"path": change["path"], "before": change["after"], "after": change["before"]});
+    let op: Value = serde_json::from_str(ops.lines().last().expect("there is one")).expect("lines are JSON");
+    let back = |change: &Value| json!({"path": change["path"], "before": change["after"], "after": change["before"]});
     let steps: Vec<_> =
         op["changes"].as_array().expect("an operation has changes").iter().map(back).collect();
     let plan = json!({"session": session, "op": 9, "turn": 1, "redo": false, "now": 7, "undoes": [op["op"]], "steps": steps});
@@ -289,7 +410,7 @@ fn what_the_audit_log_says() {
     world.write("b", "mine\n");
     assert_eq!(world.run(&["undo", "--yes"]).code(), Some(3));
     let log = world.run(&["audit-log", "--event", "undo", "--json"]).success().stdout();
-    let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+    let log: Value = serde_json::from_str(&log).unwrap();
     let entries = log["data"]["entries"].as_array().unwrap().iter();
     let entries = entries.map(|entry| format!("{} {} {}", entry["session"], entry["by"], entry["summary"]));
     insta::assert_snapshot!(entries.collect::<Vec<_>>().join("\n"), @r#"
@@ -323,6 +444,28 @@ fn a_fork() {
     [exit status: 0]
     ");
     assert_eq!(files(&world.work()), "b \"2\\n\"");
+}
+
+/// Case 8: what a sub-agent changed is part of its parent's turn.
+#[test]
+fn a_sub_agent() {
+    let order = json!({"description": "write", "prompt": "Please write."});
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "task", order),
+        bash("s1", "echo 1 > a"),
+        anthropic::tool_use("s2", "write", json!({"path": "b", "content": "2\n"})),
+        anthropic::text("Written."),
+        anthropic::text("Done."),
+    ]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    assert_eq!(files(&world.work()), "a \"1\\n\"\nb \"2\\n\"");
+    insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
+    Put back 2 files to before turn 1: a (removed), b (removed)
+    Not covered: 1 command may have changed files outside $WORK
+    [exit status: 0]
+    ");
+    assert_eq!(files(&world.work()), "");
 }
 
 /// A store that others can write to is not used: no undo, and the session says so (exit 4).
@@ -422,4 +565,86 @@ fn a_failed_run_is_rolled_back() {
     assert_eq!(files(&world.work()), "kept \"made\\n\"");
     let refused = world.run(&["exec", "--rollback-on-failure", "--output-format", "stream-json", "-p", "x"]);
     assert_eq!(refused.code(), Some(2), "{refused}");
+}
+
+/// UNDO-40: a dry run has every field of a run, says what the run then does, and writes nothing.
+#[test]
+fn a_dry_run_in_json() {
+    if needs::program("git").is_none() {
+        return;
+    }
+    let (world, _model) = with_model([
+        bash("t1", "echo 1 >> a; echo 2 > b; rm c; rm -rf ignored; git commit -qam two"),
+        anthropic::text("One."),
+    ]);
+    shell(
+        &world,
+        "for i in a b c; do echo $i > $i; done; echo ignored/ > .gitignore; mkdir ignored; echo i > ignored/i;
+         git init -q -b main; git config user.name a; git config user.email a@b; git add -A; git commit -qm one",
+    );
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    world.write("b", "mine\n");
+    let kept = |world: &TestEnv| (states(&world.work()), states(&store(world)));
+    let before = kept(&world);
+    let data = |args: &[&str]| {
+        let output = world.run(args);
+        let envelope: Value = serde_json::from_str(&output.stdout()).expect("it is an envelope");
+        let mut data = envelope["data"].clone();
+        for field in ["before", "after", "hint"] {
+            // Commits differ from run to run.
+            if let Some(text) = data["git"][field].as_str() {
+                assert!(text.rsplit(' ').next().is_some_and(|id| id.len() == 40), "{text}");
+                data["git"][field] = json!(
+                    text.rsplit_once(' ').map_or("$ID".to_owned(), |(words, _)| format!("{words} $ID"))
+                );
+            }
+        }
+        (data, output.code())
+    };
+    let (dry, code) = data(&["undo", "--dry-run", "--json"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(kept(&world), before, "a dry run writes nothing");
+    let restored = json!([
+        {"path": "a", "how": "restored", "insertions": 0, "deletions": 1},
+        {"path": "c", "how": "created", "insertions": 1, "deletions": 0},
+    ]);
+    let would = json!(["a", "c", "b (kept: it was changed afterwards)"]);
+    let expected = json!({
+        "effect": "noop",
+        "would_put_back": would,
+        "would_affect": {"count": 3, "items": would, "reversible": true},
+        "session": "s",
+        "to_turn": 1,
+        "what": "files",
+        "dry_run": true,
+        "op": null,
+        "coverage": "full",
+        "restored": restored,
+        "kept": [{"path": "b", "reason": "changed_since", "saved_as": null}],
+        "not_covered": [{"what": "command", "count": 1}, {"what": "ignored folder", "count": 1}],
+        "git": {"moved": "refs/heads/main", "before": "$ID", "after": "$ID", "hint": "git reset --soft $ID"},
+        "stash": null,
+        "redo": null,
+    });
+    assert_eq!(dry, expected);
+    let (done, code) = data(&["undo", "--yes", "--json"]);
+    assert_eq!(code, Some(3), "one was kept");
+    let mut same = expected;
+    for field in ["would_put_back", "would_affect", "effect"] {
+        same.as_object_mut().unwrap().remove(field);
+    }
+    for (field, value) in [("dry_run", json!(false)), ("op", json!(2)), ("redo", json!("zori undo --redo"))] {
+        same[field] = value;
+    }
+    assert_eq!(done, same);
+    let (nothing, code) = data(&["undo", "--dry-run", "--json"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        nothing,
+        json!({
+            "effect": "noop", "would_put_back": [], "would_affect": {"count": 0, "items": [], "reversible": true},
+            "session": "s", "to_turn": null, "what": "files", "dry_run": true, "op": null, "coverage": null, "restored": [], "kept": [],
+            "not_covered": [], "git": null, "stash": null, "redo": null,
+        })
+    );
 }

@@ -1,6 +1,6 @@
 //! Files, without a shell's help.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -43,8 +43,22 @@ pub fn attack(name: &str, args: &[&str]) -> Outcome {
             check(unsafe { libc::creat(path.as_ptr(), 0o644) }).map(drop)
         }
         ("tmpfile", [dir, name]) => tmpfile(dir, name),
+        ("attribute", [path]) => attribute(path, c"user.zori", b"x"),
+        // A list of rights that says no more than a mode changes the mode.
+        ("rights", [path]) => {
+            let everybody = |tag: u8| [tag, 0, 7, 0, 0xff, 0xff, 0xff, 0xff];
+            let list = [&[2, 0, 0, 0][..], &everybody(1), &everybody(4), &everybody(0x20)].concat();
+            attribute(path, c"system.posix_acl_access", &list)
+        }
         _ => return None,
     })
+}
+
+fn attribute(path: &str, name: &CStr, value: &[u8]) -> io::Result<()> {
+    let path = CString::new(path).unwrap();
+    // SAFETY: the strings end with NUL, and all of it lives as long as the call.
+    let done = unsafe { libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
+    check(done).map(drop)
 }
 
 fn mmap(path: &str, write: bool) -> io::Result<()> {

@@ -326,10 +326,14 @@ fn slash_commands() {
     let command = |name: &str, about: &str| json!({"name": name, "description": about});
     let mut compact = command("compact", "Summarise older messages; undo: take that back");
     compact["input"] = json!({"hint": "[FOCUS]"});
+    let mut undo = command("undo", "Take the last turns back: files and conversation");
+    undo["input"] = json!({"hint": "[N]"});
     assert_eq!(
         shown["params"]["update"]["availableCommands"],
         json!([
             compact,
+            undo,
+            command("redo", "Take the last undo back"),
             command("status", "Show model, session, root and usage"),
             command("cost", "Show tokens, cache hits and money of this session"),
             command("permissions", "Show the mode and the rules, and where they come from"),
