@@ -1,6 +1,6 @@
 //! The floor: the least an agent can do, in plain Rust on the standard library. `floor HOST:PORT PROMPT`.
 //!
-//! It asks an Anthropic-style server, prints text as it comes, runs the `bash` and `read` calls of the reply, sends
+//! It asks an Anthropic-style server, prints text as it comes, runs the `bash`, `read` and `edit` calls of the reply, sends
 //! the whole conversation again with the results, and stops when a reply has no call. No JSON library, no runtime,
 //! no TLS, no checks: what is slower than this is the price of being an agent one can use.
 
@@ -99,11 +99,26 @@ fn run(call: &Call) -> String {
     if call.name == "read" {
         return std::fs::read_to_string(unquoted(field(&call.input, "path"))).unwrap_or_default();
     }
+    if call.name == "edit" {
+        return edit(&call.input);
+    }
     let command = unquoted(field(&call.input, "command"));
     let output =
         Command::new("/bin/sh").args(["-c", &command]).stdin(Stdio::null()).output().expect("a shell");
     let shown = output.stdout.len().min(64 * 1024);
     String::from_utf8_lossy(&output.stdout[..shown]).into_owned()
+}
+
+/// Replaces the one place where a text occurs: read, search, write beside, rename.
+fn edit(input: &str) -> String {
+    let value = |key: &str| unquoted(field(input, key));
+    let (path, old, new) = (value("path"), value("old"), value("new"));
+    let text = std::fs::read_to_string(&path).expect("a file");
+    assert_eq!(text.matches(&old).count(), 1, "the text occurs once");
+    let beside = format!("{path}.floor");
+    std::fs::write(&beside, text.replacen(&old, &new, 1)).expect("a folder to write to");
+    std::fs::rename(&beside, &path).expect("a file to replace");
+    "Replaced.".to_owned()
 }
 
 /// Returns the text between the quotes of the last `"key":"..."`, still escaped.

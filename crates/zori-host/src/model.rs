@@ -58,8 +58,8 @@ impl ModelSettings {
         move |model| prices(facts, &base_url, model)
     }
 
-    /// Returns the bound of a reply that requests should ask for: what was configured, else what the user says of the
-    /// model. The providers know the limits of the others.
+    /// Returns the bound of a reply that requests should ask for: what was configured, else what the user or the
+    /// server says of the model. The providers know the limits of the others.
     pub fn reply_limit(&self, model: &str, configured: Option<u32>) -> Option<u32> {
         self.reply_limits(configured)(model)
     }
@@ -71,7 +71,7 @@ impl ModelSettings {
     ) -> impl Fn(&str) -> Option<u32> + Send + Sync + 'static {
         let facts = self.facts;
         move |model| {
-            let own = facts.model(model).filter(|model| model.origin == Origin::Config);
+            let own = facts.model(model).filter(|model| model.origin != Origin::BuiltIn);
             let own = own.filter(|_| matches!(facts.api, Api::Anthropic | Api::Gemini));
             configured.or(own.map(|model| model.max_output))
         }

@@ -5,6 +5,7 @@ mod anthropic;
 mod copilot;
 pub(crate) mod gemini;
 mod images;
+mod listed;
 mod local;
 mod named;
 mod openai;
@@ -116,6 +117,8 @@ pub enum Origin {
     BuiltIn,
     /// From the user's config file, all of it or in parts.
     Config,
+    /// From the provider's own list of models, all of it or in parts.
+    Listed,
 }
 
 /// What a model can do beside reading and writing text.
@@ -422,10 +425,14 @@ mod tests {
             long: None,
         };
         assert_eq!(price("anthropic", "claude-haiku-4-5-20251001"), Some(haiku));
-        assert_eq!(price("anthropic", "claude-haiku-5-5"), None, "its price depends on the prompt's length");
+        let long =
+            Some(zori_core::cost::LongPrompt { above: 100_000, input_percent: 500, output_percent: 500 });
+        let newer =
+            Prices { input: 100_000, output: 500_000, cache_read: 10_000, cache_write: 125_000, long };
+        assert_eq!(price("anthropic", "claude-haiku-5-5"), Some(newer));
         assert_eq!(price("openai", "unheard-of"), None);
         assert_eq!(price("ollama", "unheard-of"), Some(FREE));
-        assert_eq!(price("copilot", "gpt-4.1"), None);
+        assert_eq!(price("copilot", "gpt-5-mini"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 mod decode;
 mod encode;
-mod window;
+pub(crate) mod window;
 mod wire;
 
 use std::sync::{Mutex, PoisonError};

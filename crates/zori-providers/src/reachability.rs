@@ -5,10 +5,10 @@ use zori_core::failure::ProviderFailure;
 use zori_core::time::Timestamp;
 use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure};
 
-use crate::anthropic;
 use crate::catalog::{Api, ProviderFacts};
 use crate::failure;
 use crate::key::Credential;
+use crate::models;
 
 /// Whether a provider can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,25 +65,13 @@ fn request(
     credential: Option<&Credential>,
     limits: Timeouts,
 ) -> Result<HttpRequest, ProviderFailure> {
-    if credential.is_some() {
-        Credential::usable(credential, facts.key_var)?;
-    }
+    let headers = models::headers(facts, credential)?;
     let base = base_url.trim_end_matches('/');
-    let own = |name| credential.map(|credential| credential.header(name));
-    let bearer = || credential.map(Credential::bearer);
-    let (url, headers) = match facts.api {
-        Api::Anthropic => {
-            let version = ("anthropic-version", anthropic::VERSION.to_owned());
-            (format!("{base}/v1/models"), own("x-api-key").into_iter().chain([version]).collect())
-        }
-        Api::Gemini => (format!("{base}/models"), own("x-goog-api-key").into_iter().collect()),
-        Api::OpenAiResponses => (format!("{base}/models"), bearer().into_iter().collect()),
-        Api::OpenAiChat(quirks) => {
-            let more = quirks.headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
-            // Its list is for everybody, so that it says nothing about a key.
-            let place = if facts.name == "openrouter" { "key" } else { "models" };
-            (format!("{base}/{place}"), bearer().into_iter().chain(more).collect())
-        }
+    let url = match facts.api {
+        Api::Anthropic => format!("{base}/v1/models"),
+        // Its list is for everybody, so that it says nothing about a key.
+        Api::OpenAiChat(_) if facts.name == "openrouter" => format!("{base}/key"),
+        Api::Gemini | Api::OpenAiResponses | Api::OpenAiChat(_) => format!("{base}/models"),
     };
     let redirects = Redirects::SameOrigin;
     Ok(HttpRequest {

@@ -20,6 +20,7 @@ use zori_providers::catalog::Catalog;
 use self::keys::{KEYS, Kind, check, dollars};
 use crate::error::CONFIG_INVALID;
 use crate::hooks;
+use crate::model_lists::ModelLists;
 use crate::profile::Profile;
 
 /// The tables keys are in.
@@ -36,6 +37,8 @@ pub struct Config {
     pub others: Vec<String>,
     /// The catalogue, with the models that the file adds or corrects.
     pub catalog: Catalog,
+    /// What providers have said of their models.
+    pub model_lists: ModelLists,
 }
 
 /// Reads config files, and parses the one it read last only once: a start asks for the same file more than once, and a

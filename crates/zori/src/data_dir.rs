@@ -14,6 +14,7 @@ use crate::args::flags;
 use crate::config::{Config, ConfigReader};
 use crate::environment::Environment;
 use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
+use crate::model_lists::ModelLists;
 use crate::profile::{DataDirDefault, Profile};
 
 /// A file that is always there and says nothing.
@@ -112,7 +113,9 @@ impl DataDir {
 
     /// Reads the config file.
     pub fn read_config(&self) -> Result<Config, Failure> {
-        self.reader.load(&self.config, PROVIDERS[0].key_var)
+        let mut config = self.reader.load(&self.config, PROVIDERS[0].key_var)?;
+        config.model_lists = ModelLists::below(&self.dir);
+        Ok(config)
     }
 
     /// Returns the user's hooks, where they are not in the config file.

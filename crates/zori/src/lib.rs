@@ -28,6 +28,7 @@ mod hooks;
 mod host_failure;
 mod instructions;
 mod model_choice;
+mod model_lists;
 mod network;
 mod outcome;
 mod page;

@@ -14,9 +14,12 @@ use zori_core::secret::{Secret, Secrets};
 use zori_core::time::Clock;
 use zori_core::transport::Transport;
 use zori_host::{ModelSettings, SystemClock, is_loopback};
-use zori_providers::catalog::{self, Api, KeyForm, KeyVar, Lifecycle, PROVIDERS, ProviderFacts, SERVED};
+use zori_providers::catalog::{
+    self, Api, KeyForm, KeyVar, Lifecycle, Origin, PROVIDERS, ProviderFacts, SERVED,
+};
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_providers::key::Credential;
 use zori_providers::local::{self, Candidate, LocalServer};
 use zori_providers::quirks::KeyNeed;
 
@@ -62,11 +65,13 @@ impl ModelChoice {
             let message = format!("{} cannot be asked which model it has", facts.display);
             return Err(Failure::new(&SETTING_INVALID, message).hint("name one with `--model`"));
         }
-        // What another server has under the same name is its own matter.
-        if *base_url != facts.default_base_url {
+        let known = facts.model(name);
+        // What another server has under the same name is its own matter, unless it has said so itself.
+        let vendor = *base_url == facts.default_base_url && facts.custom.is_none();
+        if !vendor && known.is_none_or(|model| model.origin != Origin::Listed) {
             return Ok(());
         }
-        match facts.model(name).map(|model| model.lifecycle) {
+        match known.map(|model| model.lifecycle) {
             Some(Lifecycle::Retired { successor }) => {
                 let message = format!("{} no longer serves the model `{name}`", facts.display);
                 Err(Failure::new(&SETTING_INVALID, message).hint(format!("use its successor: `{successor}`")))
@@ -189,6 +194,21 @@ pub enum Key {
     Stored(Box<Stored>),
 }
 
+impl Key {
+    /// Returns it as it is sent; `None` for a login that has ended, which is renewed where models are asked.
+    pub fn credential(&self) -> Option<Credential> {
+        Some(match self {
+            Self::Variable(key) => Credential::Key(key.clone()),
+            Self::Program(token) | Self::Token(token) => Credential::Token(token.clone()),
+            Self::Stored(stored) => match stored.grant.kind {
+                Kind::ApiKey => Credential::Key(stored.grant.access.clone()),
+                Kind::OAuth if stored.grant.is_expired(SystemClock::new().now()) => return None,
+                Kind::OAuth => Credential::Token(stored.grant.access.clone()),
+            },
+        })
+    }
+}
+
 /// Chooses the model, and tells the user about a choice that nobody asked for.
 pub fn choose(
     args: &LowArgs,
@@ -223,7 +243,7 @@ fn chosen(
     }
     let address = address(facts, args, config, env, ui)?;
     let key = find_key(facts, &address, config, env);
-    let choice = assemble(facts, address, model, key, env);
+    let choice = assemble(facts, address, model, key, config, env);
     choice.warn_if_misspelt(ui);
     Ok(choice)
 }
@@ -234,8 +254,10 @@ fn assemble(
     base_url: String,
     model: &str,
     key: KeyFound,
+    config: &Config,
     env: &Environment,
 ) -> ModelChoice {
+    let facts = config.model_lists.applied(facts, &base_url, SystemClock::new().now());
     let secrets = Secrets::default();
     let keys = catalog::key_vars().filter_map(|name| env.text(name)).filter(|key| !key.trim().is_empty());
     keys.for_each(|key| secrets.add(&Secret::from(key)));
@@ -328,7 +350,7 @@ fn default_choice(
         Some(known) => Ok(Some(known)),
         None => find_key(facts, &address, config, env),
     };
-    Ok(assemble(facts, address, model, key, env))
+    Ok(assemble(facts, address, model, key, config, env))
 }
 
 fn use_local(found: LocalServer, config: &Config, env: &Environment, ui: &mut Ui) -> ModelChoice {
@@ -339,7 +361,7 @@ fn use_local(found: LocalServer, config: &Config, env: &Environment, ui: &mut Ui
         "Using {} at {base_url} with the model `{model}`: no provider was chosen and no key is set",
         facts.display
     ));
-    assemble(facts, base_url, &model, Ok(None), env)
+    assemble(facts, base_url, &model, Ok(None), config, env)
 }
 
 /// Looks for servers on this machine, where they usually are or where their settings say. Takes 300 ms at most.
@@ -397,6 +419,12 @@ fn address(
     }
 }
 
+/// Returns the address that a run without `--api-base` uses.
+pub fn usual_address(facts: &ProviderFacts, config: &Config, env: &Environment) -> Result<String, Failure> {
+    let url = base_url(facts, config, env)?;
+    Ok(facts.mended_base_url(&url).unwrap_or(url))
+}
+
 /// Returns a provider's address: variable, then config, then the vendor's (PROV-3).
 pub fn base_url(facts: &ProviderFacts, config: &Config, env: &Environment) -> Result<String, Failure> {
     let given = [env.text(facts.base_url_var), config.text(facts.base_url_key)]
@@ -432,7 +460,7 @@ pub fn key_from_env(facts: &ProviderFacts, env: &Environment) -> Option<Secret> 
 }
 
 /// Returns the provider's key from one of the variables it may be in, with the variable's name.
-fn key_of_env(facts: &ProviderFacts, env: &Environment) -> Option<(&'static str, Key)> {
+pub fn key_of_env(facts: &ProviderFacts, env: &Environment) -> Option<(&'static str, Key)> {
     facts.key_variables().find_map(|KeyVar { name, form }| {
         let secret = env.text(name).filter(|key| !key.trim().is_empty()).map(Secret::from)?;
         Some((
@@ -447,7 +475,7 @@ fn key_of_env(facts: &ProviderFacts, env: &Environment) -> Option<(&'static str,
 
 /// Finds the key: environment, store (AUTH-4), the vendor's program. Each is asked only where those before have none,
 /// and only for the provider in use.
-fn find_key(facts: &ProviderFacts, base_url: &str, config: &Config, env: &Environment) -> KeyFound {
+pub fn find_key(facts: &ProviderFacts, base_url: &str, config: &Config, env: &Environment) -> KeyFound {
     if let Some((_, key)) = key_of_env(facts, env) {
         return Ok(Some(key));
     }
@@ -482,7 +510,7 @@ fn find_key(facts: &ProviderFacts, base_url: &str, config: &Config, env: &Enviro
 }
 
 /// Returns the error for a provider that neither the catalogue nor the config file has.
-fn unknown_in(name: &str, config: &Config) -> Failure {
+pub fn unknown_in(name: &str, config: &Config) -> Failure {
     let own: Vec<_> =
         config.catalog.providers().filter(|facts| facts.custom.is_some()).map(|facts| facts.name).collect();
     match zori_spelling::nearest(name, own.iter().copied()) {

@@ -60,6 +60,11 @@ pub fn exit(outcome: &Outcome, effects: bool) -> Exit {
     }
 }
 
+/// Returns what kind of failure a provider's is, for commands that ask one for something else than an answer.
+pub fn provider_error(failure: &ProviderFailure) -> &'static ErrorKind {
+    kind(of_failure(failure))
+}
+
 fn of_failure(failure: &ProviderFailure) -> Exit {
     match (failure.status, failure.kind) {
         // Servers have different statuses for it, 500 among them.

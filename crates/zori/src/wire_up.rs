@@ -125,10 +125,7 @@ pub fn provider_of(
 ) -> Arc<dyn Provider> {
     let ModelSettings { facts, base_url, secrets, .. } = model;
     let clock = Arc::new(SystemClock::new());
-    let transport: Arc<dyn Transport> = match facts.custom {
-        Some(custom) => Arc::new(CustomTransport::new(network.transport.clone(), custom)),
-        None => network.transport.clone(),
-    };
+    let transport = customised(facts, network.transport.clone());
     let access = Access { facts, base_url: base_url.clone(), transport, limits, clock, tool_style };
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
     match key.as_ref().ok().and_then(Option::as_ref) {
@@ -149,6 +146,14 @@ pub fn provider_of(
                 make: Box::new(move |token| access.provider(Some(Credential::Token(token)))),
             })),
         },
+    }
+}
+
+/// Returns the way to a provider, with the headers and the query that the user wants with every request.
+pub fn customised(facts: &ProviderFacts, transport: Arc<dyn Transport>) -> Arc<dyn Transport> {
+    match facts.custom {
+        Some(custom) => Arc::new(CustomTransport::new(transport, custom)),
+        None => transport,
     }
 }
 

@@ -28,6 +28,10 @@ const EDITS: usize = 20;
 /// "Flat over 200 steps": how much slower the last ten may be than the first ten.
 const FLAT: f64 = 1.25;
 
+/// How much longer an exact edit may take than reading, replacing and writing the same bytes: it also looks whether the file is what
+/// the model has read, keeps what undo needs, and shows what changed.
+const EDIT: f64 = 4.0;
+
 const PROMPT: &str = "Do as you are told, then stop.";
 
 /// What every area uses.
@@ -237,8 +241,8 @@ pub fn tools(bench: &Bench) -> Result<Vec<Figure>> {
         Figure {
             name: "tool step, exact `edit` of 1 MB",
             measured: ms(edit.0),
-            floor: None,
-            bar: Bar::Under(20.0),
+            floor: Some(ms(edit.1)),
+            bar: Bar::Ratio(EDIT),
         },
     ])
 }

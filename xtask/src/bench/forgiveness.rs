@@ -9,6 +9,9 @@ use super::figure::median;
 use super::programs::Programs;
 use crate::workspace::Workspace;
 
+/// A refusal has fewer bytes than this, in the median.
+const SHORT: f64 = 200.0;
+
 /// Prints the points of every group, and each case that is not worth all of them; exit code 1 when a goal is missed.
 pub fn score(workspace: &Workspace) -> Result<ExitCode> {
     let zori = Programs::build(workspace)?.zori;
@@ -25,7 +28,9 @@ pub fn score(workspace: &Workspace) -> Result<ExitCode> {
     }
     let refusals: Vec<f64> =
         all.iter().filter_map(|scored| scored.refusal).map(|bytes| bytes as f64).collect();
-    println!("median of {} refusals: {} bytes", refusals.len(), median(&refusals));
+    let short = median(&refusals);
+    println!("median of {} refusals: {short} bytes, under {SHORT}", refusals.len());
+    missed |= short >= SHORT;
     for scored in all.iter().filter(|scored| scored.points < 2) {
         println!("{scored}");
     }

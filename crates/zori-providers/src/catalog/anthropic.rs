@@ -1,9 +1,8 @@
-//! Anthropic's address and models, after the vendor's model pages and the list of its Python library 2.8, which also says
-//! which models end and when, as of November 2026. Prices are after the vendor's
-//! pricing page of the same year; those of the 5.5 models after a client library that cites it. Writing to the
-//! cache is the five-minute kind, which is what requests ask for.
+//! Anthropic's address and models as of November 2026. Names and the days on which models end are those of its Python library 2.9
+//! (an earlier one has the end of Opus 4.1); windows, reply limits and prices are those of the vendor's model pages, as far as they
+//! were found, else of price lists that cite them. Writing to the cache is the five-minute kind, which is what requests ask for.
 
-use zori_core::cost::Prices;
+use zori_core::cost::{LongPrompt, Prices};
 
 use super::{Abilities, Api, Lifecycle, Model, Origin, ProviderFacts};
 
@@ -21,42 +20,56 @@ pub(super) const FACTS: ProviderFacts = ProviderFacts {
 };
 
 const MODELS: &[Model] = &[
-    model("claude-fable-5-2", &[], 1_000_000, 128_000, None),
-    model("claude-fable-5-1", &[], 1_000_000, 128_000, Some(FABLE)),
+    model("claude-fable-5-2", &[], 1_000_000, 128_000, Some(FABLE_5_2)),
+    // The same models for organisations that the vendor has verified.
+    model("claude-mythos-5-2", &[], 1_000_000, 128_000, Some(FABLE_5_2)),
+    model("claude-fable-5-1", &[], 1_000_000, 128_000, Some(FABLE_5_1)),
+    model("claude-mythos-5-1", &[], 1_000_000, 128_000, Some(FABLE_5_1)),
     model("claude-opus-5-5", &[], 1_000_000, 128_000, Some(OPUS_5_5)),
     model("claude-sonnet-5-5", &[], 1_000_000, 128_000, Some(SONNET_5_5)),
-    // Costs five times as much from a prompt of 100k tokens on; what it costs below was not found.
-    model("claude-haiku-5-5", &[], 1_000_000, 128_000, None),
+    model("claude-haiku-5-5", &[], 1_000_000, 128_000, Some(HAIKU_5_5)),
+    model("claude-fable-5", &[], 1_000_000, 128_000, Some(FABLE_5)),
+    model("claude-mythos-5", &[], 1_000_000, 128_000, Some(FABLE_5)),
     model("claude-opus-5", &[], 1_000_000, 128_000, Some(OPUS)),
     model("claude-sonnet-5", &[], 1_000_000, 128_000, Some(SONNET_5)),
     model("claude-opus-4-8", &[], 1_000_000, 128_000, Some(OPUS)),
     model("claude-opus-4-7", &[], 1_000_000, 128_000, Some(OPUS)),
     model("claude-opus-4-6", &[], 1_000_000, 128_000, Some(OPUS)),
-    // Sources differ on this one's reply limit, 64k or 128k; a request above the true one would be refused.
-    model("claude-sonnet-4-6", &[], 1_000_000, 64_000, Some(SONNET)),
+    model("claude-sonnet-4-6", &[], 1_000_000, 128_000, Some(SONNET)),
     model("claude-opus-4-5", &[], 200_000, 64_000, Some(OPUS)),
     model("claude-sonnet-4-5", &[], 200_000, 64_000, Some(SONNET)).ending("2026-11-30", "claude-sonnet-5-5"),
     model("claude-haiku-4-5", &[], 200_000, 64_000, Some(HAIKU)),
-    // Left the vendor's list; when it ends, or has ended, was not found.
-    model("claude-opus-4-1", &[], 200_000, 32_000, Some(OPUS_4)),
+    model("claude-mythos-preview", &[], 1_000_000, 128_000, Some(FABLE_5)).retired("claude-mythos-5-2"),
+    model("claude-opus-4-1", &[], 200_000, 32_000, Some(OPUS_4)).retired("claude-opus-5-5"),
     model("claude-opus-4", &["claude-opus-4-0"], 200_000, 32_000, Some(OPUS_4)).retired("claude-opus-5-5"),
     model("claude-sonnet-4", &["claude-sonnet-4-0"], 200_000, 64_000, Some(SONNET))
         .retired("claude-sonnet-5-5"),
     model("claude-3-7-sonnet", &[], 200_000, 64_000, Some(SONNET)).retired("claude-sonnet-5-5"),
     unthinking("claude-3-5-sonnet", &[], 200_000, 8_192, Some(SONNET)).retired("claude-sonnet-5-5"),
-    unthinking("claude-3-5-haiku", &[], 200_000, 8_192, Some(HAIKU_3_5)).retired("claude-haiku-4-5"),
+    unthinking("claude-3-5-haiku", &[], 200_000, 8_192, Some(HAIKU_3_5)).retired("claude-haiku-5-5"),
     unthinking("claude-3-opus", &[], 200_000, 4_096, Some(OPUS_4)).retired("claude-opus-5-5"),
+    unthinking("claude-3-sonnet", &[], 200_000, 4_096, Some(SONNET)).retired("claude-sonnet-5-5"),
     // What its cache costs was not found.
-    unthinking("claude-3-haiku", &[], 200_000, 4_096, None).retired("claude-haiku-4-5"),
+    unthinking("claude-3-haiku", &[], 200_000, 4_096, None).retired("claude-haiku-5-5"),
+    unthinking("claude-2.1", &[], 200_000, 4_096, None).retired("claude-sonnet-5-5"),
+    unthinking("claude-2.0", &["claude-2"], 100_000, 4_096, None).retired("claude-sonnet-5-5"),
+    unthinking("claude-instant-1.2", &[], 100_000, 4_096, None).retired("claude-haiku-5-5"),
 ];
 
-const FABLE: Prices = prices(10_000_000, 50_000_000, 250_000);
+const FABLE_5_2: Prices = prices(8_000_000, 40_000_000, 200_000);
+const FABLE_5_1: Prices = prices(10_000_000, 50_000_000, 250_000);
+const FABLE_5: Prices = prices(10_000_000, 50_000_000, 1_000_000);
 const OPUS_5_5: Prices = prices(4_000_000, 20_000_000, 200_000);
 const OPUS: Prices = prices(5_000_000, 25_000_000, 500_000);
 const OPUS_4: Prices = prices(15_000_000, 75_000_000, 1_500_000);
 const SONNET_5_5: Prices = prices(2_000_000, 10_000_000, 100_000);
 const SONNET_5: Prices = prices(2_000_000, 10_000_000, 200_000);
 const SONNET: Prices = prices(3_000_000, 15_000_000, 300_000);
+/// Prompts of more than 100k tokens cost five times as much, and so do their replies.
+const HAIKU_5_5: Prices = Prices {
+    long: Some(LongPrompt { above: 100_000, input_percent: 500, output_percent: 500 }),
+    ..prices(100_000, 500_000, 10_000)
+};
 const HAIKU: Prices = prices(1_000_000, 5_000_000, 100_000);
 const HAIKU_3_5: Prices = prices(800_000, 4_000_000, 80_000);
 

@@ -264,8 +264,8 @@ mod tests {
             "`context_window` is missing: the catalogue does not know this model (or name one that is like it: `base`)"
         );
         assert_eq!(
-            check(OwnModel { base: Some("gpt-4".into()), ..window.clone() }, "openai"),
-            "`base` names a model that `openai` does not have: `gpt-4`"
+            check(OwnModel { base: Some("gpt-9".into()), ..window.clone() }, "openai"),
+            "`base` names a model that `openai` does not have: `gpt-9`"
         );
         assert_eq!(
             check(OwnModel { max_output: Some(100), ..window.clone() }, "openai"),

@@ -32,8 +32,9 @@ struct Loaded {
     models: Vec<LoadedModel>,
 }
 
+/// A model that is loaded.
 #[derive(Deserialize)]
-struct LoadedModel {
+pub(crate) struct LoadedModel {
     name: String,
     /// Older servers do not say.
     context_length: Option<u32>,
@@ -41,6 +42,21 @@ struct LoadedModel {
 
 /// Asks with which window a model is loaded; `None` where it is not, or the server does not say.
 pub(super) async fn loaded(transport: &dyn Transport, base_url: &str, model: &str) -> Option<u32> {
+    of(&all(transport, base_url).await, model)
+}
+
+/// Returns the window of a model, if it is among those that are loaded.
+pub(crate) fn of(loaded: &[LoadedModel], model: &str) -> Option<u32> {
+    let same = |name: &str| name == model || name.strip_suffix(":latest") == Some(model);
+    loaded.iter().find(|loaded| same(&loaded.name))?.context_length
+}
+
+/// Asks which models are loaded; none where the server does not say.
+pub(crate) async fn all(transport: &dyn Transport, base_url: &str) -> Vec<LoadedModel> {
+    asked(transport, base_url).await.unwrap_or_default()
+}
+
+async fn asked(transport: &dyn Transport, base_url: &str) -> Option<Vec<LoadedModel>> {
     let root = base_url.trim_end_matches('/');
     let request = HttpRequest {
         method: Method::Get,
@@ -54,8 +70,7 @@ pub(super) async fn loaded(transport: &dyn Transport, base_url: &str, model: &st
     let mut response = transport.send(request).await.ok().filter(|response| response.status == 200)?;
     let (body, BodyEnd::Complete) = read_bounded(&mut response.body, MAX_ANSWER).await else { return None };
     let Loaded { models } = serde_json::from_slice(&body).ok()?;
-    let same = |name: &str| name == model || name.strip_suffix(":latest") == Some(model);
-    models.iter().find(|loaded| same(&loaded.name))?.context_length
+    Some(models)
 }
 
 /// Returns the failure of a request that would not fit into the window.

@@ -86,7 +86,7 @@ pub(super) async fn run(
 async fn back(session: &mut Session, goal: UndoGoal) -> Done {
     let (what, force) = (UndoScope::Both, Force::Keep);
     match session.undo_in_client(UndoRequest { goal, what, force, dry_run: false, by: "client" }).await {
-        Ok(undone) => Done::Command(undo_answer(&undone, session.project_root()).join("\n")),
-        Err(why) => Done::Command(format!("{why}")),
+        Ok(undone) => PromptResult::Command(undo_answer(&undone, session.project_root()).join("\n")),
+        Err(why) => PromptResult::Command(format!("{why}")),
     }
 }

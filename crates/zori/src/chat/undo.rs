@@ -3,7 +3,7 @@
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::text;
-use zori_host::{Force, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer};
+use zori_host::{Force, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer, undo_lines};
 
 use super::Chat;
 use super::slash::Next;

@@ -30,7 +30,7 @@ use zori_core::outcome::CancelCause;
 use zori_core::text;
 use zori_core::time::Clock;
 use zori_host::{SystemClock, is_loopback, random_bytes};
-use zori_providers::catalog::{self, PROVIDERS, ProviderFacts};
+use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 use zori_providers::quirks::KeyNeed;
 
 use super::{Context, example, ui};
@@ -43,7 +43,7 @@ use crate::error::{
     BASE_UNUSABLE, CREDENTIAL_STORE_UNAVAILABLE, LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE,
     SETTING_INVALID,
 };
-use crate::model_choice::{auth_methods, base_url, key_from_env, unknown_provider};
+use crate::model_choice::{auth_methods, base_url, key_of_env, unknown_in};
 use crate::program::App;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
@@ -113,9 +113,10 @@ pub const LOGOUT: Command<App> = Command {
     ],
     danger: Danger::Destructive,
     preview: Some(|cx, args| {
-        let (config, wanted) = (config(cx)?, wanted(args)?);
+        let config = config(cx)?;
+        let wanted = wanted(args, &config)?;
         let store = needed(&config, wanted.unwrap_or(&PROVIDERS[0]), &cx.app.env)?;
-        let stored = kept(&*store, wanted).map(|(facts, _)| facts.name.to_owned()).collect();
+        let stored = kept(&*store, &config, wanted).map(|(facts, _)| facts.name.to_owned()).collect();
         Ok(Preview { verb: "delete", items: stored, reversible: false })
     }),
     output_schema: r#"{"type":"object","required":["effect"],"properties":{
@@ -188,27 +189,31 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let what = if grant.kind == Kind::OAuth { "login" } else { "key" };
     let data = json!({"provider": facts.name, "kind": grant.kind.as_str()});
     let reply = Reply::changed(Effect::Updated, data).text(format!("Stored the {what} of {}", facts.display));
-    Ok(match key_from_env(facts, &cx.app.env) {
-        Some(_) => reply.warn(overshadowed(facts, "is set, and is used instead of what is stored")),
+    Ok(match key_of_env(facts, &cx.app.env) {
+        Some((name, _)) => reply.warn(overshadowed(name, "is set, and is used instead of what is stored")),
         None => reply,
     })
 }
 
-fn overshadowed(facts: &ProviderFacts, what: &str) -> Warning {
-    Warning::new("KEY_IN_ENVIRONMENT", format!("{} {what}", facts.key_var))
+fn overshadowed(variable: &str, what: &str) -> Warning {
+    Warning::new("KEY_IN_ENVIRONMENT", format!("{variable} {what}"))
 }
 
 /// Returns whose key it is about: `--provider`, else as configured.
 fn chosen(args: &Args, config: &Config) -> Result<&'static ProviderFacts, Failure> {
-    provider(args.text(&flags::PROVIDER).or(config.text("provider")).unwrap_or(PROVIDERS[0].name))
+    let name = args.text(&flags::PROVIDER).or(config.text("provider")).unwrap_or(PROVIDERS[0].name);
+    provider(name, config)
 }
 
 /// Returns the accounts of which something is, or may be, stored.
 fn kept<'s>(
     store: &'s dyn CredentialStore,
+    config: &'s Config,
     wanted: Option<&'static ProviderFacts>,
 ) -> impl Iterator<Item = (&'static ProviderFacts, bool)> + 's {
+    let named = config.catalog.providers().filter(|facts| facts.custom.is_some());
     accounts()
+        .chain(named)
         .filter(move |facts| wanted.is_none_or(|wanted| account(wanted) == facts.name))
         .map(|facts| (facts, store.get(facts.name, store::WRITE).map_or(true, |found| found.is_some())))
         .filter(|(_, stored)| *stored)
@@ -217,10 +222,10 @@ fn kept<'s>(
 /// Forgets what is stored of one provider, or of all.
 fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    let wanted = wanted(args)?;
+    let wanted = wanted(args, &config)?;
     let store = needed(&config, wanted.unwrap_or(&PROVIDERS[0]), &cx.app.env)?;
     let (mut text, mut forgotten) = (String::new(), Vec::new());
-    for (facts, _) in kept(&*store, wanted) {
+    for (facts, _) in kept(&*store, &config, wanted) {
         store.erase(facts.name).map_err(|error| unusable(&error, facts))?;
         text.push_str(&format!("Forgot what was stored of {}\n", facts.display));
         forgotten.push(facts.name);
@@ -233,8 +238,8 @@ fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     }
     let effect = if forgotten.is_empty() { Effect::Noop } else { Effect::Deleted };
     let reply = Reply::changed(effect, json!({"forgotten": forgotten})).text(text);
-    Ok(match wanted.filter(|facts| key_from_env(facts, &cx.app.env).is_some()) {
-        Some(facts) => reply.warn(overshadowed(facts, "is set, and is used as before")),
+    Ok(match wanted.and_then(|facts| key_of_env(facts, &cx.app.env)) {
+        Some((name, _)) => reply.warn(overshadowed(name, "is set, and is used as before")),
         None => reply,
     })
 }
@@ -242,13 +247,14 @@ fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 /// Prints a line a provider: where its key comes from, and what is known of it.
 fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
-    let (wanted, env) = (wanted(args)?, &cx.app.env);
+    let (wanted, env) = (wanted(args, &config)?, &cx.app.env);
     let mut store = credentials::open(&config, env).ok();
     let until = Instant::now() + LOOKUP;
-    let (mut text, mut rows, mut warning) = (String::new(), Vec::new(), None);
-    for facts in PROVIDERS.iter().filter(|facts| wanted.is_none_or(|wanted| wanted.name == facts.name)) {
+    let (mut lines, mut rows, mut warning) = (Vec::new(), Vec::new(), None);
+    let asked = |facts: &&ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
+    for facts in config.catalog.providers().filter(asked) {
         let mut found = None;
-        if key_from_env(facts, env).is_none()
+        if key_of_env(facts, env).is_none()
             && let Some(opened) = &store
         {
             let left = until.saturating_duration_since(Instant::now());
@@ -261,12 +267,12 @@ fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             }
         }
         let shown = wanted.is_some() || facts.api.key_need() == KeyNeed::Required;
-        if shown || key_from_env(facts, env).is_some() || found.is_some() {
-            text.push_str(&line(facts, found.as_ref(), env));
+        if shown || key_of_env(facts, env).is_some() || found.is_some() {
+            lines.push((facts.name, source(facts, found.as_ref(), env)));
             rows.push(described(facts, found.as_ref(), env));
         }
     }
-    let mut reply = Reply::one(json!({"providers": rows})).text(text);
+    let mut reply = Reply::one(json!({"providers": rows})).text(table(&lines));
     reply.warnings.extend(warning);
     Ok(reply)
 }
@@ -288,8 +294,10 @@ fn described(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) ->
 
 /// Returns where a key comes from, and what is known of it.
 fn source(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> (&'static str, String) {
+    if let Some((name, _)) = key_of_env(facts, env) {
+        return ("env", name.to_owned());
+    }
     match found {
-        _ if key_from_env(facts, env).is_some() => ("env", facts.key_var.to_owned()),
         Some(grant) => ("store", about(grant)),
         None if facts.api.key_need() == KeyNeed::Optional => ("none", "needs no key".to_owned()),
         None => match facts.name {
@@ -300,9 +308,13 @@ fn source(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> (&
     }
 }
 
-fn line(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> String {
-    let (source, more) = source(facts, found, env);
-    format!("{}\n", format!("{:<12} {source:<6} {more}", facts.name).trim_end())
+/// Returns a line a provider: its name, where its key comes from, what is known of it.
+fn table(lines: &[(&str, (&str, String))]) -> String {
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default().max(12);
+    let line = |(name, (source, more)): &(&str, (&str, String))| {
+        format!("{}\n", format!("{name:<width$} {source:<6} {more}").trim_end())
+    };
+    lines.iter().map(line).collect()
 }
 
 fn about(grant: &Grant) -> String {
@@ -465,12 +477,12 @@ fn config(cx: &Context<'_>) -> Result<Config, Failure> {
     Ok(config)
 }
 
-fn wanted(args: &Args) -> Result<Option<&'static ProviderFacts>, Failure> {
-    args.text(&flags::PROVIDER).map(provider).transpose()
+fn wanted(args: &Args, config: &Config) -> Result<Option<&'static ProviderFacts>, Failure> {
+    args.text(&flags::PROVIDER).map(|name| provider(name, config)).transpose()
 }
 
-fn provider(name: &str) -> Result<&'static ProviderFacts, Failure> {
-    catalog::provider(name).ok_or_else(|| unknown_provider(name))
+fn provider(name: &str, config: &Config) -> Result<&'static ProviderFacts, Failure> {
+    config.catalog.provider(name).ok_or_else(|| unknown_in(name, config))
 }
 
 /// Returns the store, or says that there is none (AUTH-5).

@@ -27,7 +27,7 @@ const SCOPE: Flag = Flag::valued(
                 "scope",
                 "SCOPE",
                 Kind::Choice(&["all", "temp", "cache", "logs"]),
-                "What to remove: temp (folders of runs that are gone), cache (remembered answers), logs (put aside for 30 days), all",
+                "What to remove: temp (folders of runs that are gone), cache (remembered answers, lists of models), logs (put aside for 30 days), all",
             )
             .default("all");
 const MIN_AGE: Flag =
@@ -114,7 +114,8 @@ fn leftovers(cx: &Context<'_>, args: &Args) -> Result<Vec<Leftover>, Failure> {
             // The lock beside them may be held at any time.
             let answers =
                 children(&data_dir.join("idempotency"), walk)?.filter(|path| !path.ends_with(".lock"));
-            found.extend(answers.map(|path| ("cache", path)));
+            let lists = children(&data_dir.join("models"), walk)?;
+            found.extend(answers.chain(lists).map(|path| ("cache", path)));
         }
         if wanted("logs") {
             let projects = children(&data_dir.join("projects"), walk)?.map(|project| data_dir.join(project));

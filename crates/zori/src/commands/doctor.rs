@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
-use zori_auth::grant::Kind;
 use zori_contract::args::Args;
 use zori_contract::child::{self, Purpose};
 use zori_contract::command::Command;
@@ -15,9 +14,7 @@ use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
 use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
-use zori_core::time::Clock as _;
 use zori_core::transport::Timeouts;
-use zori_host::SystemClock;
 use zori_providers::catalog::ProviderFacts;
 use zori_providers::key::Credential;
 use zori_providers::reachability::{self, Reachability};
@@ -28,7 +25,7 @@ use super::{Context, example};
 use crate::args::LowArgs;
 use crate::config::Config;
 use crate::error::CHECKS_FAILED;
-use crate::model_choice::{self, Key, ModelChoice};
+use crate::model_choice::{self, ModelChoice};
 use crate::program::App;
 use crate::settings;
 use crate::ui::Ui;
@@ -240,14 +237,9 @@ fn connection(cx: &Context<'_>, args: &Args, config: &Config, choice: &ModelChoi
         _ if args.has(&OFFLINE) => return unasked("`--offline`"),
         Err(_) => return unasked("there is no key"),
         Ok(None) => None,
-        Ok(Some(Key::Variable(key))) => Some(Credential::Key(key.clone())),
-        Ok(Some(Key::Program(token) | Key::Token(token))) => Some(Credential::Token(token.clone())),
-        Ok(Some(Key::Stored(stored))) => match stored.grant.kind {
-            Kind::ApiKey => Some(Credential::Key(stored.grant.access.clone())),
-            Kind::OAuth if stored.grant.is_expired(SystemClock::new().now()) => {
-                return unasked("the login has expired, and is renewed when it is used");
-            }
-            Kind::OAuth => Some(Credential::Token(stored.grant.access.clone())),
+        Ok(Some(key)) => match key.credential() {
+            Some(credential) => Some(credential),
+            None => return unasked("the login has expired, and is renewed when it is used"),
         },
     };
     let asked =
@@ -295,7 +287,7 @@ fn ask(
     let patient = |limit: Option<Duration>| Some(limit.unwrap_or(TIMEOUT).min(TIMEOUT));
     let limits =
         Timeouts { connect: patient(limits.connect), first_byte: patient(limits.first_byte), ..limits };
-    let transport = cx.app.network.http()?;
+    let transport = wire_up::customised(choice.model.facts, cx.app.network.http()?);
     let runtime = wire_up::runtime()?;
     let asking =
         reachability::check(&*transport, choice.model.facts, &choice.model.base_url, credential, limits);

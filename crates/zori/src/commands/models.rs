@@ -1,39 +1,59 @@
-//! `models list` and `models show`: the catalogue, and what servers on this machine have.
+//! `models list` and `models show`: the catalogue, what providers have said of their models, and what servers on this machine have.
+
+mod refresh;
 
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_contract::flag::Positional;
+use zori_contract::flag::{Flag, Positional};
 use zori_contract::kind::Kind;
 use zori_contract::reply::Reply;
 use zori_core::cost::{MicroUsd, Prices};
+use zori_core::time::Clock as _;
+use zori_host::SystemClock;
 use zori_providers::catalog::{Lifecycle, Model, Origin, PROVIDERS, ProviderFacts};
+use zori_providers::models::ListedModel;
 
 use super::{Context, example};
 use crate::args::flags;
 use crate::config::Config;
 use crate::error::MODEL_NOT_FOUND;
-use crate::model_choice::{local_servers, unknown_provider};
+use crate::model_choice::{local_servers, unknown_in, usual_address};
 use crate::program::App;
 
+const REFRESH: Flag =
+    Flag::switch("refresh", "Ask the providers for their models first, and keep the lists for 30 days");
 const MODEL_ARG: Positional = Positional::required("MODEL", Kind::Text, "The model, or `provider:model`");
 
 pub const LIST: Command<App> = Command {
+    flags: const { &[REFRESH] },
     examples: &[
         example("the models there are", "zori models list"),
         example("those of one provider", "zori models list --provider openai"),
+        example(
+            "windows and lifecycles as a provider has them today",
+            "zori models list --refresh --provider anthropic",
+        ),
     ],
     list: true,
+    exits: &[
+        Exit::PermissionDenied,
+        Exit::AuthRequired,
+        Exit::PaymentRequired,
+        Exit::RateLimited,
+        Exit::Unavailable,
+    ],
     id_field: Some("id"),
     columns: &["id", "context_window", "max_output", "price_input_usd", "price_output_usd"],
     output_schema: r#"{"type":"array","x-ordered":true,"items":{"type":"object",
         "required":["id","provider","model","context_window","max_output","price_input_usd","price_output_usd","origin"],
         "properties":{"id":{"type":"string"},"context_window":{"type":["integer","null"]},
-        "max_output":{"type":["integer","null"]},"origin":{"enum":["built_in","config","local"]},
+        "max_output":{"type":["integer","null"]},"origin":{"enum":["built_in","config","listed","local"]},
         "lifecycle":{"enum":["current","ending","retired"]}}}}"#,
-    declares: r#"{"has_network_io":true}"#,
+    declares: r#"{"has_network_io":true,"filesystem_side_effects":[{"path":"$ZORI_HOME/models","type":"cache","ttl_seconds":2592000,
+        "clearable_with":"zori cleanup --scope cache"}]}"#,
     ..Command::new(
         &["models", "list"],
         "List the models of the catalogue, and of servers on this machine",
@@ -58,15 +78,28 @@ pub const SHOW: Command<App> = Command {
 fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let config = config(cx)?;
     let wanted = match args.text(&flags::PROVIDER) {
-        Some(name) => Some(config.catalog.provider(name).ok_or_else(|| unknown_provider(name))?),
+        Some(name) => Some(config.catalog.provider(name).ok_or_else(|| unknown_in(name, &config))?),
         None => None,
     };
+    match wanted {
+        _ if !args.has(&REFRESH) => {}
+        Some(facts) => refresh::one(cx, &config, facts)?,
+        None => refresh::all(cx, &config)?,
+    }
     let listed = |facts: &ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
     let (mut text, mut rows) = (String::new(), Vec::new());
     for facts in config.catalog.providers().filter(|facts| listed(facts)) {
+        let said = said(cx, &config, facts);
+        let facts = facts.with_listed(&said);
         for model in facts.models {
             text.push_str(&row(facts, model));
             rows.push(described(facts, model));
+        }
+        // A server on this machine is asked below.
+        for model in said.iter().filter(|said| facts.model(&said.id).is_none() && !facts.is_local()) {
+            let name = format!("{}:{}", facts.name, model.id);
+            text.push_str(&format!("{name}  listed, its window is not known\n"));
+            rows.push(unmeasured(facts, &model.id, "listed", None));
         }
     }
     if PROVIDERS.iter().any(|facts| facts.is_local() && listed(facts)) {
@@ -74,11 +107,7 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             for id in &found.models {
                 let name = format!("{}:{id}", found.facts.name);
                 text.push_str(&format!("{name}  at {}\n", found.base_url));
-                rows.push(
-                    json!({"id": name, "provider": found.facts.name, "model": id, "context_window": null,
-                    "max_output": null, "price_input_usd": 0.0, "price_output_usd": 0.0, "origin": "local",
-                    "lifecycle": "current", "ends_on": null, "successor": null}),
-                );
+                rows.push(unmeasured(found.facts, id, "local", Some(0.0)));
             }
         }
     }
@@ -86,6 +115,20 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         text.push_str("No models found. A local server has to run to be asked.");
     }
     Ok(Reply::rows(rows).text(text))
+}
+
+/// Returns what a provider has said of its models, if it was asked lately.
+fn said(cx: &Context<'_>, config: &Config, facts: &ProviderFacts) -> Vec<ListedModel> {
+    let address = usual_address(facts, config, &cx.app.env).ok();
+    let kept = address.and_then(|url| config.model_lists.read(facts, &url, SystemClock::new().now()));
+    kept.unwrap_or_default()
+}
+
+/// Returns a model of which little more than the name is known, for programs.
+fn unmeasured(facts: &ProviderFacts, id: &str, origin: &str, price: Option<f64>) -> Value {
+    json!({"id": format!("{}:{id}", facts.name), "provider": facts.name, "model": id, "context_window": null,
+        "max_output": null, "price_input_usd": price, "price_output_usd": price, "origin": origin,
+        "lifecycle": "current", "ends_on": null, "successor": null})
 }
 
 /// Reads the config file, which may add models.
@@ -104,8 +147,11 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         Some((name, id)) if config.catalog.provider(name).is_some() => (Some(name), id),
         _ => (args.text(&flags::PROVIDER), asked),
     };
-    let searched =
-        || config.catalog.providers().filter(|facts| provider.is_none_or(|name| name == facts.name));
+    let told = |facts: &'static ProviderFacts| facts.with_listed(&said(cx, &config, facts));
+    let searched = || {
+        let named = |facts: &&ProviderFacts| provider.is_none_or(|name| name == facts.name);
+        config.catalog.providers().filter(named).map(told)
+    };
     let Some((facts, model)) = searched().find_map(|facts| Some((facts, facts.model(id)?))) else {
         let error = Failure::new(&MODEL_NOT_FOUND, format!("the catalogue has no model `{asked}`"))
             .field("id", asked);
@@ -133,6 +179,7 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         match model.origin {
             Origin::BuiltIn => "",
             Origin::Config => "From:           the config file\n",
+            Origin::Listed => "From:           the provider's list, in parts\n",
         },
     ) + &match model.lifecycle {
         Lifecycle::Current => String::new(),
@@ -158,6 +205,7 @@ fn row(facts: &ProviderFacts, model: &Model) -> String {
     let origin = match model.origin {
         Origin::BuiltIn => "",
         Origin::Config => " (config file)",
+        Origin::Listed => " (listed)",
     };
     let lifecycle = in_short(model.lifecycle);
     format!("{name:<37} {:>8} {:>8}  {prices}{origin}{lifecycle}\n", model.context_window, model.max_output)
@@ -196,6 +244,7 @@ fn described(facts: &ProviderFacts, model: &Model) -> Value {
         "origin": match model.origin {
             Origin::BuiltIn => "built_in",
             Origin::Config => "config",
+            Origin::Listed => "listed",
         },
         "lifecycle": lifecycle,
         "ends_on": ends_on,

@@ -71,22 +71,22 @@ fn a_key_is_stored_shown_and_forgotten() {
     let status = world.run(&["status"]).success().stdout();
     assert!(status.starts_with("Keys:      openai in the credential store\n"), "{status}");
     insta::assert_snapshot!(world.run(&["auth", "status"]), @r"
-    anthropic    none
-    openai       store  api_key
-    openai-chat  store  api_key
-    codex        store  api_key
-    gemini       none   `gcloud` is asked when it is needed
-    openrouter   none
-    copilot      none   `gh auth token` is asked when it is needed
-    groq         none
-    xai          none
-    deepseek     none
-    mistral      none
-    cerebras     none
-    together     none
-    bedrock      none
-    azure        none
-    vertex       none
+    anthropic     none
+    openai        store  api_key
+    openai-chat   store  api_key
+    codex         store  api_key
+    gemini        none   `gcloud` is asked when it is needed
+    openrouter    none
+    copilot       none   `gh auth token` is asked when it is needed
+    groq          none
+    xai           none
+    deepseek      none
+    mistral       none
+    cerebras      none
+    together      none
+    bedrock       none
+    azure         none
+    vertex        none
     vertex-claude none
     [exit status: 0]
     ");
@@ -466,4 +466,34 @@ fn a_section_that_is_wrong() {
         );
     }
     assert_eq!(told("auth = 1\n"), "Error: $BASE/config.toml:1:8: `auth` must be a table, not 1");
+}
+
+/// DECISIONS 47: the name of a provider of one's own is good wherever a provider's is.
+#[test]
+fn the_key_of_a_provider_of_ones_own() {
+    let own = "[providers.acme]\napi = \"openai-chat\"\nbase_url = \"https://llm.example/v1\"\nkey_env = \"ACME_KEY\"\n";
+    let mut world = vault(own);
+    let login = ["auth", "login", "--provider", "acme", "--with-token"];
+    insta::assert_snapshot!(world.run_with_stdin(&login, "acme-0123456789\n"), @"
+    Stored the key of acme
+    [exit status: 0]
+    ");
+    assert_eq!(
+        world.run(&["auth", "status", "--provider", "acme"]).success().stdout(),
+        "acme         store  api_key\n"
+    );
+    insta::assert_snapshot!(world.run(&["auth", "logout", "--provider", "acme", "--yes"]), @"
+    Forgot what was stored of acme
+    [exit status: 0]
+    ");
+    world.set_var("ACME_KEY", "acme-0123456789");
+    assert_eq!(
+        world.run(&["auth", "status", "--provider", "acme"]).success().stdout(),
+        "acme         env    ACME_KEY\n"
+    );
+    world.set_var("ANTHROPIC_AUTH_TOKEN", "t-1");
+    assert_eq!(
+        world.run(&["auth", "status", "--provider", "anthropic"]).success().stdout(),
+        "anthropic    env    ANTHROPIC_AUTH_TOKEN\n"
+    );
 }

@@ -27,6 +27,7 @@ mod jsonl;
 mod limits;
 mod mcp_http;
 mod mcp_serve;
+mod model_lists;
 mod one_write;
 mod output;
 mod own_models;

@@ -192,7 +192,7 @@ fn the_catalogue() {
     let world = world();
     let list = world.run(&["models", "list", "--provider", "gemini"]).success();
     let first = list.stdout().lines().next().unwrap().to_owned();
-    assert_eq!(first, "gemini:gemini-3.8-flash                1048576    65536  $0.75 in, $3.75 out");
+    assert_eq!(first, "gemini:gemini-4-carbon                 1048576    65536  $4.00 in, $20.00 out");
     insta::assert_snapshot!(world.run(&["models", "show", "anthropic:claude-haiku-4-5-20251001"]), @"
     Model:          claude-haiku-4-5
     Provider:       anthropic
@@ -431,4 +431,82 @@ fn which_model_edits_with_which_tool() {
         offered(&["--as", "zdx", "--model", "openai:gpt-6.1-terra"], responses),
         "edit(path) multi_edit(path) apply_patch(patch)"
     );
+}
+
+/// Every further vendor and gateway: the variable of its address, what comes behind that, the variable of its key, and where the request
+/// then goes, with the key as a bearer's.
+#[test]
+fn every_vendor_is_reached() {
+    const VERTEX: &str = "/v1/projects/p/locations/global/publishers";
+    let google = format!("{VERTEX}/google");
+    let anthropic = format!("{VERTEX}/anthropic");
+    let gemini = format!("{google}/models/gemini-3.8-flash:streamGenerateContent?alt=sse");
+    let claude = format!("{anthropic}/models/claude-sonnet-5-5:streamRawPredict");
+    let chat = "openai_chat/text.sse";
+    for (provider, address, behind, key, stream, path) in [
+        ("groq", "GROQ_BASE_URL", "/openai/v1", "GROQ_API_KEY", chat, "/openai/v1/chat/completions"),
+        ("xai", "XAI_BASE_URL", "/v1", "XAI_API_KEY", chat, "/v1/chat/completions"),
+        ("deepseek", "DEEPSEEK_BASE_URL", "/v1", "DEEPSEEK_API_KEY", chat, "/v1/chat/completions"),
+        ("mistral", "MISTRAL_BASE_URL", "/v1", "MISTRAL_API_KEY", chat, "/v1/chat/completions"),
+        ("cerebras", "CEREBRAS_BASE_URL", "/v1", "CEREBRAS_API_KEY", chat, "/v1/chat/completions"),
+        ("together", "TOGETHER_BASE_URL", "/v1", "TOGETHER_API_KEY", chat, "/v1/chat/completions"),
+        ("litellm", "LITELLM_BASE_URL", "/v1", "LITELLM_API_KEY", chat, "/v1/chat/completions"),
+        (
+            "bedrock",
+            "BEDROCK_BASE_URL",
+            "/openai/v1",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            chat,
+            "/openai/v1/chat/completions",
+        ),
+        ("copilot", "COPILOT_BASE_URL", "", "COPILOT_GITHUB_TOKEN", chat, "/chat/completions"),
+        (
+            "azure",
+            "AZURE_OPENAI_BASE_URL",
+            "/openai/v1",
+            "AZURE_OPENAI_API_KEY",
+            "openai_responses/text.sse",
+            "/openai/v1/responses",
+        ),
+        ("vertex", "VERTEX_BASE_URL", &google, "VERTEX_ACCESS_TOKEN", "gemini/text.sse", &gemini),
+        (
+            "vertex-claude",
+            "VERTEX_CLAUDE_BASE_URL",
+            &anthropic,
+            "VERTEX_ACCESS_TOKEN",
+            "anthropic/text.sse",
+            &claude,
+        ),
+    ] {
+        let server = ModelServer::start([Reply::sse(fixture::bytes(stream))]);
+        let mut world = world();
+        world.set_var(address, format!("{}{behind}", server.url()));
+        world.set_var(key, "sk-0123456789");
+        let model: &[&str] = if provider.starts_with("vertex") { &[] } else { &["--model", "m"] };
+        let output = world.run(&[&["exec", "--no-save", "--provider", provider, "-p", "hi"], model].concat());
+        assert_eq!(output.code(), Some(0), "{provider}: {output}");
+        let request = server.request(0);
+        assert_eq!(
+            (request.path.as_str(), request.header("authorization")),
+            (path, Some("Bearer sk-0123456789")),
+            "{provider}"
+        );
+        // DECISIONS 48: what the service demands, in our own name.
+        let editor = (provider == "copilot").then_some(concat!("zori/", env!("CARGO_PKG_VERSION")));
+        assert_eq!(request.header("editor-version"), editor, "{provider}");
+    }
+}
+
+/// What a vendor has retired may still be served by somebody else under the same name.
+#[test]
+fn a_retired_model_at_a_provider_of_ones_own() {
+    let server = ModelServer::start([Reply::sse(fixture::bytes("openai_chat/text.sse"))]);
+    let world = world();
+    let config = format!(
+        "[providers.acme]\napi = \"openai-chat\"\nbase_url = \"{}/v1\"\nmodels = [\"gpt-4-turbo\"]\n",
+        server.url()
+    );
+    world.write(world.base().join("config.toml"), config);
+    let output = world.run(&["exec", "--no-save", "--provider", "acme", "-p", "hi"]);
+    assert_eq!((output.code(), server.count()), (Some(0), 1), "{output}");
 }
