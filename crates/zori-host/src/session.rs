@@ -110,7 +110,7 @@ impl Session {
         self.record_rewinds();
         self.network.prompt(&prompt);
         let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
-        let (mut notes, mut waiting) = (TurnNotes::default(), None);
+        let (mut notes, mut waiting, mut late) = (TurnNotes::default(), None, Vec::new());
         let Self { engine, events, answers, .. } = self;
         let mut shells = engine.user_shells();
         let mut shared = Vec::new();
@@ -144,7 +144,10 @@ impl Session {
                                 Input::Cancel(cause) => shells.cancel(*cause),
                                 _ => {}
                             }
-                            waiting = Some(input).filter(|_| ended.is_none());
+                            match ended.is_none() {
+                                true => waiting = Some(input),
+                                false => late.push(input),
+                            }
                         }
                     },
                 }
@@ -152,6 +155,9 @@ impl Session {
         };
         drop(shells);
         shared.iter().for_each(|done| engine.add_note(done.note()));
+        // A change that the turn did not take holds for what comes next.
+        let untaken = std::iter::from_fn(|| inputs.try_recv().ok());
+        untaken.chain(waiting).chain(late).for_each(|input| engine.apply(input));
         // The turn is over, so nothing more is asked.
         while let Ok(event) = events.try_recv() {
             match event {
@@ -202,15 +208,18 @@ impl Session {
     /// Summarises the older part of the conversation. The peer may cancel it.
     pub async fn compact(&mut self, focus: Option<&str>, peer: &mut impl Peer) {
         let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
-        let mut compaction = std::pin::pin!(self.engine.compact(focus, &mut inputs));
-        loop {
-            tokio::select! {
-                biased;
-                _ = &mut compaction => return,
-                // Nothing is asked by it, so that only a cancel counts, and there is room for one.
-                input = peer.next() => drop(sender.try_send(input)),
+        {
+            let mut compaction = std::pin::pin!(self.engine.compact(focus, &mut inputs));
+            loop {
+                tokio::select! {
+                    biased;
+                    _ = &mut compaction => break,
+                    // Nothing is asked by it, so that only a cancel counts, and there is room for one.
+                    input = peer.next() => drop(sender.try_send(input)),
+                }
             }
         }
+        std::iter::from_fn(|| inputs.try_recv().ok()).for_each(|input| self.engine.apply(input));
     }
 
     /// Adds the usage of a request that belongs to no turn, and returns what it cost.

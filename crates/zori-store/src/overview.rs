@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -18,6 +18,7 @@ use zori_core::usage::Usage;
 
 use crate::dir::SessionDir;
 use crate::error::StoreError;
+use crate::lines::{self, Lines, MAX_LINE};
 use crate::lock::is_dead;
 
 /// Columns that a title may take (RSM-3), and a last prompt.
@@ -195,10 +196,10 @@ fn look(path: &Path, id: &str, time: u64, len: u64) -> Option<Known> {
         last: String::new(),
         used: BTreeMap::new(),
     };
-    let mut file = BufReader::new(fs::File::open(path).ok()?);
-    let mut bytes = Vec::new();
-    while file.read_until(b'\n', &mut bytes).ok()? > 0 {
-        if let Ok(line) = serde_json::from_slice::<Line<'_>>(&bytes) {
+    let mut file = Lines::new(Box::new(fs::File::open(path).ok()?), MAX_LINE);
+    while let Some(line) = file.next().ok()? {
+        let (lines::Line::Whole(bytes) | lines::Line::Unterminated(bytes)) = line else { continue };
+        if let Ok(line) = serde_json::from_slice::<Line<'_>>(bytes) {
             if let (Some(model), Some(used)) = (&line.model, &line.usage) {
                 let sum = known.used.entry(model.to_string()).or_default();
                 let tokens =
@@ -218,7 +219,6 @@ fn look(path: &Path, id: &str, time: u64, len: u64) -> Option<Known> {
                 _ => {}
             }
         }
-        bytes.clear();
     }
     Some(known)
 }

@@ -189,7 +189,8 @@ impl Bash {
         if cx.snapshot.obligations().read_only {
             env_set.extend(git::inert());
         }
-        let report = ReportLine::wanted(&args.command, self.env.shell, &cx.call);
+        // Nobody waits for the end of a job, so nobody reads the report.
+        let report = ReportLine::wanted(&args.command, self.env.shell, &cx.call).filter(|_| !background);
         let prelude = report.as_ref().map(ReportLine::prelude).unwrap_or_default();
         let live = match &report {
             Some(line) => cx.live.map(|live| line.hidden_from(live)),
@@ -220,7 +221,12 @@ impl Bash {
         };
         let mut finished = match outcome.map_err(|error| self.failed(&error, &start))? {
             Outcome::Finished(finished) => finished,
-            Outcome::Job(job) => return Ok(goes_on(&job)),
+            Outcome::Job(job) => {
+                if let Some(line) = &report {
+                    job.hide_line(line.mark());
+                }
+                return Ok(goes_on(&job));
+            }
         };
         let report = report.map(|line| line.take(&mut finished.stderr.text)).unwrap_or_default();
         // A time limit tells itself, and what was only waited for did not run.

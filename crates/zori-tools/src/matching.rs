@@ -160,7 +160,10 @@ impl<'a> Search<'a> {
             Bounds::Anywhere => 0,
             Bounds::Lines { from } => from,
         };
-        let fits = |&at: &usize| file.source(at) >= from && (!whole || file.is_lines(at, at + old.len()));
+        let fits = |&at: &usize| {
+            let end = at + old.len();
+            file.source(at) >= from && file.is_characters(at, end) && (!whole || file.is_lines(at, end))
+        };
         file.text.match_indices(old).map(|(at, _)| at).filter(fits).collect()
     }
 

@@ -153,6 +153,8 @@ pub struct Facts {
 #[derive(Debug, Default)]
 pub struct Queue {
     pub items: VecDeque<Prompt>,
+    /// What was sent into the running turn and the model has not read yet.
+    pub steered: VecDeque<String>,
     /// A turn was stopped: they go out by Enter only (KEY-5).
     pub held: bool,
 }
@@ -347,7 +349,13 @@ impl State {
     pub fn draft(&self) -> Draft {
         Draft {
             text: self.composer.buffer.text(),
-            queue: self.queue.items.iter().map(|prompt| prompt.text.clone()).collect(),
+            queue: self
+                .queue
+                .steered
+                .iter()
+                .chain(self.queue.items.iter().map(|prompt| &prompt.text))
+                .cloned()
+                .collect(),
         }
     }
 }

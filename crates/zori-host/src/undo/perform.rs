@@ -42,8 +42,10 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     pub(super) fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
         let Some(records) = self.sessions.records(self.id)? else { return Ok(Vec::new()) };
-        let records: Result<Vec<_>, _> = records.collect();
-        Ok(turns(records?))
+        // One record at a time: a session may be longer than memory (LOG-12).
+        let mut failed = None;
+        let turns = turns(records.map_while(|record| record.map_err(|error| failed = Some(error)).ok()));
+        failed.map_or(Ok(turns), |error| Err(error.into()))
     }
 
     pub(super) fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {

@@ -1,5 +1,7 @@
 //! What an embedder sees.
 
+mod late_change;
+
 use std::path::Path;
 use std::process::Command;
 

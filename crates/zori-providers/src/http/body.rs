@@ -37,6 +37,10 @@ impl Stream for AnnouncedBody {
     }
 }
 
+/// A timer that is found this late was not watched: the program was stopped, or waited for a person in an editor. What came
+/// meanwhile is still to be read.
+const UNWATCHED: Duration = Duration::from_secs(1);
+
 /// An answer's body that fails when nothing arrives for too long.
 pub(super) struct IdleLimited<S> {
     inner: Pin<Box<S>>,
@@ -71,13 +75,15 @@ where
             timer.as_mut().reset(Instant::now() + limit);
             this.waiting = true;
         }
-        match timer.as_mut().poll(cx) {
-            Poll::Ready(()) => {
+        while timer.as_mut().poll(cx).is_ready() {
+            if timer.deadline() + UNWATCHED >= Instant::now() {
                 this.waiting = false;
-                Poll::Ready(Some(Err(TransportFailure::Timeout(format!("no data for {}", seconds(limit))))))
+                let why = format!("no data for {}", seconds(limit));
+                return Poll::Ready(Some(Err(TransportFailure::Timeout(why))));
             }
-            Poll::Pending => Poll::Pending,
+            timer.as_mut().reset(Instant::now() + limit);
         }
+        Poll::Pending
     }
 }
 
@@ -93,4 +99,40 @@ pub(super) fn innermost(error: &dyn std::error::Error) -> String {
 /// Writes a limit as people write it: `300 s`, `0.2 s`.
 pub(super) fn seconds(limit: Duration) -> String {
     format!("{} s", limit.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of which nothing arrives.
+    struct Silent;
+
+    impl Stream for Silent {
+        type Item = Result<Bytes, std::convert::Infallible>;
+
+        fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silence_counts_only_where_somebody_listened() {
+        let mut body = IdleLimited::new(Silent, Some(Duration::from_secs(300)));
+        let mut after = async |secs| {
+            tokio::time::advance(Duration::from_secs(secs)).await;
+            let polled = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_next(cx))).await;
+            match polled {
+                Poll::Ready(Some(Err(TransportFailure::Timeout(why)))) => why,
+                Poll::Ready(_) => "something".to_owned(),
+                Poll::Pending => "waits".to_owned(),
+            }
+        };
+        assert_eq!(after(0).await, "waits");
+        assert_eq!(after(299).await, "waits");
+        // The program was stopped for a while.
+        assert_eq!(after(400).await, "waits");
+        assert_eq!(after(299).await, "waits");
+        assert_eq!(after(1).await, "no data for 300 s");
+    }
 }

@@ -8,6 +8,7 @@ use zori_core::ids::CallId;
 use zori_core::tool::{LiveOutput, OutputStream};
 
 use crate::env::ShellProgram;
+use crate::process::output::take_line;
 
 /// A part that only its reader's end cut off has not failed.
 const SIGPIPE: &str = "141";
@@ -48,13 +49,17 @@ impl ReportLine {
         format!("trap 'printf \"{mark} %s|%s\\n\" \"${{PIPESTATUS[*]}}\" \"$PWD\" >&2' EXIT\n")
     }
 
+    /// Returns how the line begins.
+    pub fn mark(&self) -> &str {
+        &self.0
+    }
+
     /// Takes the line out of what was printed.
     pub fn take(&self, stderr: &mut String) -> Report {
-        let Some(start) = stderr.rfind(&self.0) else { return Report::default() };
-        let end = stderr[start..].find('\n').map_or(stderr.len(), |newline| start + newline + 1);
-        let line = stderr[start + self.0.len()..end].trim_matches([' ', '\n']).to_owned();
-        stderr.replace_range(start..end, "");
-        let Some((codes, folder)) = line.split_once('|') else { return Report::default() };
+        let Some(line) = take_line(stderr, &self.0) else { return Report::default() };
+        let Some((codes, folder)) = line.trim_matches([' ', '\n']).split_once('|') else {
+            return Report::default();
+        };
         let parts: Vec<&str> = codes.split(' ').collect();
         let failed = parts.iter().any(|code| !matches!(*code, "0" | SIGPIPE));
         let pipeline = (parts.len() > 1 && failed && parts.last() == Some(&"0")).then(|| codes.to_owned());

@@ -36,15 +36,20 @@ impl Folded {
             source_len: source.len(),
         };
         let mut at = 0;
+        // Up to here blanks stay: they were looked at together, since a run of them may be long.
+        let mut blanks_stay = 0;
         while at < source.len() {
             let rest = &source[at..];
             let (text, len): (&str, usize);
             let mut buffer = String::new();
-            if fold == Fold::LineEnds
-                && let Some(dropped) = blanks_at_line_end(rest)
-            {
-                at += dropped;
-                continue;
+            if fold == Fold::LineEnds && at >= blanks_stay {
+                match leading_blanks(rest) {
+                    (blanks @ 1.., true) => {
+                        at += blanks;
+                        continue;
+                    }
+                    (blanks, _) => blanks_stay = at + blanks,
+                }
             }
             let c = rest.chars().next().expect("there is a rest");
             (text, len) = match fold {
@@ -84,6 +89,12 @@ impl Folded {
         }
     }
 
+    /// Returns whether these bytes of the folded text are whole characters of the source: one may be folded to several.
+    pub fn is_characters(&self, start: usize, end: usize) -> bool {
+        let cuts = |at: usize| at > 0 && at < self.text.len() && self.starts[at - 1] == self.starts[at];
+        !cuts(start) && !cuts(end)
+    }
+
     /// Returns whether these bytes of the folded text are whole lines.
     pub fn is_lines(&self, start: usize, end: usize) -> bool {
         let bytes = self.text.as_bytes();
@@ -92,12 +103,11 @@ impl Folded {
     }
 }
 
-/// Returns how many blanks here are followed by the line's end.
-fn blanks_at_line_end(rest: &str) -> Option<usize> {
+/// Returns how many blanks are here, and whether the line's end follows them.
+fn leading_blanks(rest: &str) -> (usize, bool) {
     let behind = rest.trim_start_matches([' ', '\t']);
-    let blanks = rest.len() - behind.len();
     let ends = behind.is_empty() || behind.starts_with('\n') || behind.starts_with("\r\n");
-    (blanks > 0 && ends).then_some(blanks)
+    (rest.len() - behind.len(), ends)
 }
 
 /// Returns added text as the place is written: plain where the model wrote typographic characters and the file does not,
@@ -188,6 +198,13 @@ mod tests {
         assert_eq!(fold("“a” – b\u{a0}c… e\u{301}", Fold::Typographic), "\"a\" - b c... é");
         assert_eq!(fold(r#"a\n\"b\" \x"#, Fold::Escapes), "a\n\"b\" \\x");
         assert_eq!(fold("a &lt; b &amp;&amp; &x;", Fold::Entities), "a < b && &x;");
+    }
+
+    /// Each blank is looked at once; looked at from every blank of this run, it would take hours.
+    #[test]
+    fn a_long_run_of_blanks() {
+        let blanks = " ".repeat(4 << 20);
+        assert_eq!(fold(&format!("{blanks}x{blanks}"), Fold::LineEnds), format!("{blanks}x"));
     }
 
     #[test]

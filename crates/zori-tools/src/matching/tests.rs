@@ -21,6 +21,15 @@ fn what_is_kept_keeps_the_bytes_of_the_file() {
     assert_eq!(edit("abc  \ndef\n", "abc\ndef", "abc\nxyz"), "blanks at line ends: \"abc  \\nxyz\\n\"");
 }
 
+/// One character of the file may be several of the model's; a part of it is no place.
+#[test]
+fn a_character_is_found_whole() {
+    let tier = "quotes, dashes, blanks or composed letters";
+    assert_eq!(edit("wait… now\n", "wait... now", "go"), format!("{tier}: \"go\\n\""));
+    assert_eq!(edit("wait… now\n", "wait..", "go"), "Nowhere");
+    assert_eq!(edit("wait… now\n", "wait.", "go"), "Nowhere");
+}
+
 /// Text that the file has escaped is only changed where nothing needs escaping.
 #[test]
 fn escaped_text_stays_escaped() {

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::watch;
 use zori_core::tool::ProcessEnd;
 
-use super::output::{Captured, Collector};
+use super::output::{Captured, Collector, take_line};
 use super::{CHUNK, DRAIN, GRACE, LAST_DRAIN, LAST_GRACE, ProcessError, Running};
 
 /// How many jobs may run at once.
@@ -51,6 +51,8 @@ pub struct Job {
     output: Mutex<JobOutput>,
     status: watch::Sender<JobStatus>,
     kill: AtomicBool,
+    /// The mark of a line on standard error that is not the command's own.
+    hidden: OnceLock<String>,
 }
 
 /// The state of a job.
@@ -142,6 +144,7 @@ impl Jobs {
             output: Mutex::new(output),
             status: watch::Sender::new(JobStatus::Running),
             kill: AtomicBool::new(false),
+            hidden: OnceLock::new(),
         });
         let run_ends = self.ending.clone();
         let worker = Worker { job: job.clone(), running, pipes, files, status: None, run_ends };
@@ -217,7 +220,16 @@ impl Job {
     /// Takes the output since it was last taken: standard output, and standard error.
     pub fn take_output(&self) -> (Captured, Captured) {
         let mut output = self.output();
-        (output.stdout.take(), output.stderr.take())
+        let (stdout, mut stderr) = (output.stdout.take(), output.stderr.take());
+        if let Some(mark) = self.hidden.get() {
+            take_line(&mut stderr.text, mark);
+        }
+        (stdout, stderr)
+    }
+
+    /// Keeps the line with this mark out of what standard error is said to have.
+    pub fn hide_line(&self, mark: &str) {
+        let _ = self.hidden.set(mark.to_owned());
     }
 
     fn output(&self) -> MutexGuard<'_, JobOutput> {

@@ -247,6 +247,15 @@ fn unfinished(bytes: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
+/// Takes the last line that has this mark out of a text, from the mark on. Returns what stood behind the mark.
+pub fn take_line(text: &mut String, mark: &str) -> Option<String> {
+    let start = text.rfind(mark)?;
+    let end = text[start..].find('\n').map_or(text.len(), |newline| start + newline + 1);
+    let line = text[start + mark.len()..end].to_owned();
+    text.replace_range(start..end, "");
+    Some(line)
+}
+
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }

@@ -277,6 +277,25 @@ fn what_takes_too_long_goes_on_as_a_job() {
     processes.shutdown();
 }
 
+/// What the shell reports at the end is for whoever waits for the command; nobody does for a job.
+#[test]
+fn a_job_does_not_tell_the_report_of_its_shell() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    let root = scratch.path();
+    let command = "echo err >&2; while [ ! -e go ]; do sleep 0.01; done; printf 'end\\n\\036mark 0|/\\n' >&2";
+    let runtime = runtime();
+    let patience = Duration::from_millis(300);
+    let outcome = runtime.block_on(processes.run_or_background(shell_run(&root, command), patience)).unwrap();
+    let Outcome::Job(job) = outcome else { panic!("it has not ended yet") };
+    job.hide_line("\u{1e}mark");
+    assert_eq!(job.take_output().1.text, "err\n");
+    scratch.put("go", "");
+    wait_for("the job to end", || job.status() != JobStatus::Running);
+    assert_eq!(job.take_output().1.text, "end\n");
+    processes.shutdown();
+}
+
 #[test]
 fn a_job_ends_with_the_run_with_all_it_started() {
     let scratch = Scratch::new();

@@ -60,7 +60,22 @@ pub(super) fn steer(state: &mut State, effects: &mut Vec<Effect>) {
         state.queue.items.push_front(prompt);
         return state.say("That waits for the end of the turn");
     }
+    state.queue.steered.push_back(prompt.text.clone());
     effects.push(Effect::Input(Input::Steer(prompt.text)));
+}
+
+/// The model reads what was sent into the turn.
+pub(super) fn read(state: &mut State, text: &str) {
+    if let Some(at) = state.queue.steered.iter().position(|steered| steered == text) {
+        state.queue.steered.remove(at);
+    }
+}
+
+/// The turn is over, and what the model never read of it is next.
+pub(super) fn take_back_steered(state: &mut State) {
+    while let Some(text) = state.queue.steered.pop_back() {
+        state.queue.items.push_front(text.into());
+    }
 }
 
 /// Up on nothing: the newest message comes back into the composer.

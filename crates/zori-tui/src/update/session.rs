@@ -73,6 +73,9 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
     }
     // What the user runs beside a turn is no part of it either.
     let nested = event.parent.is_some() || event.agent != AgentId::MAIN;
+    if let (EventKind::Turn(TurnEvent::Steered { text }), false) = (&event.kind, nested) {
+        queue::read(state, text);
+    }
     if let EventKind::Message(MessageEvent::MessageFinished(reply)) = &event.kind {
         let prices = state.facts.prices;
         if let Some(spent) = &mut state.facts.spent {
@@ -146,6 +149,7 @@ pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Eff
     state.questions.clear();
     state.facts.context = over.context;
     state.facts.spent = Some(over.spent);
+    queue::take_back_steered(state);
     let Some(turn) = state.turn.take() else { return };
     let took = state.now.saturating_sub(turn.started);
     let files = match turn.files_changed.len() {

@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
 use zori_core::cost::Spent;
-use zori_core::ids::CallId;
+use zori_core::event::TurnEvent;
+use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::input::Approval;
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
 use zori_core::question::{Choice, ChoiceOption, Preview, Question};
+use zori_core::time::Timestamp;
 
 use super::*;
 use crate::cell::Signs;
@@ -102,6 +104,19 @@ impl Stage {
         self.take(Msg::TurnOver(over))
     }
 
+    /// The model reads what was sent into the turn.
+    fn steered(&mut self, text: &str) -> &mut Self {
+        let event = Event {
+            seq: 0,
+            at: Timestamp(0),
+            session: SessionId::parse("s").unwrap(),
+            agent: AgentId::MAIN,
+            parent: None,
+            kind: TurnEvent::Steered { text: text.into() }.into(),
+        };
+        self.take(Msg::Event(&event))
+    }
+
     fn asked(&mut self, class: Class, command: &str) -> &mut Self {
         let preview = Preview::Command { command: command.to_owned(), cwd: "/w".into(), sandbox: None };
         let question =
@@ -140,8 +155,19 @@ fn enter_sends_and_in_a_turn_it_queues() {
     stage.turn().typed("and test").key("enter").typed("now").key("tab");
     assert_eq!(stage.effects(), [Effect::Input(Input::Steer("now".into()))]);
     assert_eq!(stage.state.queue.items, [Prompt::from("and test")]);
-    stage.over(Outcome::Completed(StopReason::EndTurn));
+    stage.steered("now").over(Outcome::Completed(StopReason::EndTurn));
     assert_eq!(stage.effects(), [Effect::Prompt("and test".into())]);
+}
+
+/// The model reads what is sent into a turn with the next results; a turn that has none ends without.
+#[test]
+fn what_the_turn_did_not_read_is_sent_after_it() {
+    let mut stage = stage();
+    stage.turn().typed("later").key("enter").typed("one").key("tab").typed("two").key("tab").typed("three");
+    stage.key("tab").steered("one").over(Outcome::Completed(StopReason::EndTurn));
+    let steer = |text: &str| Effect::Input(Input::Steer(text.into()));
+    assert_eq!(stage.effects(), [steer("one"), steer("two"), steer("three"), Effect::Prompt("two".into())]);
+    assert_eq!(stage.state.queue.items, [Prompt::from("three"), Prompt::from("later")]);
 }
 
 #[test]

@@ -58,6 +58,12 @@ impl Shared {
         }
     }
 
+    /// Returns whether a content is text in another encoding: what a tool says of it is not its bytes.
+    fn is_utf16(&self, content: &Content) -> bool {
+        let Content::Stored(hash) = content else { return false };
+        self.store.get(hash).is_some_and(|bytes| matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]))
+    }
+
     /// Returns what file tools changed. What a tool says it replaced counts more than what was there a moment before.
     pub(super) fn look_after(
         &self,
@@ -70,6 +76,7 @@ impl Shared {
             let tool = handed.iter().find(|change| resolved(&change.path) == path);
             if let (Some(FileChange { before: Some(text), .. }), Some(State::File { content, len, .. })) =
                 (tool, &mut before)
+                && !self.is_utf16(content)
             {
                 let stored = self.store.put(text.as_bytes(), self.shelf(&path));
                 let hash = stored.map_err(|error| error.to_string())?;

@@ -5,12 +5,12 @@ use std::fs;
 use zori_core::cancel::Cancel;
 use zori_core::checkpoint::{Checkpoints, PendingCall};
 use zori_core::ids::CallId;
-use zori_core::tool::Effect;
+use zori_core::tool::{Effect, FileChange};
 use zori_undo::capture::Capture;
 use zori_undo::plan::Force;
 use zori_undo::rewind::Goal;
 
-use crate::project::{Project, settings};
+use crate::project::{Project, call_telling, settings};
 
 /// Commands that ruin a project.
 const RUIN: &[&str] = &[
@@ -129,6 +129,26 @@ fn file_tools() {
     project.redo();
     assert_eq!(fs::read_to_string(&outside).unwrap(), "x");
     assert_eq!(project.read("ignored/i"), "changed");
+}
+
+/// A tool tells what it replaced as text, which in UTF-16 is other bytes than the file has.
+#[test]
+fn a_file_in_utf16() {
+    let project = project(true, true);
+    let path = project.path("wide.txt");
+    let wide = |text: &str| -> Vec<u8> {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    fs::write(&path, wide("one\n")).unwrap();
+    project.capture.start_turn();
+    let change = FileChange { path: path.clone(), before: Some("one\n".into()), after: Some("two\n".into()) };
+    let write = || fs::write(&path, wide("two\n")).unwrap();
+    call_telling(&project.capture, Effect::Write(path.clone()), write, &[change]);
+    project.undo();
+    assert_eq!(fs::read(&path).unwrap(), wide("one\n"));
+    project.redo();
+    assert_eq!(fs::read(&path).unwrap(), wide("two\n"));
 }
 
 /// The rest of the machine is not looked at, and that is said.

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use zori_core::cancel::Cancel;
 use zori_core::checkpoint::{Captured, Checkpoints, PendingCall};
 use zori_core::ids::{CallId, SessionId};
-use zori_core::tool::Effect;
+use zori_core::tool::{Effect, FileChange};
 use zori_undo::capture::{Capture, CaptureSettings, TreeLimits};
 use zori_undo::disk::Disk;
 use zori_undo::plan::Force;
@@ -181,10 +181,20 @@ impl Project {
 
 /// A call of a session.
 pub fn call(capture: &Capture, effect: Effect, act: impl FnOnce()) -> Captured {
+    call_telling(capture, effect, act, &[])
+}
+
+/// A call of a session whose tool says what it changed.
+pub fn call_telling(
+    capture: &Capture,
+    effect: Effect,
+    act: impl FnOnce(),
+    changes: &[FileChange],
+) -> Captured {
     let calls = [PendingCall { call: CallId::new("c"), effects: vec![effect] }];
     capture.begin(&calls, &Cancel::new()).unwrap();
     act();
-    capture.end(&calls, &[])
+    capture.end(&calls, changes)
 }
 
 fn list(root: &Path, folder: &Path, lines: &mut Vec<String>) {

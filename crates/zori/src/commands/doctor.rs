@@ -161,19 +161,28 @@ fn system() -> Check {
 }
 
 fn data_dir(cx: &Context<'_>) -> Check {
-    match cx.app.data_dir() {
-        Ok(data_dir) if !data_dir.dir().exists() => {
-            Check::fine("base", format!("{} (made when something is saved)", data_dir.dir().display()))
+    let data_dir = match cx.app.data_dir() {
+        Ok(data_dir) => data_dir,
+        Err(failure) => return Check::failed("base", &failure, "set HOME"),
+    };
+    let dir = data_dir.dir();
+    // Where it is yet to be made, the folder it will be in has to be writable.
+    let there = dir.ancestors().find(|folder| folder.exists()).unwrap_or(dir);
+    let usable = match there.is_dir() {
+        true => rustix::fs::access(there, rustix::fs::Access::WRITE_OK),
+        false => Err(rustix::io::Errno::NOTDIR),
+    };
+    match usable {
+        Ok(()) if there == dir => Check::fine("base", dir.display().to_string()),
+        Ok(()) => Check::fine("base", format!("{} (made when something is saved)", dir.display())),
+        Err(error) => {
+            let wrong = match there == dir {
+                true => format!("{} cannot be written to: {error}", dir.display()),
+                false => format!("{} cannot be made in {}: {error}", dir.display(), there.display()),
+            };
+            let fix = format!("make it yours, or set {} to another folder", cx.app.profile.home_var);
+            Check::bad("base", wrong, fix)
         }
-        Ok(data_dir) => match rustix::fs::access(data_dir.dir(), rustix::fs::Access::WRITE_OK) {
-            Ok(()) => Check::fine("base", data_dir.dir().display().to_string()),
-            Err(error) => Check::bad(
-                "base",
-                format!("{} cannot be written to: {error}", data_dir.dir().display()),
-                format!("make it yours, or set {} to another folder", cx.app.profile.home_var),
-            ),
-        },
-        Err(failure) => Check::failed("base", &failure, "set HOME"),
     }
 }
 

@@ -1,5 +1,8 @@
 //! Turns of the model, and what is like one: a command of the user's own, the question of `/loop`.
 
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use zori_core::event::NoticeLevel;
@@ -109,10 +112,7 @@ impl Screen<'_, '_> {
     /// Adds a line to the project's guidelines (CMP-6).
     fn add_guideline(&mut self, text: &str) {
         let file = self.outside.root.join("AGENTS.md");
-        let before = std::fs::read_to_string(&file).unwrap_or_default();
-        let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-        let added = format!("{before}{gap}- {text}\n");
-        match std::fs::write(&file, added) {
+        match append_line(&file, &format!("- {text}\n")) {
             Ok(()) => self.say(NoticeLevel::Info, "Added to AGENTS.md; it counts from the next session on."),
             Err(error) => self.say(NoticeLevel::Warning, &format!("{}: {error}", file.display())),
         }
@@ -173,5 +173,42 @@ impl Screen<'_, '_> {
         let over = TurnOver { outcome: end.map(|end| end.summary.outcome), error, ways_out, context, spent };
         self.display.take(Msg::TurnOver(over));
         self.tell();
+    }
+}
+
+/// Adds a line to a file, whatever is in it, or makes the file.
+fn append_line(file: &Path, line: &str) -> io::Result<()> {
+    let mut opened = OpenOptions::new().read(true).append(true).create(true).open(file)?;
+    let mut last = [b'\n'];
+    if let Some(at) = opened.metadata()?.len().checked_sub(1) {
+        opened.read_exact_at(&mut last, at)?;
+    }
+    let gap = if last == *b"\n" { "" } else { "\n" };
+    opened.write_all(format!("{gap}{line}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is there stays, also where it is not UTF-8.
+    #[test]
+    fn a_line_more() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("AGENTS.md");
+        let cases: [(&[u8], &[u8]); 4] = [
+            (b"", b"- new\n"),
+            (b"- old\n", b"- old\n- new\n"),
+            (b"- old", b"- old\n- new\n"),
+            (b"- \xe4lter\n", b"- \xe4lter\n- new\n"),
+        ];
+        for (before, after) in cases {
+            std::fs::write(&file, before).unwrap();
+            append_line(&file, "- new\n").unwrap();
+            assert_eq!(std::fs::read(&file).unwrap(), after);
+        }
+        std::fs::remove_file(&file).unwrap();
+        append_line(&file, "- new\n").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"- new\n");
     }
 }

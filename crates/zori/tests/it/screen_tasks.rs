@@ -111,6 +111,27 @@ fn steer_the_turn_that_runs() {
 }
 
 #[test]
+fn what_comes_too_late_for_a_turn_is_the_next_message() {
+    let gate = Gate::new();
+    let (world, model) = with_model([
+        Reply::from(anthropic::text("One.")).wait_after(0, &gate),
+        anthropic::text("Two.").into(),
+    ]);
+    let mut person = Person::open(&world, &UNSAVED);
+    person
+        .says("first")
+        .sees("Waiting for")
+        .types("use tabs")
+        .pauses(20)
+        .keys("\t")
+        .sees_no_more("Tab sends");
+    gate.open();
+    person.sees("Two.");
+    assert_eq!(model.request(1).conversation(), "user: first\nassistant: One.\nuser: use tabs\n");
+    person.leaves();
+}
+
+#[test]
 fn change_what_is_queued() {
     let gate = Gate::new();
     let (world, model) = with_model([

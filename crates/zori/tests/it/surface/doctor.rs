@@ -99,3 +99,18 @@ fn a_provider_that_says_nothing() {
     assert_eq!(found(&report, "connection")["found"], "not asked: `--offline`");
     assert_eq!(server.count(), 1);
 }
+
+/// A base directory that cannot be made is found out before something has to be kept there.
+#[test]
+fn a_base_directory_that_cannot_be_made() {
+    let mut world = keyed(&refused_url());
+    let file = world.work().join("file");
+    world.write(&file, "");
+    let base = file.join("base");
+    world.set_var("ZORI_HOME", base.to_str().expect("a path of a test is text"));
+    let report = check(&world, &["doctor", "--offline"], 1);
+    let base = found(&report, "base");
+    let (error, fix) = (base["error"].as_str().expect("it is bad"), &base["fix"]);
+    assert!(error.ends_with("/file: Not a directory (os error 20)"), "{error}");
+    assert_eq!(fix, "make it yours, or set ZORI_HOME to another folder");
+}
