@@ -252,6 +252,7 @@ pub fn hostile(limit: usize) -> Vec<(String, String)> {
         "coproc ",
         "f() ",
         "function f ",
+        "function f { a; ",
         "\\",
         "<<E ",
         "sh -c '",
