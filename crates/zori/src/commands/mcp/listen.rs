@@ -3,10 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use zori_contract::args::Args;
-use zori_contract::command::{Place, Rule};
+use zori_contract::command::Rule;
 use zori_contract::failure::{Failure, Issue, IssueCode};
 use zori_contract::flag::Flag;
 use zori_contract::kind::Kind;
+use zori_contract::path::AbsPath;
 use zori_serve::mcp;
 
 use crate::commands::AgentCx;
@@ -33,7 +34,7 @@ pub const RULES: &[Rule] = &[Rule::Needs { flag: &ALLOW_REMOTE, value: None, oth
 const SHORTEST_TOKEN: usize = 16;
 
 /// Checks what was typed.
-pub fn validate(args: &Args, _: &Place) -> Vec<Issue> {
+pub fn validate(args: &Args, _: &AbsPath) -> Vec<Issue> {
     let Some(text) = args.text(&HTTP) else { return Vec::new() };
     let issue = |message: String| Issue::new("--http", IssueCode::InvalidValue, message).value(text);
     match parse(text) {
