@@ -142,7 +142,7 @@ pub struct Content {
     pub go_on: Option<bool>,
     /// The answers to questions of the model's.
     #[serde(flatten)]
-    answers: Map<String, Value>,
+    pub answers: Map<String, Value>,
 }
 
 /// An answer that answers nothing.

@@ -83,7 +83,7 @@ pub(super) async fn run(
 }
 
 /// Goes back, files and conversation. The editor's own command asked for it, and `/redo` has it: there is no question.
-async fn back(session: &mut Session, goal: UndoGoal) -> Done {
+async fn back(session: &mut Session, goal: UndoGoal) -> PromptResult {
     let (what, force) = (UndoScope::Both, Force::Keep);
     match session.undo_in_client(UndoRequest { goal, what, force, dry_run: false, by: "client" }).await {
         Ok(undone) => PromptResult::Command(undo_answer(&undone, session.project_root()).join("\n")),
