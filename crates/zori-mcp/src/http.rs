@@ -19,6 +19,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
@@ -37,15 +38,15 @@ const MOST_CONNECTIONS: usize = 64;
 const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 /// A session that nobody has used for so long is over. A call may take hours without a word.
 const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long open answers may take when the server ends.
+/// How long open answers may take when the server ends, and how long everything may.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(300);
 const GRACE: Duration = Duration::from_secs(1);
 /// How long to wait where no connection can be taken: too many files are open.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// The header that names a session.
-const SESSION: &str = "mcp-session-id";
-/// What `rmcp` says to who has none.
+/// What `rmcp` says to who has no session, and where a body is no message.
 const NO_SESSION: &[u8] = b"Bad Request: Session ID is required";
+const NO_MESSAGE: &[u8] = b"fail to deserialize request body ";
 const BEGIN: &str = "this came too early: `initialize` comes first, and what follows it carries the `Mcp-Session-Id` of its answer; \
      from version 2026-07-28 on a request needs no session and says its version in `MCP-Protocol-Version` and `_meta`";
 
@@ -100,8 +101,12 @@ pub async fn serve_http(
         });
     }
     drop(listener);
-    sessions_end.cancel();
-    while connections.join_next().await.is_some() {}
+    let mut ended = std::pin::pin!(async { while connections.join_next().await.is_some() {} });
+    // The calls have their answers; then the streams that wait for more end, too.
+    if timeout(ANSWERS_WITHIN, ended.as_mut()).await.is_err() {
+        sessions_end.cancel();
+        ended.await;
+    }
     Ok(())
 }
 
@@ -149,9 +154,11 @@ impl Door {
         if request.uri().path() != PATH {
             return refusal(StatusCode::NOT_FOUND, "the Model Context Protocol is spoken at `/mcp`");
         }
-        let named = request.headers().contains_key(SESSION);
         let answer = self.service.handle(request).await;
-        if named || answer.status() != StatusCode::BAD_REQUEST { answer } else { explained(answer).await }
+        match answer.status() {
+            StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => explained(answer).await,
+            _ => answer,
+        }
     }
 
     fn admits(&self, shown: Option<&HeaderValue>) -> bool {
@@ -162,16 +169,26 @@ impl Door {
     }
 }
 
-/// Says to a client without a session how it gets one; other complaints stay as they are.
+/// Says to a client without a session how it gets one, and to one without a message what is wrong with it; other complaints
+/// stay as they are.
 async fn explained(answer: Answer) -> Answer {
     let (head, body) = answer.into_parts();
     let words = match body.collect().await {
         Ok(body) => body.to_bytes(),
         Err(never) => match never {},
     };
-    match words.as_ref() == NO_SESSION {
-        true => refusal(StatusCode::BAD_REQUEST, BEGIN),
-        false => Response::from_parts(head, Full::new(words).boxed()),
+    if words.as_ref() == NO_SESSION {
+        return refusal(StatusCode::BAD_REQUEST, BEGIN);
+    }
+    match words.strip_prefix(NO_MESSAGE) {
+        Some(why) => {
+            let message = format!("this body is no JSON-RPC message: {}", String::from_utf8_lossy(why));
+            let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": message}});
+            let mut answer = refusal(StatusCode::BAD_REQUEST, error.to_string());
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            answer
+        }
+        None => Response::from_parts(head, Full::new(words).boxed()),
     }
 }
 
@@ -180,8 +197,8 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
-fn refusal(status: StatusCode, words: &'static str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(words.as_bytes())).boxed());
+fn refusal(status: StatusCode, words: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(words.into()).boxed());
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     answer

@@ -94,7 +94,7 @@ impl Screen<'_, '_> {
         let number = cell.parse().map_err(|_| no_cell())?;
         let entry = self.display.state.transcript.numbered(number).ok_or_else(no_cell)?;
         let call = entry.cell.call_id().ok_or_else(no_cell)?;
-        let turns = self.chat.plain.session().turns().map_err(undo::failure)?;
+        let turns = self.chat.plain.session().turns().map_err(crate::undo::failure)?;
         let turn = turns.iter().find(|turn| turn.calls.contains(call)).ok_or_else(no_cell)?;
         Ok(Some(format!("/rewind {}", turn.number)))
     }

@@ -206,7 +206,13 @@ fn bad_messages() {
     let served = Served::start(&mut world, &["--provider", "anthropic"]);
     let bearer = format!("Bearer {TOKEN}");
     let post = |body: &str| served.send("POST", &[("Authorization", bearer.as_str())], body);
-    assert_eq!(post("{\"half\":").status, 400);
+    let half = post("{\"half\":");
+    let words = "this body is no JSON-RPC message: EOF while parsing a value at line 1 column 8";
+    assert_eq!(half.status, 400);
+    assert_eq!(
+        half.message(),
+        json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": words}})
+    );
     assert_eq!(post(&format!("\"{}\"", "x".repeat(17 << 20))).status, 413);
     let early = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let early = served.post(&[], &early);
@@ -383,7 +389,7 @@ fn the_token() {
         (output.stderr(), output.code()),
         (
             "Error: `ZORI_MCP_TOKEN` takes 16 letters, digits and signs or more, without spaces\n\
-             hint: leave it away, and a token is made and said\n"
+             Hint: leave it away, and a token is made and said\n"
                 .to_owned(),
             Some(2)
         )

@@ -314,6 +314,9 @@ fn requests_that_cannot_be() {
             ask(2, "tools/teleport", json!({})),
             ask(3, "tools/call", json!({"arguments": {}})),
             ask(4, "tools/call", json!({"name": "read", "arguments": 17})),
+            ask(5, "prompts/list", json!({})),
+            ask(6, "resources/list", json!({})),
+            ask(7, "resources/templates/list", json!({})),
         ],
     );
     let error = |id: i64| {
@@ -324,6 +327,10 @@ fn requests_that_cannot_be() {
     let takes = "`tools/call` takes `name`, which is a text, and `arguments`, which are an object";
     assert_eq!(error(3), (-32602, takes.to_owned()));
     assert_eq!(error(4), (-32602, takes.to_owned()));
+    // What is not offered has no list, and not an empty one.
+    for (id, method) in [(5, "prompts/list"), (6, "resources/list"), (7, "resources/templates/list")] {
+        assert_eq!(error(id), (-32601, format!("there is no method `{method}`")));
+    }
     assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
 }
 
