@@ -187,7 +187,7 @@ mod tests {
     fn which_clients_and_which_program() {
         assert_eq!(
             asked(&[]).unwrap(),
-            r#"["sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite"] None []"#
+            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite"] None []"#
         );
         assert_eq!(
             asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
@@ -195,7 +195,7 @@ mod tests {
         );
         assert_eq!(
             asked(&["acp"]).unwrap_err().to_string(),
-            "no client is called `acp`; there are sdk-python, sdk-typescript, vendors, acp-python, acp-typescript, \
+            "no client is called `acp`; there are score, sdk-python, sdk-typescript, vendors, acp-python, acp-typescript, \
              code-sdk, llm, ai-sdk, acp-adapter, acpx, fastmcp, inspector, mcp-suite"
         );
         assert_eq!(asked(&["--bin"]).unwrap_err().to_string(), "`--bin` needs a path");
