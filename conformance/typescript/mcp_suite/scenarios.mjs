@@ -27,7 +27,6 @@ const NOT_HERE = [
   ["resources-", "zori offers no resources"],
   ["sep-2164-resource-not-found", "zori offers no resources"],
   ["prompts-", "zori offers no prompts"],
-  ["caching", "it looks at lists of prompts and resources, which zori does not offer"],
   ["http-custom-header-server-validation", "no tool of zori's takes a parameter from a header"],
   ["input-required-result-basic-sampling", "zori asks no client for sampling"],
   ["input-required-result-basic-list-roots", "zori asks no client for its roots"],
@@ -38,6 +37,9 @@ const NOT_HERE = [
 
 /** Single checks that do not apply, in scenarios that do. */
 const CHECKS_NOT_HERE = {
+  "sep-2549-prompts-list-caching-hints": "zori offers no prompts",
+  "sep-2549-resources-list-caching-hints": "zori offers no resources",
+  "sep-2549-resources-templates-list-caching-hints": "zori offers no resources",
   "sep-2575-server-rejects-undeclared-capability": "no tool of zori's needs what a client did not offer: it is denied instead",
   "sep-2575-missing-capability-http-400": "no tool of zori's needs what a client did not offer: it is denied instead",
   "sep-2575-http-server-method-not-found-404-initialize": "zori has `initialize`, for the versions before",
