@@ -65,6 +65,7 @@ fn measure(runs: usize) -> Result<Vec<Figure>> {
                     live: None,
                     agents: None,
                     snapshot: PathSnapshot::default(),
+                    answers: Vec::new(),
                 },
                 &args,
             ));

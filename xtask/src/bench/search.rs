@@ -55,6 +55,7 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
             live: None,
             agents: None,
             snapshot,
+            answers: Vec::new(),
         };
         let started = Instant::now();
         let output = runtime.block_on(tool.run(cx, &args));

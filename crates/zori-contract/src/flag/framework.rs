@@ -50,7 +50,8 @@ pub const QUIET: Flag = Flag::switch("quiet", "Print nothing on standard error")
 /// `--verbose`.
 pub const VERBOSE: Flag = Flag::switch("verbose", "Say more on standard error").rare();
 /// `--debug`.
-pub const DEBUG: Flag = Flag::switch("debug", "Say everything on standard error").rare();
+pub const DEBUG: Flag =
+    Flag::switch("debug", "Say everything on standard error").aliases(&["trace-safe"]).rare();
 /// `--no-color`.
 pub const NO_COLOR: Flag = Flag::switch("no-color", "Print without colour").rare();
 /// `--validate-only`.

@@ -54,10 +54,10 @@ fn a_cell_is_replaced_and_nothing_else() {
     let after = changed(NOTEBOOK, Change::Replace { cell: "sum", source, kind: None });
     assert_eq!(
         lines(NOTEBOOK, &after.text),
-        "@@ -13 +13 @@\n-   \"execution_count\": 3,\n+   \"execution_count\": null,\n\
-         @@ -16,7 +16 @@\n-   \"outputs\": [\n-    {\n-     \"name\": \"stdout\",\n-     \"output_type\": \"stream\",\n-     \
+        "@@ -14 +14 @@\n-   \"execution_count\": 3,\n+   \"execution_count\": null,\n\
+         @@ -17,7 +17 @@\n-   \"outputs\": [\n-    {\n-     \"name\": \"stdout\",\n-     \"output_type\": \"stream\",\n-     \
          \"text\": [\"3\\n\"]\n-    }\n-   ],\n+   \"outputs\": [],\n\
-         @@ -24 +18,2 @@\n-    \"print(1 + 2)\"\n+    \"x = \\\"é\\\"\\n\",\n+    \"print(x)\\n\"\n"
+         @@ -25 +19,2 @@\n-    \"print(1 + 2)\"\n+    \"x = \\\"é\\\"\\n\",\n+    \"print(x)\\n\"\n"
     );
     assert_eq!(
         Changed { text: String::new(), ..after },
@@ -79,7 +79,7 @@ fn a_cell_is_found_by_number_too() {
         let after = changed(NOTEBOOK, Change::Replace { cell: name, source: "# New", kind: None });
         assert_eq!(
             lines(NOTEBOOK, &after.text),
-            "@@ -7,2 +7 @@\n-    \"# Title\\n\",\n-    \"Größe\"\n+    \"# New\"\n",
+            "@@ -8,2 +8 @@\n-    \"# Title\\n\",\n-    \"Größe\"\n+    \"# New\"\n",
             "{name}"
         );
     }
@@ -93,7 +93,7 @@ fn another_type_makes_another_cell() {
     let what = Change::Replace { cell: "sum", source: "text", kind: Some(CellKind::Markdown) };
     let after = changed(NOTEBOOK, what);
     assert_eq!(
-        after.text[after.text.find("\"sum\"").unwrap() - 44..after.text.find(" ],\n \"metadata\"").unwrap()]
+        after.text[after.text.find("\"sum\"").unwrap() - 42..after.text.find(" ],\n \"metadata\"").unwrap()]
             .to_owned(),
         "\n  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"sum\",\n   \"metadata\": {\n    \"tags\": [\n     \"keep\",\n     \
          \"me\"\n    ]\n   },\n   \"source\": [\n    \"text\"\n   ]\n  }\n"
@@ -190,8 +190,8 @@ fn what_cannot_be_done_says_why() {
         "it is not a notebook of format 4: it says format 3"
     );
     assert_eq!(
-        fails("[1]", "0"),
-        "it is not a notebook of format 4: invalid type: integer `1`, expected a borrowed raw value at line 1 column 2"
+        fails("7", "0"),
+        "it is not a notebook of format 4: invalid type: integer `7`, expected struct Document at line 1 column 1"
     );
     assert_eq!(
         fails(r#"{"cells":[{"cell_type":"odd","source":"a"}],"nbformat":4}"#, "0"),

@@ -130,7 +130,7 @@ fn calls_that_cannot_be_run() {
             &claude,
             "apply_patch",
             r#"{"patch":"x"}"#,
-            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, TaskOutput, KillShell".into(),
+            "unknown_tool: `apply_patch` is not a tool; the tools are Read, Write, Edit, Bash, MultiEdit, NotebookEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, TaskOutput, KillShell".into(),
         ),
     ];
     for (set, name, args, message) in cases {
@@ -312,7 +312,7 @@ fn agent_zero_reads_plain_text() {
 #[test]
 fn the_zori_dialect() {
     insta::assert_snapshot!(specs(&ZORI), @r#"
-    read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
+    read: Read a text file, an image or a PDF. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["path"]}
 
     write: Create or overwrite a file. Missing parent directories are created. To change part of a file, edit it.
@@ -353,7 +353,7 @@ fn the_zori_dialect() {
 #[test]
 fn the_claude_dialect() {
     insta::assert_snapshot!(specs(&CLAUDE), @r#"
-    Read: Read a text file or an image. Returns at most 51200 bytes of text; page through larger files with offset and limit.
+    Read: Read a text file, an image or a PDF. Returns at most 51200 bytes of text; page through larger files with offset and limit.
     {"type":"object","properties":{"file_path":{"type":"string","description":"absolute, or relative to the root"},"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"number of lines"}},"required":["file_path"]}
 
     Write: Create or overwrite a file. Missing parent directories are created.
@@ -367,6 +367,9 @@ fn the_claude_dialect() {
 
     MultiEdit: Several edits of one file, in order, all or none.
     {"type":"object","properties":{"file_path":{"type":"string"},"edits":{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"},"replace_all":{"type":"boolean","description":"replace every occurrence"}},"required":["old_string","new_string"]}}},"required":["file_path","edits"]}
+
+    NotebookEdit: Replace, insert or delete a cell of a Jupyter notebook (.ipynb).
+    {"type":"object","properties":{"notebook_path":{"type":"string"},"cell_id":{"type":"string","description":"id, or number from 0; insert puts the new cell after it, else first"},"new_source":{"type":"string","description":"the whole new text of the cell"},"cell_type":{"type":"string","enum":["code","markdown","raw"]},"edit_mode":{"type":"string","enum":["replace","insert","delete"],"description":"default replace"}},"required":["notebook_path"]}
 
     Glob: Find files by glob pattern, newest first. Skips ignored files and, unless the pattern names them, hidden ones.
     {"type":"object","properties":{"pattern":{"type":"string","description":"relative to path, e.g. `src/**/*.rs`"},"path":{"type":"string","description":"directory, default `.`"}},"required":["pattern"]}

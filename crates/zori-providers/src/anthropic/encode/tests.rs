@@ -276,7 +276,7 @@ fn seen(id: &str) -> Block {
 /// READ-6.
 #[test]
 fn documents_are_blocks_of_their_own() {
-    let pdf = zori_core::image::Image::parse(&b"%PDF-1.4\n%%EOF\n"[..]).unwrap();
+    let pdf = Image::parse(&b"%PDF-1.4\n%%EOF\n"[..]).unwrap();
     let block = serde_json::to_string(&wire::Block::from(&pdf)).unwrap();
     assert_eq!(
         block,

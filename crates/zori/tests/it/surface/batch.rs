@@ -120,7 +120,7 @@ fn words_that_are_no_command_are_no_prompt() {
     world.use_server(&model);
     let lines = "{\"_cmd\":\"errors list\"}\n{\"_cmd\":\"say something nice\"}\n";
     let output = world.run_with_stdin(&["batch", "--output", "json"], lines);
-    let answers: Vec<serde_json::Value> =
+    let answers: Vec<Value> =
         output.stdout().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let ends: Vec<_> =
         answers.iter().map(|answer| (answer["ok"].clone(), answer["meta"]["exit_code"].clone())).collect();

@@ -17,6 +17,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("max-budget-usd", "0.5"),
     ("config", "sample.txt"),
     ("for", "exec"),
+    ("http", "127.0.0.1:4242"),
     ("http", "127.0.0.1:0"),
 ];
 
