@@ -62,8 +62,8 @@ fn each_needs_a_base_directory_to_show_settings() {
 }
 
 /// 1: an answer that cannot be written is no success.
-#[test]
 #[cfg(target_os = "linux")]
+#[test]
 fn each_fails_where_nothing_can_be_written() {
     let world = sample();
     for command in COMMANDS {
@@ -77,8 +77,8 @@ fn each_fails_where_nothing_can_be_written() {
 
 /// 10, 130 and 143: nobody reads the answer, so each is still there when its time is over, or a signal comes. Commands that
 /// print by themselves end in their own ways (`timeout.rs`, `interrupt.rs`).
-#[test]
 #[cfg(target_os = "linux")]
+#[test]
 fn each_ends_in_time_and_when_it_is_told() {
     let commands: Vec<_> = COMMANDS.iter().filter(|command| !command.owns_streams()).collect();
     // They wait most of the time, so they wait together.
