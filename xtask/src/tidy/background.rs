@@ -41,6 +41,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori/src/model_choice.rs", "one search for local servers, for a bounded time"),
     ("crates/zori/src/heartbeat.rs", "says that the command is at work, and ends with it"),
     ("crates/zori-serve/src/mcp.rs", "the calls of one client, on its own thread"),
+    ("crates/zori-mcp/examples/fixtures.rs", "an example, without workers"),
+    ("crates/zori-mcp/src/rounds.rs", "ends one question that nobody comes back to, after a bounded time"),
     ("crates/zori/src/signals.rs", "hears signals, without which nothing could be ended"),
 ];
 
