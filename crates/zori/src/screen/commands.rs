@@ -14,7 +14,6 @@ use super::{Screen, look};
 use crate::chat::slash::{self, Elsewhere, Next};
 use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
-use crate::undo;
 
 impl Screen<'_, '_> {
     /// Runs a slash command; returns whether the chat is over, or goes on elsewhere.
