@@ -3,6 +3,9 @@
 //! Everything is measured in one run against a loopback server ([`server`]): zori, a bare client that does the
 //! least an agent can do (`bench/floor.rs`), and a process that does nothing. An area is a file below; each gives
 //! [`Figure`]s, which are printed as one table; `forgiveness` gives points. `docs/benchmarks.md` says how to read it.
+//!
+//! `--binary PATH` measures that build of zori, such as the one of before, and builds nothing. Areas whose code is linked into this
+//! program are left to the release build then.
 
 mod area;
 mod count;
@@ -26,6 +29,7 @@ mod server;
 mod undo;
 mod utilities;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -65,8 +69,16 @@ const AREAS: &[Area] = &[
     Area { name: "size", measure: area::size },
 ];
 
+/// Areas in which another process is measured.
+const OUTSIDE: &[&str] =
+    &["start", "memory", "tools", "stream", "protocols", "output", "request", "utilities", "screen", "size"];
+
 /// Measures and prints; exit code 1 when a bar is missed.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
+    let (binary, args) = match args {
+        [flag, path, areas @ ..] if flag == "--binary" => (Some(Path::new(path)), areas),
+        _ => (None, args),
+    };
     if let Some((decode::CHILD, rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return decode::in_child(rest);
     }
@@ -80,10 +92,16 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
         let names: Vec<_> = AREAS.iter().map(|area| area.name).collect();
         bail!("no area is called `{unknown}`; there are {}, and forgiveness by itself", names.join(", "));
     }
-    if cfg!(debug_assertions) {
+    if let Some(inside) = areas.iter().find(|area| binary.is_some() && !OUTSIDE.contains(&area.name)) {
+        bail!("`{}` is measured in this program, so `--binary` is not for it", inside.name);
+    }
+    if cfg!(debug_assertions) && binary.is_none() {
         return optimised(workspace, args);
     }
-    let bench = Bench::new(Programs::build(workspace)?)?;
+    let bench = Bench::new(match binary {
+        Some(binary) => Programs::beside(workspace, binary)?,
+        None => Programs::build(workspace)?,
+    })?;
     let mut figures = Vec::new();
     for area in areas {
         eprintln!("measuring {} ...", area.name);
@@ -101,4 +119,23 @@ fn optimised(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     command.args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench"]).args(args);
     let status = command.current_dir(&workspace.root).status().context("cannot run cargo")?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Areas that are linked into this program say nothing about another build.
+    #[test]
+    fn another_build_is_measured_from_outside() {
+        let workspace = Workspace::load().unwrap();
+        let refusal = |area: &str| {
+            // A folder is no program.
+            let args = ["--binary", workspace.root.to_str().unwrap(), area].map(str::to_owned);
+            chore(&workspace, &args).unwrap_err().to_string()
+        };
+        assert_eq!(refusal("decode"), "`decode` is measured in this program, so `--binary` is not for it");
+        assert_eq!(refusal("size"), format!("{} was not built", workspace.root.display()));
+        assert!(OUTSIDE.iter().all(|name| AREAS.iter().any(|area| area.name == *name)));
+    }
 }

@@ -192,7 +192,7 @@ pub fn start(bench: &Bench) -> Result<Vec<Figure>> {
             name: "start to first request byte",
             measured: ms(zori),
             floor: Some(ms(floor)),
-            bar: Bar::Ratio(3.0),
+            bar: Bar::Ratio(2.6),
         },
     ])
 }
@@ -322,7 +322,7 @@ pub fn size(bench: &Bench) -> Result<Vec<Figure>> {
         name: "release binary",
         measured: megabytes(bytes),
         floor: None,
-        bar: Bar::Under(15.0),
+        bar: Bar::Under(40.0),
     }])
 }
 

@@ -32,6 +32,11 @@ impl Programs {
         // This program was built into the same folder as zori is.
         let own = std::env::current_exe().context("cannot find this program")?;
         let zori = own.with_file_name("zori");
+        Self::beside(workspace, &zori)
+    }
+
+    /// Builds the small ones, to be measured beside a zori that exists.
+    pub fn beside(workspace: &Workspace, zori: &Path) -> Result<Self> {
         ensure!(zori.is_file(), "{} was not built", zori.display());
         let temp = TempDir::new()?;
         let small = |name: &str| -> Result<PathBuf> {
@@ -39,7 +44,7 @@ impl Programs {
             compile(&source, &temp.path().join(name))
         };
         Ok(Self {
-            zori,
+            zori: zori.to_path_buf(),
             floor: small("floor")?,
             nothing: small("nothing")?,
             launch: small("launch")?,
