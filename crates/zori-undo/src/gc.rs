@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::live;
 use crate::store::session_of;
 
 /// How long and how much is kept.
@@ -85,7 +86,9 @@ fn drop_old(
                 dropped += remove(&file);
             }
         }
-        for (file, age, bytes) in unshared(&dir.join("git/objects"), now) {
+        // They belong to no session, so they stay while any runs here.
+        let alone = if live::any(&dir) { Vec::new() } else { unshared(&dir.join("git/objects"), now) };
+        for (file, age, bytes) in alone {
             if age > retention.keep {
                 dropped += remove(&file);
                 continue;

@@ -279,7 +279,7 @@ fn a_host_that_is_not_certain() {
             "deny by 1: which host http://①⑥⑨.254.169.254/latest means is not certain; write it in ASCII letters (`xn--...`), or as an address"
         );
         assert!(decision("http://169。254。169。254/").starts_with("deny by 1"));
-        assert!(decision("http://x.org/①").starts_with("allow by 10"), "{mode}");
+        assert!(decision("http://x.org/①").starts_with("allow by 1"), "{mode}");
     }
 }
 

@@ -236,9 +236,11 @@ fn back_to_before_a_call() {
     person.says("first").sees("One.").pauses(300).says("second").sees("Two.").pauses(300);
     person.says("/undo #9").sees("no call of this conversation has that number").pauses(300);
     // Its second call is the third on the screen, and the turn goes back as a whole.
-    person.says("/undo #3").sees("remove b, remove c (2 files, turn 2)? [y/N]").keys("y\r");
+    person.says("/undo #3").sees("Would put back 2 files to before turn 2: b (removed), c (removed)");
+    person.sees("[y/N]").pauses(1300).keys("y").sees("Put back 2 files");
     wait::until("the files to be gone", || files(&world.work()) == "a \"1\\n\"");
-    person.pauses(300).says("third").sees("Three.");
+    // Its prompt has come back to the composer.
+    person.sees("› second").keys("\x15").pauses(300).says("third").sees("Three.");
     assert_eq!(model.request(5).conversation().lines().last(), Some("user: third"));
     assert!(!model.request(5).conversation().contains("second"));
     person.leaves();
@@ -556,7 +558,7 @@ fn a_failed_run_is_rolled_back() {
     world.run(&["exec", "--session", "s", "-p", "one"]).success();
     let output = world.run(&["exec", "--session", "s", "-p", "two", "--rollback-on-failure", "-o", "json"]);
     assert_eq!(output.code(), Some(3), "{output}");
-    let answer: serde_json::Value = serde_json::from_str(&output.stdout()).expect("it is an envelope");
+    let answer: Value = serde_json::from_str(&output.stdout()).expect("it is an envelope");
     assert_eq!(
         answer["data"]["rollback"],
         json!({"restored": ["$WORK/made"], "kept": [], "error": null}),
