@@ -79,6 +79,12 @@ impl ProviderFacts {
                 Lifecycle::Current => None,
             };
             let named = said.successor.as_deref().map(leak);
+            let family = || {
+                let words: Vec<_> = id.split(['-', '/']).skip(1).collect();
+                let newest = words.into_iter().rev().find_map(|word| self.newest_of(word))?;
+                let current = self.model(newest)?.lifecycle == Lifecycle::Current;
+                (current && newest != id).then_some(newest)
+            };
             let usual = Some(self.default_model).filter(|model| *model != SERVED && *model != id);
             let other = || {
                 let current = |model: &&ListedModel| {
@@ -86,7 +92,7 @@ impl ProviderFacts {
                 };
                 listed.iter().find(current).map(|model| leak(&model.id))
             };
-            named.or(known).or(usual).or_else(other)
+            named.or(known).or_else(family).or(usual).or_else(other)
         };
         match &said.service {
             Service::Unsaid => known,
@@ -144,7 +150,7 @@ mod tests {
             *told.model("claude-sonnet-5-5").unwrap(),
             Model { context_window: 2_000_000, origin, ..known("claude-sonnet-5-5") }
         );
-        let lifecycle = Lifecycle::Ending { on: "2027-02-01", successor: facts.default_model };
+        let lifecycle = Lifecycle::Ending { on: "2027-02-01", successor: "claude-opus-5-5" };
         assert_eq!(
             *told.model("claude-opus-4-5").unwrap(),
             Model { lifecycle, origin, ..known("claude-opus-4-5") }

@@ -95,8 +95,9 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             text.push_str(&row(facts, model));
             rows.push(described(facts, model));
         }
-        // A server on this machine is asked below.
-        for model in said.iter().filter(|said| facts.model(&said.id).is_none() && !facts.is_local()) {
+        // A server on this machine that nobody named is asked below.
+        let here = facts.is_local() && facts.custom.is_none();
+        for model in said.iter().filter(|said| facts.model(&said.id).is_none() && !here) {
             let name = format!("{}:{}", facts.name, model.id);
             text.push_str(&format!("{name}  listed, its window is not known\n"));
             rows.push(unmeasured(facts, &model.id, "listed", None));

@@ -28,8 +28,11 @@ fn exec<'a>(model: &'a str) -> [&'a str; 6] {
 
 #[test]
 fn what_a_provider_says_is_kept_and_used() {
-    let server =
-        ModelServer::start([Reply::json(200, LIST), anthropic::text("Hello"), anthropic::text("Hello")]);
+    let server = ModelServer::start([
+        Reply::json(200, LIST),
+        anthropic::text("Hello").into(),
+        anthropic::text("Hello").into(),
+    ]);
     let world = at(&server);
     let list = world.run(&["models", "list", "--refresh", "--provider", "anthropic"]).success();
     let said: Vec<_> = list.stdout().lines().filter(|line| line.contains("(listed)")).collect();
@@ -37,8 +40,8 @@ fn what_a_provider_says_is_kept_and_used() {
         said,
         [
             "anthropic:claude-sonnet-5-5            2000000   128000  $2.00 in, $10.00 out (listed)",
-            "anthropic:claude-opus-4-8              1000000   128000  $5.00 in, $25.00 out (listed) (ends 2027-05-28: use claude-sonnet-5-5)",
-            "anthropic:claude-opus-4-7              1000000   128000  $5.00 in, $25.00 out (listed) (retired: use claude-sonnet-5-5)",
+            "anthropic:claude-opus-4-8              1000000   128000  $5.00 in, $25.00 out (listed) (ends 2027-05-28: use claude-opus-5-5)",
+            "anthropic:claude-opus-4-7              1000000   128000  $5.00 in, $25.00 out (listed) (retired: use claude-opus-5-5)",
             "anthropic:claude-next                   300000     4321  price not known (listed)",
         ]
     );
@@ -58,13 +61,13 @@ fn what_a_provider_says_is_kept_and_used() {
     insta::assert_snapshot!(world.run(&exec("claude-opus-4-8")), @r"
     Hello
     ------- stderr -------
-    Warning: Anthropic serves the model `claude-opus-4-8` until 2027-05-28; its successor is `claude-sonnet-5-5`
+    Warning: Anthropic serves the model `claude-opus-4-8` until 2027-05-28; its successor is `claude-opus-5-5`
     [exit status: 0]
     ");
     insta::assert_snapshot!(world.run(&exec("claude-opus-4-7")), @r"
     ------- stderr -------
     Error: Anthropic no longer serves the model `claude-opus-4-7`
-    Hint: use its successor: `claude-sonnet-5-5`
+    Hint: use its successor: `claude-opus-5-5`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["models", "show", "claude-next"]), @r"
@@ -78,8 +81,7 @@ fn what_a_provider_says_is_kept_and_used() {
     [exit status: 0]
     ");
     assert_eq!(server.count(), 3);
-    let cleaned =
-        world.run(&["cleanup", "--scope", "cache", "--min-age", "0s", "--yes", "--confirm-destructive"]);
+    let cleaned = world.run(&["cleanup", "--scope", "cache", "--min-age", "0s", "--yes"]);
     assert_eq!(
         (cleaned.code(), world.base().join("models/anthropic.json").exists()),
         (Some(0), false),
@@ -90,8 +92,11 @@ fn what_a_provider_says_is_kept_and_used() {
 /// A file that is broken, or that another server's list is in, changes nothing.
 #[test]
 fn a_broken_list_is_harmless() {
-    let server =
-        ModelServer::start([Reply::json(200, LIST), anthropic::text("Hello"), anthropic::text("Hello")]);
+    let server = ModelServer::start([
+        Reply::json(200, LIST),
+        anthropic::text("Hello").into(),
+        anthropic::text("Hello").into(),
+    ]);
     let world = at(&server);
     world.run(&["models", "list", "--refresh", "--provider", "anthropic"]).success();
     let kept = world.base().join("models/anthropic.json");
@@ -148,7 +153,7 @@ fn the_list_of_a_provider_of_ones_own() {
     assert_eq!(
         own,
         [
-            "acme:large                               65536    32000  price not known (listed)",
+            "acme:large                               65536    32000  $0.00 in, $0.00 out (listed)",
             "acme:small  listed, its window is not known",
         ]
     );

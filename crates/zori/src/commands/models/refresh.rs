@@ -30,7 +30,10 @@ pub fn one(cx: &Context<'_>, config: &Config, facts: &'static ProviderFacts) -> 
         let message = format!("{} does not list its models: {}", facts.display, failure.message);
         let error = Failure::new(outcome::provider_error(failure), message);
         match failure.is_key_refused() {
-            true => error.hint(model_choice::key_hint(facts, &key, cx.program.name)),
+            true => error
+                .field("auth_methods", model_choice::auth_methods(facts, cx.program.name))
+                .field("reauth_env_var", facts.key_var)
+                .hint(model_choice::key_hint(facts, &key, cx.program.name)),
             false => error.hint("what was known before is unchanged"),
         }
     };

@@ -81,6 +81,7 @@ const AGENTS: &[(&str, Ask)] = &[
     ("sessions resume", |model| {
         asked(model, &["sessions", "resume", "s", "-p", "hi", "--retries", "0", "--output", "json"])
     }),
+    ("models list", |model| asked(model, &["models", "list", "--refresh", "--provider", "anthropic"])),
 ];
 
 fn answers(exit: Exit) -> Option<Vec<Reply>> {
