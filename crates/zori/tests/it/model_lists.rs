@@ -35,7 +35,8 @@ fn what_a_provider_says_is_kept_and_used() {
     ]);
     let world = at(&server);
     let list = world.run(&["models", "list", "--refresh", "--provider", "anthropic"]).success();
-    let said: Vec<_> = list.stdout().lines().filter(|line| line.contains("(listed)")).collect();
+    let out = list.stdout();
+    let said: Vec<_> = out.lines().filter(|line| line.contains("(listed)")).collect();
     assert_eq!(
         said,
         [
@@ -149,7 +150,8 @@ fn the_list_of_a_provider_of_ones_own() {
     );
     world.write(world.base().join("config.toml"), config);
     let listed = world.run(&["models", "list", "--refresh", "--provider", "acme"]).success();
-    let own: Vec<_> = listed.stdout().lines().filter(|line| line.contains("listed")).collect();
+    let out = listed.stdout();
+    let own: Vec<_> = out.lines().filter(|line| line.contains("listed")).collect();
     assert_eq!(
         own,
         [
