@@ -173,8 +173,11 @@ impl Completion {
                     Subject::File => "Tab takes it",
                     Subject::Command | Subject::Argument(_) => "Tab · ⏎ runs",
                 };
-                let count = format!("{} of {} · {keys}", self.items.len(), self.of);
-                row = row.with_right(Row::from(Span::new(count).muted()), width);
+                let count =
+                    Row::from(Span::new(format!("{} of {} · {keys}", self.items.len(), self.of)).muted());
+                // A long description makes room for it.
+                row = wrap::truncate(&row, usize::from(width).saturating_sub(count.width() + 2));
+                row = row.with_right(count, width);
             }
             if i == self.chosen {
                 row.spans.iter_mut().for_each(|span| span.style.ground = Ground::Chosen);

@@ -251,11 +251,8 @@ impl Asked {
         let hidden = wrapped.len() - shown;
         rows.extend(wrapped.into_iter().take(shown).map(|row| indent(row, "    ")));
         if hidden > 0 {
-            rows.push(
-                Span::new(format!("    … {hidden} more rows, which v shows; y counts only then"))
-                    .role(Role::Warning)
-                    .into(),
-            );
+            let more = format!("    … {hidden} more rows, which v shows; y counts only then");
+            rows.push(wrap::truncate(&Row::from(Span::new(more).role(Role::Warning)), wide));
         }
         rows.extend(tail);
         (rows, hidden)
@@ -328,7 +325,7 @@ impl Asked {
         let offers = self.offers();
         let most = offers.iter().map(|(words, _)| wrap::width(words)).max().unwrap_or(0);
         // What the rules hang below has to be in the left half.
-        let most = most.min((wide / 2).saturating_sub(7));
+        let most = most.min(if wide < 60 { wide / 2 } else { wide / 2 - 7 });
         let mut rows = Vec::new();
         for (i, (words, rules)) in offers.iter().enumerate() {
             let mut first =

@@ -371,18 +371,27 @@ impl Transcript {
             last = Some(group);
         };
         let mut running = 0;
+        let mut waiting = false;
         for open in &self.open {
             match open {
+                // Words that came meanwhile are seen at once, and committed behind what is not complete yet.
+                Open::Done(at) if waiting => {
+                    let entry = &self.entries[*at];
+                    gap(entry.group, &mut rows);
+                    rows.extend(entry.cell.rows(width, &cx(self.signs, entry.number, None)));
+                }
                 Open::Done(_) => {}
                 Open::Answer { stream, .. } => {
+                    waiting = true;
                     let tail = stream.tail(width);
                     if !tail.is_empty() {
                         gap(Group::Answer, &mut rows);
                         rows.extend(tail);
                     }
                 }
-                Open::Thinking { .. } => {}
+                Open::Thinking { .. } => waiting = true,
                 Open::Tool { cell, number, started, done, .. } => {
+                    waiting = true;
                     running += 1;
                     if running <= RUNNING {
                         gap(Group::Tools, &mut rows);
@@ -480,9 +489,9 @@ impl Transcript {
         }
     }
 
-    /// Returns what the turn added last.
+    /// Returns what the turn added last. A word to the user in between parts no answer.
     fn newest(&mut self) -> Option<&mut Open> {
-        self.open.iter_mut().rev().find(|open| !open.is_own())
+        self.open.iter_mut().rev().find(|open| !open.is_own() && !matches!(open, Open::Done(_)))
     }
 
     fn number(&mut self) -> u32 {

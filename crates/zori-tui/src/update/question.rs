@@ -52,8 +52,8 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
                 said(state, numbers.join(","), effects);
             }
         }
-        (_, _, Some(Action::Left)) => asked.step(-1),
-        (_, _, Some(Action::Right)) => asked.step(1),
+        (_, _, Some(Action::Left)) if asked.choice().is_none() => asked.step(-1),
+        (_, _, Some(Action::Right)) if asked.choice().is_none() => asked.step(1),
         // By itself Enter approves nothing (SAF-3): it explains, until the arrows went elsewhere.
         (_, _, Some(Action::Submit)) => {
             let focused = asked.focused();

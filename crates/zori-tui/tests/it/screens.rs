@@ -1,7 +1,7 @@
 //! Every screen of UI-41 at the widths the contract names, in both terminals, and in every depth of colour.
 
 use zori_core::cost::Spent;
-use zori_core::event::{EventKind, StateEvent};
+use zori_core::event::{EventKind, NoticeLevel, StateEvent};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::outcome::Outcome;
 use zori_core::tool::{Todo, TodoStatus, ToolCode, ToolKind, ToolOutput};
@@ -30,6 +30,7 @@ const SCREENS: &[Scene] = &[
     ("models", models),
     ("sessions", sessions),
     ("undo", undo),
+    ("notice", notice),
     ("error", error),
     ("search", search),
     ("thinking", thinking),
@@ -140,6 +141,13 @@ fn undo(chat: &mut Chat) {
     ];
     let question = Confirm::new(What::Undo, "Go ahead? [y/N]".to_owned());
     chat.take(Msg::Confirm(question.below(lines.map(str::to_owned).to_vec())));
+}
+
+/// A word to the user while an answer is being written: it is seen at once, and the answer goes on as if it were not there.
+fn notice(chat: &mut Chat) {
+    chat.turn("show it").says("It is this:\n\n```sh\necho one\nec");
+    chat.state.transcript.notice(NoticeLevel::Info, "Effort: high, from the next request on");
+    chat.says("ho two\necho thr");
 }
 
 fn error(chat: &mut Chat) {
