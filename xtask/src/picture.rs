@@ -73,6 +73,10 @@ fn demo(zori: PathBuf) -> Result<Vec<u8>> {
     let mut cells = terminal.cells();
     let written = cells.iter().rposition(|row| row.iter().any(|cell| !cell.text.trim().is_empty()));
     cells.truncate(written.map_or(0, |last| last + 1));
+    // The greeting says what differs between machines.
+    let first = cells.iter().position(|row| row.first().is_some_and(|cell| cell.text == "›")).unwrap_or(0);
+    cells.drain(..first);
+    let (row, column) = terminal.cursor();
     pty.send("\x04");
-    png::draw(&cells, &DARK, &fonts, terminal.cursor())
+    png::draw(&cells, &DARK, &fonts, (row.saturating_sub(first), column))
 }

@@ -5,6 +5,7 @@ use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 use zori_core::provider::Effort;
 use zori_host::ModelGate;
+use zori_policy::Mode;
 use zori_tui::update::{Effect, Msg};
 
 use super::Screen;
@@ -108,7 +109,7 @@ impl Outside {
             }
             ("/mode", rest) if rest.contains(' ') => return Led::Waits,
             ("/mode", name) => match display.state.options.modes.iter().any(|known| known == name) {
-                true => return Led::Input(Input::SetMode(name.to_owned())),
+                true => return Led::Input(set_mode(display, name)),
                 false => return Led::Waits,
             },
             ("/model", name) => match snapshot.models.check(&snapshot.model, name) {
@@ -156,6 +157,17 @@ impl Outside {
         }
         Led::Done
     }
+}
+
+/// Changes the mode for calls that are not decided yet. It is shown at once, and one that asks less is told in a row of its own (SAF-8).
+pub fn set_mode(display: &mut Display, name: &str) -> Input {
+    display.state.facts.mode = name.to_owned();
+    let asks_less = Mode::ALL.iter().find(|mode| mode.as_str() == name);
+    match asks_less.filter(|mode| matches!(mode, Mode::Yolo | Mode::AcceptEdits)) {
+        Some(mode) => say_to(display, &format!("Mode {name}: {}", mode.about())),
+        None => display.touch(),
+    }
+    Input::SetMode(name.to_owned())
 }
 
 fn say_to(display: &mut Display, text: &str) {

@@ -186,7 +186,10 @@ impl Outside {
                     let text = format!("{} {label} {}", item.text, item.about).to_lowercase();
                     wanted.split_whitespace().all(|part| text.contains(part))
                 };
-                (word, all.into_iter().filter(fits).collect(), of, everything.unwrap_or(of))
+                let mut items: Vec<Item> = all.into_iter().filter(fits).collect();
+                // What was typed whole is meant, whatever else has it in its description.
+                items.sort_by_key(|item| !item.text.eq_ignore_ascii_case(&word));
+                (word, items, of, everything.unwrap_or(of))
             }
         };
         display.take(Msg::Found { word, items, of, all });

@@ -7,7 +7,7 @@ use zori_tui::update::{Effect, Msg};
 
 use super::display::Display;
 use super::feed::shown_question;
-use super::in_turn::Led;
+use super::in_turn::{self, Led};
 use super::outside::Outside;
 
 /// The peer.
@@ -50,10 +50,7 @@ impl Peer for ScreenPeer<'_> {
                 continue;
             };
             match effect {
-                Effect::SetMode(mode) => {
-                    self.display.touch();
-                    return Input::SetMode(mode);
-                }
+                Effect::SetMode(mode) => return in_turn::set_mode(self.display, &mode),
                 Effect::Command(line) => match self.outside.in_turn(self.display, &line) {
                     Led::Done => {}
                     Led::Input(input) => return input,

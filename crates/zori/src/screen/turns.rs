@@ -150,6 +150,9 @@ impl Screen<'_, '_> {
         self.outside.beside = Some(self.chat.plain.beside(""));
         let session = self.chat.plain.session();
         let (context, spent) = (session.context_tokens(), self.spent());
+        let facts = &mut self.display.state.facts;
+        facts.mode = session.policy().mode.shown().to_owned();
+        facts.model = session.model().to_owned();
         let mut ways_out = Vec::new();
         let mut error = None;
         if let Some(end) = &end {

@@ -130,7 +130,10 @@ impl Report {
         let errors = String::from_utf8_lossy(&output.stderr);
         let Some(file) = &self.file else {
             // A check that failed is what `doctor` is for.
-            let text = [said.trim_end(), errors.trim_end()].join("\n").trim().to_owned();
+            let text = [said.trim_end(), errors.trim_end()].join("\n");
+            // How it was asked for is no setting of the user's.
+            let lines = text.trim().lines().filter(|line| *line != "output = \"plain\"  (flag)");
+            let text = lines.collect::<Vec<_>>().join("\n");
             return if text.is_empty() { Ok("Nothing to show.".to_owned()) } else { Ok(text) };
         };
         if !output.status.success() {
