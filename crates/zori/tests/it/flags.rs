@@ -30,7 +30,7 @@ fn some_tools_only() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--tools", "read,sed"]), @"
     ------- stderr -------
     Error: `--tools`: there is no tool `sed`
-    Hint: there are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task, job_output, job_kill
+    Hint: there are read, write, edit, bash, multi_edit, notebook_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task, ask_user, job_output, job_kill
     [exit status: 2]
     ");
 }

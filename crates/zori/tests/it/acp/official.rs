@@ -128,7 +128,7 @@ fn the_crates_own_client() {
     assert!(world.work().join("made").exists());
     let heard = heard.lock().unwrap().clone();
     let turn = [
-        "commands: 4",
+        "commands: 6",
         "call: `touch made` Pending",
         "update: Some(InProgress)",
         "update: Some(Completed)",
