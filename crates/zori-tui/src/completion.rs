@@ -153,8 +153,8 @@ impl Completion {
             wrap::width(item.shown()) + if item.args.is_empty() { 0 } else { 1 + wrap::width(&item.args) }
         };
         let column = self.items.iter().map(head).max().unwrap_or(0);
-        let most = if self.is_of_sessions() { 56 } else { 36 };
-        let column = column.min(most).min(usize::from(width) / 2).max(12);
+        let widest = if self.is_of_sessions() { 56 } else { 36 };
+        let column = column.min(widest).min(usize::from(width) / 2).max(12);
         let mut rows = Vec::new();
         let shown = self.items.iter().enumerate().skip(first).take(most);
         let last = (first + most).min(self.items.len()).saturating_sub(1);

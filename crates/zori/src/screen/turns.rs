@@ -134,6 +134,21 @@ impl Screen<'_, '_> {
         }
     }
 
+    /// Has later sessions begin in the mode that was chosen while the turn ran.
+    fn keep_mode(&mut self) {
+        let shown = self.chat.plain.session().policy().mode.shown().to_owned();
+        let settings = &mut self.chat.plain.host.settings;
+        let permission = &mut settings.permission;
+        if permission.policy.mode.shown() != shown
+            && let Ok((choice, shell)) = permission.modes.named("/mode", &shown)
+        {
+            settings.tools.child_env.set_mode(choice.mode);
+            permission.policy.mode = choice;
+            permission.policy.shell = shell;
+            permission.modes.source = "Shift-Tab".to_owned();
+        }
+    }
+
     pub(super) fn turn_over(&mut self, end: Option<TurnEnd>) {
         self.outside.snapshot = None;
         self.chat.keep_title();
@@ -143,6 +158,7 @@ impl Screen<'_, '_> {
                 args.model.thinking = effort;
             }
         }
+        self.keep_mode();
         self.display.drain_events();
         self.outside.keep_branch(&self.display);
         self.display.inputs.clear();

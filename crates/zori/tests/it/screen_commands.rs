@@ -131,6 +131,9 @@ fn commands_while_a_turn_runs() {
     person.says("/fork").sees("⏎ queued: /fork");
     gate.open();
     person.sees("Late.").sees("there is no saved conversation to copy yet");
+    // What was chosen in a turn holds in the next session, too.
+    person.says("/new").sees_no_more("› /new").pauses(300);
+    assert!(person.rows().last().is_some_and(|row| row.contains("DEFAULT")), "{}", person.screen());
     person.leaves();
 }
 
