@@ -11,7 +11,7 @@ fn a_provider_that_refuses() {
     let (world, _model) = with_model([anthropic::http_error(400, "invalid_request_error", "no")]);
     let output = prompted(&world, "hi", &[]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","NotebookEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","AskUserQuestion","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"s","tools":["Read","Write","Edit","Bash","MultiEdit","NotebookEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
     {"type":"usage","input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}
     {"type":"error","message":"API error 400: no","code":"invalid_request"}
     {"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API error 400: no","errors":["API error 400: no"],"stop_reason":"stop_sequence","terminal_reason":"api_error","duration_ms":"$TIME","duration_api_ms":"$TIME","num_turns":1,"session_id":"s","total_cost_usd":0.0,"modelUsage":{},"permission_denials":[],"uuid":"$SESSION"}
@@ -165,7 +165,7 @@ fn a_conversation_that_is_brought() {
     result success is_error=false "completed" turns=1 "Hi."
     {"type":"message_stop"}
     ------- stderr -------
-    Context: went back before the last 0 messages, about 1397 -> 1440 tokens
+    Context: went back before the last 0 messages, about 1529 -> 1572 tokens
     [exit status: 0]
     "#);
     world.run(&["start", "--resume", "s", "--prompt", "more"]).success();

@@ -14,7 +14,7 @@ fn every_field_of_a_turn() {
     let output =
         world.run(&["start", "--session-id", "sess-123", "--prompt", "hi", "--output-format", "stream-json"]);
     insta::assert_snapshot!(whole(&output), @r#"
-    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","NotebookEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","AskUserQuestion","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
+    {"type":"system","subtype":"init","cwd":"$WORK","session_id":"sess-123","tools":["Read","Write","Edit","Bash","MultiEdit","NotebookEdit","Glob","Grep","LS","WebFetch","TodoWrite","Task","TaskOutput","KillShell"],"mcp_servers":[],"model":"claude-sonnet-5-5","permissionMode":"default","slash_commands":[],"apiKeySource":"ANTHROPIC_API_KEY","claude_code_version":"2.1.0","output_style":"default","agents":["general-purpose"],"skills":[],"plugins":[],"zori_version":"0.1.0","provider":"anthropic","uuid":"$SESSION"}
     {"type":"text","content":"Hello.","id":"$SESSION"}
     {"type":"usage","input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5}
     {"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"Hello.","stop_reason":"end_turn","terminal_reason":"completed","duration_ms":"$TIME","duration_api_ms":"$TIME","ttft_ms":"$TIME","num_turns":1,"session_id":"sess-123","total_cost_usd":0.00007,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":5,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"},"modelUsage":{"claude-sonnet-5-5":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.00007,"contextWindow":1000000,"maxOutputTokens":128000}},"permission_denials":[],"uuid":"$SESSION"}
@@ -54,7 +54,7 @@ fn tools_by_claudes_names() {
     {"type":"tool_use","id":"t5","name":"Bash","input":{"command":"sleep 300","run_in_background":true}}
     {"type":"tool_result","tool_use_id":"t5","content":"Command running in background with ID: job_1. Read its output with TaskOutput, end it with KillShell.","is_error":false}
     {"type":"tool_use","id":"t6","name":"WebSearch","input":{"query":"x"}}
-    {"type":"tool_result","tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, NotebookEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, AskUserQuestion, TaskOutput, KillShell","is_error":true}
+    {"type":"tool_result","tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, NotebookEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, TaskOutput, KillShell","is_error":true}
     {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=7 "Done."
