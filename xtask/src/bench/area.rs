@@ -28,9 +28,9 @@ const EDITS: usize = 20;
 /// "Flat over 200 steps": how much slower the last ten may be than the first ten.
 const FLAT: f64 = 1.25;
 
-/// How much longer an exact edit may take than reading, replacing and writing the same bytes: it also looks whether the file is what
-/// the model has read, keeps what undo needs, and shows what changed.
-const EDIT: f64 = 4.0;
+/// How much longer an exact edit may take than in the profile that overlooks nothing: what is overlooked must cost a correct call nothing,
+/// and this is what two medians of the same thing differ by on a busy machine.
+const EDIT: f64 = 1.25;
 
 const PROMPT: &str = "Do as you are told, then stop.";
 
@@ -45,6 +45,8 @@ pub struct Bench {
 #[derive(Clone, Copy)]
 enum Who {
     Zori,
+    /// The same program in the profile that overlooks nothing.
+    Exact,
     Floor,
 }
 
@@ -108,13 +110,16 @@ impl Bench {
 
     fn command(&self, who: Who) -> Command {
         let program = match who {
-            Who::Zori => &self.programs.zori,
+            Who::Zori | Who::Exact => &self.programs.zori,
             Who::Floor => &self.programs.floor,
         };
         let mut command = run::command(program, &self.home(), &self.work());
         match who {
-            Who::Zori => {
+            Who::Zori | Who::Exact => {
                 let url = format!("http://{}", self.server.address);
+                if matches!(who, Who::Exact) {
+                    command.args(["--as", "zdx", "exec"]);
+                }
                 command.args(["-p", PROMPT]).env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "dummy");
             }
             Who::Floor => {
@@ -144,9 +149,19 @@ impl Bench {
         script: &[Arc<Reply>],
         figure: impl Fn(&run::Run, &[Exchange]) -> Result<[f64; N]>,
     ) -> Result<[(f64, f64); N]> {
+        self.medians_beside(Who::Floor, script, figure)
+    }
+
+    /// Returns the same beside somebody else than the floor.
+    fn medians_beside<const N: usize>(
+        &self,
+        other: Who,
+        script: &[Arc<Reply>],
+        figure: impl Fn(&run::Run, &[Exchange]) -> Result<[f64; N]>,
+    ) -> Result<[(f64, f64); N]> {
         let mut seen: [(Vec<f64>, Vec<f64>); N] = std::array::from_fn(|_| Default::default());
         for _ in 0..RUNS {
-            let (run, exchanges) = self.play(Who::Floor, script)?;
+            let (run, exchanges) = self.play(other, script)?;
             for (seen, value) in seen.iter_mut().zip(figure(&run, &exchanges)?) {
                 seen.1.push(value);
             }
@@ -219,6 +234,7 @@ pub fn tools(bench: &Bench) -> Result<Vec<Figure>> {
     let read = calls(READS, "read", &json!({"path": path.to_string_lossy()}));
     let [read] = bench.medians(&read, |_, seen| Ok([median(&steps(seen))]))?;
     let [edit] = bench.medians(&edits(bench), |_, seen| Ok([median(&steps(seen))]))?;
+    let [exact] = bench.medians_beside(Who::Exact, &edits(bench), |_, seen| Ok([median(&steps(seen))]))?;
     Ok(vec![
         Figure {
             name: "tool step, `bash` running `true`",
@@ -242,6 +258,12 @@ pub fn tools(bench: &Bench) -> Result<Vec<Figure>> {
             name: "tool step, exact `edit` of 1 MB",
             measured: ms(edit.0),
             floor: Some(ms(edit.1)),
+            bar: Bar::None,
+        },
+        Figure {
+            name: "the same, beside the profile that overlooks nothing",
+            measured: ms(exact.0),
+            floor: Some(ms(exact.1)),
             bar: Bar::Ratio(EDIT),
         },
     ])
