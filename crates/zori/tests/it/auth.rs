@@ -428,7 +428,6 @@ fn logins_there_are_none_for() {
             Error: unknown provider `opnai`
             Hint: did you mean `openai`?
             Hint: or describe it in the config file: `[providers.opnai]` with `api`, `base_url` and `key_env`
-            Hint: or describe it in the config file: `[providers.opnai]` with `api`, `base_url` and `key_env`
             [exit status: 2]
             ");
         }

@@ -213,7 +213,6 @@ fn the_catalogue() {
     Error: unknown provider `opnai`
     Hint: did you mean `openai`?
     Hint: or describe it in the config file: `[providers.opnai]` with `api`, `base_url` and `key_env`
-    Hint: or describe it in the config file: `[providers.opnai]` with `api`, `base_url` and `key_env`
     [exit status: 2]
     ");
     assert!(!world.base().exists(), "looking leaves no trace");
