@@ -261,17 +261,15 @@ fn run(cx: &mut Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> 
     }
 }
 
-/// What would go back, and what would not.
+/// What would go back. What would be kept is no part of the count; the answer names it.
 fn planned_items(planned: &Undone, root: &Path) -> Vec<String> {
     let shown = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
     let restored = planned.files.iter().flat_map(|report| &report.restored).map(|file| match &file.state {
         Some(_) => shown(&file.path),
         None => format!("{} (removed)", shown(&file.path)),
     });
-    let kept = planned.files.iter().flat_map(|report| &report.kept);
-    let kept = kept.map(|kept| format!("{} (kept: {})", shown(&kept.path), kept.reason.words()));
     let chat = planned.chat.then(|| "the conversation".to_owned());
-    restored.chain(kept).chain(chat).collect()
+    restored.chain(chat).collect()
 }
 
 fn list(saved: &SavedSession, id: &SessionId) -> Result<Reply, Failure> {
