@@ -189,7 +189,7 @@ fn own_themes() {
         .keys("/theme ")
         .sees("your own")
         .sees("of 15")
-        .keys("mi")
+        .keys("mine")
         .pauses(100)
         .keys("\r")
         .sees("Theme mine, kept in");
