@@ -193,7 +193,7 @@ fn own_themes() {
         .pauses(100)
         .keys("\r")
         .sees("Theme mine, kept in");
-    person.says("/theme half").sees("half.toml");
+    person.says("/theme half").sees("! theme `half`: `primary` is `no colour`;");
     person.says("/theme terminal").sees("Theme terminal, kept in");
     person.leaves();
     let mut person = Person::open(&world, &["--no-save"]);
