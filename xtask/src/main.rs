@@ -61,7 +61,12 @@ const CHORES: &[Chore] = &[
         run: fuzz::chore,
     },
     Chore { name: "soak", args: "[AREA] [--hours N]", about: "Run the long tests in full", run: soak::chore },
-    Chore { name: "bench", args: "[--binary PATH] [AREA]", about: "Measure speed and size", run: bench::chore },
+    Chore {
+        name: "bench",
+        args: "[--binary PATH] [AREA]",
+        about: "Measure speed and size",
+        run: bench::chore,
+    },
 ];
 
 fn main() -> ExitCode {

@@ -72,12 +72,15 @@ impl Progress {
     }
 }
 
+/// The client to tell, and the name by which it asked.
+type Listener = (Peer<RoleServer>, ProgressToken);
+
 /// The request that waits for a call, if it wants to know how far that is. Between two rounds of a call nobody waits.
 #[derive(Clone, Default)]
-pub(crate) struct ProgressTarget(Arc<Mutex<Option<(Peer<RoleServer>, ProgressToken)>>>);
+pub(crate) struct ProgressTarget(Arc<Mutex<Option<Listener>>>);
 
 impl ProgressTarget {
-    pub(crate) fn set(&self, target: Option<(Peer<RoleServer>, ProgressToken)>) {
+    pub(crate) fn set(&self, target: Option<Listener>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = target;
     }
 
@@ -86,7 +89,7 @@ impl ProgressTarget {
         self.now().map(|_| Progress { target: self.clone(), reports: 0 })
     }
 
-    fn now(&self) -> Option<(Peer<RoleServer>, ProgressToken)> {
+    fn now(&self) -> Option<Listener> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

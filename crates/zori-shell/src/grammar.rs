@@ -339,11 +339,8 @@ impl Parser<'_> {
         let start = self.at;
         self.take_operator("(");
         let mut patterns = Vec::new();
-        loop {
-            match self.expect_word() {
-                Ok(pattern) => patterns.push(pattern),
-                Err(_) => break,
-            }
+        while let Ok(pattern) = self.expect_word() {
+            patterns.push(pattern);
             if self.take_operator(")") {
                 return Some(patterns);
             }

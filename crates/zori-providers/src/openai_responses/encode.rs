@@ -114,14 +114,14 @@ fn encode_user(out: &mut Vec<u8>, blocks: &[Block]) {
     let texts = || blocks.iter().filter_map(|b| if let Block::Text(text) = b { Some(text) } else { None });
     if images().next().is_none() {
         for text in texts().filter(|text| !text.trim().is_empty()) {
-            let content = [wire::Content::InputText { text }];
+            let content = [wire::Content::Text { text }];
             push_item(out, &wire::InputItem::Message { role: "user", content });
         }
         return;
     }
     // One message, so that the words stand beside what they are about.
     let said = texts().filter(|text| !text.trim().is_empty());
-    let content = images().map(image_content).chain(said.map(|text| wire::Content::InputText { text }));
+    let content = images().map(image_content).chain(said.map(|text| wire::Content::Text { text }));
     push_item(out, &wire::InputItem::Shown { role: "user", content: content.collect() });
 }
 
@@ -129,15 +129,15 @@ fn output(result: &ToolResult) -> wire::Output<'_> {
     if result.images.is_empty() {
         return wire::Output::Text(result.content());
     }
-    let text = wire::Content::InputText { text: result.content() };
+    let text = wire::Content::Text { text: result.content() };
     wire::Output::List([text].into_iter().chain(result.images.iter().map(image_content)).collect())
 }
 
 fn image_content<'a>(image: &Image) -> wire::Content<'a> {
     if image.format().is_document() {
-        return wire::Content::InputFile { filename: DOCUMENT_NAME, file_data: data_url(image) };
+        return wire::Content::File { filename: DOCUMENT_NAME, file_data: data_url(image) };
     }
-    wire::Content::InputImage { detail: "auto", image_url: data_url(image) }
+    wire::Content::Image { detail: "auto", image_url: data_url(image) }
 }
 
 /// Items stay in the order they came in. Reasoning goes back only to the model it is of, and where that thinks,

@@ -67,11 +67,14 @@ pub(super) enum InputItem<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum Content<'a> {
-    InputText { text: &'a str },
-    InputImage { detail: &'static str, image_url: String },
-    InputFile { filename: &'static str, file_data: String },
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image { detail: &'static str, image_url: String },
+    #[serde(rename = "input_file")]
+    File { filename: &'static str, file_data: String },
 }
 
 /// Whether a message was a comment on the way or the answer, as it is kept behind the message's text. Newer models want it

@@ -82,7 +82,7 @@ impl Editor {
 
     /// Sends a line as it is.
     pub fn line(&mut self, line: &str) {
-        self.run.write_stdin(&format!("{line}\n"));
+        self.run.write_stdin(format!("{line}\n"));
     }
 
     /// Asks for something; returns the id of the request.

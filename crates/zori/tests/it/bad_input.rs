@@ -235,7 +235,7 @@ fn no_child_is_left_behind() {
         let (world, _model) = prepared([call.reply()]);
         let args = [front.args, front.yolo].concat();
         let mut run = world.start(world.cmd(&args), Stdin::Open, Stdout::Captured);
-        run.write_stdin(&dialogue(front, &world).concat());
+        run.write_stdin(dialogue(front, &world).concat());
         wait::until(format_args!("{:?}: the command runs", front.args), || pids(&world).is_some());
         run.terminate();
         ended(front, "a signal in a command", &run.finish(), &[143]);

@@ -47,7 +47,7 @@ impl Served {
     /// Sends a request and leaves the answer to be read.
     fn open(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).expect("the server listens");
-        stream.set_read_timeout(Some(wait::BOUND)).unwrap();
+        stream.set_read_timeout(Some(wait::BOUND)).expect("a socket takes a limit");
         let own = [
             ("Host", self.address.as_str()),
             ("Connection", "close"),
@@ -79,7 +79,7 @@ impl Served {
 
     /// Calls a tool by the version without a handshake.
     fn call(&self, params: Value) -> Answer {
-        let name = params["name"].as_str().unwrap().to_owned();
+        let name = params["name"].as_str().expect("a call names its tool").to_owned();
         let headers =
             [("MCP-Protocol-Version", VERSION), ("Mcp-Method", "tools/call"), ("Mcp-Name", name.as_str())];
         self.post(&headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
@@ -148,7 +148,8 @@ fn who_gets_in() {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
     let hello = initialize().to_string();
     let wants = "this server wants its token: `Authorization: Bearer TOKEN`";
-    let rows: &[(&str, &str, &[(&str, &str)], &str, u16, &str)] = &[
+    type Headers<'a> = &'a [(&'a str, &'a str)];
+    let rows: &[(&str, &str, Headers, &str, u16, &str)] = &[
         ("POST", "/mcp", &[], &hello, 401, wants),
         ("POST", "/mcp", &[("Authorization", "Bearer 0123456789abcdee")], &hello, 401, wants),
         ("POST", "/mcp", &[("Authorization", &longer)], &hello, 401, wants),

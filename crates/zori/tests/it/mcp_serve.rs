@@ -140,7 +140,7 @@ fn a_mode_that_lets_more_run() {
 
 fn served(world: &TestEnv, args: &[&str], capabilities: Value) -> Running {
     let mut run = world.start(world.cmd(&[&["mcp", "serve"], args].concat()), Stdin::Open, Stdout::Captured);
-    run.write_stdin(&lines(&hello(capabilities)));
+    run.write_stdin(lines(&hello(capabilities)));
     run
 }
 
@@ -150,7 +150,7 @@ fn questions() {
     let world = world();
     let mut run =
         served(&world, &["--provider", "anthropic", "--sandbox", "off"], json!({"elicitation": {}}));
-    run.write_stdin(&lines(&[call(2, "bash", json!({"command": "touch made"}))]));
+    run.write_stdin(lines(&[call(2, "bash", json!({"command": "touch made"}))]));
     run.wait_for_stdout("elicitation/create").wait_for_stdout("}\n");
     let asked = messages(&run.stdout()).pop().unwrap();
     let message = asked["params"]["message"].as_str().unwrap();
@@ -159,7 +159,7 @@ fn questions() {
     let content = json!({"approve": true, "always": true});
     let yes =
         json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": content}});
-    run.write_stdin(&lines(&[yes, call(3, "bash", json!({"command": "touch made"}))]));
+    run.write_stdin(lines(&[yes, call(3, "bash", json!({"command": "touch made"}))]));
     run.wait_until("the second answer", |run| run.stdout().contains("\"id\":3"));
     run.close_stdin();
     let output = run.finish();
@@ -209,13 +209,13 @@ fn a_prompt_without_a_key() {
 fn cancelling() {
     let world = world();
     let mut run = served(&world, &["--provider", "anthropic", "--permission-mode", "yolo"], json!({}));
-    run.write_stdin(&lines(&[call(2, "bash", json!({"command": "echo $$ > pid; exec sleep 600"}))]));
+    run.write_stdin(lines(&[call(2, "bash", json!({"command": "echo $$ > pid; exec sleep 600"}))]));
     let pid = wait::poll(wait::BOUND, || {
         std::fs::read_to_string(world.work().join("pid")).ok().filter(|pid| pid.ends_with('\n'))
     });
     let process = format!("/proc/{}", pid.expect("the command starts").trim());
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
-    run.write_stdin(&lines(&[cancel, call(3, "ls", json!({}))]));
+    run.write_stdin(lines(&[cancel, call(3, "ls", json!({}))]));
     run.wait_until("the next answer", |run| run.stdout().contains("\"id\":3"));
     wait::until("the command is gone", || !std::path::Path::new(&process).exists());
     run.close_stdin();
@@ -228,7 +228,7 @@ fn signals() {
     let gate = Gate::new();
     let (world, model) = with_model([anthropic::text("Some words").reply().wait_after(4, &gate)]);
     let mut run = served(&world, &[], json!({}));
-    run.write_stdin(&lines(&[call(2, "prompt", json!({"prompt": "x"}))]));
+    run.write_stdin(lines(&[call(2, "prompt", json!({"prompt": "x"}))]));
     model.wait_for_requests(1);
     run.terminate();
     assert_eq!(run.finish().code(), Some(143));

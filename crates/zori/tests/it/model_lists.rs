@@ -22,7 +22,7 @@ fn at(server: &ModelServer) -> TestEnv {
     world
 }
 
-fn exec<'a>(model: &'a str) -> [&'a str; 6] {
+fn exec(model: &str) -> [&str; 6] {
     ["exec", "--no-save", "--model", model, "-p", "hi"]
 }
 

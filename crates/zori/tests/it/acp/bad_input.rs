@@ -47,7 +47,7 @@ fn lines_in_pieces() {
     let (world, _model) = with_model([anthropic::text("-")]);
     let mut editor = Editor::silent(&world, &[]);
     for byte in format!("{HELLO}\n").chars() {
-        editor.run().write_stdin(&byte.to_string());
+        editor.run().write_stdin(byte.to_string());
     }
     assert_eq!(editor.until(1).1["result"]["protocolVersion"], 1);
 }

@@ -153,7 +153,7 @@ fn questions_and_answers() {
     });
     assert_eq!(asked, wanted);
     let decline = r#"{"type":"elicitation_response","action":"decline","content":{"reason":"not yet"}}"#;
-    run.write_stdin(&format!("{decline}\n"));
+    run.write_stdin(format!("{decline}\n"));
     run.wait_until("the second question", |run| run.stdout().matches("elicitation").count() == 2);
     assert!(!world.work().join("made").exists());
     run.write_stdin("y\n").wait_for_stdout("\"cost\"").close_stdin();
@@ -422,7 +422,7 @@ fn ways_out_of_a_loop() {
         let (world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
         let mut run = session(&world, &[]);
         run.write_stdin("/loop a\n").wait_for_stdout("elicitation");
-        run.write_stdin(&format!("{answer}\nb\n")).wait_for_stdout("Two.").close_stdin();
+        run.write_stdin(format!("{answer}\nb\n")).wait_for_stdout("Two.").close_stdin();
         let output = run.finish();
         let mut wanted = vec!["chunk One.", "response_end", "cost", "asks Continue? [y/N]"];
         wanted.extend(["chunk Two.", "response_end", "cost"]);
@@ -509,9 +509,9 @@ fn questions_of_the_model() {
         })
     );
     let nothing = json!({"type": "elicitation_response", "action": "accept", "content": {"approve": true}});
-    run.write_stdin(&format!("{nothing}\n")).wait_for_stdout("`content.answer` must be text");
+    run.write_stdin(format!("{nothing}\n")).wait_for_stdout("`content.answer` must be text");
     let answers = json!({"type": "elicitation_response", "action": "accept", "content": {"answer_1": "2", "answer_2": "1,2"}});
-    run.write_stdin(&format!("{answers}\n"));
+    run.write_stdin(format!("{answers}\n"));
     run.wait_until("the second question", |run| run.stdout().matches("\"elicitation\"").count() == 2);
     run.write_stdin("because I say so\n").wait_for_stdout("\"cost\"").close_stdin();
     run.finish();

@@ -93,7 +93,7 @@ impl Protocol {
     /// Sends a request in one piece.
     fn whole(&self, client: &mut LineClient, request: &Value) -> Value {
         let id = self.id(client.number());
-        client.run.write_stdin(&self.line(request, &id));
+        client.run.write_stdin(self.line(request, &id));
         self.answer(client, &id)
     }
 }

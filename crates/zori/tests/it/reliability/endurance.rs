@@ -66,7 +66,7 @@ fn turn_after_turn() {
     let count = |what: &str| fs::read_dir(format!("/proc/{pid}/{what}")).map_or(0, Iterator::count);
     let (mut warm, most) = (None, Cell::new(0));
     for turn in 1..=turns {
-        run.write_stdin(&user("go"));
+        run.write_stdin(user("go"));
         run.wait_until("the end of a turn", |_| ended() >= turn);
         let now = super::large::resident(pid);
         most.set(most.get().max(now));

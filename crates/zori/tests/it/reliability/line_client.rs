@@ -31,7 +31,7 @@ impl LineClient {
     }
 
     pub fn send(&mut self, message: &Value) {
-        self.run.write_stdin(&format!("{message}\n"));
+        self.run.write_stdin(format!("{message}\n"));
     }
 
     /// Reads the next message.

@@ -291,13 +291,13 @@ fn cancel(state: &State, surface: Surface) -> Duration {
             let mode = if state.mode == "yolo" { "bypassPermissions" } else { "default" };
             let args = stream_json::args(&["--permission-mode", mode, "--permission-prompt-tool", "stdio"]);
             let mut run = cell.world.start(cell.world.cmd(&args), Stdin::Open, Stdout::Captured);
-            run.write_stdin(&stream_json::user("go"));
+            run.write_stdin(stream_json::user("go"));
             cell.reached(state);
             if state.mode == "default" {
                 run.wait_for_stdout("can_use_tool");
             }
             let begun = Instant::now();
-            run.write_stdin(&stream_json::request("i", json!({"subtype": "interrupt"})));
+            run.write_stdin(stream_json::request("i", json!({"subtype": "interrupt"})));
             run.wait_for_stdout("\"type\":\"result\"");
             let took = begun.elapsed();
             run.close_stdin();

@@ -76,12 +76,12 @@ fn questions_are_answered_by_the_gui() {
     let mut run = start(&world, &[]);
     run.wait_for_stdout("\"id\":\"t1\"");
     assert!(!run.stdout().contains("t2") && !run.stdout().contains("tool_result"), "{}", run.stdout());
-    run.write_stdin(&approve("t2", true)).wait_for_stderr("no call `t2`");
-    run.write_stdin(&approve("nobody", true)).wait_for_stderr("no call `nobody`");
-    run.write_stdin(&approve("t1", true)).wait_for_stdout("\"id\":\"t2\"");
-    run.write_stdin(&approve("t1", false)).wait_for_stderr("no call `t1`");
+    run.write_stdin(approve("t2", true)).wait_for_stderr("no call `t2`");
+    run.write_stdin(approve("nobody", true)).wait_for_stderr("no call `nobody`");
+    run.write_stdin(approve("t1", true)).wait_for_stdout("\"id\":\"t2\"");
+    run.write_stdin(approve("t1", false)).wait_for_stderr("no call `t1`");
     let no = json!({"type": "tool_approval", "id": "t2", "approved": false, "message": "not this one"});
-    run.write_stdin(&format!("{no}\n")).wait_for_stdout("message_stop").close_stdin();
+    run.write_stdin(format!("{no}\n")).wait_for_stdout("message_stop").close_stdin();
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
@@ -112,7 +112,7 @@ fn another_mode_while_a_call_waits() {
     run.wait_for_stdout("\"id\":\"t1\"");
     run.write_stdin("{\"type\":\"set_permission_mode\",\"mode\":\"sudo\"}\n").wait_for_stdout("bad_mode");
     run.write_stdin("{\"type\":\"set_permission_mode\",\"mode\":\"auto\"}\n");
-    run.write_stdin(&approve("t1", false)).wait_for_stdout("message_stop").close_stdin();
+    run.write_stdin(approve("t1", false)).wait_for_stdout("message_stop").close_stdin();
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s interactive
     usage 10 5
@@ -145,7 +145,7 @@ fn calls_that_share_an_id() {
     ]);
     let mut run = start(&world, &["--permission-mode", "interactive", "--sandbox", "off"]);
     for id in ["t1", "t1_2", "t1_3"] {
-        run.wait_for_stdout(&format!("\"id\":\"{id}\"")).write_stdin(&approve(id, true));
+        run.wait_for_stdout(&format!("\"id\":\"{id}\"")).write_stdin(approve(id, true));
     }
     run.wait_for_stdout("message_stop").close_stdin();
     insta::assert_snapshot!(brief(&run.finish()), @r#"
@@ -179,8 +179,8 @@ fn an_answer_that_does_not_come() {
     let (world, _model) = asking();
     world.write(world.base().join("config.toml"), "approval_timeout_secs = 1\n");
     let mut run = start(&world, &[]);
-    run.wait_for_stdout("\"id\":\"t2\"").write_stdin(&approve("t1", true)).wait_for_stderr("no call `t1`");
-    run.write_stdin(&approve("t2", true)).wait_for_stdout("message_stop").close_stdin();
+    run.wait_for_stdout("\"id\":\"t2\"").write_stdin(approve("t1", true)).wait_for_stderr("no call `t1`");
+    run.write_stdin(approve("t2", true)).wait_for_stdout("message_stop").close_stdin();
     insta::assert_snapshot!(brief(&run.finish()), @r#"
     init s default
     usage 10 5
@@ -364,7 +364,7 @@ fn a_question_of_the_model() {
     let mut run = start(&world, &[]);
     run.wait_for_stdout("\"id\":\"t1\"");
     let answer = json!({"type": "tool_approval", "id": "t1", "approved": true, "message": "2"});
-    run.write_stdin(&format!("{answer}\n")).wait_for_stdout("Done.").close_stdin();
+    run.write_stdin(format!("{answer}\n")).wait_for_stdout("Done.").close_stdin();
     run.finish();
     let told = model.request(1).messages().pop().unwrap()["content"][0]["content"].clone();
     assert_eq!(told, "The user answered:\n\"Which?\" = \"b\"");

@@ -90,8 +90,8 @@ fn in_initialize() {
     let mut run = start(&world, &["--agents", REVIEWER, "--allowedTools", "Task"]);
     let theirs =
         json!({"reviewer": {"description": "Mine", "prompt": "I review.", "skills": ["x"], "tools": null}});
-    run.write_stdin(&request("1", json!({"subtype": "initialize", "hooks": null, "agents": theirs})));
-    run.wait_for_stdout("\"request_id\":\"1\"").write_stdin(&user("go"));
+    run.write_stdin(request("1", json!({"subtype": "initialize", "hooks": null, "agents": theirs})));
+    run.wait_for_stdout("\"request_id\":\"1\"").write_stdin(user("go"));
     run.close_stdin();
     let output = run.finish();
     assert_eq!(output.code(), Some(0), "{output}");

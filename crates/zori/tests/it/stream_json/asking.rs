@@ -28,17 +28,17 @@ fn allowed_changed_and_denied() {
         anthropic::text("ok"),
     ]);
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, question) = asked(&mut run, "can_use_tool", 0);
     assert_eq!(question["input"], json!({"file_path": "a.txt", "content": "model"}));
     assert_eq!((&question["tool_name"], &question["tool_use_id"]), (&json!("Write"), &json!("1")));
     let changed = json!({"file_path": "a.txt", "content": "client"});
-    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedInput": changed})));
+    run.write_stdin(answer(&id, json!({"behavior": "allow", "updatedInput": changed})));
     let (id, _) = asked(&mut run, "can_use_tool", 1);
-    run.write_stdin(&answer(&id, json!({"behavior": "deny", "message": "no shell"})));
+    run.write_stdin(answer(&id, json!({"behavior": "deny", "message": "no shell"})));
     wait_over(&mut run, 1);
     // An answer that comes twice, and one to nothing, are told and change nothing (IO-7).
-    run.write_stdin(&answer(&id, json!({"behavior": "allow"}))).wait_for_stderr("no such question is open");
+    run.write_stdin(answer(&id, json!({"behavior": "allow"}))).wait_for_stderr("no such question is open");
     run.close_stdin();
     let output = run.finish();
     assert_eq!(world.read("a.txt"), "client");
@@ -65,7 +65,7 @@ fn an_answer_that_does_not_come() {
     let (world, _model) = with_model([write("1"), anthropic::text("ok")]);
     world.write(world.base().join("config.toml"), "approval_timeout_secs = 1\n");
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, _) = asked(&mut run, "can_use_tool", 0);
     wait_over(&mut run, 1);
     run.close_stdin();
@@ -83,13 +83,13 @@ fn an_approval_for_more() {
     let bash = |id: &str| anthropic::tool_use(id, "Bash", json!({"command": "touch b"}));
     let (world, _model) = with_model([bash("1"), bash("2"), write("3"), anthropic::text("ok")]);
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, question) = asked(&mut run, "can_use_tool", 0);
     let rule = &question["permission_suggestions"][0];
     assert_eq!(rule["rules"], json!([{"toolName": "Bash", "ruleContent": "touch b"}]));
     let mode = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
     let never = json!({"type": "removeRules", "rules": [], "destination": "session"});
-    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedPermissions": [rule, mode, never]})));
+    run.write_stdin(answer(&id, json!({"behavior": "allow", "updatedPermissions": [rule, mode, never]})));
     wait_over(&mut run, 1);
     run.close_stdin();
     let output = run.finish();
@@ -107,10 +107,10 @@ fn an_approval_for_more() {
 fn a_denial_that_ends_the_turn() {
     let (world, _model) = with_model([write("1"), anthropic::text("next")]);
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, _) = asked(&mut run, "can_use_tool", 0);
-    run.write_stdin(&answer(&id, json!({"behavior": "deny", "message": "stop", "interrupt": true})));
-    run.write_stdin(&user("again"));
+    run.write_stdin(answer(&id, json!({"behavior": "deny", "message": "stop", "interrupt": true})));
+    run.write_stdin(user("again"));
     wait_over(&mut run, 2);
     run.close_stdin();
     let output = run.finish();
@@ -135,12 +135,12 @@ fn a_denial_that_ends_the_turn() {
 fn an_interrupt_while_asked() {
     let (world, _model) = with_model([write("1")]);
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, _) = asked(&mut run, "can_use_tool", 0);
-    run.write_stdin(&request("i", json!({"subtype": "interrupt"})));
+    run.write_stdin(request("i", json!({"subtype": "interrupt"})));
     wait_over(&mut run, 1);
     // Too late (IO-7).
-    run.write_stdin(&answer(&id, json!({"behavior": "allow"}))).close_stdin();
+    run.write_stdin(answer(&id, json!({"behavior": "allow"}))).close_stdin();
     let output = run.finish();
     let said = outline(&output.stdout());
     let (_, after) = said.split_once("control_cancel_request").unwrap();
@@ -161,11 +161,11 @@ fn an_interrupt_of_a_stream() {
     let hanging = anthropic::text("one two three").reply().wait_after(3, &gate);
     let (world, _model) = with_model([hanging, anthropic::text("next").into()]);
     let mut run = start(&world, &["--include-partial-messages"]);
-    run.write_stdin(&user("go")).wait_for_stdout("text_delta");
-    run.write_stdin(&request("i", json!({"subtype": "interrupt"}))).write_stdin(&user("again"));
+    run.write_stdin(user("go")).wait_for_stdout("text_delta");
+    run.write_stdin(request("i", json!({"subtype": "interrupt"}))).write_stdin(user("again"));
     wait_over(&mut run, 2);
     // Without a turn it is only answered.
-    run.write_stdin(&request("j", json!({"subtype": "interrupt"}))).wait_for_stdout("\"request_id\":\"j\"");
+    run.write_stdin(request("j", json!({"subtype": "interrupt"}))).wait_for_stdout("\"request_id\":\"j\"");
     run.close_stdin();
     let output = run.finish();
     let said = outline(&output.stdout());
@@ -202,11 +202,11 @@ fn requests_at_any_time() {
         ("8", json!({"subtype": "stop_task"})),
         ("9", json!({})),
     ] {
-        run.write_stdin(&request(id, wanted));
+        run.write_stdin(request(id, wanted));
     }
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     wait_over(&mut run, 1);
-    run.write_stdin(&request("10", json!({"subtype": "get_context_usage"}))).close_stdin();
+    run.write_stdin(request("10", json!({"subtype": "get_context_usage"}))).close_stdin();
     let output = run.finish();
     let said = outline(&output.stdout());
     let said: Vec<_> = said.lines().filter(|line| !line.starts_with("answers 3 ")).collect();
@@ -259,7 +259,7 @@ fn signals() {
         let gate = Gate::new();
         let (world, model) = with_model([anthropic::text("one two").reply().wait_after(3, &gate)]);
         let mut run = start(&world, &["--include-partial-messages"]);
-        run.write_stdin(&user("go"));
+        run.write_stdin(user("go"));
         model.wait_for_requests(1);
         run.wait_for_stdout("text_delta");
         if terminate {
@@ -295,10 +295,10 @@ fn a_folder_that_the_sandbox_does_not_know() {
         let more = world.home().canonicalize().unwrap().join("more");
         std::fs::create_dir(&more).unwrap();
         let mut run = start(&world, &[ASK, sandbox].concat());
-        run.write_stdin(&user("go"));
+        run.write_stdin(user("go"));
         let (id, _) = asked(&mut run, "can_use_tool", 0);
         let update = json!({"type": "addDirectories", "directories": [more], "destination": "session"});
-        run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedPermissions": [update]})));
+        run.write_stdin(answer(&id, json!({"behavior": "allow", "updatedPermissions": [update]})));
         wait_over(&mut run, 1);
         run.close_stdin();
         let stderr = run.finish().stderr();
@@ -314,9 +314,9 @@ fn the_state_of_the_session() {
     let (mut world, _model) = with_model([write("1"), anthropic::text("ok")]);
     world.set_var("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, _) = asked(&mut run, "can_use_tool", 0);
-    run.write_stdin(&answer(&id, json!({"behavior": "allow"})));
+    run.write_stdin(answer(&id, json!({"behavior": "allow"})));
     run.wait_for_stdout("\"state\":\"idle\"").close_stdin();
     let all = super::lines(&run.finish().stdout());
     let states: Vec<_> = all.iter().filter_map(|line| line["state"].as_str()).collect();
@@ -335,7 +335,7 @@ fn a_question_of_the_model() {
     let asks = |id: &str| anthropic::tool_use(id, "AskUserQuestion", json!({ "questions": questions }));
     let (world, model) = with_model([asks("1"), asks("2"), anthropic::text("ok")]);
     let mut run = start(&world, ASK);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, question) = asked(&mut run, "can_use_tool", 0);
     assert_eq!(
         (&question["tool_name"], &question["input"]["questions"]),
@@ -343,9 +343,9 @@ fn a_question_of_the_model() {
     );
     let answers = json!({"Which colour?": "Blue", "Which sizes?": "Red, Blue"});
     let input = json!({"questions": questions, "answers": answers});
-    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedInput": input})));
+    run.write_stdin(answer(&id, json!({"behavior": "allow", "updatedInput": input})));
     let (id, _) = asked(&mut run, "can_use_tool", 1);
-    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedInput": {"questions": questions}})));
+    run.write_stdin(answer(&id, json!({"behavior": "allow", "updatedInput": {"questions": questions}})));
     wait_over(&mut run, 1);
     run.close_stdin();
     let output = run.finish();

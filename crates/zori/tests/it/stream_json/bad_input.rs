@@ -83,7 +83,7 @@ fn the_end_at_each_point() {
     let gate = Gate::new();
     let (world, model) = with_model([anthropic::text("late").reply().wait(&gate)]);
     let mut run = start(&world, &[]);
-    run.write_stdin(&user("hi")).close_stdin();
+    run.write_stdin(user("hi")).close_stdin();
     model.wait_for_requests(1);
     gate.open();
     assert_eq!(
@@ -94,7 +94,7 @@ fn the_end_at_each_point() {
     let write = || anthropic::tool_use("1", "Write", json!({"file_path": "a", "content": "x"}));
     let (world, _model) = with_model([write(), anthropic::text("ok")]);
     let mut run = start(&world, &["--permission-prompt-tool", "stdio"]);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     asked(&mut run, "can_use_tool", 0);
     run.close_stdin();
     let output = run.finish();
@@ -104,8 +104,8 @@ fn the_end_at_each_point() {
 
     let (world, _model) = with_model([anthropic::text("ok")]);
     let mut run = start(&world, &[]);
-    run.write_stdin(&request("r", json!({"subtype": "initialize", "sdkMcpServers": ["calc"]})))
-        .write_stdin(&user("hi"));
+    run.write_stdin(request("r", json!({"subtype": "initialize", "sdkMcpServers": ["calc"]})))
+        .write_stdin(user("hi"));
     asked(&mut run, "mcp_message", 0);
     run.close_stdin();
     assert_eq!(run.finish().code(), Some(0));

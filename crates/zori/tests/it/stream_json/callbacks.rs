@@ -18,7 +18,7 @@ fn group(id: &str, matcher: Option<&str>) -> Value {
 /// Answers the next call of a hook, and returns what it was told.
 fn called(run: &mut Running, nth: usize, response: Value) -> Value {
     let (id, question) = asked(run, "hook_callback", nth);
-    run.write_stdin(&answer(&id, response));
+    run.write_stdin(answer(&id, response));
     question
 }
 
@@ -47,7 +47,7 @@ fn hooks_of_every_moment() {
         "Stop": group("stop", None),
         "Notification": group("never", None),
     });
-    run.write_stdin(&hooks(groups)).write_stdin(&user("go"));
+    run.write_stdin(hooks(groups)).write_stdin(user("go"));
     let context = json!({"hookEventName": "UserPromptSubmit", "additionalContext": "be brief"});
     let told = called(&mut run, 0, json!({ "hookSpecificOutput": context }));
     assert_eq!((&told["callback_id"], &told["input"]["prompt"]), (&json!("prompt"), &json!("go")));
@@ -88,7 +88,7 @@ fn hooks_that_object_or_fail() {
         let mut run = start(&world, &["--dangerously-skip-permissions"]);
         let groups =
             json!({"PreToolUse": [{"hookCallbackIds": ["h"], "timeout": 0.05, "onFailure": on_failure}]});
-        run.write_stdin(&hooks(groups)).write_stdin(&user("go"));
+        run.write_stdin(hooks(groups)).write_stdin(user("go"));
         run.wait_for_stderr(
             "the client's hook `h` for PreToolUse failed: it did not answer within 0.05 seconds",
         );
@@ -97,7 +97,7 @@ fn hooks_that_object_or_fail() {
     let (world, _model) =
         with_model([anthropic::tool_use("1", "Bash", json!({"command": "true"})), anthropic::text("ok")]);
     let mut run = start(&world, &["--dangerously-skip-permissions"]);
-    run.write_stdin(&hooks(json!({"PreToolUse": group("h", Some("Bash"))}))).write_stdin(&user("go"));
+    run.write_stdin(hooks(json!({"PreToolUse": group("h", Some("Bash"))}))).write_stdin(user("go"));
     let deny = json!({"permissionDecision": "deny", "permissionDecisionReason": "not now"});
     called(&mut run, 0, json!({ "hookSpecificOutput": deny }));
     assert!(end(run).contains("result failed \"a hook denies: not now"));
@@ -115,7 +115,7 @@ fn connect(run: &mut Running, tools: Value) {
             _ => json!({}),
         };
         let response = json!({"jsonrpc": "2.0", "id": rpc["id"], "result": result});
-        run.write_stdin(&answer(&id, json!({ "mcp_response": response })));
+        run.write_stdin(answer(&id, json!({ "mcp_response": response })));
     }
 }
 
@@ -135,14 +135,14 @@ fn tools_in_the_client() {
         }
         let mut run = start(&world, &more);
         let servers = if by_flag { Value::Null } else { json!(["calc"]) };
-        run.write_stdin(&request("r", json!({"subtype": "initialize", "sdkMcpServers": servers})))
-            .write_stdin(&user("add"));
+        run.write_stdin(request("r", json!({"subtype": "initialize", "sdkMcpServers": servers})))
+            .write_stdin(user("add"));
         connect(&mut run, add.clone());
         let (id, question) = asked(&mut run, "mcp_message", 3);
         assert_eq!(question["message"]["params"], json!({"name": "add", "arguments": {"a": 1}}));
         let content = json!([{"type": "text", "text": "2"}]);
         let response = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content}});
-        run.write_stdin(&answer(&id, json!({ "mcp_response": response })));
+        run.write_stdin(answer(&id, json!({ "mcp_response": response })));
         run.wait_for_stdout("{\"type\":\"result\"");
         if by_flag {
             assert!(run.stdout().contains(r#"[{"name":"calc","status":"connected"}]"#));
@@ -158,11 +158,11 @@ fn tools_in_the_client() {
 fn a_server_that_fails() {
     let (world, _model) = with_model([anthropic::text("ok")]);
     let mut run = start(&world, &[]);
-    run.write_stdin(&request("r", json!({"subtype": "initialize", "sdkMcpServers": ["calc"]})))
-        .write_stdin(&user("hi"));
+    run.write_stdin(request("r", json!({"subtype": "initialize", "sdkMcpServers": ["calc"]})))
+        .write_stdin(user("hi"));
     let (id, _) = asked(&mut run, "mcp_message", 0);
     let failed = json!({"subtype": "error", "request_id": id, "error": "it is gone"});
-    run.write_stdin(&format!("{}\n", json!({"type": "control_response", "response": failed})));
+    run.write_stdin(format!("{}\n", json!({"type": "control_response", "response": failed})));
     run.wait_for_stderr("the MCP server `calc` failed: it is gone")
         .wait_for_stdout(r#"{"name":"calc","status":"failed"}"#);
     assert_eq!(end(run), "init\nsays \"ok\"\nover success \"ok\" completed turns=1");
@@ -176,16 +176,16 @@ fn an_output_that_a_hook_edits() {
         with_model([anthropic::tool_use("1", "mcp__calc__add", json!({"a": 1})), anthropic::text("ok")]);
     let mut run = start(&world, &["--allowedTools", "mcp__calc__add"]);
     let hooks = json!({"PostToolUse": group("post", None)});
-    run.write_stdin(&request(
+    run.write_stdin(request(
         "r",
         json!({"subtype": "initialize", "sdkMcpServers": ["calc"], "hooks": hooks}),
     ))
-    .write_stdin(&user("add"));
+    .write_stdin(user("add"));
     connect(&mut run, add);
     let (id, _) = asked(&mut run, "mcp_message", 3);
     let content = json!([{"type": "text", "text": "the secret is 2"}]);
     let response = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content}});
-    run.write_stdin(&answer(&id, json!({ "mcp_response": response })));
+    run.write_stdin(answer(&id, json!({ "mcp_response": response })));
     let edited = json!([{"type": "text", "text": "edited"}]);
     let output = json!({"hookEventName": "PostToolUse", "updatedMCPToolOutput": edited});
     called(&mut run, 0, json!({ "hookSpecificOutput": output }));

@@ -60,11 +60,11 @@ fn at(point: Point, gate: &Gate) -> (TestEnv, ModelServer, Running) {
     let mut run = start(&world, mode);
     let servers = if point == Point::Connecting { json!(["calc"]) } else { json!([]) };
     if point != Point::Silent {
-        run.write_stdin(&request("r", json!({"subtype": "initialize", "sdkMcpServers": servers})));
+        run.write_stdin(request("r", json!({"subtype": "initialize", "sdkMcpServers": servers})));
         run.wait_for_stdout("\"request_id\":\"r\"");
     }
     if !matches!(point, Point::Silent | Point::Introduced) {
-        run.write_stdin(&user("go"));
+        run.write_stdin(user("go"));
     }
     match point {
         Point::Silent => {

@@ -143,10 +143,9 @@ fn hook_events() {
         ["--include-hook-events", "--settings", &settings, "--allowedTools", "Bash", "--sandbox", "off"];
     let mut run = start(&world, &more);
     let theirs = json!({"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h"]}]});
-    run.write_stdin(&request("0", json!({"subtype": "initialize", "hooks": theirs})))
-        .write_stdin(&user("go"));
+    run.write_stdin(request("0", json!({"subtype": "initialize", "hooks": theirs}))).write_stdin(user("go"));
     let (id, _) = asked(&mut run, "hook_callback", 0);
-    run.write_stdin(&answer(&id, json!({"systemMessage": "seen"})));
+    run.write_stdin(answer(&id, json!({"systemMessage": "seen"})));
     run.close_stdin();
     let output = run.finish();
     let told: Vec<String> = lines(&output.stdout())
@@ -176,7 +175,7 @@ fn a_tool_that_is_asked() {
     let (world, model) = with_model([write("1"), write("2"), anthropic::text("ok")]);
     let mut run = start(&world, PERMIT);
     let servers = json!({"subtype": "initialize", "sdkMcpServers": ["gate"]});
-    run.write_stdin(&request("0", servers)).write_stdin(&user("go"));
+    run.write_stdin(request("0", servers)).write_stdin(user("go"));
     let reply =
         |message: Value| json!({"mcp_response": {"jsonrpc": "2.0", "id": message["id"], "result": {}}});
     for n in 0.. {
@@ -203,7 +202,7 @@ fn a_tool_that_is_asked() {
             }
             _ => {}
         }
-        run.write_stdin(&answer(&id, answered));
+        run.write_stdin(answer(&id, answered));
         if params["arguments"]["tool_use_id"] == "2" {
             break;
         }

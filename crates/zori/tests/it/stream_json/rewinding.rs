@@ -49,28 +49,28 @@ fn files_go_back_to_before_a_prompt() {
     world.write(".git/HEAD", "ref: refs/heads/main\n");
     world.write("kept.txt", "before\n");
     let mut run = start(&world, &[BYPASS, &["--session-id=s"]].concat());
-    run.write_stdin(&user("first"));
+    run.write_stdin(user("first"));
     wait_over(&mut run, 1);
     let named = json!({"type": "user", "uuid": PROMPT, "message": {"role": "user", "content": "second"}});
-    run.write_stdin(&format!("{named}\n"));
+    run.write_stdin(format!("{named}\n"));
     wait_over(&mut run, 2);
-    run.write_stdin(&rewind("dry", PROMPT, true));
+    run.write_stdin(rewind("dry", PROMPT, true));
     run.wait_for_stdout("\"dry\"");
     assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("one\ntwo\n", "new\n"));
-    run.write_stdin(&rewind("real", PROMPT, false));
+    run.write_stdin(rewind("real", PROMPT, false));
     run.wait_for_stdout("\"real\"");
     assert_eq!(world.read("a.txt"), "one\n");
     assert!(!world.work().join("b.txt").exists());
-    run.write_stdin(&rewind("again", PROMPT, false));
+    run.write_stdin(rewind("again", PROMPT, false));
     let result = lines(&run.raw_stdout())
         .into_iter()
         .find(|line| line["message"]["content"][0]["type"] == "tool_result");
     let result = result.expect("there was a call")["uuid"].as_str().expect("it has a name").to_owned();
     for (id, prompt) in [("no-prompt", result.as_str()), ("nothing", "frob")] {
-        run.write_stdin(&rewind(id, prompt, false)).write_stdin(&rewind(&format!("{id}-dry"), prompt, true));
+        run.write_stdin(rewind(id, prompt, false)).write_stdin(rewind(&format!("{id}-dry"), prompt, true));
     }
-    run.write_stdin(&request("bad", json!({"subtype": "rewind_files"})));
-    run.write_stdin(&user("third"));
+    run.write_stdin(request("bad", json!({"subtype": "rewind_files"})));
+    run.write_stdin(user("third"));
     wait_over(&mut run, 3);
     run.close_stdin();
     let output = run.finish();
@@ -91,7 +91,7 @@ fn files_go_back_to_before_a_prompt() {
     // Another process goes on with the session: before its first prompt, and after.
     let first = &prompts(&String::from_utf8_lossy(&output.stdout))[0];
     let mut run = start(&world, &["--resume=s"]);
-    run.write_stdin(&rewind("dry", first, true)).write_stdin(&rewind("real", first, false)).close_stdin();
+    run.write_stdin(rewind("dry", first, true)).write_stdin(rewind("real", first, false)).close_stdin();
     let output = run.finish();
     insta::assert_snapshot!(answers(&world, &output.stdout()), @r#"
     answers dry {"canRewind":true,"filesChanged":["$WORK/a.txt"],"insertions":0,"deletions":1,"filesKept":[]}
@@ -111,11 +111,11 @@ fn in_a_turn() {
     ]);
     world.write(".git/HEAD", "ref: refs/heads/main\n");
     let mut run = start(&world, &[BYPASS, &["--include-partial-messages"]].concat());
-    run.write_stdin(&user("first"));
+    run.write_stdin(user("first"));
     run.wait_for_stdout("text_delta");
     assert_eq!(world.read("a.txt"), "one\n");
     let first = prompts(&run.raw_stdout()).remove(0);
-    run.write_stdin(&rewind("real", &first, false));
+    run.write_stdin(rewind("real", &first, false));
     run.wait_for_stdout("\"real\"");
     assert!(!world.work().join("a.txt").exists(), "{}", answers(&world, &run.stdout()));
     gate.open();
@@ -130,10 +130,10 @@ fn in_a_turn() {
 fn nothing_is_captured() {
     let (world, _model) = with_model([write("1", "a.txt", "one\n"), anthropic::text("ok")]);
     let mut run = start(&world, &[BYPASS, &["--no-checkpoints"]].concat());
-    run.write_stdin(&user("first"));
+    run.write_stdin(user("first"));
     wait_over(&mut run, 1);
     let first = prompts(&run.raw_stdout()).remove(0);
-    run.write_stdin(&rewind("dry", &first, true)).write_stdin(&rewind("real", &first, false)).close_stdin();
+    run.write_stdin(rewind("dry", &first, true)).write_stdin(rewind("real", &first, false)).close_stdin();
     insta::assert_snapshot!(answers(&world, &run.finish().stdout()), @r#"
     answers dry {"canRewind":false,"error":"No file checkpoint found for this message."}
     answers real "No file checkpoint found for this message."

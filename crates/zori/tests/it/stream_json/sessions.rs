@@ -112,7 +112,7 @@ fn sessions_that_cannot_be() {
 fn saved_before_the_result() {
     let (world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
     let mut run = super::start(&world, &["--session-id", "s"]);
-    run.write_stdin(&user("a")).wait_for_stdout("{\"type\":\"result\"").kill();
+    run.write_stdin(user("a")).wait_for_stdout("{\"type\":\"result\"").kill();
     drop(run);
     let output = say(&world, &["--resume", "s"], "b");
     assert_eq!(output.code(), Some(0), "{output}");

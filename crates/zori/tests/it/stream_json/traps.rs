@@ -102,11 +102,11 @@ fn input_in_a_turn() {
     let gate = Gate::new();
     let (world, model) = with_model([anthropic::text("one two").reply().wait_after(3, &gate)]);
     let mut run = start(&world, &[]);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     model.wait_for_requests(1);
-    run.write_stdin(&request("m", json!({"subtype": "mcp_status"})));
+    run.write_stdin(request("m", json!({"subtype": "mcp_status"})));
     run.wait_for_stdout("\"request_id\":\"m\"");
-    run.write_stdin(&request("i", json!({"subtype": "interrupt"})));
+    run.write_stdin(request("i", json!({"subtype": "interrupt"})));
     run.wait_for_stdout("{\"type\":\"result\"").close_stdin();
     let said = outline(&run.finish().stdout());
     let (before, _) = said.split_once("over error_during_execution").unwrap_or_else(|| panic!("{said}"));
@@ -135,10 +135,10 @@ fn auto_asks() {
 fn an_input_that_is_replaced() {
     let (world, _model) = with_model([write("1"), anthropic::text("ok")]);
     let mut run = start(&world, &["--permission-prompt-tool", "stdio"]);
-    run.write_stdin(&user("go"));
+    run.write_stdin(user("go"));
     let (id, _) = asked(&mut run, "can_use_tool", 0);
     let mine = json!({"file_path": "b.txt", "content": "mine"});
-    run.write_stdin(&answer(&id, json!({"behavior": "allow", "updatedInput": mine})));
+    run.write_stdin(answer(&id, json!({"behavior": "allow", "updatedInput": mine})));
     run.wait_for_stdout("{\"type\":\"result\"").close_stdin();
     let output = run.finish();
     assert!(
