@@ -54,7 +54,8 @@ fn hello() -> Vec<String> {
 async fn dialogue(lines: &[String]) -> String {
     let schema = RawValue::from_string(r#"{"type":"object"}"#.to_owned()).expect("the schema is JSON");
     let tool = ToolSpec { name: "read".to_owned(), description: "Read.".to_owned(), schema };
-    let info = ServerInfo { name: "zori", version: "0", about: String::new(), tools: vec![tool] };
+    let secret = || "0123456789abcdef".to_owned();
+    let info = ServerInfo { name: "zori", version: "0", about: String::new(), tools: vec![tool], secret };
     let out = Written::default();
     let (sender, input) = mpsc::channel(lines.len().max(1));
     for line in lines {
