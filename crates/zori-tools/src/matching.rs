@@ -134,6 +134,21 @@ pub fn exact_lines(text: &str, change: &Change, from: usize) -> Vec<Found> {
     places.into_iter().filter_map(|at| search.replaced(at)).collect()
 }
 
+/// How many bytes are compared to find places that overlap. A text that repeats itself further is searched from end to end.
+const MOST_COMPARED: usize = 1 << 28;
+
+/// Returns where `wanted` stands. Whole lines may overlap: in `}`, `}`, `}` two of them stand twice, and a hunk that names a line means one.
+fn occurrences(text: &str, wanted: &str, whole_lines: bool) -> Vec<usize> {
+    let line = wanted.find('\n').filter(|_| whole_lines).map_or(wanted.len(), |end| end + 1);
+    let (mut places, mut from) = (Vec::new(), 0);
+    while let Some(found) = text[from..].find(wanted) {
+        let at = from + found;
+        places.push(at);
+        from = at + if places.len() * wanted.len() <= MOST_COMPARED { line } else { wanted.len() };
+    }
+    places
+}
+
 /// A tier at work on one text.
 struct Search<'a> {
     tier: &'a Tier,
@@ -164,7 +179,7 @@ impl<'a> Search<'a> {
             let end = at + old.len();
             file.source(at) >= from && file.is_characters(at, end) && (!whole || file.is_lines(at, end))
         };
-        file.text.match_indices(old).map(|(at, _)| at).filter(fits).collect()
+        occurrences(&file.text, old, whole).into_iter().filter(fits).collect()
     }
 
     /// Returns what stands at a place afterwards; `None` where added text cannot be written as the file has it.

@@ -259,6 +259,14 @@ mod tests {
         assert_eq!(check(file, "@@ fn c() {\n-  x\n+  y"), r#"hunk 1 wants "fn c() {": NotFound"#);
     }
 
+    /// The fuzz target `patch` found it: the second of two places that overlap was none.
+    #[test]
+    fn places_that_overlap() {
+        let file = "0\n0\n0\n0\n0\n";
+        assert_eq!(check(file, "@@ -2,4 +2,5 @@\n 0\n 0\n+1\n 0\n 0"), r#""0\n0\n0\n1\n0\n0\n""#);
+        assert_eq!(check(file, " 0\n 0\n 0\n+1\n 0"), r#"hunk 1 wants "0\n0\n0\n0\n": Several("1, 2")"#);
+    }
+
     #[test]
     fn insertions() {
         assert_eq!(check("a\nb\n", "+c"), r#""a\nb\nc\n""#);
