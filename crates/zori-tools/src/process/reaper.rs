@@ -136,7 +136,9 @@ impl Reaper {
             return Vec::new();
         }
         self.claim_strays();
-        self.lock().strays.clone()
+        let mut state = self.lock();
+        state.strays.iter_mut().for_each(Stray::refresh_name);
+        state.strays.clone()
     }
 
     /// Reaps strays that have ended. Their numbers are theirs until then, so the watchdog never signals somebody else.

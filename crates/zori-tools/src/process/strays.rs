@@ -31,6 +31,13 @@ impl Stray {
         imp::alive(self.pid)
     }
 
+    /// Reads its name again: one that was found before it became its program had the name of the shell.
+    pub fn refresh_name(&mut self) {
+        if let Some(name) = imp::name(self.pid) {
+            self.name = name;
+        }
+    }
+
     fn signal(&self, signal: Signal) {
         // It is our child until it is reaped, so that its number is not somebody else's.
         if let Some(pid) = Pid::from_raw(self.pid) {
@@ -134,6 +141,10 @@ mod imp {
         alive
     }
 
+    pub fn name(pid: i32) -> Option<String> {
+        Stat::of(pid).map(|stat| stat.name)
+    }
+
     fn reap(pid: i32) {
         let _ = waitpid(Pid::from_raw(pid), WaitOptions::NOHANG);
     }
@@ -207,5 +218,9 @@ mod imp {
 
     pub fn alive(_: i32) -> bool {
         false
+    }
+
+    pub fn name(_: i32) -> Option<String> {
+        None
     }
 }

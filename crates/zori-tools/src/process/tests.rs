@@ -358,6 +358,22 @@ fn what_left_its_group_is_known_and_ends_with_the_run() {
     assert!(!Path::new(&format!("/proc/{daemon}")).exists(), "ended, and reaped");
 }
 
+/// A busy machine finds a daemon between its fork and its program, and then called it `sh` to the end.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_its_group_is_told_by_the_name_it_has_now() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    let daemon = "setsid sh -c '(sh -c \"until [ -e go ]; do sleep 0.05; done; exec sleep 300\" >/dev/null 2>&1 & echo $! > new; mv new pids)' >/dev/null 2>&1 & wait";
+    run(&processes, &scratch, daemon, Duration::from_secs(60));
+    let daemon = numbers(&scratch, "pids", 1).unwrap()[0];
+    let told = |name: &str| processes.left_behind() == [format!("`{name}` (process {daemon})")];
+    wait_for("the daemon to be known", || told("sh"));
+    fs::write(scratch.path().join("go"), "").unwrap();
+    wait_for("the daemon to have its new name", || told("sleep"));
+    processes.shutdown();
+}
+
 /// CH-2: a call whose time is up, or that is dropped, takes with it what left its group.
 #[cfg(target_os = "linux")]
 #[test]
