@@ -17,6 +17,7 @@ use zori_core::message::Message;
 use zori_core::provider::{Chunk, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
 use zori_core::transport::{Timeouts, Transport};
+use zori_providers::agent_zero::{AgentZero, AgentZeroOptions};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{self, Api};
 use zori_providers::endpoint::Endpoint;
@@ -109,6 +110,7 @@ fn provider(api: usize, transport: Arc<dyn Transport>) -> Box<dyn Provider> {
         }
         Api::OpenAiResponses => Box::new(OpenAiResponses::new(endpoint)),
         Api::Gemini => Box::new(Gemini::new(endpoint)),
+        Api::AgentZero => Box::new(AgentZero::new(endpoint, AgentZeroOptions::default(), None)),
     }
 }
 

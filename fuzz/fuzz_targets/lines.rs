@@ -5,14 +5,16 @@
 
 #![no_main]
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+#[path = "../written.rs"]
+mod written;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use zori_acp::{AcpClient, AgentInfo, MessageWriter};
 use zori_frontends::claude::input::Line;
 use zori_frontends::jsonl::command::{Command, Stream};
+
+use self::written::Written;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1}}"#;
 
@@ -52,27 +54,5 @@ fn editor(text: &str) {
             let told = &answers[0]["id"];
             assert!(told == id || told.is_null(), "{line:?} is answered with {said:?}");
         }
-    }
-}
-
-/// What was written, for whoever looks.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl Written {
-    fn take(&self) -> String {
-        let bytes = std::mem::take(&mut *self.0.lock().expect("nobody panics with it"));
-        String::from_utf8(bytes).expect("it is text")
-    }
-}
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panics with it").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -1,4 +1,7 @@
-//! `cargo xtask conformance [CLIENT ...] [--bin PATH]`: zori driven by the clients other people wrote.
+//! `cargo xtask conformance [CLIENT ...] [--all] [--bin PATH]`: zori driven by the clients other people wrote.
+//!
+//! Once through every case is the form that CI runs; `--all` is the long one (DECISIONS 63): every case several times, each time in a
+//! world of its own, for what goes wrong now and then.
 //!
 //! The clients are installed from their registries at fixed versions ([`install`]); the drivers in `conformance/` are
 //! the programs a user would write with them, one function per case. A model on a loopback port answers
@@ -64,9 +67,14 @@ const fn node22(name: &'static str, cases: &'static str, packages: &'static [&'s
 struct Request {
     clients: Vec<&'static Client>,
     bin: Option<PathBuf>,
+    /// How often each case runs.
+    rounds: usize,
     /// Only cases whose name contains one of these; all when there are none.
     only: Vec<String>,
 }
+
+/// How often each case runs in the long form.
+const ALL_ROUNDS: usize = 5;
 
 /// Runs the clients, one after the other; exit code 1 when a case failed.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
@@ -75,12 +83,18 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let folder = target_folder(workspace).join("conformance");
     let (bin, languages) = prepare(workspace, &folder, &request)?;
     let mut failed = 0;
-    for client in request.clients {
+    for (client, round) in
+        request.clients.iter().flat_map(|client| (1..=request.rounds).map(move |n| (client, n)))
+    {
         let installed = &languages[&client.language];
-        println!("\n{}: {}", client.name, installed.versions_of(client.packages).join(", "));
+        let times = if request.rounds > 1 { format!(", round {round}") } else { String::new() };
+        println!("\n{}: {}{times}", client.name, installed.versions_of(client.packages).join(", "));
         let world = tempfile::tempdir().context("cannot make a temporary folder")?;
         let stage = Stage::start();
-        let log = folder.join(format!("{}.log", client.name));
+        let log = match round {
+            1 => folder.join(format!("{}.log", client.name)),
+            round => folder.join(format!("{}-{round}.log", client.name)),
+        };
         let mut command = driver(client, installed, &bin, world.path(), &stage, &request.only);
         command.env("CONFORMANCE_FIXTURES", target_folder(workspace).join("debug/examples/fixtures"));
         let tally = drive::drive(command, &log)?;
@@ -95,10 +109,11 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
 }
 
 fn read(args: &[String]) -> Result<Request> {
-    let mut request = Request { clients: Vec::new(), bin: None, only: Vec::new() };
+    let mut request = Request { clients: Vec::new(), bin: None, rounds: 1, only: Vec::new() };
     let mut words = args.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--all" => request.rounds = ALL_ROUNDS,
             "--bin" => request.bin = Some(words.next().context("`--bin` needs a path")?.into()),
             "--case" => request.only.push(words.next().context("`--case` needs a part of a name")?.clone()),
             name => match CLIENTS.iter().find(|client| client.name == name) {
@@ -180,19 +195,21 @@ mod tests {
         let args: Vec<_> = args.iter().map(|&word| word.to_owned()).collect();
         let request = read(&args)?;
         let clients: Vec<_> = request.clients.iter().map(|client| client.name).collect();
-        Ok(format!("{clients:?} {:?} {:?}", request.bin, request.only))
+        Ok(format!("{clients:?} {:?} {:?} x{}", request.bin, request.only, request.rounds))
     }
 
     #[test]
     fn which_clients_and_which_program() {
         assert_eq!(
             asked(&[]).unwrap(),
-            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite"] None []"#
+            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite"] None [] x1"#
         );
         assert_eq!(
             asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
-            r#"["acp-python"] Some("z") ["mode"]"#
+            r#"["acp-python"] Some("z") ["mode"] x1"#
         );
+        assert_eq!(asked(&["--all", "llm"]).unwrap(), r#"["llm"] None [] x5"#);
+        assert!(asked(&["--all"]).unwrap().ends_with(r#""mcp-suite"] None [] x5"#));
         assert_eq!(
             asked(&["acp"]).unwrap_err().to_string(),
             "no client is called `acp`; there are score, sdk-python, sdk-typescript, vendors, acp-python, acp-typescript, \

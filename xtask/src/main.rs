@@ -44,7 +44,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "test", args: "[ARGS]", about: "Run every test, doc tests included", run: test::chore },
     Chore {
         name: "conformance",
-        args: "[CLIENT ...] [--bin PATH] [--case NAME]",
+        args: "[CLIENT ...] [--all] [--bin PATH] [--case NAME]",
         about: "Drive zori with the SDKs and editor libraries of others",
         run: conformance::chore,
     },

@@ -19,8 +19,8 @@ const USER: &str = "ZORI_TEST_USER";
 /// What an ordinary user finds programs with: root's folders may be closed to them.
 const USERS_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Runs the tests, then the doc tests, which nextest does not know. Further arguments go to the test runner, and stand
-/// for a choice of tests, to which no doc test belongs.
+/// Runs the tests, then the doc tests, which nextest does not know: also after a failure, which would hide theirs.
+/// Further arguments go to the test runner, and stand for a choice of tests, to which no doc test belongs.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let target = target_folder(workspace);
     let list = target.join("tests-not-run");
@@ -36,10 +36,11 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let tests = status(&mut command)?;
     let said = fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
     print!("{}", summary(&said));
-    if !tests.success() || !args.is_empty() {
+    if !args.is_empty() {
         return Ok(exit_code(tests));
     }
-    Ok(exit_code(status(&mut cargo(workspace, &["test", "--workspace", "--locked", "--doc"]))?))
+    let doc_tests = status(&mut cargo(workspace, &["test", "--workspace", "--locked", "--doc"]))?;
+    Ok(exit_code(if tests.success() { doc_tests } else { tests }))
 }
 
 /// Makes the list empty, and open to the user the tests run as.

@@ -86,7 +86,7 @@ async def mode_12_idempotency(world):
     equal(len(world.requests()), 1, "requests")
     zori(world, "exec", "hi", "--dry-run", "-o", "json").ends(0)
     equal(len(world.requests()), 1, "requests after a dry run")
-    conversations = {"acp", "chat", "start", "mcp.serve"}
+    conversations = {"acp", "chat", "tui", "start", "mcp.serve"}
     for name, command in manifest(world).items():
         if command["danger_level"] != "safe" and name not in conversations:
             for flag in ("idempotency-key", "dry-run"):

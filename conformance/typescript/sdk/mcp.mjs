@@ -4,7 +4,7 @@ import { createSdkMcpServer, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
 import { call, equal, holds, text, toolResults, toolUse } from "../conform.mjs";
-import { Conversation, ask, askInVain, init, options, prompts, told } from "./_run.mjs";
+import { Conversation, ask, init, options, prompts, told } from "./_run.mjs";
 
 const NUMBERS = { a: z.number(), b: z.number() };
 
@@ -50,12 +50,14 @@ export async function toolsThatFail(world) {
   holds(results[1][1] && results[1][2].includes("the tool blew up"), `the result is ${results[1]}`);
 }
 
-export async function aServerOutsideIsRefusedByName(world) {
+export async function aServerThatDoesNotStart(world) {
+  await world.script(text("Fine."));
   const mcpServers = { files: { type: "stdio", command: "no-such-program", args: [] } };
-  const [messages, error] = await askInVain("Hi", options(world, { mcpServers }));
-  equal(told(messages), []);
-  holds(error.message.includes("exited with code 2"), error.message);
-  holds(error.message.includes("`files` cannot be used"), error.message);
+  const talk = new Conversation(options(world, { mcpServers }));
+  await talk.turn("Hi");
+  const servers = await talk.query.mcpServerStatus();
+  await talk.end();
+  equal(servers.map(({ name, status }) => [name, status]), [["files", "failed"]]);
 }
 
 export async function theStateOfTheServers(world) {

@@ -122,6 +122,9 @@ fn title(facts: Facts<'_>, redactor: &Redactor) -> String {
             Some(Effect::Net { url }) => format!("Fetch {url}"),
             _ => call.name.clone(),
         },
+        Some(ToolKind::WebSearch) => {
+            format!("Search the web for `{}`", argument(&call.input, "query").unwrap_or_default())
+        }
         Some(ToolKind::Todo) => "Update the task list".to_owned(),
         Some(ToolKind::Task) => {
             format!("Task: {}", argument(&call.input, "description").unwrap_or_default())
@@ -145,7 +148,7 @@ fn shown_kind(kind: Option<ToolKind>) -> Kind {
         ) => Kind::Edit,
         Some(ToolKind::Glob | ToolKind::Grep) => Kind::Search,
         Some(ToolKind::Bash | ToolKind::JobOutput | ToolKind::JobKill) => Kind::Execute,
-        Some(ToolKind::Fetch) => Kind::Fetch,
+        Some(ToolKind::Fetch | ToolKind::WebSearch) => Kind::Fetch,
         Some(ToolKind::Todo | ToolKind::Task | ToolKind::AskUser) => Kind::Think,
         None => Kind::Other,
     }

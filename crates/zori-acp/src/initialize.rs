@@ -4,7 +4,7 @@ use agent_client_protocol::Error;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, Implementation, InitializeRequest, InitializeResponse,
-    PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
+    McpCapabilities, PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
     SessionCloseCapabilities, SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 use serde_json::Value;
@@ -59,6 +59,7 @@ pub(crate) fn answer(params: &Value, me: &AgentInfo) -> Result<(InitializeRespon
         .agent_capabilities(
             AgentCapabilities::new()
                 .load_session(true)
+                .mcp_capabilities(McpCapabilities::new().http(true).sse(true))
                 .prompt_capabilities(prompts)
                 .session_capabilities(sessions),
         )

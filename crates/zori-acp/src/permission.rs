@@ -204,8 +204,9 @@ fn approval(response: &RequestPermissionResponse, question: &Question) -> Option
     }
 }
 
+/// Nobody said no: the answer is none, or there is nobody to give one.
 fn no(why: &str) -> Option<Approval> {
-    Some(Approval::Reject { reason: Some(why.to_owned()) })
+    Some(Approval::Unavailable { why: why.to_owned() })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::{Error, RawJsonRpcId};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use zori_core::input::Prompt;
 
 use crate::client::AcpClient;
@@ -92,8 +92,8 @@ pub struct SessionSetup {
     pub cwd: PathBuf,
     /// Further folders that belong to it.
     pub more: Vec<PathBuf>,
-    /// The names of the MCP servers it should have.
-    pub servers: Vec<String>,
+    /// The MCP servers it should have, by name, as `.mcp.json` describes them.
+    pub servers: Vec<(String, Value)>,
 }
 
 impl Request {
@@ -241,11 +241,29 @@ fn place(cwd: PathBuf, more: Vec<PathBuf>, servers: &[McpServer]) -> Result<Sess
             return Err(RequestError::invalid(why).into());
         }
     }
-    let name = |server: &McpServer| match server {
-        McpServer::Http(server) => server.name.clone(),
-        McpServer::Sse(server) => server.name.clone(),
-        McpServer::Stdio(server) => server.name.clone(),
-        _ => "?".to_owned(),
+    let described = |server: &McpServer| {
+        // A client sends lists of names and values where the file has tables.
+        let table = |pairs: Vec<(&String, &String)>| -> Value {
+            pairs.into_iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect()
+        };
+        match server {
+            McpServer::Http(server) => {
+                let headers =
+                    table(server.headers.iter().map(|header| (&header.name, &header.value)).collect());
+                (server.name.clone(), json!({"type": "http", "url": server.url, "headers": headers}))
+            }
+            McpServer::Sse(server) => {
+                let headers =
+                    table(server.headers.iter().map(|header| (&header.name, &header.value)).collect());
+                (server.name.clone(), json!({"type": "sse", "url": server.url, "headers": headers}))
+            }
+            McpServer::Stdio(server) => {
+                let env =
+                    table(server.env.iter().map(|variable| (&variable.name, &variable.value)).collect());
+                (server.name.clone(), json!({"command": server.command, "args": server.args, "env": env}))
+            }
+            _ => ("?".to_owned(), Value::Null),
+        }
     };
-    Ok(SessionSetup { cwd, more, servers: servers.iter().map(name).collect() })
+    Ok(SessionSetup { cwd, more, servers: servers.iter().map(described).collect() })
 }

@@ -1,5 +1,6 @@
 //! The state of sessions as the client sees it: the saved ones, the options of one, its mode, commands and usage.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
@@ -70,13 +71,20 @@ pub struct SessionEntry {
 }
 
 /// A slash command that can be given as a prompt.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SlashCommand {
     /// Its name, without the slash.
-    pub name: &'static str,
-    pub about: &'static str,
+    pub name: Cow<'static, str>,
+    pub about: Cow<'static, str>,
     /// What it takes, if anything.
-    pub args: &'static str,
+    pub args: Cow<'static, str>,
+}
+
+impl SlashCommand {
+    /// A command of a table.
+    pub const fn new(name: &'static str, about: &'static str, args: &'static str) -> Self {
+        Self { name: Cow::Borrowed(name), about: Cow::Borrowed(about), args: Cow::Borrowed(args) }
+    }
 }
 
 /// How full the conversation is.
@@ -92,9 +100,10 @@ impl AcpClient {
     /// Sends the available slash commands.
     pub fn show_commands(&self, session: &str, commands: &[SlashCommand]) -> io::Result<()> {
         let command = |slash: &SlashCommand| {
-            let input = (!slash.args.is_empty())
-                .then(|| AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(slash.args)));
-            AvailableCommand::new(slash.name, slash.about).input(input)
+            let input = (!slash.args.is_empty()).then(|| {
+                AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(slash.args.as_ref()))
+            });
+            AvailableCommand::new(slash.name.as_ref(), slash.about.as_ref()).input(input)
         };
         let commands = AvailableCommandsUpdate::new(commands.iter().map(command).collect());
         self.update(session, SessionUpdate::AvailableCommandsUpdate(commands))

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Provider, Request};
+use zori_core::search::{SearchAnswer, SearchQuery};
 use zori_core::secret::{Secret, Secrets};
 use zori_core::time::Clock;
 use zori_core::transport::Transport;
@@ -139,6 +140,20 @@ impl Provider for Renewing {
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
         Box::pin(self.ask(request))
+    }
+
+    fn searches(&self) -> bool {
+        self.current().1.searches()
+    }
+
+    fn search<'a>(
+        &'a self,
+        model: &'a str,
+        search: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchAnswer, ProviderFailure>> {
+        // A login that has ended was renewed by the request that asked for the search.
+        let (_, provider) = self.current();
+        Box::pin(async move { provider.search(model, search).await })
     }
 }
 

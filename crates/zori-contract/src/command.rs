@@ -35,6 +35,8 @@ pub struct Command<A: 'static> {
     pub danger: Danger,
     /// Somebody has to agree before it is done, although it destroys nothing. What destroys asks anyhow.
     pub asks: bool,
+    /// It asks for agreement itself, in words of its own ([`CommandCx::answer`]); `--confirm-destructive` is none of them.
+    pub asks_itself: bool,
     /// The flag with which a command that changes nothing otherwise changes something: a file it writes.
     pub changes_with: Option<&'static Flag>,
     /// What its output is.
@@ -153,6 +155,7 @@ impl<A> Command<A> {
             rules: &[],
             danger: Danger::Safe,
             asks: false,
+            asks_itself: false,
             changes_with: None,
             class: Class::Utility,
             without_terminal: |_| false,
@@ -193,9 +196,9 @@ impl<A> Command<A> {
         }
     }
 
-    /// Returns whether somebody has to agree before it is done.
+    /// Returns whether the framework has somebody agree before it is done.
     pub fn needs_agreement(&self) -> bool {
-        self.asks || self.danger == Danger::Destructive
+        !self.asks_itself && (self.asks || self.danger == Danger::Destructive)
     }
 
     /// Returns whether it takes `--idempotency-key`: all that change something do, but for conversations, which are not done once.

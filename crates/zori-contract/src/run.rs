@@ -5,7 +5,7 @@
 mod prepare;
 
 use std::cell::RefCell;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
@@ -38,6 +38,9 @@ use crate::watchdog::Watchdog;
 use crate::world::{Clock, RunFacts, Started, World};
 
 use self::prepare::{Ready, prepare, short_hash};
+
+/// The longest answer that is read.
+const MAX_ANSWER: usize = 4096;
 
 /// What a command runs in: its program, mode, place and streams.
 pub struct CommandCx<'a, A: 'static> {
@@ -91,6 +94,24 @@ impl<A> CommandCx<'_, A> {
         let wanted = self.command.stdin.expect("a command that reads input says so in its entry");
         let limit = stdin_limit(self.inputs, self.program.prefix).unwrap_or(wanted.max_bytes);
         input::read(args, wanted, limit, (&mut *self.stdin, self.inputs.stdin_terminal), &self.cwd)
+    }
+
+    /// Asks on standard error and reads one line of standard input, whoever sends it; without its line end. `None` where there is none.
+    pub fn answer(&mut self, question: &str) -> Option<String> {
+        self.streams.ask(question);
+        let mut line = Vec::new();
+        // No more than the line is taken: what follows belongs to others.
+        let mut byte = [0];
+        while line.len() < MAX_ANSWER {
+            match self.stdin.read(&mut byte) {
+                Ok(0) => break,
+                Ok(_) if byte == *b"\n" => break,
+                Ok(_) => line.extend(byte),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+        (!line.is_empty()).then(|| String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned())
     }
 
     /// Adds a warning to whatever comes of the command.

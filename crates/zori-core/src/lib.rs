@@ -28,6 +28,7 @@ pub mod provider;
 pub mod question;
 pub mod reading;
 pub mod render;
+pub mod search;
 pub mod secret;
 pub mod temp_name;
 pub mod terminal;

@@ -8,6 +8,7 @@ use futures_core::Stream;
 use crate::BoxFuture;
 use crate::failure::{FailureKind, ProviderFailure};
 use crate::message::{Message, Opaque};
+use crate::search::{SearchAnswer, SearchQuery};
 use crate::tool::ToolSpec;
 use crate::usage::Usage;
 
@@ -22,6 +23,23 @@ pub trait Provider: Send + Sync {
 
     /// Sends one request. `Err` means that no part of a reply has arrived.
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>>;
+
+    /// Returns whether it has a tool of its own that searches the web.
+    fn searches(&self) -> bool {
+        false
+    }
+
+    /// Has a model search the web with that tool.
+    fn search<'a>(
+        &'a self,
+        _model: &'a str,
+        _search: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchAnswer, ProviderFailure>> {
+        Box::pin(std::future::ready(Err(ProviderFailure::new(
+            FailureKind::Internal,
+            "this provider cannot search the web",
+        ))))
+    }
 }
 
 /// The decoded chunks of a reply.
@@ -149,6 +167,8 @@ pub enum Chunk {
         /// Which call of this answer.
         index: u32,
     },
+    /// A line about what goes on at the provider, for the user; no part of the reply.
+    Status(String),
     /// What the request has used in total; a later chunk replaces an earlier one.
     Usage(Usage),
     /// The reply is complete.

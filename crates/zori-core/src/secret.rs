@@ -11,6 +11,8 @@ use zeroize::Zeroizing;
 /// Shorter texts are not treated as secrets: they are placeholders for local servers, and removing them would garble
 /// every text that contains the word.
 const MIN_LEN: usize = 8;
+/// What a user has put into the vault is a secret by that alone, unless a word would do for it (VLT-5).
+const MIN_VAULT_LEN: usize = 6;
 /// What stands where a secret was (DECISIONS 31).
 pub const REDACTED: &str = "[REDACTED]";
 
@@ -26,7 +28,12 @@ impl Secret {
 
     /// Returns the text without this secret, in whatever form it stands there.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        replace(&forms(self), text)
+        replace(&forms(self, MIN_LEN), text)
+    }
+
+    /// Returns whether it is too short to be taken out of texts, although it comes from the vault.
+    pub fn is_too_short(&self) -> bool {
+        self.0.len() < MIN_VAULT_LEN
     }
 }
 
@@ -49,8 +56,17 @@ pub struct Secrets(Arc<Mutex<Vec<Zeroizing<String>>>>);
 impl Secrets {
     /// Adds a secret.
     pub fn add(&self, secret: &Secret) {
+        self.add_from(secret, MIN_LEN);
+    }
+
+    /// Adds a value of the vault, which may be shorter than what is taken for a secret elsewhere.
+    pub fn add_vault_value(&self, secret: &Secret) {
+        self.add_from(secret, MIN_VAULT_LEN);
+    }
+
+    fn add_from(&self, secret: &Secret, min_len: usize) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for form in forms(secret) {
+        for form in forms(secret, min_len) {
             if !known.contains(&form) {
                 known.push(form);
             }
@@ -109,9 +125,9 @@ fn replace<'a>(forms: &[Zeroizing<String>], text: &'a str) -> Cow<'a, str> {
 
 /// Returns how a secret may stand in a text: plain, in a JSON string, in a URL, in base64. In base64 it looks different
 /// by where it begins among three bytes; the digits at its ends that it shares with its neighbours are left out.
-fn forms(secret: &Secret) -> Vec<Zeroizing<String>> {
+fn forms(secret: &Secret, min_len: usize) -> Vec<Zeroizing<String>> {
     let plain = secret.reveal();
-    if plain.len() < MIN_LEN {
+    if plain.len() < min_len {
         return Vec::new();
     }
     let quoted = |text: &str| {
@@ -178,6 +194,15 @@ mod tests {
     fn words_are_no_secrets() {
         assert_eq!(Secret::from("none").redact("none of that"), "none of that");
         assert_eq!(Secret::default().redact("text"), "text");
+    }
+
+    #[test]
+    fn values_of_the_vault_may_be_short() {
+        let secrets = Secrets::default();
+        secrets.add_vault_value(&"pass12".into());
+        secrets.add_vault_value(&"short".into());
+        assert_eq!(secrets.redact("pass12 is short"), "[REDACTED] is short");
+        assert_eq!(["short", "pass12"].map(|text| Secret::from(text).is_too_short()), [true, false]);
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::confine::{Consent, Denial};
 use crate::ids::CallId;
 use crate::image::Image;
 use crate::permission::{EntryKind, PathFacts, PathSnapshot};
-use crate::question::Preview;
+use crate::question::{Choice, Preview};
+use crate::search::WebSearch;
 
 /// A tool. Arguments are canonical: renamed, coerced and checked by [`Toolbox::resolve`].
 pub trait Tool: Send + Sync {
@@ -27,6 +28,18 @@ pub trait Tool: Send + Sync {
     /// give the same preview for the same state of the files.
     fn preview<'a>(&'a self, args: &'a RawValue) -> BoxFuture<'a, Preview> {
         Box::pin(async { Preview::Input(args.get().to_owned()) })
+    }
+
+    /// Returns the call that a call of this tool stands for; `None` if it stands for itself. An error is written for the model.
+    fn stands_for(&self, args: &RawValue) -> Option<Result<StandIn, String>> {
+        let _ = args;
+        None
+    }
+
+    /// Returns a tool that this one stands for, by its own name.
+    fn named(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let _ = name;
+        None
     }
 
     /// Runs the call. It never fails: an error is an output with `failure` set. Dropping the future cancels:
@@ -88,6 +101,16 @@ pub struct ToolSpec {
     pub schema: Box<RawValue>,
 }
 
+/// The call that another one stands for.
+pub struct StandIn {
+    /// The name by which everybody but the model knows it.
+    pub name: String,
+    /// The tool that runs it.
+    pub tool: Arc<dyn Tool>,
+    /// Its arguments.
+    pub args: Box<RawValue>,
+}
+
 /// A call that can be judged and run.
 pub struct ResolvedCall {
     /// The tool that runs it.
@@ -96,6 +119,8 @@ pub struct ResolvedCall {
     pub args: Box<RawValue>,
     /// What it would do.
     pub effects: Vec<Effect>,
+    /// The name of the call it stands for; `None` if it stands for itself.
+    pub name: Option<String>,
 }
 
 /// A call that cannot be run; the model is told why and may correct itself.
@@ -128,10 +153,20 @@ pub struct ToolCx {
     pub live: Option<Arc<dyn LiveOutput>>,
     /// Starts sub-agents; `None` for every tool but `task`.
     pub agents: Option<Arc<dyn Agents>>,
+    /// Searches the web; `None` for every tool but `web_search`, and where the provider cannot.
+    pub search: Option<Arc<dyn WebSearch>>,
     /// The call's paths as the decision saw them. A tool opens these places and no others.
     pub snapshot: PathSnapshot,
     /// What the user answered to the questions of the call, in their order; empty if nobody did.
     pub answers: Vec<String>,
+    /// Asks the user while the call runs; `None` if nobody can be asked.
+    pub ask: Option<Arc<dyn AskUser>>,
+}
+
+/// Asks the user while a call runs.
+pub trait AskUser: Send + Sync {
+    /// Asks, and returns an answer to each question; `None` if nobody gave any. Dropping the future takes the question back.
+    fn ask(&self, choices: Vec<Choice>) -> BoxFuture<'_, Option<Vec<String>>>;
 }
 
 /// Receives the output of a running tool. Implementations merge what comes faster than it is shown.
@@ -165,6 +200,8 @@ pub enum ToolKind {
     Bash,
     /// Fetches a web page as text.
     Fetch,
+    /// Searches the web with the provider's own tool.
+    WebSearch,
     /// Replaces the task list.
     Todo,
     /// Hands a task to a sub-agent.
@@ -204,6 +241,8 @@ pub enum Effect {
         tool: String,
         /// Whether the tool says it only reads and the user trusts the server (MCP-4).
         trusted_reader: bool,
+        /// Whether it is the tool that was approved.
+        change: McpChange,
     },
     /// Starts a sub-agent, whose own calls are judged again.
     Agent,
@@ -211,6 +250,18 @@ pub enum Effect {
     Memory,
     /// Changes nothing outside the session.
     Internal,
+}
+
+/// Whether a tool of an MCP server is the one that was approved (MCP-42).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum McpChange {
+    /// It is, or none of its server was yet.
+    #[default]
+    None,
+    /// It came after others of its server were approved.
+    New,
+    /// It says something else of itself than when it was approved.
+    Changed,
 }
 
 impl Effect {

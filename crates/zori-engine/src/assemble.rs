@@ -147,6 +147,8 @@ impl Assembly {
                 }
                 return Ok(Some(MessageEvent::MessageStarted { model: self.model.clone() }));
             }
+            // Told by whoever receives the reply.
+            Chunk::Status(_) => return Ok(None),
             Chunk::Usage(usage) => {
                 self.usage = usage;
                 None

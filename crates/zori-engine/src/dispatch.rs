@@ -5,9 +5,11 @@
 //! [`CallOrder::OneByOne`] each call is decided and done before the next. `dispatch/approve.rs` decides.
 
 mod approve;
+mod asking;
 mod capture;
 mod live;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::path::Path;
@@ -16,26 +18,29 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use zori_core::cancel::Cancel;
 use zori_core::checkpoint::Checkpoints;
 use zori_core::confine::Consent;
-use zori_core::event::{StateEvent, ToolEvent, ToolFinished, ToolRequested};
+use zori_core::event::{DecidedBy, StateEvent, ToolEvent, ToolFinished, ToolRequested};
 use zori_core::hook::{HookCall, HookEvent, HookInput, HookVerdict, Hooks};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, ImageSupport};
-use zori_core::input::{Input, PermissionUpdate};
+use zori_core::input::{Approval, Input, PermissionUpdate};
 use zori_core::message::{ToolCall, ToolInput, ToolResult};
 use zori_core::outcome::CancelCause;
-use zori_core::permission::{Decision, PathSnapshot, Verdict};
+use zori_core::permission::{Class, Decision, PathSnapshot, Verdict};
+use zori_core::question::{Preview, Question};
 use zori_core::render::Sink;
 use zori_core::time::Clock;
-use zori_core::tool::{Effect, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
-use zori_policy::Policy;
+use zori_core::tool::{AskUser, Effect, ResolvedCall, ToolCode, ToolCx, ToolKind, ToolOutput, Toolbox};
 use zori_policy::call::HookAnswer;
 use zori_policy::mode::Protocol;
 use zori_policy::withheld::withheld;
+use zori_policy::{Approver, Policy};
 
 use self::approve::Approved;
+use self::asking::{Asked, CallAsker};
 use self::live::{LiveQueue, OutputChunk};
 use crate::agent_registry::AgentRegistry;
 use crate::catch_panic::CatchPanic;
@@ -101,7 +106,10 @@ pub(crate) struct Dispatched {
 
 /// A call and its progress through the dispatcher.
 struct Job<'c> {
-    call: &'c ToolCall,
+    /// The call as everybody but the model knows it.
+    call: Cow<'c, ToolCall>,
+    /// The name the model called it by.
+    sent_name: &'c str,
     kind: Option<ToolKind>,
     /// The call to run; `None` once it has been answered without running.
     ready: Option<Arc<ResolvedCall>>,
@@ -215,7 +223,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         let mut jobs: Vec<_> = calls.iter().map(|call| self.resolve(call)).collect();
         for job in &jobs {
             let effects = job.ready.as_ref().map_or_else(Vec::new, |ready| ready.effects.clone());
-            let call = job.call.clone();
+            let call = job.call.clone().into_owned();
             self.emitter.emit(ToolEvent::ToolRequested(ToolRequested {
                 call,
                 kind: job.kind,
@@ -246,8 +254,18 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             Ok(ready) => (ready.tool.kind(), Some(Arc::new(ready)), None),
             Err(output) => (None, None, Some(output)),
         };
+        // A call that stands for another one is that one to everybody but the model (MCP-44).
+        let meant = ready.as_ref().and_then(|ready| Some((ready.name.clone()?, &ready.args)));
+        let shown = match meant {
+            None => Cow::Borrowed(call),
+            Some((name, args)) => {
+                let input = ToolInput::Json(args.clone());
+                Cow::Owned(ToolCall { name, input, ..call.clone() })
+            }
+        };
         Job {
-            call,
+            call: shown,
+            sent_name: &call.name,
             kind,
             ready,
             blockers: Vec::new(),
@@ -266,6 +284,8 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     async fn execute(&mut self, jobs: &mut [Job<'_>]) -> Result<(), CancelCause> {
         find_blockers(jobs);
         let mut live = self.live.then(LiveQueue::default);
+        let (asks, mut asked) = mpsc::unbounded_channel();
+        let somebody = self.policy.approver == Approver::Present && !self.by_user;
         let mut running: Vec<RunningCall> = Vec::new();
         loop {
             for index in 0..jobs.len() {
@@ -286,8 +306,13 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                     live: live.as_ref().map(|queue| queue.output_of(&job.call.id)),
                     agents: (job.kind == Some(ToolKind::Task))
                         .then(|| self.spawner.agents(&job.call.id, self.policy)),
+                    search: self.spawner.search().filter(|_| job.kind == Some(ToolKind::WebSearch)),
                     snapshot,
                     answers: std::mem::take(&mut job.answers),
+                    ask: (somebody && job.kind.is_none()).then(|| {
+                        Arc::new(CallAsker { call: job.call.id.clone(), queue: asks.clone() })
+                            as Arc<dyn AskUser>
+                    }),
                 };
                 let name = job.call.name.as_str().into();
                 let call = job.call.id.clone();
@@ -307,7 +332,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 self.finish_subagents(jobs, running).await;
                 return Ok(());
             }
-            let step = match self.control.until(next(&mut running, live.as_mut())).await {
+            let step = match self.control.until(next(&mut running, live.as_mut(), Some(&mut asked))).await {
                 Ok(step) => step,
                 Err(cause) => {
                     self.finish_subagents(jobs, running).await;
@@ -315,33 +340,105 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 }
             };
             match step {
-                Step::Done(index, output) => {
-                    let output = image_support::check_output(output, self.image_support);
-                    let job = &mut jobs[index];
-                    let later = self.post_hooks_want(job, &output);
-                    if let Some(live) = &live {
-                        live.forget(&job.call.id);
-                    }
-                    job.done = Some(self.clock.elapsed());
-                    job.output = Some(output);
-                    if !later {
-                        self.announce(job);
-                    }
-                }
-                Step::Live(deltas) => {
-                    for (call, stream, text) in deltas {
-                        self.emitter.emit(ToolEvent::ToolOutputDelta { call, stream, text });
+                Step::Done(index, output) => self.ended(&mut jobs[index], output, live.as_ref()),
+                Step::Live(deltas) => self.stream(deltas),
+                Step::Asked(question) => {
+                    if let Err(cause) = self.put(question, jobs, &mut running, live.as_mut()).await {
+                        self.finish_subagents(jobs, running).await;
+                        return Err(cause);
                     }
                 }
             }
         }
     }
 
+    /// Takes the output of a call that has ended.
+    fn ended(&mut self, job: &mut Job<'_>, output: ToolOutput, live: Option<&LiveQueue>) {
+        let output = image_support::check_output(output, self.image_support);
+        let later = self.post_hooks_want(job, &output);
+        if let Some(live) = live {
+            live.forget(&job.call.id);
+        }
+        job.done = Some(self.clock.elapsed());
+        job.output = Some(output);
+        if !later {
+            self.announce(job);
+        }
+    }
+
+    fn stream(&mut self, deltas: Vec<OutputChunk>) {
+        for (call, stream, text) in deltas {
+            self.emitter.emit(ToolEvent::ToolOutputDelta { call, stream, text });
+        }
+    }
+
+    /// Puts the question of a running call to the user, as those about calls are put, while all calls run on.
+    async fn put(
+        &mut self,
+        question: Asked,
+        jobs: &mut [Job<'_>],
+        running: &mut Vec<RunningCall>,
+        mut live: Option<&mut LiveQueue>,
+    ) -> Result<(), CancelCause> {
+        let Asked { call, choices, mut reply } = question;
+        let Some(asks) = jobs.iter().position(|job| job.call.id == call) else { return Ok(()) };
+        let permit = self.registry.prompt_permit(self.emitter.agent(), &call);
+        let _permit = self.control.until(permit).await?;
+        let decision = Decision::new(Verdict::Ask, Class::Internal, "the call asks the user");
+        let preview = Preview::Choices(choices.clone());
+        let question = Question {
+            tool: jobs[asks].call.name.clone(),
+            preview,
+            grants: Vec::new(),
+            explanation: Vec::new(),
+        };
+        self.emitter.emit(ToolEvent::ApprovalRequested {
+            call: call.clone(),
+            decision: decision.clone(),
+            question: Arc::new(question),
+        });
+        self.emitter.idle();
+        let (mut done, mut deltas) = (Vec::new(), Vec::new());
+        let answer = {
+            let mut approval = std::pin::pin!(self.control.approval(&call));
+            loop {
+                tokio::select! {
+                    biased;
+                    answer = &mut approval => break answer.map(Some),
+                    // Whoever asked does not wait any more.
+                    () = reply.closed() => break Ok(None),
+                    step = next(running, live.as_deref_mut(), None), if !running.is_empty() => match step {
+                        Step::Done(index, output) => done.push((index, output)),
+                        Step::Live(more) => deltas.extend(more),
+                        Step::Asked(_) => {}
+                    },
+                }
+            }
+        };
+        let by = if matches!(answer, Ok(Some(_))) { DecidedBy::User } else { DecidedBy::Cancelled };
+        let answers = match &answer {
+            Ok(Some(Some(Approval::Allow | Approval::Grant(_)))) => Some(Vec::new()),
+            Ok(Some(Some(Approval::AllowWith(terms)))) => {
+                Some(approve::answers(&choices, &mut terms.clone()))
+            }
+            _ => None,
+        };
+        let verdict = if answers.is_some() { Verdict::Allow } else { Verdict::Deny };
+        let decision = Decision { verdict, ..decision };
+        self.emitter.emit(ToolEvent::ApprovalResolved { call, decision, by });
+        let _ = reply.send(answers);
+        self.stream(deltas);
+        for (index, output) in done {
+            self.ended(&mut jobs[index], output, live.as_deref());
+        }
+        answer.map(drop)
+    }
+
     /// Drops the running calls, except for sub-agents: those were cancelled, and still emit the results of their calls.
     async fn finish_subagents(&mut self, jobs: &mut [Job<'_>], mut running: Vec<RunningCall>) {
         running.retain(|call| jobs[call.index].kind == Some(ToolKind::Task));
         while !running.is_empty() {
-            if let Step::Done(index, output) = next(&mut running, None).await {
+            if let Step::Done(index, output) = next(&mut running, None, None).await {
                 self.finish(&mut jobs[index], output);
             }
         }
@@ -371,7 +468,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     fn announce(&mut self, job: &mut Job<'_>) {
         let Some(done) = job.done.take() else { return };
         let Some(output) = job.output.take() else { return };
-        let output = job.output.insert(self.with_mistakes(job.call, output));
+        let output = job.output.insert(self.with_mistakes(&job.call, output));
         let todos = output.todos.clone();
         self.emitter.emit(ToolEvent::ToolFinished(ToolFinished {
             call: job.call.id.clone(),
@@ -404,10 +501,10 @@ impl Job<'_> {
     fn into_result(self, toolbox: &dyn Toolbox) -> ToolResult {
         let output = self.output.expect("every job is settled before results are taken");
         let ok = output.ok();
-        let text = output.text.or_else(|| toolbox.plain(&self.call.name, &output.envelope));
+        let text = output.text.or_else(|| toolbox.plain(self.sent_name, &output.envelope));
         ToolResult {
             call: self.call.id.clone(),
-            name: self.call.name.clone(),
+            name: self.sent_name.to_owned(),
             ok,
             envelope: output.envelope,
             text,
@@ -457,16 +554,26 @@ struct RunningCall {
 enum Step {
     Done(usize, ToolOutput),
     Live(Vec<OutputChunk>),
+    Asked(Asked),
 }
 
-/// Waits until a running call finishes or has output to stream.
-async fn next(running: &mut Vec<RunningCall>, mut live: Option<&mut LiveQueue>) -> Step {
+/// Waits until a running call finishes, asks the user, or has output to stream.
+async fn next(
+    running: &mut Vec<RunningCall>,
+    mut live: Option<&mut LiveQueue>,
+    mut asked: Option<&mut mpsc::UnboundedReceiver<Asked>>,
+) -> Step {
     poll_fn(|cx| {
         for slot in 0..running.len() {
             if let Poll::Ready(output) = Pin::new(&mut running[slot].output).poll(cx) {
                 let RunningCall { index, .. } = running.remove(slot);
                 return Poll::Ready(Step::Done(index, output));
             }
+        }
+        if let Some(asked) = &mut asked
+            && let Poll::Ready(Some(question)) = asked.poll_recv(cx)
+        {
+            return Poll::Ready(Step::Asked(question));
         }
         match &mut live {
             Some(live) => live.poll(cx).map(Step::Live),

@@ -41,6 +41,8 @@ pub struct Engine<S> {
     pub(crate) start_messages: Vec<HookMessage>,
     /// What goes with the next prompt alone, such as files that it names.
     pub(crate) attached: Vec<HookMessage>,
+    /// Why the next prompt is not sent.
+    pub(crate) refused_prompt: Option<String>,
     pub(crate) resumed: bool,
     pub(crate) image_filter: ImageFilter,
     pub(crate) history: History,
@@ -117,6 +119,7 @@ impl<S: Sink + 'static> Engine<S> {
             hooks_started: false,
             start_messages: Vec::new(),
             attached: Vec::new(),
+            refused_prompt: None,
             resumed: !history.messages().is_empty(),
             image_filter: ImageFilter::default(),
             generated_ids: history.call_ids().count(),
@@ -282,6 +285,11 @@ impl<S: Sink + 'static> Engine<S> {
     /// Adds a text that goes with the next prompt, and with no later one if that is taken back.
     pub fn attach(&mut self, text: String) {
         self.attached.push(HookMessage::note(text));
+    }
+
+    /// Has the next prompt end its turn before anything is sent: a part of it could not be made.
+    pub fn refuse_prompt(&mut self, why: String) {
+        self.refused_prompt = Some(why);
     }
 
     /// Emits that files went back.

@@ -13,13 +13,15 @@ use zori_core::BoxFuture;
 use zori_core::agent::{AgentFacts, Agents, Task};
 use zori_core::cost::Spent;
 use zori_core::event::{SessionEvent, TurnSummary};
-use zori_core::failure::FailureKind;
+use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::CallId;
 use zori_core::input::PermissionUpdate;
 use zori_core::outcome::{CancelCause, LimitKind, Outcome};
 use zori_core::render::Sink;
+use zori_core::search::{SearchAnswer, SearchQuery, WebSearch};
 use zori_core::text::{one_line, prefix};
 use zori_core::tool::{ToolCode, ToolOutput};
+use zori_core::usage::Usage;
 use zori_policy::Policy;
 
 use self::tool_filter::OnlyTools;
@@ -74,6 +76,35 @@ impl<S: Sink + 'static> SubagentSpawner<S> {
     /// Returns the spawner for one call, under the rules in force when the call starts.
     pub(crate) fn agents(self: &Arc<Self>, call: &CallId, policy: &Policy) -> Arc<dyn Agents> {
         Arc::new(CallSpawner { spawner: self.clone(), call: call.clone(), policy: policy.clone() })
+    }
+}
+
+impl<S: Sink + 'static> SubagentSpawner<S> {
+    /// Returns what searches the web; `None` where the provider cannot.
+    pub(crate) fn search(self: &Arc<Self>) -> Option<Arc<dyn WebSearch>> {
+        self.shared.provider.searches().then(|| -> Arc<dyn WebSearch> { Arc::new(CallSearch(self.clone())) })
+    }
+}
+
+/// Searches with the session's own provider and model. What that uses counts as what sub-agents use.
+struct CallSearch<S>(Arc<SubagentSpawner<S>>);
+
+impl<S: Sink + 'static> WebSearch for CallSearch<S> {
+    fn search(&self, query: SearchQuery) -> BoxFuture<'_, Result<SearchAnswer, ProviderFailure>> {
+        Box::pin(async move {
+            let SubagentSpawner { shared, totals } = &*self.0;
+            let model = &shared.settings.model;
+            let answer = shared.provider.search(model, &query).await?;
+            let mut spent = Spent::request(answer.usage, (shared.models.prices)(model));
+            spent += Spent { usage: Usage::NOTHING, cost: Some(answer.fee) };
+            shared.registry.add_spent(spent);
+            let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sum = totals.spent.unwrap_or(Spent::NOTHING);
+            sum += spent;
+            totals.spent = Some(sum);
+            totals.requests += 1;
+            Ok(answer)
+        })
     }
 }
 

@@ -156,6 +156,10 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
         }
         let uuid = uuid.map(Into::into);
         self.emit(TurnEvent::TurnStarted { prompt: text.as_str().into(), images: images.clone(), uuid });
+        if let Some(text) = self.engine.refused_prompt.take() {
+            self.engine.attached.clear();
+            return Err(TurnAbort::Limit(LimitReached { kind: LimitKind::Prompt, text }));
+        }
         let hook_messages = self.fire_prompt_hooks(&text).await?;
         let mut blocks: Vec<_> = images.into_iter().map(Block::Image).chain([Block::Text(text)]).collect();
         blocks.extend(self.hook_blocks(hook_messages));

@@ -39,6 +39,8 @@ pub struct UserShells<S> {
 
 struct Running {
     inputs: mpsc::Sender<Input>,
+    /// Whether a person typed it, whose word answers what would be asked.
+    by_user: bool,
     done: BoxFuture<'static, UserCommand>,
 }
 
@@ -74,6 +76,23 @@ impl<S: Sink + 'static> Engine<S> {
 impl<S: Sink + 'static> UserShells<S> {
     /// Starts a command. Its events are those of an agent of their own.
     pub fn start(&mut self, command: String, share: bool) {
+        self.begin(command, share, true);
+    }
+
+    /// Starts a command that a file of the user's or the project's has in a prompt: what would be asked is asked (CUS-3).
+    pub fn start_asking(&mut self, command: String) {
+        self.begin(command, false, false);
+    }
+
+    /// Hands an answer to the commands that may ask.
+    pub fn answer(&self, input: &Input) {
+        for running in self.running.iter().filter(|running| !running.by_user) {
+            // It waits for the answer, so there is room.
+            let _ = running.inputs.try_send(input.clone());
+        }
+    }
+
+    fn begin(&mut self, command: String, share: bool, by_user: bool) {
         let registry = &self.shared.registry;
         let id = registry.unique_call_id(&CallId::new("user"));
         let arguments = serde_json::json!({ "command": command, "timeout_secs": TIMEOUT_SECS });
@@ -85,10 +104,10 @@ impl<S: Sink + 'static> UserShells<S> {
         shared.emitter = shared.emitter.of_agent(registry.number_agent(), None);
         let policy = self.policy.clone();
         let done = Box::pin(async move {
-            let result = run(shared, policy, call, receiver).await;
+            let result = run(shared, policy, call, receiver, by_user).await;
             UserCommand { command, share, result }
         });
-        self.running.push(Running { inputs, done });
+        self.running.push(Running { inputs, by_user, done });
     }
 
     /// Lets later commands run in another permission mode, if there is one of this name.
@@ -132,6 +151,7 @@ async fn run<S: Sink + 'static>(
     mut policy: Policy,
     call: ToolCall,
     mut inputs: mpsc::Receiver<Input>,
+    by_user: bool,
 ) -> ToolResult {
     let spawner = std::sync::Arc::new(crate::subagent::SubagentSpawner {
         shared: shared.clone(),
@@ -159,7 +179,7 @@ async fn run<S: Sink + 'static>(
         withheld: None,
         mistakes: &Mistakes::default(),
         repaired: &HashSet::new(),
-        by_user: true,
+        by_user,
     };
     let mut results = dispatch.run(std::slice::from_ref(&call)).await.results;
     results.pop().expect("a call has a result")

@@ -22,6 +22,7 @@ pub struct QuestionText {
 /// Draws a question. Secrets are taken out of what is drawn, never out of what runs.
 pub fn format_question(question: &Question, decision: &Decision, redactor: &Redactor) -> QuestionText {
     let head = match &question.preview {
+        Preview::Choices(_) if question.tool.starts_with("mcp__") => format!("{}: a form", question.tool),
         Preview::Choices(_) => format!("{}: the model asks", question.tool),
         _ => format!("{}: {}", question.tool, decision.reason),
     };

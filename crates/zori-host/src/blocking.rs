@@ -1,6 +1,7 @@
 //! A session with a runtime of its own, for callers that do one thing at a time.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 use zori_core::input::Prompt;
@@ -18,13 +19,18 @@ pub fn runtime() -> io::Result<Runtime> {
 pub struct BlockingSession {
     /// The session that the runtime drives.
     pub session: Session,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
 }
 
 impl BlockingSession {
-    /// Returns a session that runs on this runtime.
-    pub fn new(session: Session, runtime: Runtime) -> Self {
-        Self { session, runtime }
+    /// Returns a session that runs on this runtime, which others may share.
+    pub fn new(session: Session, runtime: impl Into<Arc<Runtime>>) -> Self {
+        Self { session, runtime: runtime.into() }
+    }
+
+    /// Returns the runtime, for another session beside this one.
+    pub fn runtime(&self) -> Arc<Runtime> {
+        self.runtime.clone()
     }
 
     /// Runs a turn to its end.
@@ -52,7 +58,9 @@ impl BlockingSession {
         let (written, tools) = self.runtime.block_on(self.session.finish());
         tools.shutdown();
         // A blocking thread that still reads a slow disk must not keep the program from ending.
-        self.runtime.shutdown_background();
+        if let Some(runtime) = Arc::into_inner(self.runtime) {
+            runtime.shutdown_background();
+        }
         written
     }
 

@@ -10,27 +10,33 @@ use zori_core::event::{NoticeLevel, SessionFacts};
 use zori_core::files::ClientFiles;
 use zori_core::hook::{AllHooks, HookObserver, Hooks};
 use zori_core::ids::{IdSource, SessionId};
+use zori_core::permission::Verdict;
 use zori_core::provider::Provider;
 use zori_core::time::Clock;
-use zori_core::tool::{Leniency, ToolKind, Toolbox};
+use zori_core::tool::{Effect, Leniency, ToolKind, Toolbox};
 use zori_engine::engine::Engine;
 use zori_engine::parts::{ModelInfo, Parts, SavedSession, SavedViews, SessionState};
 use zori_engine::settings::Settings as EngineSettings;
 use zori_engine::subagent::{AgentLimits, WithoutTask};
 use zori_engine::system::{SystemClock, SystemIds};
 use zori_frontends::Fanout;
-use zori_policy::{Mode, Policy};
+use zori_mcp::client::McpServers;
+use zori_policy::{Call, Mode, Policy, decide};
+use zori_providers::catalog::Api;
 use zori_redact::Redactor;
 use zori_store::{Durability, SessionDir};
+use zori_tools::dialect::A0;
 use zori_tools::env::{ShellProgram, ToolEnv};
 use zori_tools::hooks::{self, HookPrograms};
-use zori_tools::toolset::ToolSet;
+use zori_tools::toolset::{ExternalTool, ToolSet};
 use zori_undo::error::UndoError;
 
 use crate::agents;
 use crate::audit::{self, AuditKeeping};
 use crate::error::HostError;
 use crate::frontend::{ClientIo, FrontendParts};
+use crate::mcp;
+use crate::memory::{self, AutoRecall};
 use crate::model::ModelGate;
 use crate::network::Network;
 use crate::notice::Notice;
@@ -76,6 +82,7 @@ pub struct Host {
     pub settings: SessionSettings,
     machine: Machine,
     confinement: Option<Arc<Confinement>>,
+    mcp: Option<Arc<McpServers>>,
     /// What commands of closed sessions had left running.
     left_behind: LeftBehind,
 }
@@ -84,7 +91,14 @@ impl Host {
     /// Prepares the sandbox. One that is required and cannot be had is an error.
     pub fn new(settings: SessionSettings, machine: Machine) -> Result<Self, HostError> {
         let confinement = Confinement::start(&settings, &*machine.ids)?;
-        Ok(Self { settings, machine, confinement, left_behind: LeftBehind::default() })
+        let confine = confinement.clone().map(|confinement| confinement as Arc<dyn Confine>);
+        let mcp = mcp::start(&settings, confine);
+        Ok(Self { settings, machine, confinement, mcp, left_behind: LeftBehind::default() })
+    }
+
+    /// Returns the MCP servers, if there are any.
+    pub fn mcp(&self) -> Option<&Arc<McpServers>> {
+        self.mcp.as_ref()
     }
 
     /// Returns what confines commands in every mode, if anything does.
@@ -118,6 +132,14 @@ impl Host {
         OpenedSession::unsaved(self.machine.ids.session())
     }
 
+    /// Returns whether the model may search the web without a question.
+    fn may_search(&self) -> bool {
+        let policy = &self.settings.permission.policy;
+        let effects = [Effect::Net { url: "search:".to_owned() }];
+        let call = Call::new("web_search", Some(ToolKind::WebSearch), &effects, &policy.workspace);
+        decide(policy, &call).verdict == Verdict::Allow
+    }
+
     /// Starts a session. `spent_before`: what the run has used in other sessions, which counts towards the limits.
     pub fn start(
         &self,
@@ -141,9 +163,16 @@ impl Host {
             client_io,
         } = frontend;
         let env = Arc::new(self.tool_env(&upstream.network, client_io));
+        let mut others = self.with_memory(others, &opened);
+        others.extend(settings.extensions.skills.iter().map(|skills| skills.tool()));
+        // An agent on a server has names of its own for the tools, and may not leave the workspace.
+        let remote_agent = settings.model.facts.api == Api::AgentZero;
+        let dialect = if remote_agent { &A0 } else { dialect };
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
+        let tools = if remote_agent { tools.confined() } else { tools };
         let somebody = matches!(settings.permission.answers, Answers::Person | Answers::Client);
         let tools = tools.answered(somebody);
+        let tools = tools.searching(upstream.provider.searches() && self.may_search());
         let tools = match settings.tools.spelling {
             Some(here) => tools.any_spelling(here),
             None => tools,
@@ -165,6 +194,8 @@ impl Host {
             Some(models) => tools.patching(models),
             None => tools,
         });
+        let mcp_warnings =
+            self.mcp.as_ref().map(|servers| mcp::add_known(servers, &tools)).unwrap_or_default();
         let toolbox: Arc<dyn Toolbox> = match settings.agents.depth {
             0 => Arc::new(WithoutTask::new(tools.clone())),
             _ => tools.clone(),
@@ -247,6 +278,7 @@ impl Host {
         }
         let mut engine = Engine::start(parts, sink, facts);
         remarks.into_iter().for_each(|why| engine.notice(NoticeLevel::Warning, "sub_agent", why));
+        mcp_warnings.into_iter().for_each(|why| engine.notice(NoticeLevel::Warning, "mcp_server", why));
         for undo in recovered {
             engine.notice(NoticeLevel::Warning, "undo_recovered", undo.words(&settings.undo.root));
             if undo.session == id {
@@ -255,6 +287,7 @@ impl Host {
         }
         undo_warning.into_iter().for_each(|why| engine.notice(NoticeLevel::Warning, "undo_off", why));
         let answers = settings.permission.answers;
+        let recall = AutoRecall::new(settings.memory.as_ref(), &id, &self.machine.clock);
         let left_behind = self.left_behind.clone();
         Ok(Session::new(
             id,
@@ -266,7 +299,16 @@ impl Host {
             is_saved,
             left_behind,
             undo,
-        ))
+            self.mcp.clone(),
+        )
+        .with_extensions(settings.extensions.clone())
+        .recalling(recall))
+    }
+
+    /// Adds the tools of the project's memory, where it is in use.
+    fn with_memory(&self, mut tools: Vec<ExternalTool>, opened: &OpenedSession) -> Vec<ExternalTool> {
+        tools.extend(memory::tools(self.settings.memory.as_ref(), &opened.id, &self.machine.clock));
+        tools
     }
 
     /// Finishes undos that were cut off in the project. What cannot be finished is told by the next undo.
@@ -305,6 +347,9 @@ impl Host {
     /// Removes what the sandbox left, and returns warnings: of what commands had left running and was ended with the
     /// sessions, of jobs that go on, and if nothing confined the commands that ran.
     pub fn close(&self) -> Vec<Notice> {
+        if let Some(servers) = &self.mcp {
+            servers.shutdown();
+        }
         let SessionSettings { undo, storage, .. } = &self.settings;
         // Where nothing was ever captured there is nothing to look through.
         if let (Some(dir), Some(sessions)) = (&undo.dir, &storage.sessions)

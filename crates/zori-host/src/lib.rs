@@ -33,8 +33,11 @@ mod audit;
 mod blocking;
 mod child_env;
 mod error;
+mod extensions;
 mod frontend;
 mod host;
+mod mcp;
+mod memory;
 mod mode;
 mod model;
 mod network;
@@ -43,6 +46,7 @@ mod peer;
 pub mod sandbox;
 mod session;
 pub mod settings;
+mod skills;
 mod storage;
 pub mod summary;
 mod system_prompt;
@@ -54,8 +58,14 @@ pub use audit::{AuditKeeping, AuditSettings};
 pub use blocking::{BlockingSession, runtime};
 pub use child_env::{ChildEnvironment, InheritEverything};
 pub use error::HostError;
+pub use extensions::{Extensions, SlashEntry};
 pub use frontend::{ClientIo, FrontendParts};
 pub use host::{Host, Machine, Upstream};
+pub use mcp::{
+    Environment, McpSettings, TOOLS_BUDGET, TransportMaker, failures as mcp_failures,
+    start_servers as start_mcp_servers,
+};
+pub use memory::{MemoryPlace, MemorySettings, Recall};
 pub use mode::{ModeError, ModeGate, Modes};
 pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback};
 pub use network::{Network, Replay, Track};
@@ -63,6 +73,7 @@ pub use notice::Notice;
 pub use peer::{Answers, Peer, PeerRequest, Unattended, pending_or};
 pub use session::{Session, TurnEnd};
 pub use settings::SessionSettings;
+pub use skills::{SkillSettings, Skills};
 pub use storage::{OpenedSession, Which, damage_warning};
 pub use system_prompt::SystemParts;
 pub use undo::{

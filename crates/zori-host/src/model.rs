@@ -87,7 +87,7 @@ impl ModelSettings {
         let (facts, configured) = (self.facts, self.tool_calls);
         let usual = match facts.api {
             Api::OpenAiChat(quirks) => quirks.tools,
-            Api::Anthropic | Api::OpenAiResponses | Api::Gemini => ToolStyle::Native,
+            Api::Anthropic | Api::OpenAiResponses | Api::Gemini | Api::AgentZero => ToolStyle::Native,
         };
         move |model| {
             let without =

@@ -83,7 +83,8 @@ pub struct Unattended(VecDeque<Input>);
 impl Peer for Unattended {
     fn ask(&mut self, request: PeerRequest) {
         let PeerRequest::Approval { call, .. } = request;
-        self.0.push_back(Input::Approve { call, answer: Approval::Reject { reason: None } });
+        let why = "nobody attends this session".to_owned();
+        self.0.push_back(Input::Approve { call, answer: Approval::Unavailable { why } });
     }
 
     async fn next(&mut self) -> Input {

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use zori_core::cost::Spent;
-use zori_core::event::TurnSummary;
+use zori_core::event::{NoticeLevel, TurnSummary};
 use zori_core::ids::SessionId;
 use zori_core::input::{Approval, Input, Prompt};
 use zori_core::message::{Message, ToolCall, ToolInput};
@@ -17,12 +17,16 @@ use zori_core::usage::Usage;
 use zori_engine::engine::{Engine, Totals};
 use zori_engine::user_shell::UserCommand;
 use zori_frontends::Fanout;
+use zori_mcp::client::McpServers;
 use zori_policy::policy::ShellPolicy;
 use zori_policy::{ModeChoice, Policy};
 use zori_store::SessionTurn;
 use zori_tools::process::jobs::Job;
 use zori_tools::toolset::ToolSet;
 
+use crate::extensions::Extensions;
+use crate::mcp;
+use crate::memory::AutoRecall;
 use crate::network::{Network, Track};
 use crate::notice::Notice;
 use crate::peer::{Answers, Peer, PeerRequest};
@@ -46,6 +50,9 @@ pub struct Session {
     left_behind: LeftBehind,
     undo: Option<Arc<SessionUndo>>,
     unrecorded: Unrecorded,
+    pub(crate) extensions: Extensions,
+    mcp: Option<Arc<McpServers>>,
+    recall: Option<AutoRecall>,
 }
 
 /// How a turn ended.
@@ -71,7 +78,7 @@ impl TurnEnd {
 
 /// What is kept of a turn while it runs.
 #[derive(Default)]
-struct TurnNotes {
+pub(crate) struct TurnNotes {
     error: Option<String>,
     unasked: bool,
 }
@@ -100,22 +107,63 @@ impl Session {
         saved: bool,
         left_behind: LeftBehind,
         undo: Option<SessionUndo>,
+        mcp: Option<Arc<McpServers>>,
     ) -> Self {
         let (undo, unrecorded) = (undo.map(Arc::new), Unrecorded::default());
-        Self { id, engine, tools, events, network, answers, saved, left_behind, undo, unrecorded }
+        Self {
+            id,
+            engine,
+            tools,
+            events,
+            network,
+            answers,
+            saved,
+            left_behind,
+            undo,
+            unrecorded,
+            extensions: Extensions::default(),
+            mcp,
+            recall: None,
+        }
+    }
+
+    /// Lets what fits a prompt of earlier sessions go with it.
+    pub(crate) fn recalling(mut self, recall: Option<AutoRecall>) -> Self {
+        self.recall = recall;
+        self
+    }
+
+    /// Puts what fits a prompt behind it. A memory that cannot be used is told once.
+    async fn recall(&mut self, prompt: &str) {
+        let Some(recall) = &mut self.recall else { return };
+        match recall.note(prompt).await {
+            Ok(note) => note.into_iter().for_each(|note| self.engine.attach(note)),
+            Err(why) => self.engine.notice(NoticeLevel::Warning, "memory_off", why),
+        }
     }
 
     /// Runs a turn, and waits meanwhile for what the peer says.
     pub async fn turn(&mut self, prompt: Prompt, peer: &mut impl Peer) -> TurnEnd {
         self.record_rewinds();
+        let prompt = self.prepare_prompt(prompt, peer).await;
+        self.recall(&prompt.text).await;
         self.network.prompt(&prompt);
         let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
         let (mut notes, mut waiting, mut late) = (TurnNotes::default(), None, Vec::new());
-        let Self { engine, events, answers, .. } = self;
+        let Self { engine, events, answers, tools, mcp, .. } = self;
+        let given_up = Notify::new();
         let mut shells = engine.user_shells();
         let mut shared = Vec::new();
         let summary = {
-            let mut turn = std::pin::pin!(engine.turn(prompt, &mut inputs));
+            let mut turn = std::pin::pin!(async {
+                if let Some(servers) = mcp.as_ref().filter(|_| !tools.has_late()) {
+                    tokio::select! {
+                        () = mcp::settle(servers, tools, engine) => {}
+                        () = given_up.notified() => {}
+                    }
+                }
+                engine.turn(prompt, &mut inputs).await
+            });
             let mut ended = None;
             loop {
                 if let Some(summary) = ended.take_if(|_| shells.is_empty()) {
@@ -141,7 +189,10 @@ impl Session {
                         input => {
                             match &input {
                                 Input::SetMode(name) => shells.set_mode(name),
-                                Input::Cancel(cause) => shells.cancel(*cause),
+                                Input::Cancel(cause) => {
+                                    given_up.notify_one();
+                                    shells.cancel(*cause);
+                                }
                                 _ => {}
                             }
                             match ended.is_none() {
@@ -232,6 +283,23 @@ impl Session {
         self.engine.attach(text);
     }
 
+    /// Has the next prompt end its turn before anything is sent.
+    pub(crate) fn refuse_prompt(&mut self, why: String) {
+        self.engine.refuse_prompt(why);
+    }
+
+    /// Returns the engine, and what the driver of a turn hears of it.
+    pub(crate) fn engine_and_events(
+        &mut self,
+    ) -> (&mut Engine<Fanout>, &mut mpsc::UnboundedReceiver<TapEvent>) {
+        (&mut self.engine, &mut self.events)
+    }
+
+    /// Returns who answers questions.
+    pub(crate) fn answers(&self) -> Answers {
+        self.answers
+    }
+
     /// Takes the last compaction back.
     pub fn undo_compact(&mut self) {
         self.engine.undo_compact();
@@ -281,17 +349,18 @@ impl Session {
 
     /// Tells the tools, the conversation and the records that files, messages or both went back.
     fn rewound(&mut self, performed: Performed) {
-        let Performed { undone, rewound, view } = performed;
+        let Performed { undone, rewound, view, views } = performed;
         let paths: Vec<_> =
             undone.files.iter().flat_map(|report| &report.restored).map(|file| &file.path).collect();
         self.tools.forget(paths.iter().copied());
         if !undone.chat && !paths.is_empty() {
             self.engine.add_note(files_note(paths.iter().copied()));
         }
-        match view {
-            Some(view) => self.engine.rewind(view),
-            None if undone.chat => self.engine.undo_compact(),
-            None => {}
+        for _ in 0..views {
+            self.engine.undo_compact();
+        }
+        if let Some(view) = view {
+            self.engine.rewind(view);
         }
         self.engine.files_rewound(rewound);
     }
@@ -351,6 +420,11 @@ impl Session {
     /// Returns the session's name.
     pub fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Returns the MCP servers, if there are any.
+    pub fn mcp(&self) -> Option<&Arc<McpServers>> {
+        self.mcp.as_ref()
     }
 
     /// Returns whether the session is saved.
@@ -417,6 +491,12 @@ impl Session {
         self.tools.processes().jobs().all()
     }
 
+    /// Returns what knows them while a turn has the session.
+    pub fn job_list(&self) -> impl Fn() -> Vec<Arc<Job>> + 'static {
+        let tools = self.tools.clone();
+        move || tools.processes().jobs().all()
+    }
+
     /// Ends the session: hooks hear of it, the last bytes are written, the last process is gone. Returns the first error
     /// of a renderer that could not write; one whose reader went away is none.
     pub async fn close(self) -> io::Result<()> {
@@ -445,7 +525,12 @@ impl Session {
 }
 
 /// Takes one thing off the tap. Returns what the turn is told at once.
-fn handle(event: TapEvent, answers: Answers, notes: &mut TurnNotes, peer: &mut impl Peer) -> Option<Input> {
+pub(crate) fn handle(
+    event: TapEvent,
+    answers: Answers,
+    notes: &mut TurnNotes,
+    peer: &mut impl Peer,
+) -> Option<Input> {
     match event {
         TapEvent::Request(PeerRequest::Approval { call, .. }) if answers == Answers::Yes => {
             return Some(Input::Approve { call, answer: Approval::Allow });

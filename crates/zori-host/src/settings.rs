@@ -25,6 +25,9 @@ use zori_tools::toolset::PatchModels;
 use crate::agents::AgentDescription;
 use crate::audit::AuditSettings;
 use crate::child_env::{ChildEnvironment, InheritEverything};
+use crate::extensions::Extensions;
+use crate::mcp::McpSettings;
+use crate::memory::MemorySettings;
 use crate::mode::Modes;
 use crate::model::ModelSettings;
 use crate::peer::Answers;
@@ -56,6 +59,12 @@ pub struct SessionSettings {
     pub tools: ToolSettings,
     /// What is captured, so that it can be put back.
     pub undo: UndoSettings,
+    /// Custom commands and skills.
+    pub extensions: Extensions,
+    /// What is known of earlier sessions of the project; `None`: nothing.
+    pub memory: Option<MemorySettings>,
+    /// The MCP servers whose tools it has.
+    pub mcp: McpSettings,
 }
 
 impl SessionSettings {
@@ -105,6 +114,9 @@ impl SessionSettings {
                 patch_models: None,
             },
             undo: UndoSettings::off(),
+            extensions: Extensions::default(),
+            memory: None,
+            mcp: McpSettings::none(),
         }
     }
 }

@@ -17,7 +17,8 @@ use zori_core::ids::SessionId;
 use zori_core::log::LogError;
 use zori_policy::paths::Workspace;
 use zori_store::{Record, RecordKind, SessionDir, SessionTurn, StoreError};
-use zori_undo::capture::{Capture, CaptureSettings, TreeLimits};
+use zori_undo::capture::{Capture, CaptureSettings, TreeLimits, Watching};
+use zori_undo::disk::Disk;
 use zori_undo::error::UndoError;
 use zori_undo::gc::{self, Retention};
 use zori_undo::plan::Force;
@@ -223,7 +224,8 @@ impl SessionUndo {
             required: settings.required,
             max_wait: settings.max_wait,
             limits: settings.limits,
-            watch: true,
+            watch: Watching::On { limit: None },
+            disk: Disk::default(),
             sensitive,
             now: settings.now,
         })?;

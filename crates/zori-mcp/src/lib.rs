@@ -1,4 +1,4 @@
-//! The Model Context Protocol, served: other agents call zori's tools, and have it run whole turns.
+//! The Model Context Protocol, served: other agents call zori's tools, and have it run whole turns. [`client`] is the other direction.
 //!
 //! The protocol is `rmcp`'s, and nobody else knows that crate. A call becomes a [`ToolCall`] with its way back in it; whether
 //! it may run, and running it, is the binary's business. `docs/protocols/mcp-server.md` is for readers.
@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod call;
+pub mod client;
 mod elicit;
 mod handshake;
 mod http;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use zori_core::permission::{EntryKind, PathFacts, PathKind, PathSnapshot, Verdict};
-use zori_core::tool::{Effect, ToolKind};
+use zori_core::tool::{Effect, McpChange, ToolKind};
 use zori_shell::{Analysis, ShellContext, TargetPath, Tree};
 
 use crate::paths::{Access, Workspace};
@@ -51,6 +51,8 @@ pub enum Part {
         tool: String,
         /// Whether it counts as one that only reads.
         trusted_reader: bool,
+        /// Whether it is the tool that was approved.
+        change: McpChange,
     },
     /// Starts a sub-agent.
     Agent,
@@ -107,9 +109,12 @@ impl Call {
                 cwd: cwd.clone(),
             })),
             Effect::Net { url } => Part::Net { url: url.clone() },
-            Effect::Mcp { server, tool, trusted_reader } => {
-                Part::Mcp { server: server.clone(), tool: tool.clone(), trusted_reader: *trusted_reader }
-            }
+            Effect::Mcp { server, tool, trusted_reader, change } => Part::Mcp {
+                server: server.clone(),
+                tool: tool.clone(),
+                trusted_reader: *trusted_reader,
+                change: *change,
+            },
             Effect::Agent => Part::Agent,
             Effect::Memory => Part::Memory,
             Effect::Internal => Part::Internal,

@@ -39,6 +39,7 @@ pub fn grants(policy: &Policy, call: &Call, decision: &Decision) -> Vec<Grant> {
     let mut grants = match part {
         Part::File(access, path) => file(policy, call, *access, path),
         Part::Shell(shell) => commands(policy, call, shell),
+        Part::Net { .. } if call.kind == Some(ToolKind::WebSearch) => vec![like("WebSearch", "any search")],
         Part::Net { url } => match host::host(url) {
             Some(host) => vec![like(format!("WebFetch(domain:{host})"), format!("any page of {host}"))],
             None => Vec::new(),
@@ -239,7 +240,12 @@ mod tests {
             offered(ToolKind::Fetch, Effect::Net { url: "https://docs.rs/x".into() }),
             ["any page of docs.rs: WebFetch(domain:docs.rs)"]
         );
-        let mcp = Effect::Mcp { server: "gh".into(), tool: "get".into(), trusted_reader: false };
+        let mcp = Effect::Mcp {
+            server: "gh".into(),
+            tool: "get".into(),
+            trusted_reader: false,
+            change: Default::default(),
+        };
         assert_eq!(
             offered(ToolKind::Bash, mcp),
             ["any call of this tool: mcp__gh__get", "any tool of gh: mcp__gh"]

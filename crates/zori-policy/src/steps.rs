@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use zori_core::permission::{APPROVAL_UNAVAILABLE, Class, PathKind, RuleRef, Verdict};
+use zori_core::tool::McpChange;
 use zori_core::transport::Network;
 
 use crate::blacklist;
@@ -252,12 +253,35 @@ fn private_address(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     })
 }
 
+/// A tool of an MCP server that is not the one that was approved; no allow rule covers it until somebody has seen it (MCP-42). A rule
+/// that names exactly this tool covers one that is new.
+fn changed_tool(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    classified.call.parts.iter().find_map(|part| {
+        let Part::Mcp { server, tool, change, .. } = part else { return None };
+        let why = match change {
+            McpChange::None => return None,
+            McpChange::New
+                if classified.policy.rules.allow.iter().any(|rule| rule.tool.names_mcp(server, tool)) =>
+            {
+                return None;
+            }
+            McpChange::New => "is new since others of its server were approved",
+            McpChange::Changed => "says something else of itself than when it was approved",
+        };
+        let reason = format!("the tool `{}` of the MCP server `{}` {why}", short(tool), short(server));
+        Some(Finding::new(Verdict::Ask, reason))
+    })
+}
+
 fn guarded(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     if let Some(finding) = private_address(classified) {
         return Some(finding);
     }
     if classified.policy.mode.mode == Mode::Yolo {
         return None;
+    }
+    if let Some(finding) = changed_tool(classified) {
+        return Some(finding);
     }
     // The path as given counts too: where a link of `/proc` leads cannot always be read.
     let system = |file: &&FileAccess| {

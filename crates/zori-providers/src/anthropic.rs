@@ -14,11 +14,13 @@ use std::sync::{Mutex, PoisonError};
 use zori_core::BoxFuture;
 use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Delivery, Provider, Request};
+use zori_core::search::{SearchAnswer, SearchQuery};
 
 use self::encode::Names;
 use crate::catalog::{self, ProviderFacts};
 use crate::endpoint::Endpoint;
 use crate::key::Credential;
+use crate::web_search;
 
 /// The provider's name; also marks the blocks that only it understands.
 pub const NAME: &str = "anthropic";
@@ -82,6 +84,24 @@ impl Anthropic {
 impl Provider for Anthropic {
     fn name(&self) -> &str {
         NAME
+    }
+
+    fn searches(&self) -> bool {
+        // Other servers of this API may not have the tool.
+        self.facts.name == NAME && !is_vertex(&self.endpoint.base_url)
+    }
+
+    fn search<'a>(
+        &'a self,
+        model: &'a str,
+        search: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchAnswer, ProviderFailure>> {
+        Box::pin(async move {
+            let key = Credential::usable(self.endpoint.key.as_ref(), self.facts.key_var)?;
+            let headers = vec![("anthropic-version", VERSION.to_owned()), key.header("x-api-key")];
+            let http = self.endpoint.post("/v1/messages", headers, web_search::anthropic_body(model, search));
+            web_search::ask(&self.endpoint, http, web_search::anthropic_answer).await
+        })
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {

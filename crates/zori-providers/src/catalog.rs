@@ -1,6 +1,7 @@
 //! What is known beforehand of providers and models: names, addresses, limits, prices, abilities. Values only. One
 //! child file per vendor holds its models.
 
+mod agent_zero;
 mod anthropic;
 mod copilot;
 pub(crate) mod gemini;
@@ -143,6 +144,8 @@ pub enum Api {
     OpenAiResponses,
     /// Gemini's `generateContent`.
     Gemini,
+    /// An agent's server: its loop runs there.
+    AgentZero,
 }
 
 impl Api {
@@ -150,6 +153,7 @@ impl Api {
     pub fn key_need(self) -> KeyNeed {
         match self {
             Self::OpenAiChat(quirks) => quirks.key,
+            Self::AgentZero => KeyNeed::Optional,
             Self::Anthropic | Self::OpenAiResponses | Self::Gemini => KeyNeed::Required,
         }
     }
@@ -186,6 +190,7 @@ pub const PROVIDERS: &[ProviderFacts] = &[
     local::VLLM,
     local::COMPAT,
     vendors::LITELLM,
+    agent_zero::FACTS,
 ];
 
 /// The reply limit for a model the catalogue does not know (DECISIONS 46).
@@ -289,7 +294,7 @@ impl ProviderFacts {
             // The version is part of what is asked for.
             Api::Anthropic => url.strip_suffix("/v1").map(str::to_owned),
             _ if path.is_empty() && self.default_base_url.ends_with("/v1") => Some(format!("{url}/v1")),
-            Api::OpenAiChat(_) | Api::OpenAiResponses | Api::Gemini => None,
+            Api::OpenAiChat(_) | Api::OpenAiResponses | Api::Gemini | Api::AgentZero => None,
         }
     }
 
@@ -408,7 +413,8 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), facts().count());
-        for facts in facts() {
+        // Its document names its keys itself.
+        for facts in facts().filter(|facts| facts.api != Api::AgentZero) {
             assert!(facts.base_url_key.ends_with("_base_url"), "{}", facts.name);
             assert!(facts.base_url_var.ends_with("_BASE_URL"), "{}", facts.name);
         }
@@ -437,7 +443,7 @@ mod tests {
 
     #[test]
     fn keys_are_needed_elsewhere_than_here() {
-        for facts in PROVIDERS {
+        for facts in PROVIDERS.iter().filter(|facts| facts.api != Api::AgentZero) {
             let optional = facts.api.key_need() == KeyNeed::Optional;
             assert_eq!(optional, facts.is_local(), "{}", facts.name);
         }

@@ -13,11 +13,13 @@ use std::sync::{Mutex, PoisonError};
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Delivery, Provider, Request};
+use zori_core::search::{SearchAnswer, SearchQuery};
 
 use crate::catalog::ProviderFacts;
 use crate::catalog::gemini::FACTS;
 use crate::endpoint::Endpoint;
 use crate::key::Credential;
+use crate::web_search;
 
 /// The provider's name; also marks the signatures that only it understands.
 pub const NAME: &str = "gemini";
@@ -45,7 +47,11 @@ impl Gemini {
         let key = Credential::usable(self.endpoint.key.as_ref(), self.facts.key_var)?;
         let max_tokens = self.facts.max_tokens(request.model, request.max_tokens);
         let body = self.encoder.lock().unwrap_or_else(PoisonError::into_inner).encode(request, max_tokens);
-        let http = self.endpoint.post(&path(request)?, vec![key.header("x-goog-api-key")], body);
+        let http = self.endpoint.post(
+            &path(request.model, request.delivery)?,
+            vec![key.header("x-goog-api-key")],
+            body,
+        );
         self.endpoint.ask(http, decode::Decoder::default(), request.delivery).await
     }
 }
@@ -55,23 +61,42 @@ impl Provider for Gemini {
         NAME
     }
 
+    fn searches(&self) -> bool {
+        // Other servers of this API may not have the tool.
+        self.facts.name == NAME
+    }
+
+    fn search<'a>(
+        &'a self,
+        model: &'a str,
+        search: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchAnswer, ProviderFailure>> {
+        Box::pin(async move {
+            let key = Credential::usable(self.endpoint.key.as_ref(), self.facts.key_var)?;
+            let headers = vec![key.header("x-goog-api-key")];
+            let http =
+                self.endpoint.post(&path(model, Delivery::Whole)?, headers, web_search::gemini_body(search));
+            web_search::ask(&self.endpoint, http, web_search::gemini_answer).await
+        })
+    }
+
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
         Box::pin(async move { self.ask(request).await.map_err(|f| self.endpoint.without_key(f)) })
     }
 }
 
 /// Returns where a request goes. The model is part of the path, so a name that would leave it is refused.
-fn path(request: &Request<'_>) -> Result<String, ProviderFailure> {
-    let model = request.model.strip_prefix("models/").unwrap_or(request.model);
+fn path(asked: &str, delivery: Delivery) -> Result<String, ProviderFailure> {
+    let model = asked.strip_prefix("models/").unwrap_or(asked);
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     if model.is_empty() || model.starts_with('.') || !model.bytes().all(fits) {
-        let message = format!("`{}` is no name of a Gemini model", request.model);
+        let message = format!("`{asked}` is no name of a Gemini model");
         return Err(ProviderFailure {
             status: Some(404),
             ..ProviderFailure::new(FailureKind::HttpStatus, message)
         });
     }
-    let method = match request.delivery {
+    let method = match delivery {
         Delivery::Streamed => "streamGenerateContent?alt=sse",
         Delivery::Whole => "generateContent",
     };

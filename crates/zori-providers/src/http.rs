@@ -16,13 +16,12 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Proxy, Response, Url};
 use rustls::ClientConfig;
-use tokio::time::timeout;
 use zori_core::BoxFuture;
 use zori_core::transport::{
     Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport, TransportFailure,
 };
 
-use self::body::{AnnouncedBody, IdleLimited, innermost, seconds};
+use self::body::{AnnouncedBody, IdleLimited, innermost, seconds, within};
 use self::read_ahead::ReadAhead;
 use self::resolver::AllowedAddresses;
 use self::roots::Roots;
@@ -224,7 +223,7 @@ impl Hop {
         let Some(asked) = asked else {
             // Without a body there is no moment to count from, so both limits count from the start.
             let both = first_byte + connect.unwrap_or(Duration::ZERO);
-            return timeout(both, sending).await.map_err(|_| late(both))?.map_err(|e| self.failure(&e));
+            return within(both, sending).await.ok_or_else(|| late(both))?.map_err(|e| self.failure(&e));
         };
         let mut sending = Box::pin(sending);
         tokio::select! {
@@ -232,7 +231,7 @@ impl Hop {
             done = &mut sending => return done.map_err(|e| self.failure(&e)),
             _ = asked => {}
         }
-        timeout(first_byte, sending).await.map_err(|_| late(first_byte))?.map_err(|e| self.failure(&e))
+        within(first_byte, sending).await.ok_or_else(|| late(first_byte))?.map_err(|e| self.failure(&e))
     }
 
     /// Says what went wrong before an answer, without the URL's user-info and query (PROV-12).

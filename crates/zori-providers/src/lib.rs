@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod agent_zero;
 mod answer;
 pub mod anthropic;
 mod borrowed_json;
@@ -34,6 +35,7 @@ mod reply;
 pub mod scripted;
 pub mod sse;
 mod text_tools;
+mod web_search;
 
 // The examples of the README compile, and run.
 #[cfg(doctest)]

@@ -88,6 +88,8 @@ async fn pages(
                 token = format!("&pageToken={next}");
             }
         }
+        // Which model its agent uses is the server's business.
+        Api::AgentZero => {}
         Api::OpenAiResponses => found = listed::compatible(&page(format!("{base}/models")).await?)?,
         Api::OpenAiChat(quirks) => {
             found = listed::compatible(&page(format!("{base}/models")).await?)?;
@@ -120,6 +122,7 @@ pub(crate) fn headers(
             own("x-api-key").chain([version]).collect()
         }
         Api::Gemini => own("x-goog-api-key").collect(),
+        Api::AgentZero => own("x-api-key").collect(),
         Api::OpenAiResponses => bearer().collect(),
         Api::OpenAiChat(quirks) => {
             let more = quirks.headers.iter().map(|(name, value)| (*name, (*value).to_owned()));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use zori_core::BoxFuture;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::provider::{ChunkStream, Provider, Request};
+use zori_core::search::{SearchAnswer, SearchQuery};
 
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
@@ -43,6 +44,18 @@ impl Provider for OpenAiCompatible {
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
         Box::pin(self.ask(request))
+    }
+
+    fn searches(&self) -> bool {
+        self.responses.searches()
+    }
+
+    fn search<'a>(
+        &'a self,
+        model: &'a str,
+        search: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchAnswer, ProviderFailure>> {
+        self.responses.search(model, search)
     }
 }
 

@@ -14,9 +14,11 @@ use std::sync::{Mutex, PoisonError};
 use zori_core::BoxFuture;
 use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Provider, Request};
+use zori_core::search::{SearchAnswer, SearchQuery};
 
 use crate::catalog::ProviderFacts;
 use crate::endpoint::Endpoint;
+use crate::web_search;
 
 /// The provider's name; also marks the reasoning that only it understands.
 pub const NAME: &str = "openai";
@@ -53,6 +55,23 @@ impl OpenAiResponses {
 impl Provider for OpenAiResponses {
     fn name(&self) -> &str {
         NAME
+    }
+
+    fn searches(&self) -> bool {
+        // Other servers of this API may not have the tool.
+        self.key_var == KEY_VAR
+    }
+
+    fn search<'a>(
+        &'a self,
+        model: &'a str,
+        search: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchAnswer, ProviderFailure>> {
+        Box::pin(async move {
+            let headers = vec![self.endpoint.bearer(self.key_var)?];
+            let http = self.endpoint.post("/responses", headers, web_search::responses_body(model, search));
+            web_search::ask(&self.endpoint, http, web_search::responses_answer).await
+        })
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {

@@ -71,6 +71,11 @@ fn request(
         Api::Anthropic => format!("{base}/v1/models"),
         // Its list is for everybody, so that it says nothing about a key.
         Api::OpenAiChat(_) if facts.name == "openrouter" => format!("{base}/key"),
+        // Open to everybody, at the newer route.
+        Api::AgentZero => {
+            let root = base.strip_suffix("/api_message").unwrap_or(base);
+            format!("{}/api/health", root.strip_suffix("/api").unwrap_or(root))
+        }
         Api::Gemini | Api::OpenAiResponses | Api::OpenAiChat(_) => format!("{base}/models"),
     };
     let redirects = Redirects::SameOrigin;

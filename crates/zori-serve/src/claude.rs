@@ -8,6 +8,7 @@ pub mod channel;
 pub mod client;
 pub mod hook_events;
 pub mod mcp;
+mod mcp_control;
 pub mod rewind;
 pub mod rewind_files;
 mod schema;

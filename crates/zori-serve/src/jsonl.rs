@@ -140,10 +140,10 @@ impl<L: Lines> Client<L> {
         }
     }
 
-    /// Waits for the answer to a question. `None` means that the program wants the turn to end. Whoever says nothing says
-    /// no.
+    /// Waits for the answer to a question. `None` means that the program wants the turn to end. Without an answer the call does
+    /// not run, and nobody is said to have rejected it.
     async fn answer(&mut self) -> Option<Approval> {
-        let no = |why: &str| Some(Approval::Reject { reason: Some(why.to_owned()) });
+        let no = |why: &str| Some(Approval::Unavailable { why: why.to_owned() });
         let questions = self.open.as_ref().map_or(0, |open| open.questions);
         let plain = |line: &str| match questions {
             0 => elicitation::plain(line),
@@ -290,6 +290,10 @@ mod tests {
         Some(Approval::Reject { reason: Some(why.to_owned()) })
     }
 
+    fn unavailable(why: &str) -> Option<Approval> {
+        Some(Approval::Unavailable { why: why.to_owned() })
+    }
+
     const YES: &str = r#"{"type":"elicitation_response","action":"accept","content":{"approve":true}}"#;
 
     /// D-18: only a yes is one; silence, the end and anything else are a no.
@@ -304,16 +308,16 @@ mod tests {
             (YES, Some(Approval::Allow)),
             (r#"{"type":"elicitation_response","action":"decline","content":{"reason":"x"}}"#, reject("x")),
             (r#"{"type":"elicitation_response","action":"cancel"}"#, Some(Approval::Reject { reason: None })),
-            (r#"{"type":"exit"}"#, reject("the client ends the session")),
+            (r#"{"type":"exit"}"#, unavailable("the client ends the session")),
             (r#"{"type":"interrupt"}"#, None),
         ] {
             let (mut client, _kept, _) = client(&[line]);
             assert_eq!(now(client.answer()), wanted, "{line}");
         }
         let (mut silent, kept, _) = client(&[]);
-        assert_eq!(now(silent.answer()), reject("nobody has answered in time"));
+        assert_eq!(now(silent.answer()), unavailable("nobody has answered in time"));
         drop(kept);
-        assert_eq!(now(silent.answer()), reject("standard input has ended, so nobody can answer"));
+        assert_eq!(now(silent.answer()), unavailable("standard input has ended, so nobody can answer"));
     }
 
     /// IO-7: an answer that says nothing leaves the question open, and one that nobody asked for changes nothing.

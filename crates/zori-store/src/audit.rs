@@ -33,8 +33,8 @@ use crate::writer::Durability;
 use chain::{ChainFile, MAX_FILE_BYTES, hash};
 use clean::{clean, cut};
 use record::{
-    CommandRecord, DecisionRecord, FinishedRecord, ModeChangeRecord, RecordOwner, SandboxDenialRecord,
-    TrustRecord, UndoRecord,
+    CommandRecord, DecisionRecord, FinishedRecord, ModeChangeRecord, PurgeRecord, RecordOwner,
+    SandboxDenialRecord, TrustRecord, UndoRecord,
 };
 
 pub use read::{AuditEntry, audit_entries};
@@ -104,6 +104,22 @@ pub struct FilesBack<'a> {
     pub by: &'a str,
 }
 
+/// A project that is purged, before anything of it is deleted (D-34).
+#[derive(Clone, Debug)]
+pub struct ProjectPurge<'a> {
+    /// When, since 1970.
+    pub at: Duration,
+    pub root: &'a str,
+    /// The name of the project's folder.
+    pub key: &'a str,
+    /// How much is deleted, in words.
+    pub summary: &'a str,
+    /// Whether debug dumps are, too.
+    pub include_debug: bool,
+    /// Who asked for it.
+    pub by: &'a str,
+}
+
 impl AuditFile {
     /// Names the file; the first record creates it.
     pub fn new(path: PathBuf) -> Self {
@@ -140,6 +156,12 @@ impl AuditFile {
     pub fn trust(&mut self, change: &TrustChange<'_>) -> Result<(), LogError> {
         let TrustChange { at, folder, state, run, by } = *change;
         self.append(at, "trust", RecordOwner::NOBODY, &TrustRecord { folder, state, by, run })
+    }
+
+    /// Appends the record of a purge.
+    pub fn purge(&mut self, purge: &ProjectPurge<'_>) -> Result<(), LogError> {
+        let ProjectPurge { at, root, key, summary, include_debug, by } = *purge;
+        self.append(at, "purge", RecordOwner::NOBODY, &PurgeRecord { root, key, by, include_debug, summary })
     }
 
     /// Appends the record of an undo (UNDO-33).

@@ -26,6 +26,19 @@ impl SessionDir {
         self.keep(BRANCHES, id, branch)
     }
 
+    /// Forgets the titles and branches of sessions that are gone, and what the list of sessions remembers.
+    pub fn forget_removed(&self) -> io::Result<()> {
+        for name in [TITLES, BRANCHES] {
+            if self.path().join(name).exists() {
+                self.write_labels(name, self.labels(name))?;
+            }
+        }
+        match fs::remove_file(self.path().join(crate::overview::INDEX)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the titles, by the names of the sessions.
     pub(crate) fn titles(&self) -> BTreeMap<String, String> {
         self.labels(TITLES)
@@ -42,6 +55,10 @@ impl SessionDir {
             "" => drop(labels.remove(id.as_str())),
             label => drop(labels.insert(id.as_str().to_owned(), label.chars().take(LONGEST).collect())),
         }
+        self.write_labels(name, labels)
+    }
+
+    fn write_labels(&self, name: &str, mut labels: BTreeMap<String, String>) -> io::Result<()> {
         // Those of sessions that are gone go with them.
         labels.retain(|id, _| SessionId::parse(id).is_ok_and(|id| self.file(&id).exists()));
         let text = serde_json::to_string_pretty(&labels).expect("a map of texts is JSON");

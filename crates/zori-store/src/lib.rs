@@ -9,6 +9,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod audit;
+mod branch;
 mod dir;
 mod error;
 mod labels;
@@ -28,9 +29,10 @@ mod views;
 mod writer;
 
 pub use audit::{
-    AuditEntry, AuditFacts, AuditFile, AuditLog, CommandRun, FilesBack, TrustChange, Verified, VerifyError,
-    audit_entries, audit_path, verify,
+    AuditEntry, AuditFacts, AuditFile, AuditLog, CommandRun, FilesBack, ProjectPurge, TrustChange, Verified,
+    VerifyError, audit_entries, audit_path, verify,
 };
+pub use branch::branch;
 pub use dir::SessionDir;
 pub use error::StoreError;
 pub use list::SessionEntry;
@@ -42,6 +44,7 @@ pub use record::{Meta, Record, RecordKind, ReplyEnd};
 pub use repair::repair;
 pub use transcript::{transcript, transcript_block};
 pub use turns::{SessionTurn, turns};
+pub use views::views_since_undo;
 pub use writer::{Durability, NewSession, SessionWriter};
 
 // The examples of the README compile, and run.

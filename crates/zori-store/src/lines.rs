@@ -49,7 +49,7 @@ impl Lines {
                 });
             }
             begun = true;
-            let end = chunk.iter().position(|&byte| byte == b'\n');
+            let end = memchr::memchr(b'\n', chunk);
             let part = &chunk[..end.unwrap_or(chunk.len())];
             if !too_long && self.buffer.len() + part.len() <= self.limit {
                 self.buffer.extend_from_slice(part);

@@ -71,7 +71,7 @@ impl SessionLock {
 
 impl SessionDir {
     /// Returns the sessions that a process has open, and which process that is.
-    pub(crate) fn open(&self) -> HashMap<String, u32> {
+    pub fn open(&self) -> HashMap<String, u32> {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         let held = entries.filter_map(|entry| {
             let id = entry.file_name().to_str()?.strip_suffix(".lock")?.to_owned();

@@ -24,7 +24,7 @@ use crate::lock::is_dead;
 /// Columns that a title may take (RSM-3), and a last prompt.
 const TITLE: usize = 48;
 const PROMPT: usize = 60;
-const INDEX: &str = "index";
+pub(crate) const INDEX: &str = "index";
 
 /// A session, as people choose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct SessionOverview {
     pub last_prompt: String,
     /// The tokens of its replies, for each model that gave some.
     pub used: Vec<(String, Usage)>,
-    /// The branch it was last used on, where that is known.
+    /// The branch it was last used on in the chat, else the one it was begun on.
     pub branch: Option<String>,
     /// The process that has it open.
     pub open_in: Option<u32>,
@@ -60,6 +60,9 @@ struct Known {
     last: String,
     /// By model: the tokens that were read, written, read from the cache and written to it.
     used: BTreeMap<String, [u64; 4]>,
+    /// The branch it was begun on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
 }
 
 /// The parts of a record that count here.
@@ -72,6 +75,7 @@ struct Line<'a> {
     #[serde(borrow)]
     text: Option<Cow<'a, str>>,
     root: Option<PathBuf>,
+    branch: Option<String>,
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     usage: Option<Tokens>,
@@ -117,7 +121,7 @@ impl SessionDir {
         let (mut titles, mut branches, mut open) = (self.titles(), self.branches(), self.open());
         let overview = |(entry, line): (crate::SessionEntry, Known)| SessionOverview {
             title: titles.remove(entry.id.as_str()).unwrap_or(line.title),
-            branch: branches.remove(entry.id.as_str()),
+            branch: branches.remove(entry.id.as_str()).or(line.branch),
             open_in: open.remove(entry.id.as_str()),
             used: line.used.into_iter().map(|(model, tokens)| (model, usage(tokens))).collect(),
             id: entry.id,
@@ -195,6 +199,7 @@ fn look(path: &Path, id: &str, time: u64, len: u64) -> Option<Known> {
         messages: 0,
         last: String::new(),
         used: BTreeMap::new(),
+        branch: None,
     };
     let mut file = Lines::new(Box::new(fs::File::open(path).ok()?), MAX_LINE);
     while let Some(line) = file.next().ok()? {
@@ -207,7 +212,7 @@ fn look(path: &Path, id: &str, time: u64, len: u64) -> Option<Known> {
                 sum.iter_mut().zip(tokens).for_each(|(sum, tokens)| *sum = sum.saturating_add(tokens));
             }
             match (&*line.r#type, line.role.as_deref(), &line.text) {
-                ("meta", ..) => known.root = line.root,
+                ("meta", ..) => (known.root, known.branch) = (line.root, line.branch),
                 ("message", Some("user"), Some(text)) => {
                     known.messages += 1;
                     if known.title.is_empty() {

@@ -29,11 +29,7 @@ pub(crate) fn views(records: impl IntoIterator<Item = Record>) -> Views {
     for record in records {
         match record.kind {
             RecordKind::Compacted { how, view: Some(view), .. } => {
-                // Back before the first prompt there is nothing.
-                let empty = view.is_empty();
-                let view = repair(view.into_iter().flat_map(records_of));
-                // One of which nothing could be read would only lose the conversation.
-                if !view.is_empty() || (how == "rewound" && empty) {
+                if let Some(view) = followed(&how, view) {
                     below.push(std::mem::replace(&mut top, Layer { view, records: Vec::new() }));
                 }
             }
@@ -64,6 +60,36 @@ pub(crate) fn views(records: impl IntoIterator<Item = Record>) -> Views {
         }
     }
     views
+}
+
+/// Returns the view that a compaction made; `None` where it is not followed.
+fn followed(how: &str, view: Vec<Message>) -> Option<Vec<Message>> {
+    // Back before the first prompt there is nothing.
+    let empty = view.is_empty();
+    let view = repair(view.into_iter().flat_map(records_of));
+    // One of which nothing could be read would only lose the conversation.
+    (!view.is_empty() || (how == REWOUND && empty)).then_some(view)
+}
+
+/// What the record of an undo says that it is.
+const REWOUND: &str = "rewound";
+
+/// Returns how many views have to be taken back to be where the last undo began: its own, and those of compactions since.
+pub fn views_since_undo(records: impl IntoIterator<Item = Record>) -> usize {
+    let mut made = Vec::new();
+    for record in records {
+        match record.kind {
+            RecordKind::Compacted { how, view: Some(view), .. } => {
+                let is_undo = how == REWOUND;
+                made.extend(followed(&how, view).map(|_| is_undo));
+            }
+            RecordKind::Compacted { how, .. } if how == Compacted::Undone.as_str() => {
+                made.pop();
+            }
+            _ => {}
+        }
+    }
+    made.iter().rev().position(|is_undo| *is_undo).map_or(0, |later| later + 1)
 }
 
 /// Returns the records of a message. A view is repaired like everything else in the file, since it may be damaged or
@@ -180,6 +206,22 @@ mod tests {
         assert_eq!(joined(&twice), joined(&once));
         let nothing = read(&[prompt("1"), undone()]);
         assert_eq!(joined(&nothing), joined(&read(&[prompt("1")])));
+    }
+
+    #[test]
+    fn how_far_back_an_undo_began() {
+        let view = [Arc::new(Message::user("note"))];
+        let compact = || compacted(Compacted::Masked { results: 1 }, &view);
+        let undo = || compacted(Compacted::Rewound { messages: 1 }, &view);
+        let before_all = || compacted(Compacted::Rewound { messages: 1 }, &[]);
+        let count = |events: &[Event]| {
+            views_since_undo(events.iter().flat_map(lines).flat_map(|line| decode(&line).records))
+        };
+        assert_eq!(count(&[prompt("1"), compact()]), 0, "there was none");
+        assert_eq!(count(&[prompt("1"), compact(), undo()]), 1);
+        assert_eq!(count(&[prompt("1"), undo(), compact(), prompt("2"), compact()]), 3);
+        assert_eq!(count(&[prompt("1"), undo(), compact(), undone()]), 1, "it was taken back already");
+        assert_eq!(count(&[prompt("1"), before_all(), undo(), undone(), compact()]), 2);
     }
 
     /// A view may come from anywhere; what a provider would refuse in it is mended.

@@ -18,6 +18,7 @@ use zori_core::log::{Log, LogError};
 use zori_core::secret::Secrets;
 use zori_core::tool::Effect;
 
+use crate::branch::branch;
 use crate::dir::SessionDir;
 use crate::lock::SessionLock;
 use crate::record::encode;
@@ -160,7 +161,10 @@ impl SessionWriter {
         if self.is_kept(event) {
             for line in encode::lines(event) {
                 let line = self.redacted(line);
-                let meta = || encode::meta(event.at, &self.new.root, self.new.parent.as_ref());
+                let meta = || {
+                    let branch = branch(&self.new.root);
+                    encode::meta(event.at, &self.new.root, self.new.parent.as_ref(), branch.as_deref())
+                };
                 let gap = |lost| encode::gap(event.at, lost);
                 outcome = outcome.and(self.appender.append(&line, meta, gap));
             }

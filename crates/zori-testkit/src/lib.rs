@@ -10,6 +10,7 @@
 //!
 //! Unlike the product's libraries this crate reads the clock and `PATH`: it stands in for the outside.
 
+pub mod agent_zero;
 pub mod anthropic;
 pub mod authorization;
 pub mod browser;
@@ -19,8 +20,10 @@ pub mod fixture;
 pub mod forgiveness;
 pub mod gate;
 pub mod history;
+pub mod mcp;
 pub mod needs;
 pub mod output;
+pub mod process;
 pub mod proxy;
 pub mod pty;
 pub mod random;

@@ -8,8 +8,6 @@ use zori_core::cancel::Cancel;
 pub struct CancellableRead<'a, R> {
     pub inner: R,
     pub cancel: &'a Cancel,
-    /// The most that one read returns: a consumer that takes long over each piece needs small ones.
-    pub max_piece: usize,
 }
 
 impl<R: Read> Read for CancellableRead<'_, R> {
@@ -17,8 +15,7 @@ impl<R: Read> Read for CancellableRead<'_, R> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other("canceled"));
         }
-        let piece = buffer.len().min(self.max_piece);
-        self.inner.read(&mut buffer[..piece])
+        self.inner.read(buffer)
     }
 }
 
@@ -29,8 +26,8 @@ mod tests {
     #[test]
     fn nothing_is_read_after_cancelling() {
         let cancel = Cancel::new();
-        let mut reader = CancellableRead { inner: &b"some text"[..], cancel: &cancel, max_piece: 4 };
-        let mut buffer = [0; 8];
+        let mut reader = CancellableRead { inner: &b"some text"[..], cancel: &cancel };
+        let mut buffer = [0; 4];
         assert_eq!(reader.read(&mut buffer).unwrap(), 4);
         cancel.cancel();
         assert_eq!(reader.read(&mut buffer).unwrap_err().to_string(), "canceled");

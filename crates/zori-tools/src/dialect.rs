@@ -87,6 +87,8 @@ pub enum Listed {
     WithNotebooks,
     /// Where somebody answers questions.
     WithSomebody,
+    /// Where the provider searches the web, and that is allowed without a question.
+    WithSearches,
 }
 
 /// Rewrites arguments. Fields of the dialect's own have their type already, the others do not.

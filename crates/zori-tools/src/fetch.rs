@@ -3,6 +3,7 @@
 //! Permissions decide which hosts may be contacted, before this runs. [`url`] says which URLs make sense at all,
 //! [`page`] turns a body into text.
 
+mod html;
 pub mod page;
 pub mod url;
 

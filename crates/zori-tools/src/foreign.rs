@@ -108,6 +108,7 @@ const TOOLS: &[(ToolKind, &[&str])] = &[
     ),
     (ToolKind::Glob, &["findfiles", "filesearch", "globsearch", "findfile", "globfiles", "findbyname"]),
     (ToolKind::Fetch, &["fetch", "fetchurl", "webfetch", "fetchwebpage", "readurl", "openurl"]),
+    (ToolKind::WebSearch, &["websearch", "googlewebsearch", "searchweb", "googlesearch"]),
     (ToolKind::Todo, &["todowrite", "updateplan", "writetodos", "todo", "managetodolist", "updatetodos"]),
     (
         ToolKind::AskUser,

@@ -12,6 +12,8 @@ pub mod bash;
 pub mod blocking;
 mod cancellable;
 pub mod change;
+mod confined;
+pub mod context;
 pub mod def;
 pub mod dialect;
 pub mod edit;
@@ -46,6 +48,7 @@ pub mod textfile;
 pub mod todo;
 pub mod toolset;
 pub mod walk;
+pub mod web_search;
 pub mod write;
 
 #[cfg(test)]

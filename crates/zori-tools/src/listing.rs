@@ -16,12 +16,14 @@ pub(crate) struct InUse {
     pub(crate) notebooks: bool,
     /// Somebody answers questions.
     pub(crate) somebody: bool,
+    /// The web is searched without a question.
+    pub(crate) searches: bool,
 }
 
 /// Specs with when they are listed. What is listed is the same `Arc` as long as the same is in use.
 pub(crate) struct Listing {
     specs: Vec<(ToolSpec, Listed)>,
-    by_use: [OnceLock<Arc<[ToolSpec]>>; 8],
+    by_use: [OnceLock<Arc<[ToolSpec]>>; 16],
 }
 
 impl Listing {
@@ -31,18 +33,30 @@ impl Listing {
 
     /// Returns what a request lists.
     pub(crate) fn listed(&self, in_use: InUse) -> &Arc<[ToolSpec]> {
-        let InUse { jobs, notebooks, somebody } = in_use;
-        self.by_use[usize::from(jobs) + 2 * usize::from(notebooks) + 4 * usize::from(somebody)].get_or_init(
-            || {
-                let listed = |listed: Listed| match listed {
-                    Listed::Always => true,
-                    Listed::WithJobs => jobs,
-                    Listed::WithNotebooks => notebooks,
-                    Listed::WithSomebody => somebody,
-                };
-                self.specs.iter().filter(|(_, when)| listed(*when)).map(|(spec, _)| spec.clone()).collect()
-            },
-        )
+        let InUse { jobs, notebooks, somebody, searches } = in_use;
+        let bits = [jobs, notebooks, somebody, searches];
+        let at = bits.iter().rev().fold(0, |at, bit| 2 * at + usize::from(*bit));
+        self.by_use[at].get_or_init(|| {
+            let listed = |listed: Listed| match listed {
+                Listed::Always => true,
+                Listed::WithJobs => jobs,
+                Listed::WithNotebooks => notebooks,
+                Listed::WithSomebody => somebody,
+                Listed::WithSearches => searches,
+            };
+            self.specs.iter().filter(|(_, when)| listed(*when)).map(|(spec, _)| spec.clone()).collect()
+        })
+    }
+
+    /// Returns the same with further specs behind, which are always listed.
+    pub(crate) fn with(&self, more: impl Iterator<Item = ToolSpec>) -> Self {
+        let own = self.specs.iter().cloned();
+        Self::new(own.chain(more.map(|spec| (spec, Listed::Always))).collect())
+    }
+
+    /// Returns whether a spec has this name.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.specs.iter().any(|(spec, _)| spec.name == name)
     }
 
     /// Returns the same with each spec changed, or left out.

@@ -34,6 +34,7 @@ pub fn plain(kind: Option<ToolKind>, envelope: &str) -> String {
         Some(ToolKind::Grep) => matches(data),
         Some(ToolKind::Ls) => entries(data),
         Some(ToolKind::Fetch) => page(data),
+        Some(ToolKind::WebSearch) => searched(data),
         Some(ToolKind::Todo) => {
             format!("the task list has {} tasks, {} of them completed", data["total"], data["completed"])
         }
@@ -109,6 +110,25 @@ fn answers(data: &Value) -> String {
             push_line(&mut out, format_args!("{}", text(answer, "question")));
         }
         push_line(&mut out, format_args!("the user: {}", answer["answer"].as_str().unwrap_or("(no answer)")));
+    }
+    out
+}
+
+/// What a search found, and the pages it names.
+pub(crate) fn searched(data: &Value) -> String {
+    let mut out = text(data, "text").to_owned();
+    if data["truncated"] == true {
+        push_line(&mut out, format_args!("[cut here]"));
+    }
+    for (n, source) in (1..).zip(list(data, "sources")) {
+        if n == 1 {
+            push_line(&mut out, format_args!("Sources:"));
+        }
+        let (url, title): (&str, &str) = (text(source, "url"), text(source, "title"));
+        match title {
+            "" => push_line(&mut out, format_args!("{n}. {url}")),
+            title => push_line(&mut out, format_args!("{n}. {title}: {url}")),
+        }
     }
     out
 }

@@ -1,7 +1,7 @@
 //! Runs shell commands: in a session and group of their own, bounded in time and memory, and with nothing left behind.
 //!
 //! [`Processes`] is shared by all calls of a run. Its parts: [`spawn`] starts the shell, [`output`] collects what it
-//! prints, [`spill`] keeps on disk what memory does not, [`group`] signals, [`jobs`] go on in the background, [`reaper`]
+//! prints, [`spill`] keeps on disk what memory does not, [`group`] signals, [`jobs`] go on in the background, a [`service`] serves the run, [`reaper`]
 //! ends what a dropped call left, [`strays`] are what left its group, [`watchdog`] does so when this program itself is killed; [`pids`] names who lives.
 
 pub mod group;
@@ -9,6 +9,7 @@ pub mod jobs;
 pub mod output;
 pub mod pids;
 pub mod reaper;
+pub mod service;
 pub mod spawn;
 pub mod spill;
 pub mod strays;

@@ -105,8 +105,10 @@ pub fn cx() -> ToolCx {
         consent: Consent::Rule,
         live: None,
         agents: None,
+        search: None,
         snapshot: PathSnapshot::default(),
         answers: Vec::new(),
+        ask: None,
     }
 }
 

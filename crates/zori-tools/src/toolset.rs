@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -11,7 +11,8 @@ use zori_core::BoxFuture;
 use zori_core::permission::{EntryKind, PathFacts};
 use zori_core::question::Preview;
 use zori_core::tool::{
-    BadCall, Effect, Leniency, ResolvedCall, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec, Toolbox,
+    BadCall, Effect, Leniency, ResolvedCall, StandIn, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec,
+    Toolbox,
 };
 
 use crate::args::ArgsError;
@@ -25,8 +26,8 @@ use crate::process::Processes;
 use crate::seen::SeenFiles;
 use crate::spelling::{self, Platform};
 use crate::{
-    ask_user, bash, edit, fetch, foreign, glob, grep, job_kill, job_output, lookup, ls, multi_edit,
-    notebook_edit, patch, paths, plain, read, task, todo, write,
+    ask_user, bash, confined, edit, fetch, foreign, glob, grep, job_kill, job_output, lookup, ls, multi_edit,
+    notebook_edit, patch, paths, plain, read, task, todo, web_search, write,
 };
 
 /// The table of every built-in tool, in the order of the reference page.
@@ -42,6 +43,7 @@ pub const DEFS: &[&ToolDef] = &[
     &patch::DEF,
     &notebook_edit::DEF,
     &fetch::DEF,
+    &web_search::DEF,
     &todo::DEF,
     &task::DEF,
     &ask_user::DEF,
@@ -58,9 +60,13 @@ pub struct ToolSet {
     notebooks: AtomicBool,
     /// Whether somebody answers questions.
     somebody: bool,
+    /// Whether searches are allowed without a question, or were.
+    searches: Arc<AtomicBool>,
     /// The built-in ones that are offered, with their entries of the dialect.
     tools: Vec<(&'static Entry, Arc<dyn Tool>)>,
     others: Vec<ExternalTool>,
+    /// What came after the session was made: the tools of MCP servers.
+    late: OnceLock<Late>,
     processes: Arc<Processes>,
     seen: Arc<SeenFiles>,
     /// What models get that edit by patches, and which ones those are.
@@ -68,10 +74,19 @@ pub struct ToolSet {
     env: Arc<ToolEnv>,
     /// Whose spelling of paths the tools get; `None` where they get what the model wrote.
     spelling: Option<Platform>,
+    /// Whether paths may lead out of the workspace, as far as the policy lets them.
+    confined: bool,
 }
 
 /// Returns whether a model has learnt to edit files by patches.
 pub type PatchModels = fn(&str) -> bool;
+
+/// Tools that came later, and how the model sees all of them since.
+struct Late {
+    others: Vec<ExternalTool>,
+    listing: Listing,
+    patching: Option<Listing>,
+}
 
 /// The tools as models see them that edit by patches.
 struct Patching {
@@ -104,7 +119,9 @@ impl Offered {
     fn holds(&self, entry: &Entry) -> bool {
         match self {
             Self::All => true,
-            Self::WithoutModel => !matches!(entry.kind, ToolKind::Task | ToolKind::AskUser),
+            Self::WithoutModel => {
+                !matches!(entry.kind, ToolKind::Task | ToolKind::AskUser | ToolKind::WebSearch)
+            }
             Self::Named(names) => {
                 let kind = |name: &String| {
                     dialect::ALL.iter().filter_map(|dialect| dialect.find(name)).any(|e| e.kind == entry.kind)
@@ -157,20 +174,31 @@ impl ToolSet {
                 kept.push(other);
             }
         }
-        let tools = shown.iter().map(|entry| (*entry, make(entry.kind, &env, &seen, &processes))).collect();
+        let searches = Arc::new(AtomicBool::new(false));
+        let make = |kind| make(kind, &env, &seen, &processes, &searches);
+        let tools = shown.iter().map(|entry| (*entry, make(entry.kind))).collect();
         Self {
             dialect,
             listing: Listing::new(specs),
             notebooks: AtomicBool::new(false),
             somebody: false,
+            searches,
             tools,
             others: kept,
+            late: OnceLock::new(),
             processes,
             seen,
             patching: None,
             env,
             spelling: None,
+            confined: false,
         }
+    }
+
+    /// Refuses every path that is absolute or leads out of the workspace.
+    pub fn confined(mut self) -> Self {
+        self.confined = true;
+        self
     }
 
     /// Offers models that have learnt to edit by patches the patch tool alone, in the form they know. Call it last: what is
@@ -195,10 +223,43 @@ impl ToolSet {
         self
     }
 
+    /// Lists the tool that searches the web, where the provider has one and nobody is asked about it. It is understood whether or
+    /// not it is listed.
+    pub fn searching(self, allowed: bool) -> Self {
+        self.searches.store(allowed, Ordering::Relaxed);
+        self
+    }
+
     /// Accepts paths in any platform's spelling, for clients and models of other platforms.
     pub fn any_spelling(mut self, here: Platform) -> Self {
         self.spelling = Some(here);
         self
+    }
+
+    /// Adds tools to a session that is under way, once; later ones are not taken. One whose name is taken is left out.
+    pub fn add_late(&self, others: Vec<ExternalTool>) {
+        let taken = |name: &str| self.dialect.find(name).is_some() || self.listing.names(name);
+        let kept: Vec<ExternalTool> = others.into_iter().filter(|other| !taken(&other.spec.name)).collect();
+        let specs = || kept.iter().map(|other| other.spec.clone());
+        let late = Late {
+            listing: self.listing.with(specs()),
+            patching: self.patching.as_ref().map(|patching| patching.listing.with(specs())),
+            others: kept,
+        };
+        let _ = self.late.set(late);
+    }
+
+    /// Returns whether tools were added to the session already.
+    pub fn has_late(&self) -> bool {
+        self.late.get().is_some()
+    }
+
+    /// Finds a tool that is not built in, also one that another stands for.
+    fn other(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let all = || self.others.iter().chain(self.late.get().into_iter().flat_map(|late| &late.others));
+        let listed = all().find(|other| other.spec.name == name).map(|other| other.tool.clone());
+        listed
+            .or_else(|| name.starts_with("mcp__").then(|| all().find_map(|other| other.tool.named(name)))?)
     }
 
     /// Adds the names and descriptions of the sub-agents to the task tool.
@@ -318,6 +379,7 @@ impl ToolSet {
             jobs: self.processes.jobs().any(),
             notebooks: self.notebooks.load(Ordering::Relaxed),
             somebody: self.somebody,
+            searches: self.searches.load(Ordering::Relaxed),
         }
     }
 
@@ -373,22 +435,34 @@ impl ToolSet {
 
 impl Toolbox for ToolSet {
     fn specs(&self) -> &Arc<[ToolSpec]> {
-        self.listing.listed(self.in_use())
+        self.late.get().map_or(&self.listing, |late| &late.listing).listed(self.in_use())
     }
 
     fn specs_for(&self, model: &str) -> &Arc<[ToolSpec]> {
         match &self.patching {
-            Some(patching) if (patching.models)(model) => patching.listing.listed(self.in_use()),
+            Some(patching) if (patching.models)(model) => {
+                let late = self.late.get().and_then(|late| late.patching.as_ref());
+                late.unwrap_or(&patching.listing).listed(self.in_use())
+            }
             _ => self.specs(),
         }
     }
 
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
-        if let Some(other) = self.others.iter().find(|other| other.spec.name == name) {
+        if let Some(tool) = self.other(name) {
             crate::args::object(args.get())
                 .map_err(|bad| self.bad_call(ToolCode::InvalidInput, bad.to_string()))?;
-            let tool = other.tool.clone();
-            return Ok(ResolvedCall { effects: tool.effects(args), tool, args: args.to_owned() });
+            let Some(meant) = tool.stands_for(args) else {
+                return Ok(ResolvedCall {
+                    effects: tool.effects(args),
+                    tool,
+                    args: args.to_owned(),
+                    name: None,
+                });
+            };
+            let meant = meant.map_err(|why| self.bad_call(ToolCode::InvalidInput, why))?;
+            let StandIn { name, tool, args } = meant;
+            return Ok(ResolvedCall { effects: tool.effects(&args), tool, args, name: Some(name) });
         }
         let (entry, canonical, mended) = self.understand(name, args)?;
         let canonical = match self.spelling {
@@ -399,6 +473,12 @@ impl Toolbox for ToolSet {
         let found = self.tools.iter().find(|(offered, _)| offered.kind == entry.kind);
         let (shown, tool) = found.cloned().expect("`entry` finds only tools that are offered");
         let effects = tool.effects(&canonical);
+        if self.confined {
+            let asked = crate::args::object(args.get()).unwrap_or_default();
+            if let Some(why) = confined::refusal(&self.env.root, entry.kind, &asked, &effects) {
+                return Err(self.bad_call(ToolCode::InvalidInput, why));
+            }
+        }
         let is_notebook = |effect: &Effect| {
             let (Effect::Read(path) | Effect::Write(path)) = effect else { return false };
             path.extension().is_some_and(|extension| extension == "ipynb")
@@ -417,7 +497,7 @@ impl Toolbox for ToolSet {
                 Arc::new(LaidOut { tool, layout, asked })
             }
         };
-        Ok(ResolvedCall { tool, args: canonical, effects })
+        Ok(ResolvedCall { tool, args: canonical, effects, name: None })
     }
 
     fn refuse(&self, code: ToolCode, message: String) -> ToolOutput {
@@ -568,6 +648,7 @@ fn make(
     env: &Arc<ToolEnv>,
     seen: &Arc<SeenFiles>,
     processes: &Arc<Processes>,
+    searches: &Arc<AtomicBool>,
 ) -> Arc<dyn Tool> {
     let env = env.clone();
     match kind {
@@ -582,6 +663,7 @@ fn make(
         ToolKind::Ls => Arc::new(ls::Ls::new(env)),
         ToolKind::Bash => Arc::new(bash::Bash::new(env, processes.clone())),
         ToolKind::Fetch => Arc::new(fetch::Fetch::new(env)),
+        ToolKind::WebSearch => Arc::new(web_search::WebSearch::new(env, searches.clone())),
         ToolKind::Todo => Arc::new(todo::Todo::new(env)),
         ToolKind::Task => Arc::new(task::Task::new(env)),
         ToolKind::AskUser => Arc::new(ask_user::AskUser::new(env)),

@@ -106,7 +106,7 @@ pub fn question_has_keys(state: &State) -> bool {
 }
 
 /// Returns whether the next key is for a question of the chat itself.
-fn confirm_has_keys(state: &State) -> bool {
+pub(crate) fn confirm_has_keys(state: &State) -> bool {
     let empty = state.composer.is_empty();
     state.confirm.as_ref().is_some_and(|confirm| confirm.takes_keys(state.now, state.keys.last, empty))
 }
@@ -123,7 +123,7 @@ fn question_rows(state: &State, width: u16) -> Vec<Row> {
     }
 }
 
-fn status_rows(state: &State, width: u16) -> Vec<Row> {
+pub(crate) fn status_rows(state: &State, width: u16) -> Vec<Row> {
     let mut rows = Vec::new();
     rows.extend(state.confirm.iter().flat_map(|confirm| confirm.rows(width)));
     let done = state.todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
@@ -163,7 +163,7 @@ fn status_rows(state: &State, width: u16) -> Vec<Row> {
 }
 
 /// Draws the composer; returns where its caret is.
-fn composer(state: &State, width: u16, out: &mut Vec<Row>) -> (usize, usize) {
+pub(crate) fn composer(state: &State, width: u16, out: &mut Vec<Row>) -> (usize, usize) {
     if let Some(search) = &state.search {
         let found = state.composer.history.search(&search.words);
         let entry = found

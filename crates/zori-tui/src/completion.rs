@@ -68,7 +68,12 @@ pub struct Wanted {
 pub fn wanted(buffer: &Buffer, commands: &[CommandInfo]) -> Option<Wanted> {
     let (text, cursor) = (buffer.raw(), buffer.cursor());
     let before = &text[..cursor];
-    if before.starts_with('/') && !before.starts_with("//") && !before.contains('\n') {
+    // What is longer is no command, and looked at with every key.
+    if cursor <= MOST_LOOKED_AT
+        && before.starts_with('/')
+        && !before.starts_with("//")
+        && !before.contains('\n')
+    {
         return match before.split_once(' ') {
             None if text[cursor..].is_empty() => {
                 Some(Wanted { subject: Subject::Command, range: 0..cursor, word: before.to_owned() })
@@ -83,12 +88,21 @@ pub fn wanted(buffer: &Buffer, commands: &[CommandInfo]) -> Option<Wanted> {
         };
     }
     // A blank may have several bytes, as the one of Japanese has.
-    let blank = before.char_indices().rev().find(|(_, c)| c.is_whitespace());
-    let start = blank.map_or(0, |(at, c)| at + c.len_utf8());
+    let from = cursor.saturating_sub(MOST_LOOKED_AT);
+    let blank =
+        before.char_indices().rev().take_while(|(at, _)| *at >= from).find(|(_, c)| c.is_whitespace());
+    let start = match blank {
+        Some((at, c)) => at + c.len_utf8(),
+        None if from == 0 => 0,
+        None => return None,
+    };
     let word = before[start..].strip_prefix('@')?;
     let followed = text[cursor..].chars().next().is_some_and(|c| !c.is_whitespace());
     (!followed).then(|| Wanted { subject: Subject::File, range: start..cursor, word: word.to_owned() })
 }
+
+/// So many bytes before the cursor are looked at.
+const MOST_LOOKED_AT: usize = 4096;
 
 /// Returns the list of commands for a word.
 pub fn of_commands(commands: &[CommandInfo], wanted: &Wanted) -> Completion {

@@ -21,6 +21,7 @@ pub mod keymap;
 pub mod keys;
 pub mod markdown;
 pub mod pager;
+pub mod panel;
 pub mod question;
 pub mod row;
 pub mod state;

@@ -321,7 +321,7 @@ impl Asked {
     }
 
     /// Returns the rows of the grants. A rule is shown whole, however long it is: it is what is agreed to (SAF-5).
-    fn offer_rows(&self, wide: usize) -> Vec<Row> {
+    pub(crate) fn offer_rows(&self, wide: usize) -> Vec<Row> {
         let offers = self.offers();
         let most = offers.iter().map(|(words, _)| wrap::width(words)).max().unwrap_or(0);
         // What the rules hang below has to be in the left half.

@@ -60,6 +60,8 @@ pub enum Ground {
     RemovedWord,
     /// The chosen line of a list.
     Chosen,
+    /// A box that lies over other things.
+    Raised,
 }
 
 impl Row {

@@ -16,6 +16,7 @@ use crate::footer::Part;
 use crate::keymap::{Action, Keymap};
 use crate::keys::Key;
 use crate::pager::Pager;
+use crate::panel::Tab;
 use crate::question::Asked;
 use crate::transcript::Transcript;
 
@@ -54,6 +55,8 @@ pub struct State {
     pub focused: Option<bool>,
     /// Which draft was kept last.
     pub draft: DraftState,
+    /// What the panel keeps of it; `None` where this is the chat alone.
+    pub tab: Option<Box<Tab>>,
 }
 
 /// The size of the terminal.
@@ -252,6 +255,9 @@ pub struct DraftState {
     pub due: Option<Duration>,
     /// What was written last.
     pub kept: Draft,
+    /// How often the whole draft was put together.
+    #[cfg(test)]
+    pub made: std::cell::Cell<u64>,
 }
 
 /// A cell that goes along with a prompt.
@@ -302,6 +308,7 @@ impl State {
             leaving: None,
             focused: None,
             draft: DraftState::default(),
+            tab: None,
         }
     }
 
@@ -345,8 +352,16 @@ impl State {
         format!("{sign}{title} – zori")
     }
 
+    /// Returns whether a draft may have to be written: there is one, or one was.
+    pub fn may_have_to_be_kept(&self) -> bool {
+        let empty = self.composer.is_empty() && self.queue.steered.is_empty() && self.queue.items.is_empty();
+        !(empty && self.draft.kept == Draft::default())
+    }
+
     /// Returns what would have to be kept.
     pub fn draft(&self) -> Draft {
+        #[cfg(test)]
+        self.draft.made.set(self.draft.made.get() + 1);
         Draft {
             text: self.composer.buffer.text(),
             queue: self

@@ -63,7 +63,8 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
     wrap::truncate(&row, usize::from(width))
 }
 
-fn sign(state: &State) -> &'static str {
+/// Returns the sign of something that goes on.
+pub(crate) fn sign(state: &State) -> &'static str {
     let beat = (state.now.as_millis() / BEAT.as_millis()) as usize;
     match (state.options.signs, state.options.motion) {
         (Signs::Unicode, true) => ["✶", "✷", "✸", "✷"][beat % 4],

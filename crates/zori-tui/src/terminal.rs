@@ -5,3 +5,4 @@ pub mod inline;
 pub mod modes;
 pub mod paint;
 pub mod probe;
+pub mod screen;

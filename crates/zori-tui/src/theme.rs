@@ -194,6 +194,7 @@ impl Palette {
             Ground::Removed => over(self.error, 15),
             Ground::RemovedWord => over(self.error, 30),
             Ground::Chosen => Some(self.panel),
+            Ground::Raised => Some(self.surface),
         }
     }
 }
@@ -218,6 +219,19 @@ enum Ink {
 impl Paint {
     /// Writes the sequence that sets this style whatever was set before.
     pub fn sgr(&self, style: Style, out: &mut String) {
+        self.write(style, Ink::Default, out);
+    }
+
+    /// The same for a screen of our own, which has the theme's ground wherever there is no other.
+    pub fn sgr_filled(&self, style: Style, out: &mut String) {
+        let ground = match &self.theme.colours {
+            Colours::Own(palette) => Ink::of(palette.background, self.depth),
+            Colours::Terminal { .. } => Ink::Default,
+        };
+        self.write(style, ground, out);
+    }
+
+    fn write(&self, style: Style, behind: Ink, out: &mut String) {
         out.push_str("\x1b[0");
         let mut attribute = |set: bool, code: &str| {
             if set {
@@ -237,7 +251,11 @@ impl Paint {
         attribute(style.underline || (few && word), "4");
         attribute(style.reverse || (few && style.ground == Ground::Chosen), "7");
         attribute(style.strike, "9");
-        let (ink, ground) = (self.ink(style), self.ground(style.ground));
+        let ground = match style.ground {
+            Ground::None => behind,
+            ground => self.ground(ground),
+        };
+        let ink = self.ink(style);
         ink.write(out, 30);
         ground.write(out, 40);
         out.push('m');
@@ -282,7 +300,7 @@ impl Paint {
                     false => (Rgb(0x4C, 0xC8, 0x6A), Rgb(0xFF, 0x6B, 0x63)),
                 };
                 let mixed = match ground {
-                    Ground::None => return Ink::Default,
+                    Ground::None | Ground::Raised => return Ink::Default,
                     Ground::Added => added.over(base, 18),
                     Ground::AddedWord => added.over(base, 38),
                     Ground::Removed => removed.over(base, 18),

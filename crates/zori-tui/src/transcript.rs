@@ -34,6 +34,8 @@ pub struct Transcript {
     thinking: Thinking,
     /// What is added goes to the pager only.
     quiet: bool,
+    /// What was committed, in that order, by its place in `entries`.
+    order: Vec<usize>,
 }
 
 /// A cell with what people call it.
@@ -41,6 +43,10 @@ pub struct Entry {
     pub number: Option<u32>,
     pub cell: Box<dyn Cell + Send>,
     group: Group,
+    /// It is in the pager only.
+    hidden: bool,
+    /// It is in the order of what was committed.
+    committed: bool,
 }
 
 /// Cells of one group stand without a gap.
@@ -111,6 +117,7 @@ impl Transcript {
             last: None,
             thinking,
             quiet: false,
+            order: Vec::new(),
         }
     }
 
@@ -167,9 +174,14 @@ impl Transcript {
 
     /// Adds an error with the ways out of it.
     pub fn error(&mut self, text: &str, ways_out: &[String]) {
+        self.failed(text, ways_out, None);
+    }
+
+    /// Adds an error with what is behind it, which `/show` has (TRN-5).
+    pub fn failed(&mut self, text: &str, ways_out: &[String], details: Option<&str>) {
         self.settle();
         let number = self.number();
-        self.add(Box::new(ErrorCell::new(text, ways_out)), Some(number), Group::Notice);
+        self.add(Box::new(ErrorCell::brief(text, ways_out, details)), Some(number), Group::Notice);
     }
 
     /// Adds rows that are laid out already.
@@ -303,6 +315,7 @@ impl Transcript {
                     let rows = entry.cell.rows(width, &cx(self.signs, entry.number, None));
                     let group = entry.group;
                     self.commit(rows, group, true, &mut out);
+                    self.committed(at);
                 }
                 Open::Answer { stream, done, begun, text } => {
                     let mut rows = stream.take_stable(width);
@@ -323,7 +336,10 @@ impl Transcript {
                         number: None,
                         cell: Box::new(AnswerCell::new(text)),
                         group: Group::Answer,
+                        hidden: false,
+                        committed: false,
                     });
+                    self.committed(self.entries.len() - 1);
                 }
                 Open::Thinking { text, started, done } => {
                     let Some(ended) = *done else { break };
@@ -341,7 +357,10 @@ impl Transcript {
                         number: Some(number),
                         cell: Box::new(cell),
                         group: Group::Tools,
+                        hidden: self.thinking == Thinking::Hide,
+                        committed: false,
                     });
+                    self.committed(self.entries.len() - 1);
                     self.commit(rows, Group::Tools, true, &mut out);
                 }
                 Open::Tool { done: false, .. } => break,
@@ -350,7 +369,14 @@ impl Transcript {
                     let rows = cell.rows(width, &cx(self.signs, Some(number), None));
                     self.commit(rows, Group::Tools, true, &mut out);
                     if let Some(Open::Tool { cell, .. }) = self.open.pop_front() {
-                        self.entries.push(Entry { number: Some(number), cell, group: Group::Tools });
+                        self.entries.push(Entry {
+                            number: Some(number),
+                            cell,
+                            group: Group::Tools,
+                            hidden: false,
+                            committed: false,
+                        });
+                        self.committed(self.entries.len() - 1);
                     }
                     continue;
                 }
@@ -427,6 +453,29 @@ impl Transcript {
         }
     }
 
+    /// Has everything that was committed laid out once more, in the order it was, for a screen that shows all of it.
+    pub fn all_again(&mut self) {
+        for at in std::mem::take(&mut self.order).into_iter().rev() {
+            self.entries[at].committed = false;
+            if !self.entries[at].hidden {
+                self.open.push_front(Open::Done(at));
+            }
+        }
+        self.last = None;
+    }
+
+    /// Takes note of what was committed when: words to the user may be there before the answer that they follow is complete.
+    fn committed(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.entries[at].committed, true) {
+            self.order.push(at);
+        }
+    }
+
+    /// Returns whether rows of an answer were given out that is not complete.
+    pub fn is_streaming(&self) -> bool {
+        self.open.iter().any(|open| matches!(open, Open::Answer { begun: true, .. }))
+    }
+
     /// Ends whatever of the turn is open.
     pub fn settle(&mut self) {
         self.settle_but(false);
@@ -470,7 +519,7 @@ impl Transcript {
     }
 
     fn add(&mut self, cell: Box<dyn Cell + Send>, number: Option<u32>, group: Group) {
-        self.entries.push(Entry { number, cell, group });
+        self.entries.push(Entry { number, cell, group, hidden: self.quiet, committed: false });
         if self.quiet {
             return;
         }

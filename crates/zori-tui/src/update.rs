@@ -19,6 +19,7 @@ use zori_core::input::{Input, Prompt};
 use crate::completion::Item;
 use crate::confirm::{Confirm, What};
 use crate::pager::Pager;
+use crate::panel::PanelEffect;
 use crate::question::Asked;
 use crate::row::Row;
 use crate::state::{Draft, Size, State};
@@ -125,6 +126,8 @@ pub enum Effect {
     /// Look at the branch again.
     LookAround,
     Notify(String),
+    /// What the panel wants.
+    Panel(PanelEffect),
     Leave,
     /// End the program at once.
     Die,
@@ -207,19 +210,18 @@ fn tick(state: &mut State, typed: bool, effects: &mut Vec<Effect>) {
             (turn.beat, turn.shown_bytes) = (beat, turn.bytes);
         }
     }
-    if !typed && state.draft.due.is_none_or(|due| now < due) {
+    if typed && state.may_have_to_be_kept() {
+        state.draft.due.get_or_insert(now + KEEP_AFTER);
+    }
+    // A draft may be long, and come key by key: it is looked at as a whole only when its time has come.
+    if state.draft.due.is_none_or(|due| now < due) {
         return;
     }
+    state.draft.due = None;
     let draft = state.draft();
-    if draft == state.draft.kept {
-        state.draft.due = None;
-    } else {
-        let due = *state.draft.due.get_or_insert(now + KEEP_AFTER);
-        if now >= due {
-            state.draft.kept = draft.clone();
-            state.draft.due = None;
-            effects.push(Effect::Keep(draft));
-        }
+    if draft != state.draft.kept {
+        state.draft.kept = draft.clone();
+        effects.push(Effect::Keep(draft));
     }
 }
 

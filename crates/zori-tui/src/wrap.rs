@@ -3,6 +3,7 @@
 //! A row is a range of the text; between two rows nothing but blanks is left out, so the rows and what is between them are the text again.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -27,11 +28,29 @@ pub const CODE_TAB: usize = 4;
 /// The narrowest row that is laid out: a wide character needs two columns.
 const NARROWEST: usize = 2;
 
+thread_local! {
+    /// Whether characters that may have one column or two have two.
+    static AMBIGUOUS_IS_WIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says how many columns the terminal of this thread gives characters of which Unicode leaves that open (`ui.ambiguous_width`): East
+/// Asian fonts draw `→` and `×` over two.
+pub fn set_ambiguous_wide(wide: bool) {
+    AMBIGUOUS_IS_WIDE.set(wide);
+}
+
 /// Returns how many columns a terminal uses for the text: the sum over its clusters.
 pub fn width(text: &str) -> usize {
     match text.is_ascii() {
         true => text.len(),
-        false => text.graphemes(true).map(UnicodeWidthStr::width).sum(),
+        false => text.graphemes(true).map(cluster_width).sum(),
+    }
+}
+
+fn cluster_width(cluster: &str) -> usize {
+    match AMBIGUOUS_IS_WIDE.get() {
+        true => cluster.width_cjk(),
+        false => cluster.width(),
     }
 }
 
@@ -88,7 +107,7 @@ pub fn truncate(row: &Row, columns: usize) -> Row {
     'spans: for span in &row.spans {
         let mut end = 0;
         for (at, cluster) in span.text.as_str().grapheme_indices(true) {
-            let columns = cluster.width();
+            let columns = cluster_width(cluster);
             if columns > free {
                 out.push(piece(span, 0..end));
                 break 'spans;
@@ -113,13 +132,13 @@ pub fn truncate_middle(text: &str, columns: usize) -> String {
     let clusters: Vec<&str> = text.graphemes(true).collect();
     let tail_columns = columns.saturating_sub(1) * 2 / 3;
     let (mut tail, mut used) = (clusters.len(), 0);
-    while tail > 0 && used + clusters[tail - 1].width() <= tail_columns {
+    while tail > 0 && used + cluster_width(clusters[tail - 1]) <= tail_columns {
         tail -= 1;
-        used += clusters[tail].width();
+        used += cluster_width(clusters[tail]);
     }
     let mut head = 0;
-    while head < tail && used + clusters[head].width() < columns {
-        used += clusters[head].width();
+    while head < tail && used + cluster_width(clusters[head]) < columns {
+        used += cluster_width(clusters[head]);
         head += 1;
     }
     format!("{}…{}", clusters[..head].concat(), clusters[tail..].concat())
@@ -162,7 +181,7 @@ struct Chance {
 
 impl Breaker {
     fn cluster(&mut self, at: usize, cluster: &str) {
-        let columns = cluster.width();
+        let columns = cluster_width(cluster);
         if cluster == " " {
             return self.blank(at);
         }
@@ -170,7 +189,7 @@ impl Breaker {
             // Only a cluster of several letters is that wide; its letters are not.
             let mut next = at;
             for c in cluster.chars() {
-                self.glyph(next, c.len_utf8(), UnicodeWidthStr::width(c.encode_utf8(&mut [0; 4]) as &str));
+                self.glyph(next, c.len_utf8(), cluster_width(c.encode_utf8(&mut [0; 4])));
                 next += c.len_utf8();
             }
             return;

@@ -28,6 +28,7 @@ use crate::state::State;
 use crate::store::{Parents, Shelf, Store};
 pub use crate::tree::TreeLimits;
 use crate::tree::{Taker, Tree, TreeError, Window};
+pub use crate::watch::Watching;
 
 /// What a capture is made from.
 #[derive(Clone)]
@@ -59,7 +60,9 @@ pub struct CaptureSettings {
     /// How much may be looked at.
     pub limits: TreeLimits,
     /// Whether the system is asked to tell of changes.
-    pub watch: bool,
+    pub watch: Watching,
+    /// The file system.
+    pub disk: Disk,
     /// Returns whether a file is sensitive.
     pub sensitive: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     /// Returns the time since 1970.
@@ -124,6 +127,8 @@ struct OpenWindow {
     announced: bool,
     /// Why it was not, though a call needs it.
     uncovered: Option<String>,
+    /// Why a file that a tool is about to write was not taken.
+    lost: Option<String>,
     head: Option<GitHead>,
     stash: Option<String>,
 }
@@ -137,7 +142,8 @@ impl Capture {
             settings.session.clone(),
             settings.parents.clone(),
             settings.durable,
-        )?;
+        )?
+        .on(settings.disk.clone());
         let tree = match uncovered(&settings.root, settings.home.as_deref()) {
             Some(why) => TreeState::Off(why),
             None => TreeState::Unseen,
@@ -155,9 +161,9 @@ impl Capture {
             notes: Vec::new(),
         };
         let shared = Shared {
+            disk: settings.disk.clone(),
             settings,
             store,
-            disk: Disk::default(),
             state: Mutex::new(state),
             gate: Mutex::default(),
             ready: Condvar::new(),

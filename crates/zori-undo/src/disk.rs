@@ -1,4 +1,4 @@
-//! The file system as a restore uses it: names in folders that are held open, following no link (UNDO-15).
+//! The file system as a restore and the store use it: names in folders that are held open, following no link (UNDO-15).
 //!
 //! Every system call goes through [`Disk::call`], where tests make it fail or end the process.
 
@@ -75,7 +75,7 @@ impl Disk {
         Self { faults: Some(faults) }
     }
 
-    fn call<T>(&self, name: &'static str, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    pub(crate) fn call<T>(&self, name: &'static str, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let Some(faults) = &self.faults else { return make() };
         faults.before(name)?;
         let made = make();

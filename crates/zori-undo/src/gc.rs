@@ -87,8 +87,10 @@ fn drop_old(
             }
         }
         // They belong to no session, so they stay while any runs here.
-        let alone = if live::any(&dir) { Vec::new() } else { unshared(&dir.join("git/objects"), now) };
-        for (file, age, bytes) in alone {
+        if live::any(&dir) {
+            continue;
+        }
+        for (file, age, bytes) in unshared(&dir.join("git/objects"), now) {
             if age > retention.keep {
                 dropped += remove(&file);
                 continue;

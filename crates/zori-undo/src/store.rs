@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, CWD};
 use zori_core::ids::SessionId;
 
 use self::segment::Position;
+use crate::disk::Disk;
 use crate::error::UndoError;
 use crate::hash::Hash;
 use crate::op::Op;
@@ -31,6 +32,7 @@ pub struct Store {
     session: SessionId,
     parents: Parents,
     durable: bool,
+    disk: Disk,
     inner: Mutex<Inner>,
 }
 
@@ -103,7 +105,13 @@ impl Store {
         durable: bool,
     ) -> Result<Self, UndoError> {
         check(&dir)?;
-        Ok(Self { dir, root, session, parents, durable, inner: Mutex::default() })
+        Ok(Self { dir, root, session, parents, durable, disk: Disk::default(), inner: Mutex::default() })
+    }
+
+    /// Writes to this file system.
+    #[must_use]
+    pub fn on(self, disk: Disk) -> Self {
+        Self { disk, ..self }
     }
 
     /// Returns the project's root, to which the paths of operations are relative.
@@ -190,7 +198,7 @@ impl Store {
             line.push(b'\n');
         }
         line.extend(op.encode(&self.root));
-        file.write_all(&line).map_err(UndoError::at(&path))?;
+        self.disk.call("store operation", || file.write_all(&line)).map_err(UndoError::at(&path))?;
         if self.durable {
             file.sync_data().map_err(UndoError::at(&path))?;
         }
@@ -231,7 +239,9 @@ impl Store {
     /// Returns a folder of the store, which is made if it is missing.
     pub fn folder(&self, name: &str) -> Result<PathBuf, UndoError> {
         let path = self.dir.join(name);
-        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(UndoError::at(&path))?;
+        let made =
+            self.disk.call("store folder", || DirBuilder::new().recursive(true).mode(0o700).create(&path));
+        made.map_err(UndoError::at(&path))?;
         Ok(path)
     }
 
@@ -245,7 +255,7 @@ impl Store {
         let open = inner.open.get_mut(&shelf).expect("there is an open one");
         let (path, file) = &mut inner.files[open.index];
         let at = open.len;
-        if let Err(error) = file.write_all(record) {
+        if let Err(error) = self.disk.call("store content", || file.write_all(record)) {
             // What was written of it is skipped by readers only if nothing follows.
             let _ = file.set_len(at);
             return Err(UndoError::at(path.clone())(error));
@@ -262,7 +272,8 @@ impl Store {
             let path = folder.join(format!("{}-{number}.zus", self.session));
             match private(OpenOptions::new().read(true).append(true).create_new(true)).open(&path) {
                 Ok(mut file) => {
-                    file.write_all(segment::MAGIC).map_err(UndoError::at(&path))?;
+                    let begun = self.disk.call("store segment", || file.write_all(segment::MAGIC));
+                    begun.map_err(UndoError::at(&path))?;
                     let index = inner.files.len();
                     inner.files.push((path, file));
                     return Ok(OpenSegment { index, len: segment::MAGIC.len() as u64, number });
@@ -317,8 +328,8 @@ impl Store {
         let mut file = private(OpenOptions::new().write(true).create(true).truncate(true))
             .open(&temp)
             .map_err(UndoError::at(&temp))?;
-        let written =
-            file.write_all(bytes).and_then(|()| if self.durable { file.sync_data() } else { Ok(()) });
+        let written = self.disk.call("store file", || file.write_all(bytes));
+        let written = written.and_then(|()| if self.durable { file.sync_data() } else { Ok(()) });
         written.and_then(|()| fs::rename(&temp, &path)).map_err(|error| {
             let _ = fs::remove_file(&temp);
             UndoError::at(path)(error)

@@ -26,7 +26,7 @@ use crate::git::CleanFiles;
 use crate::scope::{MAX_IGNORED, Scope};
 use crate::state::{Change, Content, State};
 use crate::store::{Shelf, Store};
-use crate::watch::{Drained, Watch};
+use crate::watch::{Drained, Watch, Watching};
 
 /// The beginning of the names under which a restore works.
 const OWN_TEMP: &str = ".zori-undo-";
@@ -100,14 +100,17 @@ pub(crate) struct Refreshed {
 }
 
 impl Tree {
-    /// Looks at everything for the first time. Folders are watched where `watched` is set and the system can.
+    /// Looks at everything for the first time. Folders are watched where that is asked for and the system can.
     pub(crate) fn baseline(
         roots: Vec<PathBuf>,
-        watched: bool,
+        watching: Watching,
         tracked: &[PathBuf],
         taker: &Taker<'_>,
     ) -> Result<Self, TreeError> {
-        let watch = roots.first().filter(|_| watched).and_then(|root| Watch::new(root));
+        let watch = match (watching, roots.first()) {
+            (Watching::On { limit }, Some(root)) => Watch::new(root, limit),
+            _ => None,
+        };
         let mut tree = Self {
             roots,
             scope: Scope::default(),
@@ -197,7 +200,10 @@ impl Tree {
                     && let Some(watch) = &mut self.watch
                 {
                     self.scope.enter(path, false);
-                    let _ = watch.add(path);
+                    if watch.add(path).is_err() {
+                        // What happens in it would not be told.
+                        self.watch = None;
+                    }
                 }
             }
             _ => {

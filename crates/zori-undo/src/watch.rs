@@ -13,6 +13,18 @@ use rustix::io::Errno;
 /// The share of the watches a user may have that one session takes at most.
 const SHARE: usize = 4;
 
+/// Whether the system is asked to tell of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watching {
+    /// Everything is looked at each time.
+    Off,
+    /// A share of the watches that a user may have is used.
+    On {
+        /// How many a user may have; `None`: as many as the system says.
+        limit: Option<usize>,
+    },
+}
+
 /// What happened since the last look.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Drained {
@@ -31,15 +43,17 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts with no folder; `None` where there is no way to watch this file system.
-    pub(crate) fn new(root: &Path) -> Option<Self> {
+    /// Starts with no folder; `None` where there is no way to watch this file system. `limit`: how many watches a user may
+    /// have; `None`: as many as the system says.
+    pub(crate) fn new(root: &Path, limit: Option<usize>) -> Option<Self> {
         if !watchable(root) {
             return None;
         }
-        let most: usize =
-            std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?.trim().parse().ok()?;
+        let system =
+            || std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?.trim().parse().ok();
+        let limit: usize = limit.or_else(system)?;
         let fd = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
-        Some(Self { fd, folders: HashMap::new(), most: most / SHARE })
+        Some(Self { fd, folders: HashMap::new(), most: limit / SHARE })
     }
 
     /// Watches a folder. An error means that watching as a whole does not work out.

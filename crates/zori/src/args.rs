@@ -222,6 +222,8 @@ pub struct ProtocolArgs {
     pub json_schema: Option<String>,
     /// `--mcp-config`.
     pub mcp_config: Vec<String>,
+    /// `--strict-mcp-config`.
+    pub strict_mcp_config: bool,
     /// `--history-file`.
     pub history_file: Option<String>,
     /// What was given and has no effect.
@@ -336,7 +338,8 @@ impl LowArgs {
                 replay_prompts: args.has(&claude::REPLAY_USER_MESSAGES),
                 hook_events: args.has(&claude::INCLUDE_HOOK_EVENTS),
                 json_schema: text(&claude::JSON_SCHEMA),
-                mcp_config: args.all(&claude::MCP_CONFIG).to_vec(),
+                mcp_config: args.all(&flags::MCP_CONFIG).to_vec(),
+                strict_mcp_config: args.has(&flags::STRICT_MCP_CONFIG),
                 history_file: text(&flags::HISTORY_FILE),
                 without_effect: without_effect::given(args),
             },

@@ -77,7 +77,8 @@ impl Peer for PlainPeer {
                 }));
             }
             (Answers::Nobody | Answers::Yes | Answers::Client, _) => {
-                self.answered.push_back(Input::Approve { call, answer: Approval::Reject { reason: None } });
+                let why = "nobody answers in this run".to_owned();
+                self.answered.push_back(Input::Approve { call, answer: Approval::Unavailable { why } });
             }
         }
     }

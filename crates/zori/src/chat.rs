@@ -110,7 +110,10 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
         true => {
             let history =
                 run.base.as_ref().filter(|_| prepared.host.settings.storage.save).map(DataDir::chat_history);
-            Lines::editor(history, &prepared.host.settings.workspace.root, cx.terminal.colour)
+            let settings = &prepared.host.settings;
+            let brought = settings.extensions.slash_commands();
+            let brought = brought.iter().map(|entry| format!("/{}", entry.name)).collect();
+            Lines::editor(history, &settings.workspace.root, brought, cx.terminal.colour)
         }
         false => Lines::pipe(),
     };
@@ -125,6 +128,34 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     plain.close(cx.ui, Advice::default());
     signals.die_of_hangup();
     exit
+}
+
+/// Opens the panel.
+pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
+    if !screen::fits(cx, args.plain) {
+        let why = match (cx.profile.has_screen(), cx.terminal.interactive()) {
+            (false, _) => format!("`{}` has no panel", cx.profile.name),
+            (true, false) => "the panel needs a terminal".to_owned(),
+            (true, true) => "the panel needs a terminal that can show a screen: TERM is `dumb` or not set, or `--plain` or \
+                             ACCESSIBLE=1 is asked for"
+                .to_owned(),
+        };
+        return Err(Failure::new(&REPL_MODE_PROHIBITED, why)
+            .hint("`zori chat --plain` writes line by line")
+            .hint("give one prompt with `zori exec -p TEXT`"));
+    }
+    let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let asks = if cx.terminal.stderr { TrustDialog::Person(&signals) } else { TrustDialog::Nobody };
+    let Settings { mut session, run } = Settings::resolve(cx, args, &asks)?;
+    if session.permission.answers == Answers::Nobody {
+        session.permission.answers = Answers::Person;
+    }
+    let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
+    let attached = attachment::load_all(&args.prompt.images, viewer)?;
+    let which = going_on(cx, args, &session, Which::BySettings)?;
+    let prepared = wire_up::prepare(cx, session, &run, which)
+        .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
+    screen::run_panel(cx, signals, prepared, run, args.clone(), attached)
 }
 
 /// Opens the chat on the screen, and again wherever it goes on.

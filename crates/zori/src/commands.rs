@@ -10,20 +10,29 @@ mod chat;
 mod check_permissions;
 mod cleanup;
 mod config;
+mod context;
 pub(crate) mod demo;
 mod doctor;
 pub mod exec;
 mod handoff;
+mod import;
 mod mcp;
+mod memory;
 mod models;
+mod own_skills;
 mod policy;
+mod project;
+mod schedule;
 mod sessions;
 pub mod skills;
 mod start;
 mod status;
 mod trust;
+mod tui;
 mod undo;
+mod vault;
 
+pub(crate) use auth::open_browser;
 pub(crate) use handoff::GOAL;
 pub(crate) use sessions::fork::copy as copy_session;
 pub(crate) use sessions::latest as latest_session;
@@ -98,12 +107,18 @@ impl Front {
 /// The groups of two-word commands.
 pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show, search, export, fork, rewind, remove and resume saved sessions"),
+    ("memory", "Find, list, show, forget and export what was said in earlier sessions of a project"),
+    ("project", "List and show the folders that something is kept of, and delete all of it"),
+    ("schedule", "Have prompts run at set times"),
     ("models", "List and show the models there are"),
-    ("mcp", "Serve other agents by the Model Context Protocol, and check that"),
+    ("mcp", "Use MCP servers, see their tools, and serve other agents by the same protocol"),
     ("auth", "Log in, log out, and see where keys come from"),
+    ("vault", "Keep secrets in an encrypted file, and refer to them"),
     ("config", "Find, show or create the config file"),
+    ("context", "See what a server's agent is told of the workspace"),
     ("policy", "See what would happen to a call, and why"),
     ("trust", "Decide whether a folder's own settings count"),
+    ("skills", "List, show, check and approve skills"),
     ("errors", "What can go wrong"),
 ];
 
@@ -111,11 +126,18 @@ pub const GROUPS: &[(&str, &str)] = &[
 pub const COMMANDS: &[Command<App>] = &[
     exec::COMMAND,
     chat::COMMAND,
+    tui::COMMAND,
     demo::COMMAND,
     start::COMMAND,
     acp::COMMAND,
     mcp::SERVE,
     mcp::validate::COMMAND,
+    mcp::servers::LIST,
+    mcp::servers::GET,
+    mcp::servers::ADD,
+    mcp::servers::REMOVE,
+    mcp::tools::LIST,
+    mcp::tools::CALL,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,
@@ -127,14 +149,37 @@ pub const COMMANDS: &[Command<App>] = &[
     undo::REWIND,
     undo::DIFF,
     handoff::COMMAND,
+    memory::SEARCH,
+    memory::LIST,
+    memory::SHOW,
+    memory::FORGET,
+    memory::EXPORT,
+    memory::REBUILD,
+    project::LIST,
+    project::SHOW,
+    project::purge::COMMAND,
+    schedule::ADD,
+    schedule::LIST,
+    schedule::SHOW,
+    schedule::REMOVE,
+    schedule::runner::COMMAND,
     models::LIST,
     models::SHOW,
     auth::LOGIN,
     auth::LOGOUT,
     auth::STATUS,
+    vault::INIT,
+    vault::SET,
+    vault::GET,
+    vault::LIST,
+    vault::REMOVE,
+    vault::WHICH,
+    vault::REKEY,
     config::PATH,
     config::SHOW,
     config::INIT,
+    config::import::COMMAND,
+    context::SHOW,
     policy::CHECK,
     policy::EXPLAIN,
     policy::TEST,
@@ -143,6 +188,11 @@ pub const COMMANDS: &[Command<App>] = &[
     trust::DENY,
     trust::FORGET,
     trust::LIST,
+    import::COMMAND,
+    own_skills::LIST,
+    own_skills::SHOW,
+    own_skills::VALIDATE,
+    own_skills::TRUST,
     doctor::COMMAND,
     status::COMMAND,
     cleanup::COMMAND,

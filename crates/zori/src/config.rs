@@ -1,9 +1,11 @@
 //! `config.toml`: the table of keys, reading a file by it, and writing a commented one (`docs/contracts/config.md`).
 
 pub mod added_rule;
+mod agent_zero_keys;
 pub mod keys;
 mod named_providers;
 pub mod own_models;
+pub mod server_table;
 pub mod set_key;
 
 use std::collections::BTreeMap;
@@ -16,15 +18,31 @@ use toml::{Spanned, Value};
 use zori_contract::failure::Failure;
 use zori_core::cost::MicroUsd;
 use zori_providers::catalog::Catalog;
+use zori_vault::{VaultPlace, reference};
 
 use self::keys::{KEYS, Kind, check, dollars};
 use crate::error::CONFIG_INVALID;
 use crate::hooks;
+use crate::mcp_servers;
 use crate::model_lists::ModelLists;
 use crate::profile::Profile;
 
 /// The tables keys are in.
-const TABLES: &[&str] = &["cli", "security", "permissions", "ui", "undo"];
+const TABLES: &[&str] = &[
+    "mcp",
+    "memory",
+    "cli",
+    "commands",
+    "instructions",
+    "skills",
+    "security",
+    "permissions",
+    "ui",
+    "undo",
+    "connection",
+    "context",
+    "observer",
+];
 
 /// A parsed file. A missing value was not set.
 #[derive(Clone, Debug, Default)]
@@ -33,12 +51,18 @@ pub struct Config {
     /// For a list, the line each entry stands in.
     lines: BTreeMap<&'static str, Vec<usize>>,
     pub warnings: Vec<String>,
+    /// The tables `[mcp.servers.NAME]`.
+    pub mcp_servers: Option<serde_json::Map<String, serde_json::Value>>,
     /// Names that are not in the table of keys.
     pub others: Vec<String>,
     /// The catalogue, with the models that the file adds or corrects.
     pub catalog: Catalog,
     /// What providers have said of their models.
     pub model_lists: ModelLists,
+    /// Where secrets may be that the file refers to.
+    pub vault: Option<VaultPlace>,
+    /// What holds the key of a provider, by the provider's name: `vault:NAME`.
+    key_references: BTreeMap<String, String>,
 }
 
 /// Reads config files, and parses the one it read last only once: a start asks for the same file more than once, and a
@@ -119,10 +143,10 @@ impl Config {
                 continue;
             }
             if name == named_providers::TABLE {
-                let (providers, unknown) =
-                    named_providers::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
-                named = providers;
-                config.note_table(name, &unknown, path);
+                let tables = named_providers::read(text).map_err(|(start, wrong)| at(start, &wrong))?;
+                named = tables.providers;
+                config.key_references = tables.key_references;
+                config.note_table(name, &tables.unknown, path);
                 continue;
             }
             let start = value.span().start;
@@ -137,6 +161,23 @@ impl Config {
             }
         }
         for (name, start, value) in flat {
+            // Anything but a reference may be a key itself, which is neither used nor said back.
+            if name == "api_key" && value.as_str().and_then(reference::whole).is_none() {
+                config.warnings.push(unknown(&name, path, key_var));
+                config.others.push(name);
+                continue;
+            }
+            if name == "mcp.servers" {
+                let servers = serde_json::to_value(&value).unwrap_or_default();
+                let serde_json::Value::Object(servers) = servers else {
+                    return Err(at(start, "`mcp.servers` holds tables: `[mcp.servers.NAME]`"));
+                };
+                let warnings = mcp_servers::check_table(&servers).map_err(|wrong| at(start, &wrong))?;
+                config.warnings.extend(warnings);
+                config.mcp_servers = Some(servers);
+                config.others.push(name);
+                continue;
+            }
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
                 config.warnings.push(unknown(&name, path, key_var));
                 config.others.push(name);
@@ -189,6 +230,15 @@ impl Config {
         (!value.is_empty()).then_some(value)
     }
 
+    /// Returns the reference to a provider's key: its table's, else `api_key` where that is the provider of this file.
+    pub fn key_reference(&self, provider: &str, default_provider: &str) -> Option<&str> {
+        let of_table = self.key_references.get(provider).map(String::as_str);
+        of_table.or_else(|| {
+            let of_file = self.text("provider").unwrap_or(default_provider);
+            self.text("api_key").filter(|_| of_file == provider)
+        })
+    }
+
     /// Returns a list of strings, each with its line; `None` if it is not set.
     pub fn list(&self, key: &str) -> Option<Vec<(&str, usize)>> {
         let entries = self.values.get(key)?.as_array()?.iter().filter_map(Value::as_str);
@@ -201,6 +251,24 @@ impl Config {
         let table = serde_json::to_value(self.values.get("hooks")?).ok()?;
         // It was checked when the file was read.
         hooks::parse_table(&table).ok()
+    }
+
+    /// Returns a table as the file has it.
+    pub fn table(&self, key: &str) -> Option<&toml::Table> {
+        self.values.get(key)?.as_table()
+    }
+
+    /// Lays values over it, each under its key's whole name.
+    pub fn with(mut self, values: Vec<(String, Value)>) -> Result<Self, String> {
+        for (name, value) in values {
+            let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+                return Err(format!("unknown key `{name}`"));
+            };
+            check(key, &value)?;
+            self.lines.remove(key.name);
+            self.values.insert(key.name, value);
+        }
+        Ok(self)
     }
 
     /// Returns the names of all keys that are set.
@@ -217,8 +285,8 @@ impl Config {
 pub fn template(profile: &Profile) -> String {
     let mut text = format!(
         "# Settings of {}. Every line is a comment that shows the default or an example.\n\
-         # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY)\n\
-         # or from the credential store (`auth login`).\n",
+         # API keys are never read from this file: they come from the environment (ANTHROPIC_API_KEY),\n\
+         # from the credential store (`auth login`), or from the vault (`vault set`), to which `vault:NAME` refers.\n",
         profile.name
     );
     for key in KEYS {
@@ -231,6 +299,7 @@ pub fn template(profile: &Profile) -> String {
     }
     text.push_str(own_models::EXAMPLE);
     text.push_str(named_providers::EXAMPLE);
+    text.push_str(mcp_servers::EXAMPLE);
     text
 }
 

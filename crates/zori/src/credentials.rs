@@ -11,9 +11,21 @@ use zori_providers::catalog::ProviderFacts;
 use crate::child_env::ChildEnv;
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::vault::VaultStore;
+
+/// Opens where logins are kept: a store, or where there is none a vault that the user made (DECISIONS 65).
+pub fn open(config: &Config, env: &Environment) -> Result<Arc<dyn CredentialStore>, StoreError> {
+    match open_store(config, env) {
+        Err(StoreError::Missing) => match VaultStore::find(config) {
+            Some(vault) => Ok(Arc::new(vault)),
+            None => Err(StoreError::Missing),
+        },
+        opened => opened,
+    }
+}
 
 /// Opens the store: the program of `credential_helper`, else the operating system's.
-pub fn open(config: &Config, env: &Environment) -> Result<Arc<dyn CredentialStore>, StoreError> {
+pub fn open_store(config: &Config, env: &Environment) -> Result<Arc<dyn CredentialStore>, StoreError> {
     store::open(config.text("credential_helper"), &helper_programs(env), &desktop_session(env))
 }
 

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use zori_contract::args::Args;
 use zori_contract::failure::Failure;
 use zori_providers::catalog::PROVIDERS;
+use zori_vault::VaultPlace;
 
 use crate::args::flags;
 use crate::config::{Config, ConfigReader};
@@ -37,6 +38,8 @@ pub struct Locations {
     pub env: Environment,
     /// The config file that the command line names.
     pub config_file: Option<PathBuf>,
+    /// The folder of the vault that the command line or a variable names.
+    pub vault_dir: Option<PathBuf>,
     /// Reads that file.
     pub reader: ConfigReader,
 }
@@ -70,7 +73,8 @@ impl Locations {
             }
         }
         let config = self.config_file.clone().unwrap_or_else(|| dir.join("config.toml"));
-        Ok(DataDir { dir, config, home: env.home(), reader: self.reader.clone() })
+        let vault = VaultPlace::in_dir(self.vault_dir.as_deref().unwrap_or(&dir));
+        Ok(DataDir { dir, config, vault, home: env.home(), reader: self.reader.clone() })
     }
 }
 
@@ -79,6 +83,7 @@ impl Locations {
 pub struct DataDir {
     dir: PathBuf,
     config: PathBuf,
+    vault: VaultPlace,
     home: Option<PathBuf>,
     reader: ConfigReader,
 }
@@ -87,7 +92,8 @@ impl DataDir {
     /// Returns a data directory that a test has made.
     #[cfg(test)]
     pub fn at(dir: PathBuf) -> Self {
-        Self { config: dir.join("config.toml"), dir, home: None, reader: ConfigReader::default() }
+        let (config, vault) = (dir.join("config.toml"), VaultPlace::in_dir(&dir));
+        Self { config, vault, dir, home: None, reader: ConfigReader::default() }
     }
 
     /// Returns the directory itself.
@@ -115,7 +121,13 @@ impl DataDir {
     pub fn read_config(&self) -> Result<Config, Failure> {
         let mut config = self.reader.load(&self.config, PROVIDERS[0].key_var)?;
         config.model_lists = ModelLists::below(&self.dir);
+        config.vault = Some(self.vault());
         Ok(config)
+    }
+
+    /// Returns where the vault is, or would be.
+    pub fn vault(&self) -> VaultPlace {
+        self.vault.clone()
     }
 
     /// Returns the user's hooks, where they are not in the config file.
@@ -140,8 +152,12 @@ impl DataDir {
 
     /// Returns the root of the project that a folder belongs to.
     pub fn project_root(&self, folder: &Path) -> PathBuf {
-        let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
-        zori_store::project_root(folder, home.as_deref()).to_owned()
+        zori_store::project_root(folder, self.home().as_deref()).to_owned()
+    }
+
+    /// Returns the home directory, above which no project is looked for.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.home.as_ref().and_then(|home| home.canonicalize().ok())
     }
 
     /// Returns where what calls changed in a project is kept.

@@ -10,9 +10,12 @@ use zori_core::provider::Provider;
 use zori_core::tool::Leniency;
 use zori_core::transport::Timeouts;
 use zori_host::settings::{SessionSettings, ToolSettings};
-use zori_host::{ModelSettings, Modes, check_budget, random_number};
+use zori_host::{ModelSettings, Modes, SystemClock, check_budget, random_number};
 use zori_policy::Mode;
-use zori_providers::catalog::PROVIDERS;
+use zori_providers::agent_zero::mock::{self, MockServer};
+use zori_providers::agent_zero::{self, AgentZero, AgentZeroOptions};
+use zori_providers::catalog::{self, PROVIDERS};
+use zori_providers::endpoint::Endpoint;
 use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_tools::env::ShellProgram;
 
@@ -39,6 +42,8 @@ const PER_WORD: Duration = Duration::from_millis(35);
 pub struct Demo {
     folder: Option<PathBuf>,
     provider: Arc<dyn Provider>,
+    /// Whether it is a server with an agent of its own.
+    mock: bool,
     tool_timeout: Duration,
     leniency: Leniency,
     shell: ShellProgram,
@@ -59,9 +64,12 @@ impl Demo {
         ));
         let folder = make_folder(cx.app.env.temp_dir())
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot make a scratch folder: {error}")))?;
+        let mock = cx.profile.provider == Some(agent_zero::NAME);
+        let provider: Arc<dyn Provider> = if mock { mock_server() } else { Arc::new(provider) };
         Ok(Self {
             folder: Some(folder),
-            provider: Arc::new(provider),
+            provider,
+            mock,
             tool_timeout: cx.profile.tool_timeout,
             leniency: cx.profile.leniency,
             shell: cx.app.env.shell(cx.profile),
@@ -73,7 +81,7 @@ impl Demo {
 
     /// Returns what the scripted user says.
     pub fn prompt(&self) -> &str {
-        PROMPT.trim()
+        if self.mock { "What is in this folder?" } else { PROMPT.trim() }
     }
 
     /// Returns the scripted model.
@@ -99,7 +107,11 @@ impl Demo {
         // The scripted model costs nothing, as every one on this machine.
         let here =
             PROVIDERS.iter().find(|facts| facts.is_local()).expect("the catalogue lists local servers");
-        let model = ModelSettings::new(here, MODEL);
+        let server = catalog::provider(agent_zero::NAME).filter(|_| self.mock);
+        let model = match server {
+            Some(facts) => ModelSettings::new(facts, facts.default_model),
+            None => ModelSettings::new(here, MODEL),
+        };
         let (root, temp) = (self.folder().to_owned(), self.env.temp_dir().to_owned());
         let mut session = SessionSettings::new(root, temp, model, Mode::Yolo);
         session.request.effort = args.model.thinking;
@@ -119,6 +131,7 @@ impl Demo {
             base: None,
             key: Ok(None),
             http_limits: Timeouts::DEFAULT,
+            agent_zero: None,
             recording_mode: RecordingMode::None,
             prompts: Vec::new(),
             guidelines: Vec::new(),
@@ -138,6 +151,18 @@ impl Drop for Demo {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
+}
+
+/// Returns the script that stands for an Agent Zero server.
+fn mock_server() -> Arc<dyn Provider> {
+    let endpoint = Endpoint {
+        base_url: mock::ADDRESS.to_owned(),
+        key: None,
+        transport: Arc::new(MockServer),
+        limits: Timeouts::DEFAULT,
+        clock: Arc::new(SystemClock::new()),
+    };
+    Arc::new(AgentZero::new(endpoint, AgentZeroOptions::default(), None))
 }
 
 /// Makes a private folder with a name nobody can guess.

@@ -170,7 +170,8 @@ pub fn world(
         temp,
         output: Box::new(move |args| {
             let (env, reader) = locations;
-            configured_output(&Locations { profile, env, config_file: chosen_config(args), reader })
+            let config_file = chosen_config(args);
+            configured_output(&Locations { profile, env, config_file, vault_dir: None, reader })
         }),
         redactor: Some(secrets::redactor_of_output(env)),
         cancel: Cancel::default(),

@@ -10,6 +10,7 @@ use zori_contract::failure::Failure;
 use zori_core::hook::HookEvent;
 use zori_tools::hooks::matcher::Matcher;
 use zori_tools::hooks::{Hook, LAST_TIMEOUT, Origin, TIMEOUT, Unchanged};
+use zori_vault::reference;
 
 use crate::config::Config;
 use crate::data_dir::DataDir;
@@ -157,6 +158,10 @@ fn parse_hook(hook: &Value, event: HookEvent, at: &str) -> Result<(String, Durat
         Some(command) if !command.trim().is_empty() && !command.contains('\0') => command.to_owned(),
         _ => return Err(format!("`{at}.command` must be a shell command")),
     };
+    if reference::is_in(&command) {
+        let what = "cannot refer to the vault: other programs see the words of a command";
+        return Err(format!("`{at}.command` {what}"));
+    }
     let timeout = match hook.get("timeout") {
         None | Some(Value::Null) if event == HookEvent::SessionEnd => LAST_TIMEOUT,
         None | Some(Value::Null) => TIMEOUT,
@@ -232,6 +237,11 @@ mod tests {
         assert_eq!(
             hooks(r#"[{"hooks":[{"type":"command","command":" "}]}]"#),
             "`hooks.Stop[0].hooks[0].command` must be a shell command"
+        );
+        // VLT-2: whoever lists processes would see it.
+        assert_eq!(
+            hooks(r#"[{"hooks":[{"type":"command","command":"curl -H ${vault:TOKEN}"}]}]"#),
+            "`hooks.Stop[0].hooks[0].command` cannot refer to the vault: other programs see the words of a command"
         );
         assert_eq!(
             hooks(r#"[{"hooks":[{"type":"command","command":"a","timeout":0}]}]"#),

@@ -1,14 +1,22 @@
-//! Finds the AGENTS.md files and makes them a section of the system prompt (AG-1 to AG-8).
+//! Finds the instruction files and makes them a section of the system prompt (AG-1 to AG-8, EXT-10 to EXT-13).
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use zori_extensions::instructions::{self, Imported, imports_from, with_imports};
+
 use crate::trust::plain_dir::insecure_permissions;
 
-/// A larger file is cut here (AG-4).
+/// A larger file is cut here, with what it imports (AG-4, EXT-13).
 const MAX_BYTES: usize = 65536;
+/// All of them together; the nearest are kept.
+const MAX_TOTAL: usize = 2 * MAX_BYTES;
+/// From here on it is said what they cost.
+const LARGE: usize = 40_000;
+/// About so many bytes are a token.
+const BYTES_PER_TOKEN: usize = 4;
 
 /// The guidelines of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,12 +28,85 @@ pub struct Instructions {
     pub warnings: Vec<String>,
 }
 
-/// Reads the guidelines: the global file, then from the home directory down to the root if the root lies under
-/// it, else the root's own. `root` is canonical.
-pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instructions {
+/// Where instructions are looked for.
+pub struct Places<'a> {
+    /// The user's own file in the base directory.
+    pub global: Option<PathBuf>,
+    /// Further files of the user's.
+    pub user_files: Vec<PathBuf>,
+    pub home: Option<&'a Path>,
+    /// Where the session works, canonical.
+    pub root: &'a Path,
+    /// The names a folder's file may have; the first that is there counts.
+    pub names: Vec<String>,
+    /// Whether the root's local file of Claude Code counts, too.
+    pub local: bool,
+}
+
+impl<'a> Places<'a> {
+    /// Looks for AGENTS.md and for what other agents call it.
+    pub fn new(global: Option<PathBuf>, home: Option<&'a Path>, root: &'a Path) -> Self {
+        let names = instructions::NAMES.iter().map(|name| (*name).to_owned()).collect();
+        Self { global, user_files: Vec::new(), home, root, names, local: true }
+    }
+
+    /// Looks for AGENTS.md alone.
+    pub fn agents_only(self) -> Self {
+        Self { names: vec!["AGENTS.md".to_owned()], local: false, ..self }
+    }
+
+    /// Looks for Claude Code's file before AGENTS.md.
+    pub fn claude_first(mut self) -> Self {
+        self.names.sort_by_key(|name| !name.ends_with("CLAUDE.md"));
+        self
+    }
+
+    /// Returns the files that there are: the user's, then from the home directory down to the root if the root lies under it, else
+    /// the root's own.
+    fn candidates(&self) -> Vec<PathBuf> {
+        let home =
+            self.home.and_then(|home| home.canonicalize().ok()).filter(|home| self.root.starts_with(home));
+        let mut directories: Vec<_> = match &home {
+            Some(home) => self.root.ancestors().take_while(|dir| dir.starts_with(home)).collect(),
+            None => vec![self.root],
+        };
+        directories.reverse();
+        let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
+        let first = |dir: &Path| self.names.iter().map(|name| dir.join(name)).find(exists);
+        let local = self.local.then(|| self.root.join("CLAUDE.local.md")).filter(exists);
+        let own = self.global.iter().chain(&self.user_files).filter(|path| exists(path)).cloned();
+        own.chain(directories.into_iter().filter_map(first)).chain(local).collect()
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        self.global.iter().chain(&self.user_files).any(|own| own == path)
+    }
+
+    /// Explains why a file is not sent to a model: it leads out of its folder (TRUST-2), or others can change the folders between
+    /// home and root (TRUST-8). The user's own files may lead anywhere.
+    fn why_rejected(&self, path: &Path, canonical: &Path) -> Option<String> {
+        let folder = path.parent().filter(|_| !self.is_own(path))?;
+        if !canonical.starts_with(folder) {
+            return Some("it leads out of its folder".to_owned());
+        }
+        let meta = std::fs::metadata(folder).ok().filter(|_| folder != self.root)?;
+        insecure_permissions(folder, meta.uid(), meta.mode())
+    }
+
+    /// Returns the folder that imports of a file have to stay in; `None` for the user's own.
+    fn boundary(&self, path: &Path) -> Option<PathBuf> {
+        let folder = path.parent().filter(|_| !self.is_own(path))?;
+        let folder = if folder.ends_with(".claude") { folder.parent().unwrap_or(folder) } else { folder };
+        Some(folder.to_owned())
+    }
+}
+
+/// Reads the guidelines.
+pub fn load(places: &Places<'_>) -> Instructions {
     let mut found = Instructions::default();
-    let mut seen = Vec::new();
-    for path in candidates(global.clone(), home, root) {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut sections: Vec<(PathBuf, Guideline)> = Vec::new();
+    for path in places.candidates() {
         let canonical = match path.canonicalize() {
             Ok(canonical) => canonical,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
@@ -37,38 +118,80 @@ pub fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instru
         if seen.contains(&canonical) {
             continue;
         }
-        if let Some(why) = why_rejected(&path, &canonical, root, global.as_deref()) {
+        if let Some(why) = places.why_rejected(&path, &canonical) {
             found.warnings.push(format!("Skipped {}: {why}", path.display()));
             continue;
         }
-        match read(&path) {
-            Ok(file) => found.add(&path, file),
-            Err(error) => found.warnings.push(format!("Failed to read {}: {error}", path.display())),
+        let file = match read(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                found.warnings.push(format!("Failed to read {}: {error}", path.display()));
+                continue;
+            }
+        };
+        seen.push(canonical.clone());
+        let file = match imports_from(&path) {
+            true => imported(places, &path, &canonical, file, &mut seen, &mut found.warnings),
+            false => file,
+        };
+        // The same words in two files are said once (EXT-12).
+        let same = |(_, other): &(PathBuf, Guideline)| other.text.trim() == file.text.trim();
+        if !file.text.trim().is_empty() && !sections.iter().any(same) {
+            sections.push((path, file));
         }
-        seen.push(canonical);
+    }
+    let mut total: usize = sections.iter().map(|(_, file)| file.text.len()).sum();
+    while total > MAX_TOTAL && sections.len() > 1 {
+        let (path, file) = sections.remove(0);
+        total -= file.text.len();
+        found.warnings.push(format!(
+            "Skipped {}: the instruction files have more than {MAX_TOTAL} bytes, and nearer ones come first",
+            path.display()
+        ));
+    }
+    sections.into_iter().for_each(|(path, file)| found.add(&path, file));
+    if total > LARGE {
+        found.warnings.push(format!(
+            "The instruction files have {total} bytes, about {} tokens, which go with every request",
+            total / BYTES_PER_TOKEN
+        ));
     }
     found
 }
 
-/// Explains why a file is not sent to a model: it leads out of its folder (TRUST-2), or others can change the folders between
-/// home and root (TRUST-8). The user's own file may lead anywhere.
-fn why_rejected(path: &Path, canonical: &Path, root: &Path, global: Option<&Path>) -> Option<String> {
-    let folder = path.parent().filter(|_| Some(path) != global)?;
-    if !canonical.starts_with(folder) {
-        return Some("it leads out of its folder".to_owned());
-    }
-    let meta = std::fs::metadata(folder).ok().filter(|_| folder != root)?;
-    insecure_permissions(folder, meta.uid(), meta.mode())
-}
-
-fn candidates(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Vec<PathBuf> {
-    let home = home.and_then(|home| home.canonicalize().ok()).filter(|home| root.starts_with(home));
-    let mut directories: Vec<_> = match &home {
-        Some(home) => root.ancestors().take_while(|dir| dir.starts_with(home)).collect(),
-        None => vec![root],
+/// Returns a file with what it imports in place.
+fn imported(
+    places: &Places<'_>,
+    path: &Path,
+    canonical: &Path,
+    file: Guideline,
+    seen: &mut Vec<PathBuf>,
+    warnings: &mut Vec<String>,
+) -> Guideline {
+    let boundary = places.boundary(path);
+    let mut read_import = |import: &Path| {
+        let canonical = match import.canonicalize() {
+            Ok(canonical) => canonical,
+            // What is not there is just a word with an `@`.
+            Err(_) => return Err(String::new()),
+        };
+        if boundary.as_ref().is_some_and(|boundary| !canonical.starts_with(boundary)) {
+            return Err("it lies outside of the folder".to_owned());
+        }
+        match read(&canonical) {
+            Ok(file) => Ok(Imported { canonical, text: file.text }),
+            Err(error) => Err(error.to_string()),
+        }
     };
-    directories.reverse();
-    global.into_iter().chain(directories.into_iter().map(|dir| dir.join("AGENTS.md"))).collect()
+    let text = with_imports(&file.text, canonical, places.home, seen, warnings, &mut read_import);
+    match text.len() > MAX_BYTES {
+        true => {
+            let size = text.len() as u64;
+            let text = zori_core::text::prefix(&text, MAX_BYTES).to_owned();
+            Guideline { text, cut_from: Some(size) }
+        }
+        false => Guideline { text, cut_from: file.cut_from },
+    }
 }
 
 struct Guideline {
@@ -123,6 +246,10 @@ impl Instructions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn load(global: Option<PathBuf>, home: Option<&Path>, root: &Path) -> Instructions {
+        super::load(&Places::new(global, home, root))
+    }
 
     fn write(path: &Path, text: impl AsRef<[u8]>) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -223,7 +350,7 @@ mod tests {
         let path = path.display();
         assert!(found.text.starts_with(&format!("# Project Context\n\n## {path} [truncated]\n\nxxx")));
         assert!(found.text.ends_with('x'));
-        assert_eq!(found.warnings, [format!("Truncated {path} (65542 bytes) to 65536 bytes")]);
+        assert_eq!(found.warnings[0], format!("Truncated {path} (65542 bytes) to 65536 bytes"));
     }
 
     #[test]
@@ -236,5 +363,74 @@ mod tests {
         let found = load(None, None, &dir);
         assert_eq!(found.loaded, [""; 0].map(PathBuf::from));
         assert!(found.warnings[0].starts_with("Failed to read "), "{:?}", found.warnings);
+    }
+
+    /// EXT-10: of a folder the first name counts, and the root's local file comes last.
+    #[test]
+    fn what_other_agents_call_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().canonicalize().unwrap();
+        for (path, text) in [
+            ("GEMINI.md", "gemini"),
+            ("a/CLAUDE.md", "claude above"),
+            ("a/b/AGENTS.md", "agents"),
+            ("a/b/CLAUDE.md", "claude"),
+            ("a/b/CLAUDE.local.md", "local"),
+            ("a/b/.cursorrules", "never"),
+        ] {
+            write(&home.join(path), text);
+        }
+        let root = home.join("a/b");
+        let names = |places: Places<'_>| -> Vec<String> {
+            let found = super::load(&places);
+            assert_eq!(found.warnings, [""; 0]);
+            found.loaded.iter().map(|path| path.strip_prefix(&home).unwrap().display().to_string()).collect()
+        };
+        let places = || Places::new(None, Some(&home), &root);
+        assert_eq!(names(places()), ["GEMINI.md", "a/CLAUDE.md", "a/b/AGENTS.md", "a/b/CLAUDE.local.md"]);
+        assert_eq!(
+            names(places().claude_first()),
+            ["GEMINI.md", "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/CLAUDE.local.md"]
+        );
+        assert_eq!(names(places().agents_only()), ["a/b/AGENTS.md"]);
+    }
+
+    /// EXT-11, EXT-12: a link, a copy and an import of the same file are loaded once, and nothing from outside comes in.
+    #[test]
+    fn loaded_once_and_from_inside_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().canonicalize().unwrap();
+        write(&dir.join("secret"), "secret");
+        let loaded = |root: &Path| load(None, None, root).text.matches("rules").count();
+        for (name, text) in [("copy", "rules"), ("import", "@AGENTS.md")] {
+            let root = dir.join(name);
+            write(&root.join("AGENTS.override.md"), "rules");
+            write(&root.join("AGENTS.md"), "rules");
+            write(&root.join("CLAUDE.local.md"), text);
+            assert_eq!(loaded(&root), 1, "{name}");
+        }
+        let root = dir.join("out");
+        write(&root.join("CLAUDE.md"), "see @../secret and @docs/a.md\n");
+        write(&root.join("docs/a.md"), "inside");
+        let found = load(None, None, &root);
+        assert!(found.text.ends_with("see @../secret and inside"), "{}", found.text);
+        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+        // AGENTS.md imports nothing.
+        write(&root.join("AGENTS.md"), "see @docs/a.md");
+        assert!(load(None, None, &root).text.ends_with("see @docs/a.md"));
+    }
+
+    /// EXT-13.
+    #[test]
+    fn the_nearest_are_kept() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().canonicalize().unwrap();
+        for (path, letter) in [("AGENTS.md", "a"), ("x/AGENTS.md", "b"), ("x/y/AGENTS.md", "c")] {
+            write(&home.join(path), letter.repeat(MAX_BYTES - 1));
+        }
+        let found = load(None, Some(&home), &home.join("x/y"));
+        assert_eq!(found.loaded, [home.join("x/AGENTS.md"), home.join("x/y/AGENTS.md")]);
+        assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+        assert!(found.warnings[1].starts_with("The instruction files have 131"), "{:?}", found.warnings);
     }
 }

@@ -4,6 +4,7 @@
 //! and ends; `environment` is what it is handed. `settings` merges flags, environment and config file; `wire_up` hands what comes
 //! of it to `zori_host`, where sessions live. Failures are kinds of [`error`].
 
+mod agent_zero;
 mod agents;
 pub mod args;
 mod asking;
@@ -20,13 +21,17 @@ mod debug_log;
 mod demo;
 mod environment;
 pub mod error;
+mod extensions;
 mod frontend;
 mod gui;
 mod handoff;
 mod heartbeat;
 mod hooks;
 mod host_failure;
+mod import;
 mod instructions;
+mod mcp_servers;
+mod memory;
 mod model_choice;
 mod model_lists;
 mod network;
@@ -37,6 +42,7 @@ mod plain;
 mod process_hardening;
 pub mod profile;
 pub mod program;
+mod project_state;
 mod prompt;
 mod recap;
 mod sandbox;
@@ -51,6 +57,7 @@ mod terminal;
 mod trust;
 mod ui;
 mod undo;
+mod vault;
 mod which_session;
 mod wire_up;
 pub mod workers;
@@ -92,7 +99,8 @@ pub fn main() -> ExitCode {
         // Before anything else can be said (FR-002).
         let log = DebugLog::open(begin);
         let config_file = data_dir::chosen_config(begin.args);
-        let locations = Locations { profile, env: env.clone(), config_file, reader };
+        let vault_dir = vault::chosen_dir(begin.args, &env);
+        let locations = Locations { profile, env: env.clone(), config_file, vault_dir, reader };
         let network = NetworkOptions::new(begin.args, begin.verbosity, &env);
         start(App { profile, env, locations, network, log, record }, begin)
     });

@@ -22,7 +22,10 @@ use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::key::Credential;
 use zori_providers::local::{self, Candidate, LocalServer};
 use zori_providers::quirks::KeyNeed;
+use zori_vault::reference;
+use zori_vault::resolver::ResolveError;
 
+use crate::agent_zero;
 use crate::args::LowArgs;
 use crate::config::Config;
 use crate::credentials;
@@ -31,6 +34,7 @@ use crate::error::SETTING_INVALID;
 use crate::outcome::AuthAdvice;
 use crate::profile::Profile;
 use crate::ui::Ui;
+use crate::vault;
 
 /// The key for a provider, or why there is none.
 pub type KeyFound = Result<Option<Key>, String>;
@@ -93,6 +97,7 @@ impl ModelChoice {
         let reaches = match facts.api {
             Api::OpenAiChat(quirks) => quirks.effort.reaches(model),
             Api::Anthropic | Api::OpenAiResponses | Api::Gemini => true,
+            Api::AgentZero => false,
         };
         let name = facts.display;
         if facts.model(model).is_some_and(|model| !model.abilities.thinking) {
@@ -118,6 +123,9 @@ pub fn key_hint(facts: &ProviderFacts, key: &KeyFound, name: &str) -> String {
             "copilot" => "log in again with `gh auth login`".to_owned(),
             _ => format!("log in again with `gcloud auth login`, or set {key_var}"),
         },
+        Ok(Some(Key::Vault { name: entry, .. })) => {
+            format!("put another key into the vault: `{name} vault set {entry} --force`")
+        }
         Ok(Some(Key::Stored(stored))) if stored.grant.kind == Kind::ApiKey => {
             format!("store another key with `{name} auth login --provider {provider} --with-token`")
         }
@@ -178,7 +186,9 @@ pub fn auth_advice(facts: &ProviderFacts, key: &KeyFound, program: &str) -> Auth
 pub fn api_key_source(facts: &ProviderFacts, key: &KeyFound) -> String {
     match key {
         Ok(Some(Key::Variable(_))) => facts.key_var.to_owned(),
-        Ok(Some(Key::Token(_) | Key::Program(_) | Key::Stored(_)) | None) | Err(_) => "none".to_owned(),
+        Ok(Some(Key::Token(_) | Key::Program(_) | Key::Stored(_) | Key::Vault { .. }) | None) | Err(_) => {
+            "none".to_owned()
+        }
     }
 }
 
@@ -192,13 +202,20 @@ pub enum Key {
     Program(Secret),
     /// A key or a login from the credential store.
     Stored(Box<Stored>),
+    /// A key that the config file refers to.
+    Vault {
+        /// The entry.
+        name: String,
+        /// The key.
+        secret: Secret,
+    },
 }
 
 impl Key {
     /// Returns it as it is sent; `None` for a login that has ended, which is renewed where models are asked.
     pub fn credential(&self) -> Option<Credential> {
         Some(match self {
-            Self::Variable(key) => Credential::Key(key.clone()),
+            Self::Variable(key) | Self::Vault { secret: key, .. } => Credential::Key(key.clone()),
             Self::Program(token) | Self::Token(token) => Credential::Token(token.clone()),
             Self::Stored(stored) => match stored.grant.kind {
                 Kind::ApiKey => Credential::Key(stored.grant.access.clone()),
@@ -229,7 +246,7 @@ fn chosen(
     profile: &Profile,
     ui: &mut Ui,
 ) -> Result<ModelChoice, Failure> {
-    let requested = RequestedModel::read(args, config)?;
+    let requested = RequestedModel::read(args, config, profile)?;
     let Some(name) = requested.provider else {
         return default_choice(args, requested.model, config, env, profile, ui);
     };
@@ -242,7 +259,7 @@ fn chosen(
             .hint(format!("for example `{}`", facts.default_model)));
     }
     let address = address(facts, args, config, env, ui)?;
-    let key = find_key(facts, &address, config, env);
+    let key = key_of(facts, &address, config, env, profile)?;
     let choice = assemble(facts, address, model, key, config, env);
     choice.warn_if_misspelt(ui);
     Ok(choice)
@@ -266,6 +283,7 @@ fn assemble(
     }
     match &key {
         Ok(Some(Key::Variable(key) | Key::Token(key) | Key::Program(key))) => secrets.add(key),
+        Ok(Some(Key::Vault { secret, .. })) => secrets.add_vault_value(secret),
         Ok(Some(Key::Stored(stored))) => stored.grant.tell(&secrets),
         Ok(None) | Err(_) => {}
     }
@@ -279,7 +297,7 @@ struct RequestedModel<'a> {
 }
 
 impl<'a> RequestedModel<'a> {
-    fn read(args: &'a LowArgs, config: &'a Config) -> Result<Self, Failure> {
+    fn read(args: &'a LowArgs, config: &'a Config, profile: &Profile) -> Result<Self, Failure> {
         // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
         let (prefix, model) = match args.model.name.as_deref() {
             Some(spec) => match spec.split_once(':') {
@@ -297,8 +315,9 @@ impl<'a> RequestedModel<'a> {
             let message = format!("`--provider {flag}` and `--model {prefix}:...` name two providers");
             return Err(Failure::new(&VALIDATION_ERROR, message).hint("leave one of them out"));
         }
-        let chosen = config.text("provider").is_some() || config.text("model").is_some() || model.is_some();
-        let provider = prefix.or(flag).or(chosen.then(|| config_provider(config)));
+        let configured = |key: &str| config.text(key).is_some();
+        let chosen = ["provider", "model", "api_key"].into_iter().any(configured) || model.is_some();
+        let provider = prefix.or(flag).or(profile.provider).or(chosen.then(|| config_provider(config)));
         Ok(Self { provider, model })
     }
 }
@@ -348,7 +367,7 @@ fn default_choice(
     let address = address(facts, args, config, env, ui)?;
     let key = match key {
         Some(known) => Ok(Some(known)),
-        None => find_key(facts, &address, config, env),
+        None => key_of(facts, &address, config, env, profile)?,
     };
     Ok(assemble(facts, address, model, key, config, env))
 }
@@ -430,11 +449,19 @@ pub fn base_url(facts: &ProviderFacts, config: &Config, env: &Environment) -> Re
     let given = [env.text(facts.base_url_var), config.text(facts.base_url_key)]
         .into_iter()
         .flatten()
-        .find(|value| !value.trim().is_empty());
+        .find(|value| !value.trim().is_empty())
+        // The script inside the program has no other address.
+        .filter(|_| !(agent_zero::is_provider(facts) && config.flag("connection.use_mock") == Some(true)));
     match given {
         Some(value) => {
             facts.parse_base_url(value).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
         }
+        None if agent_zero::is_provider(facts) => match agent_zero::connection::address(config) {
+            Some(url) => {
+                facts.parse_base_url(&url).map_err(|error| Failure::new(&SETTING_INVALID, error.to_string()))
+            }
+            None => Err(agent_zero::connection::no_address()),
+        },
         None if facts.default_base_url.is_empty() => {
             let ProviderFacts { display, base_url_var, base_url_key, .. } = facts;
             let example = match facts.name {
@@ -473,11 +500,55 @@ pub fn key_of_env(facts: &ProviderFacts, env: &Environment) -> Option<(&'static 
     })
 }
 
-/// Finds the key: environment, store (AUTH-4), the vendor's program. Each is asked only where those before have none,
+/// Finds the key, and fails where a reference to it cannot be understood or the vault cannot be used (VLT-6).
+fn key_of(
+    facts: &ProviderFacts,
+    base_url: &str,
+    config: &Config,
+    env: &Environment,
+    profile: &Profile,
+) -> Result<KeyFound, Failure> {
+    if key_of_env(facts, env).is_none()
+        && let Some(found) = referenced_key(facts, config, env)
+    {
+        return match found {
+            Ok(key) => Ok(Ok(Some(key))),
+            Err(error) => match vault::reference_failure(&error, profile.name) {
+                Some(failure) => Err(failure),
+                None => Ok(Err(error.to_string())),
+            },
+        };
+    }
+    Ok(find_key(facts, base_url, config, env))
+}
+
+/// Returns the key that the config file refers to; `None` if it refers to none.
+pub fn referenced_key(
+    facts: &ProviderFacts,
+    config: &Config,
+    env: &Environment,
+) -> Option<Result<Key, ResolveError>> {
+    let name = key_entry(facts, config)?.to_owned();
+    // Whoever uses the key adds it to the secrets of the run.
+    let found = vault::resolver(config, env, Secrets::default()).get(&name);
+    Some(found.map(|secret| Key::Vault { name, secret }).map_err(ResolveError::from))
+}
+
+/// Returns the entry of the vault that the config file names for a provider's key.
+pub fn key_entry<'a>(facts: &ProviderFacts, config: &'a Config) -> Option<&'a str> {
+    config.key_reference(facts.name, PROVIDERS[0].name).and_then(reference::whole)
+}
+
+/// Finds the key: environment, the vault where the config file refers to it, store (AUTH-4), the vendor's program. Each is asked only where those before have none,
 /// and only for the provider in use.
 pub fn find_key(facts: &ProviderFacts, base_url: &str, config: &Config, env: &Environment) -> KeyFound {
     if let Some((_, key)) = key_of_env(facts, env) {
         return Ok(Some(key));
+    }
+    match referenced_key(facts, config, env) {
+        Some(Ok(key)) => return Ok(Some(key)),
+        Some(Err(error)) => return Err(error.to_string()),
+        None => {}
     }
     let mut why = format!("{} is not set", facts.key_var);
     // A server on this machine wants none, and a locked store would ask the user for nothing.

@@ -47,6 +47,8 @@ pub struct PolicySources<'a> {
     /// Whether the user marked the folder as untrusted.
     pub untrusted: bool,
     pub home: Option<&'a Path>,
+    /// Whether the agent runs on a server (DECISIONS 11).
+    pub remote_agent: bool,
     /// The environment variable that sets the mode: name and value.
     pub mode_variable: Option<(&'static str, String)>,
     /// The folders of `PATH`.
@@ -177,6 +179,11 @@ fn mode(sources: &PolicySources<'_>, managed: &Config) -> Result<(Modes, ModeCho
                 modes.named_in(spelling, &name, spoken.unwrap_or(Protocol::Own)).map_err(of_mode)?;
             Ok((modes, choice, shell))
         }
+        None if sources.remote_agent => {
+            let modes = modes("the provider agent-zero".to_owned());
+            let shell = modes.shell(ModeChoice::AGENT_ZERO).map_err(of_mode)?;
+            Ok((modes, ModeChoice::AGENT_ZERO, shell))
+        }
         None if forbidden.is_some() => implicit(Mode::Default, "nobody chose one, and yolo is forbidden"),
         None if sources.untrusted => {
             implicit(Mode::Default, "nobody chose one, and this folder is not trusted")
@@ -299,6 +306,7 @@ mod tests {
                 root: &dir.join("ws"),
                 project: &Project::load(&dir.join("ws")).unwrap(),
                 untrusted: self.untrusted,
+                remote_agent: false,
                 home: None,
                 mode_variable: variable.map(|value| ("ZORI_PERMISSION_MODE", value.to_owned())),
                 programs: Vec::new(),

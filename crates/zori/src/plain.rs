@@ -1,5 +1,9 @@
 //! A session of `exec`, the line chat, `--json` or the demo: one at a time, with signals, from its start to its end.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
@@ -30,9 +34,26 @@ pub struct PlainSession {
     pub run: RunSettings,
     /// Who answers, and what asks.
     pub peer: PlainPeer,
-    blocking: BlockingSession,
+    blocking: Held,
     upstream: Upstream,
     parts: Parts,
+}
+
+/// The session, unless the panel has lent it to a turn that runs beside others.
+struct Held(Option<BlockingSession>);
+
+impl Deref for Held {
+    type Target = BlockingSession;
+
+    fn deref(&self) -> &BlockingSession {
+        self.0.as_ref().expect("a session that a turn has is not asked")
+    }
+}
+
+impl DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut BlockingSession {
+        self.0.as_mut().expect("a session that a turn has is not asked")
+    }
 }
 
 /// What the front end brings to each session.
@@ -66,13 +87,26 @@ impl PlainSession {
         client: Option<Client>,
         parts: Parts,
     ) -> Result<Self, Failure> {
+        let runtime = Arc::new(wire_up::runtime()?);
+        Self::start_on(cx, runtime, prepared, run, client, parts)
+    }
+
+    /// Starts a session on a runtime that it shares with others.
+    pub fn start_on(
+        cx: &AgentCx<'_>,
+        runtime: Arc<Runtime>,
+        prepared: Prepared,
+        run: RunSettings,
+        client: Option<Client>,
+        parts: Parts,
+    ) -> Result<Self, Failure> {
         let Prepared { host, opened, upstream } = prepared;
-        let runtime = wire_up::runtime()?;
         let session =
             wire_up::start(cx, &host, opened, &upstream, parts(cx, &host.settings)?, Spent::NOTHING)?;
         let redactor = Redactor::new(host.settings.model.secrets.clone());
         let peer = PlainPeer::new(host.settings.permission.answers, redactor, run.rules_file.clone(), client);
-        Ok(Self { host, run, peer, blocking: BlockingSession::new(session, runtime), upstream, parts })
+        let blocking = Held(Some(BlockingSession::new(session, runtime)));
+        Ok(Self { host, run, peer, blocking, upstream, parts })
     }
 
     /// Runs a turn that signals can cancel.
@@ -81,6 +115,21 @@ impl PlainSession {
         let end = signals.during(peer, |peer| blocking.turn(prompt, peer));
         self.peer.turn_over();
         end
+    }
+
+    /// Gives the session away for a turn that runs beside others; until it comes back nobody may ask for it.
+    pub fn lend(&mut self) -> BlockingSession {
+        self.blocking.0.take().expect("a session is lent once")
+    }
+
+    /// Takes it back.
+    pub fn give_back(&mut self, session: BlockingSession) {
+        self.blocking.0 = Some(session);
+    }
+
+    /// Returns the runtime, for another session beside this one.
+    pub fn runtime(&self) -> Arc<Runtime> {
+        self.blocking.runtime()
     }
 
     /// Runs a turn with another peer, who hears signals itself.
@@ -138,7 +187,7 @@ impl PlainSession {
         let (session, request) = (self.session(), &self.host.settings.request);
         let mut messages = session.messages().to_vec();
         if !prompt.is_empty() {
-            messages.push(std::sync::Arc::new(zori_core::message::Message::user(prompt)));
+            messages.push(Arc::new(zori_core::message::Message::user(prompt)));
         }
         Beside {
             provider: self.upstream.provider.clone(),
@@ -186,7 +235,7 @@ impl PlainSession {
     /// Ends everything. Returns the exit codes of what could not be written, and of a replay that ended early.
     pub fn close(self, ui: &mut Ui, advice: Advice) -> [Exit; 2] {
         let Self { host, blocking, upstream, .. } = self;
-        let closed = written(blocking.close(), ui);
+        let closed = blocking.0.map_or(Exit::Success, |session| written(session.close(), ui));
         if advice.unasked {
             ui.say(WAYS_OUT);
         }

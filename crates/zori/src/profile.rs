@@ -1,6 +1,7 @@
 //! Profiles: the program under another name. A profile is a table of values; it never changes what a tool does or
 //! whether it is allowed (DECISIONS 1, 19).
 
+mod a0;
 mod yume;
 mod zdx;
 mod zeph;
@@ -10,6 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+pub use a0::A0;
 pub use yume::YUME;
 pub use zdx::ZDX;
 pub use zeph::ZEPH;
@@ -26,7 +28,7 @@ use zori_tools::dialect::Dialect;
 use crate::program::App;
 
 /// The profiles there are.
-pub const ALL: &[&Profile] = &[&ZORI, &ZDX, &ZEPH, &YUME];
+pub const ALL: &[&Profile] = &[&ZORI, &ZDX, &ZEPH, &YUME, &A0];
 
 /// What changes with the name the program is called by.
 pub struct Profile {
@@ -58,6 +60,8 @@ pub struct Profile {
     pub bash_max_output: usize,
     /// Whether the built-in system prompt is sent (DECISIONS 42).
     pub built_in_prompt: bool,
+    /// The provider, unless a flag names another.
+    pub provider: Option<&'static str>,
     /// The model of a provider when nobody names one, where it is not the catalogue's (DECISIONS 43).
     pub default_models: &'static [(&'static str, &'static str)],
 }

@@ -103,6 +103,17 @@ pub static YUME: Program<App> = Program {
     ..BASE
 };
 
+/// The program for an Agent Zero server (DECISIONS 19). The bare call opens the panel.
+pub static A0: Program<App> = Program {
+    name: "a0",
+    about: "A local operator for an Agent Zero server (zori under the name a0)",
+    note: "Without a command and at a terminal this opens the panel (`tui`) with the provider agent-zero; `chat` is the chat.\n\
+           `--help --all` shows every option.",
+    no_command: NoCommand::Command { path: &["tui"], anywhere: false },
+    unknown: Some("for a prompt: `a0 -p TEXT`"),
+    ..BASE
+};
+
 const NOTE: &str = "Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.\n\
                     `--help --all` shows every option.";
 
@@ -122,6 +133,7 @@ const VARIABLES: &[(&str, &str)] = &[
         "ZORI_PERMISSION_MODE",
         "what runs without a question; also `ZORI_SECURITY_MODE`, `AGENT_SECURITY_MODE`",
     ),
+    ("ZORI_VAULT", "the folder of the vault; without it the base directory"),
     (
         "ZORI_MCP_TOKEN",
         "the token that clients of `mcp serve --http` show; without it one is made and said once",
@@ -145,5 +157,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ("NO_PROXY", "which hosts are reached without a proxy"),
     ("SSL_CERT_FILE", "certificates to trust beside the built-in ones"),
     ("REQUESTS_CA_BUNDLE", "more certificates to trust"),
+    (
+        "AGENTZERO_API_URL",
+        "the address of an Agent Zero server; its other keys have variables, too: `AGENTZERO_STREAM` and so on",
+    ),
     ("ANTHROPIC_API_KEY", "the key of Anthropic; each provider has its own, as `auth status` shows"),
 ];

@@ -17,6 +17,7 @@ mod in_turn;
 mod leaving;
 mod look;
 mod outside;
+mod panel;
 mod peer;
 mod pictures;
 mod recall;
@@ -25,13 +26,16 @@ mod start;
 mod tty;
 mod turns;
 
+pub use completions::is_own as is_own_command;
 use zori_contract::exit::Exit;
 use zori_core::cost::Spent;
 use zori_core::event::NoticeLevel;
+use zori_core::input::Prompt;
 use zori_host::Answers;
 use zori_tui::completion::Item;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
+use crate::args::LowArgs;
 use crate::chat::Chat;
 use crate::chat::undo::UndoPlan;
 use crate::commands::AgentCx;
@@ -43,6 +47,7 @@ use outside::Outside;
 pub use aside::Beside;
 pub use elsewhere::{Again, Left};
 pub(crate) use outside::write_private;
+pub use panel::run as run_panel;
 pub use start::{Opening, run};
 
 /// Whether the chat is the inline screen here; else it is the line chat (ACC-1).
@@ -78,6 +83,20 @@ struct Screen<'a, 'c> {
     undo: Option<UndoPlan>,
     /// How many turns the loop has had (`/loop`).
     loop_turns: u32,
+    /// What the panel is to run beside its other tabs.
+    begun: Option<Begun>,
+}
+
+/// What the chat runs at once, and the panel beside its other tabs.
+enum Begun {
+    Turn(Prompt),
+    Shell {
+        command: String,
+        share: bool,
+    },
+    Compact(Option<String>),
+    /// A tab with what was typed for it, and this name.
+    Tab(Box<LowArgs>, String),
 }
 
 impl Screen<'_, '_> {

@@ -20,15 +20,21 @@ use zori_host::settings::{
     AgentSettings, LimitSettings, PermissionSettings, RequestSettings, SessionSettings, StorageSettings,
     ToolSettings, WorkspaceSettings,
 };
-use zori_host::{Answers, Backoff, CallOrder, CompactAt, ModelGate, ModelSettings, Retry, check_budget};
+use zori_host::{
+    Answers, Backoff, CallOrder, CompactAt, Extensions, ModelGate, ModelSettings, Retry, check_budget,
+};
+use zori_policy::Policy;
 use zori_providers::catalog;
 use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
 use zori_providers::recording::{Recording, Shape, Start};
+use zori_redact::Redactor;
 use zori_serve::parse_session;
 use zori_store::Durability;
 use zori_tools::hooks::Origin;
 
+use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
+use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
 use crate::args::LowArgs;
 use crate::audit;
@@ -37,18 +43,23 @@ use crate::commands::AgentCx;
 use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
+use crate::extensions;
 use crate::hooks::HookConfig;
 use crate::host_failure::of_model;
-use crate::instructions::{self, Instructions};
+use crate::instructions::{self, Instructions, Places};
+use crate::mcp_servers;
+use crate::memory;
 use crate::model_choice::{self, Key, KeyFound, ModelChoice};
 use crate::network::{self, RecordingMode};
 use crate::permissions::{self, PolicySources, ResolvedPolicy, folders};
+use crate::profile::Profile;
 use crate::program::App;
 use crate::signals::Signals;
 use crate::trust::project::Project;
 use crate::trust::store::TrustState;
 use crate::trust::{self, TrustDialog};
 use crate::undo;
+use crate::which_session;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -66,6 +77,8 @@ pub struct RunSettings {
     pub key: KeyFound,
     /// How long each phase of a request may take.
     pub http_limits: transport::Timeouts,
+    /// How an Agent Zero server is spoken to, where that is the provider.
+    pub agent_zero: Option<AgentZeroSetup>,
     /// Whether the traffic is recorded, or replayed.
     pub recording_mode: RecordingMode,
     /// What the user of a replayed run said and showed.
@@ -121,6 +134,7 @@ impl Settings {
             Some(data_dir) => data_dir.read_config()?,
             None => Config::default(),
         };
+        let config = agent_zero::project::overlaid(config, &cx.app.env)?;
         for warning in &config.warnings {
             cx.ui.warn(warning);
         }
@@ -128,7 +142,10 @@ impl Settings {
             Some(data_dir) => can_be_written(cx, args, &config, data_dir),
             None => false,
         };
-        let root = root(args)?;
+        let root = match agent_zero::connection::workspace_root(args, &config, &cx.app.env, cx.profile) {
+            Some(given) => root_at(given)?,
+            None => root(args)?,
+        };
         let home = cx.app.env.home();
         let project_trust = trust::resolve(cx, args, data_dir.as_ref(), &root, asks)?;
         let recording =
@@ -160,12 +177,25 @@ impl Settings {
         check_budget(&limits, model.prices(&model.name), &model.name).map_err(of_model)?;
         let guidelines = match &recording {
             Some(_) => Instructions::default(),
-            None => instructions::load(data_dir.as_ref().map(DataDir::guidelines), home.as_deref(), &root),
+            None => {
+                let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
+                instructions::load(&instruction_places(cx, args, &config, &place))
+            }
         };
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
-        let system_parts = system_prompt::gather(
+        let extensions = match cx.profile.built_in_prompt {
+            true => {
+                let folders =
+                    extensions::Folders { data_dir: data_dir.as_ref(), home: home.as_deref(), root: &root };
+                let secrets = &model.secrets;
+                extensions::gather(args, &config, &cx.app.env, &folders, &project_trust, secrets, cx.ui)
+            }
+            // Its document knows AGENTS.md alone (DECISIONS 60).
+            false => Extensions::default(),
+        };
+        let mut system_parts = system_prompt::gather(
             &cx.app,
             &root,
             args,
@@ -174,12 +204,32 @@ impl Settings {
             &project_trust,
             &guidelines,
         )?;
+        system_parts.others.extend(extensions.skills.iter().map(|skills| skills.catalogue()));
         let system = system_parts.text();
+        let person = matches!(asks, TrustDialog::Person(_));
+        let mcp = mcp_servers::gather(
+            cx,
+            args,
+            &config,
+            data_dir.as_ref(),
+            &project_trust,
+            person,
+            &model.secrets,
+        )?;
         let agents = agents::gather(args, data_dir.as_ref(), &project_trust, cx.ui)?;
         let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
         let untrusted = project_trust.state == Some(TrustState::Untrusted);
+        let remote_agent = agent_zero::is_provider(model.facts);
         let ResolvedPolicy { mut policy, modes, sandbox, mut hooks, mut warnings } =
-            permissions(&cx.app, args, &config, place, &project_trust.project, untrusted)?;
+            permissions(&cx.app, args, &config, place, &project_trust.project, (untrusted, remote_agent))?;
+        let agent_zero = match remote_agent {
+            true => {
+                let (setup, remarks) = agent_zero_setup(cx, &config, &root, &policy, &model)?;
+                warnings.extend(remarks);
+                Some(setup)
+            }
+            false => None,
+        };
         warnings.extend(folders::add(&mut policy, &root, &args.workspace.add_dirs));
         let of_flag = |hook: &HookConfig| hook.hook(Origin::User, Path::new("--settings"), None);
         hooks.extend(args.settings.hooks.iter().map(of_flag));
@@ -191,6 +241,8 @@ impl Settings {
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
         let rules_file = if modes.user_rules { data_dir.as_ref().map(DataDir::config) } else { None };
         let child_env = ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config, &cx.app.env)?;
+        let usual = timeouts::http_limits(args, &config);
+        let limits_of_request = agent_zero.as_ref().map_or(usual, |setup| setup.limits(usual));
         let session = SessionSettings {
             model: ModelSettings {
                 context_window: config.count("context_window"),
@@ -211,8 +263,12 @@ impl Settings {
                     Some(false) => Delivery::Whole,
                     _ => Delivery::Streamed,
                 },
-                retry: timeouts::retry(args, &config, &cx.app.env),
-                waits: timeouts::http_limits(args, &config),
+                // A message to an agent is not sent twice: it may have run.
+                retry: match remote_agent {
+                    true => Retry { per_request: 0, ..Retry::DEFAULT },
+                    false => timeouts::retry(args, &config, &cx.app.env),
+                },
+                waits: limits_of_request,
             },
             storage: StorageSettings {
                 sessions: data_dir.as_ref().map(DataDir::sessions),
@@ -225,6 +281,12 @@ impl Settings {
                 required: config.flag("session_required").unwrap_or(false),
             },
             audit: audit::settings(&config, data_dir.as_ref().filter(|_| writable), &root),
+            memory: memory::settings(
+                &config,
+                data_dir.as_ref().filter(|_| writable && cx.profile.built_in_prompt),
+                &root,
+                cx.app.env.temp_dir(),
+            ),
             undo: undo::settings(
                 &config,
                 data_dir.as_ref().filter(|_| writable),
@@ -273,12 +335,15 @@ impl Settings {
                     .built_in_prompt
                     .then_some(catalog::edits_by_patch as fn(&str) -> bool),
             },
+            mcp,
+            extensions,
             workspace: WorkspaceSettings { root, home, temp: cx.app.env.temp_dir().to_owned() },
         };
         let run = RunSettings {
             base: data_dir,
             key,
-            http_limits: timeouts::http_limits(args, &config),
+            http_limits: limits_of_request,
+            agent_zero,
             recording_mode: args.recording.record.clone().map_or(RecordingMode::None, RecordingMode::Record),
             prompts: Vec::new(),
             guidelines: guidelines.loaded,
@@ -338,12 +403,34 @@ impl Settings {
 
     /// Resolves the settings of a run that nobody can be asked about and that cannot go on without a key.
     pub fn with_key(cx: &mut AgentCx<'_>, args: &LowArgs, signals: &Signals) -> Result<Self, Failure> {
+        Self::with_key_after(cx, args, signals, |_, _| Ok(()))
+    }
+
+    /// Does the same for a run that may go on with a session: that there is none is said before a key is asked for (DECISIONS
+    /// 49).
+    pub fn with_session_and_key(
+        cx: &mut AgentCx<'_>,
+        args: &LowArgs,
+        signals: &Signals,
+    ) -> Result<Self, Failure> {
+        let found = |session: &SessionSettings, profile: &Profile| {
+            which_session::parent(&args.session, session, profile).map(|_| ())
+        };
+        Self::with_key_after(cx, args, signals, found)
+    }
+
+    fn with_key_after(
+        cx: &mut AgentCx<'_>,
+        args: &LowArgs,
+        signals: &Signals,
+        check: impl FnOnce(&SessionSettings, &Profile) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
         let settings = Self::resolve(cx, args, &TrustDialog::Nobody);
         // Looking for a key may have taken a while; a Ctrl-C meanwhile is the answer, whatever was found.
         signals.check()?;
         let settings = settings?;
         match missing_key(&settings.session.model, &settings.run.key, cx.profile.name) {
-            Some(failure) => Err(failure),
+            Some(failure) => check(&settings.session, cx.profile).and(Err(failure)),
             None => Ok(settings),
         }
     }
@@ -381,8 +468,45 @@ fn replayed(start: &Start) -> Result<ModelChoice, Failure> {
     })
 }
 
+/// Returns how an Agent Zero server is spoken to, with what should be said of the settings.
+fn agent_zero_setup(
+    cx: &AgentCx<'_>,
+    config: &Config,
+    root: &Path,
+    policy: &Policy,
+    model: &ModelSettings,
+) -> Result<(AgentZeroSetup, Vec<String>), Failure> {
+    let (preface, mut warnings) = ContextPreface::read(PrefaceSources {
+        config,
+        env: &cx.app.env,
+        root: root.to_owned(),
+        mode: policy.mode,
+        shell: &policy.shell,
+        redactor: Redactor::new(model.secrets.clone()),
+    })?;
+    let (setup, remarks) = agent_zero::connection::read(config, &cx.app.env, Some(Arc::new(preface)));
+    warnings.extend(remarks);
+    if setup.mock {
+        warnings.push("`connection.use_mock`: a script inside this program answers, no server".to_owned());
+    }
+    Ok((setup, warnings))
+}
+
+/// Returns the policy that the calls of a server's agent have here.
+pub fn policy_of_remote_agent(app: &App, args: &LowArgs) -> Result<Policy, Failure> {
+    Ok(policy_with(app, args, true)?.0.policy)
+}
+
 /// Returns the policy of this machine and folder, for commands that run nothing, and the home directory.
 pub fn policy(app: &App, args: &LowArgs) -> Result<(ResolvedPolicy, Option<PathBuf>), Failure> {
+    policy_with(app, args, false)
+}
+
+fn policy_with(
+    app: &App,
+    args: &LowArgs,
+    remote_agent: bool,
+) -> Result<(ResolvedPolicy, Option<PathBuf>), Failure> {
     let data_dir = app.data_dir().ok();
     let config = match &data_dir {
         Some(data_dir) => data_dir.read_config()?,
@@ -392,7 +516,7 @@ pub fn policy(app: &App, args: &LowArgs) -> Result<(ResolvedPolicy, Option<PathB
     let (project, state) = trust::load_project(data_dir.as_ref(), &root)?;
     let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
     let untrusted = state == Some(TrustState::Untrusted);
-    let gathered = permissions(app, args, &config, place, &project, untrusted)?;
+    let gathered = permissions(app, args, &config, place, &project, (untrusted, remote_agent))?;
     Ok((gathered, home))
 }
 
@@ -409,7 +533,7 @@ fn permissions(
     config: &Config,
     place: RunFolders<'_>,
     project: &Project,
-    untrusted: bool,
+    (untrusted, remote_agent): (bool, bool),
 ) -> Result<ResolvedPolicy, Failure> {
     let RunFolders { data_dir, root, home } = place;
     permissions::gather(PolicySources {
@@ -420,15 +544,47 @@ fn permissions(
         root,
         project,
         untrusted,
+        remote_agent,
         home,
         mode_variable: permissions::mode_variable(&app.env),
         programs: app.env.search_path(),
     })
 }
 
+/// Returns where instruction files are looked for (EXT-10).
+fn instruction_places<'a>(
+    cx: &AgentCx<'_>,
+    args: &LowArgs,
+    config: &Config,
+    place: &RunFolders<'a>,
+) -> Places<'a> {
+    let RunFolders { data_dir, root, home } = *place;
+    let places = Places::new(data_dir.map(DataDir::guidelines), home, root);
+    // Of a program's own document, or of a client that wants no settings of the project, only AGENTS.md is known (DECISIONS 60).
+    if !cx.profile.built_in_prompt || !args.settings.sources.project {
+        return places.agents_only();
+    }
+    let mut places = match config.list("instructions.names") {
+        Some(names) => {
+            Places { names: names.into_iter().map(|(name, _)| name.to_owned()).collect(), ..places }
+        }
+        None if args.protocol.spoken().is_some() => places.claude_first(),
+        None => places,
+    };
+    if args.settings.sources.user {
+        let folders = extensions::Folders { data_dir, home, root };
+        places.user_files = extensions::paths(config, "instructions.user_files", &folders);
+    }
+    places
+}
+
 /// Returns the folder of `--root`, canonical.
 pub fn root(args: &LowArgs) -> Result<PathBuf, Failure> {
-    let given = args.workspace.root.as_deref().unwrap_or(".");
+    root_at(args.workspace.root.as_deref().unwrap_or("."))
+}
+
+/// Returns this folder, canonical.
+pub fn root_at(given: &str) -> Result<PathBuf, Failure> {
     let bad = |why: &str| Failure::new(&VALIDATION_ERROR, format!("the root `{given}` {why}"));
     let path = Path::new(given).canonicalize().map_err(|error| bad(&format!("cannot be used: {error}")))?;
     if path.is_dir() { Ok(path) } else { Err(bad("is not a directory")) }

@@ -119,9 +119,10 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         signals.die_of_hangup();
         return Ok(signals.ending().unwrap_or(Exit::Success));
     };
-    client.prompt_tool = start.prompt_tool(&args)?;
     // A sandbox that is required and cannot be had is told before a session that cannot be found.
     let mut host = wire_up::host(start.settings)?;
+    wire_up::wait_for_servers(&host, cx.ui)?;
+    client.prompt_tool = start.introduction.prompt_tool(&args, &host)?;
     client.confined = host.confinement().is_some();
     let which = match open::choose(&args.session, &host.settings) {
         Ok(which) => which,
@@ -140,6 +141,8 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         opened => opened?,
     };
     let upstream = wire_up::upstream(cx, &host, &start.run)?;
+    client.mcp = host.mcp().cloned();
+    start.introduction.external_servers(&host);
     let paths = SessionPaths {
         session: opened.id.clone(),
         transcript: start::transcript(&host.settings, &opened),

@@ -4,13 +4,15 @@
 //! the decisions (`trust/store.rs`), asks the user if it can (`trust/dialog.rs`), and returns values.
 
 mod dialog;
-pub mod plain_dir;
 pub mod project;
 pub mod store;
 
 use std::path::Path;
 
 use zori_contract::failure::Failure;
+use zori_extensions::command::CustomCommand;
+pub use zori_extensions::plain_dir;
+use zori_extensions::skill::Skill;
 use zori_host::AgentDescription;
 use zori_tools::hooks::Hook;
 
@@ -21,7 +23,7 @@ use crate::data_dir::DataDir;
 use crate::error::{CONFIG_INVALID, SETTING_INVALID};
 use crate::signals::Signals;
 pub use crate::trust::dialog::{Answer, lines};
-use crate::trust::project::{Project, ProjectHook};
+use crate::trust::project::{Item, Project, ProjectHook};
 use crate::trust::store::{Entry, TrustState, TrustStore};
 use crate::ui::Ui;
 
@@ -41,6 +43,10 @@ pub struct ProjectTrust {
     pub project: Project,
     /// The hooks that run.
     pub hooks: Vec<Hook>,
+    /// The MCP servers of `.mcp.json` that are used.
+    pub servers: Vec<String>,
+    /// The hashes of what was approved; `None` where everything counts for this run.
+    approved: Option<Vec<String>>,
 }
 
 impl ProjectTrust {
@@ -55,6 +61,29 @@ impl ProjectTrust {
             true => (&self.project.agents, &self.project.agent_warnings),
             false => (&[], &[]),
         }
+    }
+
+    /// Returns the folder's custom commands and skills that were approved as they are.
+    pub fn extensions(&self) -> (Vec<CustomCommand>, Vec<Skill>) {
+        if !self.is_trusted() {
+            return Default::default();
+        }
+        let counts =
+            |digest: &String| self.approved.as_ref().is_none_or(|approved| approved.contains(digest));
+        let Project { commands, skills, .. } = &self.project;
+        (
+            commands
+                .iter()
+                .filter(|(_, digest)| counts(digest))
+                .map(|(command, _)| command.clone())
+                .collect(),
+            skills.iter().filter(|(_, digest)| counts(digest)).map(|(skill, _)| skill.clone()).collect(),
+        )
+    }
+
+    /// Returns the warnings about the folder's commands and skills, if the folder is trusted.
+    pub fn extension_warnings(&self) -> &[String] {
+        if self.is_trusted() { &self.project.extension_warnings } else { &[] }
     }
 
     fn is_trusted(&self) -> bool {
@@ -73,6 +102,7 @@ pub fn resolve(
     let mut project = Project::load(root)?;
     if !args.settings.sources.project {
         (project.agents, project.agent_warnings) = (Vec::new(), Vec::new());
+        (project.commands, project.skills) = (Vec::new(), Vec::new());
     }
     let store = TrustStore::load(data_dir);
     if let Some(error) = &store.load_error {
@@ -86,7 +116,7 @@ pub fn resolve(
     let mut run: Vec<String> = Vec::new();
     if state != Some(TrustState::Untrusted) && project.insecure.is_none() {
         let entry = held.filter(|entry| entry.state == TrustState::Trusted);
-        let new = new_hooks(&project, entry.as_ref());
+        let new = new_items(&project, entry.as_ref());
         let open = entry.is_none() && project.needs_trust() || !new.is_empty();
         let asked = match (asks, data_dir) {
             (TrustDialog::Person(signals), Some(data_dir)) if open => {
@@ -101,7 +131,7 @@ pub fn resolve(
             (Some(answered), _) => (state, run) = (Some(answered.state), answered.run),
             (None, Some(entry)) => {
                 run = entry.run;
-                warn_new_hooks(cx, new.len());
+                warn_new(cx, &new);
             }
             (None, None) if open => warn_undecided(cx, &project),
             (None, None) => {}
@@ -112,7 +142,13 @@ pub fn resolve(
     let state = state.filter(|state| *state == TrustState::Untrusted || !insecure);
     let trusted = state == Some(TrustState::Trusted);
     let counts = |hook: &&ProjectHook| trusted && run.contains(&hook.digest);
-    finish(state, project.hooks.iter().filter(counts).map(|hook| project.hook(hook)).collect(), project)
+    let all = project.servers().filter(|_| trusted);
+    let (servers, new): (Vec<_>, Vec<_>) = all.partition(|(_, digest)| run.contains(digest));
+    let names = |servers: Vec<(&String, String)>| servers.into_iter().map(|(name, _)| name.clone()).collect();
+    warn_new_servers(cx, names(new));
+    let servers = names(servers);
+    let hooks = project.hooks.iter().filter(counts).map(|hook| project.hook(hook)).collect();
+    finish(state, hooks, servers, Some(run), project)
 }
 
 /// `--trust-workspace`: everything counts, for this run, and is listed (TRUST-7).
@@ -125,7 +161,7 @@ fn trust_for_this_run(
     warn_insecure(cx, &project);
     if project.insecure.is_some() {
         let state = before.filter(|state| *state == TrustState::Untrusted);
-        return finish(state, Vec::new(), project);
+        return finish(state, Vec::new(), Vec::new(), Some(Vec::new()), project);
     }
     if project.needs_trust() {
         cx.ui.say("Trusted for this run (`--trust-workspace`):");
@@ -133,16 +169,23 @@ fn trust_for_this_run(
             cx.ui.say(&line);
         }
         if let Some(data_dir) = data_dir {
-            let digests: Vec<_> = project.hooks.iter().map(|hook| hook.digest.clone()).collect();
+            let digests = project.digests();
             audit::trust(data_dir, project.root(), "trusted", &digests, "flag", cx.ui);
         }
     }
     let hooks = project.hooks.iter().map(|hook| project.hook(hook)).collect();
-    finish(Some(TrustState::Trusted), hooks, project)
+    let servers = project.servers().map(|(name, _)| name.clone()).collect();
+    finish(Some(TrustState::Trusted), hooks, servers, None, project)
 }
 
-fn finish(state: Option<TrustState>, hooks: Vec<Hook>, project: Project) -> Result<ProjectTrust, Failure> {
-    let project_trust = ProjectTrust { state, project, hooks };
+fn finish(
+    state: Option<TrustState>,
+    hooks: Vec<Hook>,
+    servers: Vec<String>,
+    approved: Option<Vec<String>>,
+    project: Project,
+) -> Result<ProjectTrust, Failure> {
+    let project_trust = ProjectTrust { state, project, hooks, servers, approved };
     if !project_trust.is_trusted() {
         return Ok(project_trust);
     }
@@ -167,7 +210,7 @@ pub fn record(data_dir: &DataDir, project: &Project, answer: Answer, ui: &mut Ui
         let message = format!("{} cannot be remembered: its name is not text", root.display());
         return Err(Failure::new(&SETTING_INVALID, message));
     };
-    let digests: Vec<_> = project.hooks.iter().map(|hook| hook.digest.clone()).collect();
+    let digests = project.digests();
     let mut written = new.clone();
     store::update(data_dir, root, |old| {
         let old = old.filter(|old| old.state == state).unwrap_or(new);
@@ -177,8 +220,10 @@ pub fn record(data_dir: &DataDir, project: &Project, answer: Answer, ui: &mut Ui
             // Only the new ones were shown; what was left out before stays so.
             Answer::TrustNew => digests.into_iter().partition(|digest| !old.skip.contains(digest)),
             Answer::WithoutPrograms => {
-                // What was approved before and is still there stays approved.
-                let approved = |digest: &String| old.run.contains(digest);
+                // What was approved before and is still there stays approved; commands and skills are no programs.
+                let is_text =
+                    |digest: &String| digest.starts_with("command:") || digest.starts_with("skill:");
+                let approved = |digest: &String| old.run.contains(digest) || is_text(digest);
                 digests.into_iter().partition(approved)
             }
             Answer::Never => (Vec::new(), Vec::new()),
@@ -190,10 +235,10 @@ pub fn record(data_dir: &DataDir, project: &Project, answer: Answer, ui: &mut Ui
     Ok(written)
 }
 
-/// Returns the hooks that the user has not decided about: new ones, and those that changed since (TRUST-3).
-pub fn new_hooks<'a>(project: &'a Project, entry: Option<&Entry>) -> Vec<&'a ProjectHook> {
+/// Returns what the user has not decided about: what is new, and what changed since (TRUST-3).
+pub fn new_items(project: &Project, entry: Option<&Entry>) -> Vec<Item> {
     let seen = |digest: &String| entry.is_some_and(|e| e.run.contains(digest) || e.skip.contains(digest));
-    project.hooks.iter().filter(|hook| !seen(&hook.digest)).collect()
+    project.approvables().into_iter().filter(|(digest, _)| !seen(digest)).map(|(_, item)| item).collect()
 }
 
 fn warn_undecided(cx: &mut AgentCx<'_>, project: &Project) {
@@ -212,6 +257,20 @@ fn warn_undecided(cx: &mut AgentCx<'_>, project: &Project) {
         1 => what.push("1 sub-agent".to_owned()),
         n => what.push(format!("{n} sub-agents")),
     }
+    match project.servers().count() {
+        0 => {}
+        1 => what.push("1 MCP server".to_owned()),
+        n => what.push(format!("{n} MCP servers")),
+    }
+    for (count, one, many) in
+        [(project.commands.len(), "command", "commands"), (project.skills.len(), "skill", "skills")]
+    {
+        match count {
+            0 => {}
+            1 => what.push(format!("1 {one}")),
+            n => what.push(format!("{n} {many}")),
+        }
+    }
     what.extend(project.hooks_error.as_ref().map(|error| format!("hooks that cannot be read ({error})")));
     cx.ui.warn(&format!(
         "{root} is not trusted, so its own settings are not used: {}; `{name} trust show` lists them, `{name} trust \
@@ -220,12 +279,32 @@ fn warn_undecided(cx: &mut AgentCx<'_>, project: &Project) {
     ));
 }
 
-fn warn_new_hooks(cx: &mut AgentCx<'_>, new: usize) {
-    if new > 0 {
-        let (what, name) = (if new == 1 { "1 hook" } else { "some hooks" }, cx.profile.name);
+fn warn_new(cx: &mut AgentCx<'_>, new: &[Item]) {
+    let name = cx.profile.name;
+    for (one, many, fate) in [
+        ("hook", "hooks", "will not run"),
+        ("command", "commands", "cannot be called"),
+        ("skill", "skills", "will not be used"),
+    ] {
+        let what = match new.iter().filter(|item| item.kind == one).count() {
+            0 => continue,
+            1 => format!("1 {one}"),
+            _ => format!("some {many}"),
+        };
         cx.ui.warn(&format!(
-            "{what} of this folder changed since it was trusted, or came later, and will not run; `{name} trust show` \
+            "{what} of this folder changed since it was trusted, or came later, and {fate}; `{name} trust show` \
              lists them, `{name} trust allow` lets them"
+        ));
+    }
+}
+
+fn warn_new_servers(cx: &mut AgentCx<'_>, new: Vec<String>) {
+    if !new.is_empty() {
+        let name = cx.profile.name;
+        cx.ui.warn(&format!(
+            "the MCP servers of this folder's `.mcp.json` changed since it was trusted, or came later, and are not used: {}; \
+             `{name} trust show` lists them, `{name} trust allow` lets them",
+            new.join(", ")
         ));
     }
 }

@@ -47,28 +47,7 @@ fn choose(
     }
     let sessions = settings.storage.sessions.clone().map(SessionDir::new);
     let new = new_id(wanted, sessions.as_ref())?;
-    let parent = match (&wanted.resume, wanted.continues) {
-        (None, false) => return Ok(new.map(Which::Named)),
-        (Some(text), _) if text.is_empty() => {
-            let message = "`--resume` needs the name of a session, or a terminal to choose one at";
-            let hint = format!(
-                "`{} sessions list` shows the sessions there are; `--continue` takes the newest",
-                profile.name
-            );
-            return Err(Failure::new(&VALIDATION_ERROR, message).hint(hint));
-        }
-        (Some(text), _) => {
-            let missing = || no_session(profile, &format!("No session '{text}' to resume"));
-            let sessions = sessions.as_ref().ok_or_else(missing)?;
-            let id = session_named(profile, sessions, text)?;
-            if sessions.file(&id).exists() { id } else { return Err(missing()) }
-        }
-        (None, true) => {
-            let found = sessions.as_ref().and_then(|sessions| newest_of(sessions, &settings.workspace.root));
-            found
-                .ok_or_else(|| no_sessions_yet(profile, "There is no session of this folder to go on with"))?
-        }
-    };
+    let Some(parent) = parent(wanted, settings, profile)? else { return Ok(new.map(Which::Named)) };
     if !wanted.fork {
         if new.is_some() {
             let message =
@@ -86,6 +65,37 @@ fn choose(
         }
         // Nothing is written, so the copy is only in memory.
         None => Ok(Some(Which::Existing(parent))),
+    }
+}
+
+/// Finds the session that is gone on with; `None` where the flags ask for none. Nothing is made.
+pub fn parent(
+    wanted: &SessionArgs,
+    settings: &SessionSettings,
+    profile: &Profile,
+) -> Result<Option<SessionId>, Failure> {
+    let sessions = settings.storage.sessions.clone().map(SessionDir::new);
+    match (&wanted.resume, wanted.continues) {
+        (None, false) => Ok(None),
+        (Some(text), _) if text.is_empty() => {
+            let message = "`--resume` needs the name of a session, or a terminal to choose one at";
+            let hint = format!(
+                "`{} sessions list` shows the sessions there are; `--continue` takes the newest",
+                profile.name
+            );
+            Err(Failure::new(&VALIDATION_ERROR, message).hint(hint))
+        }
+        (Some(text), _) => {
+            let missing = || no_session(profile, &format!("No session '{text}' to resume"));
+            let sessions = sessions.as_ref().ok_or_else(missing)?;
+            let id = session_named(profile, sessions, text)?;
+            if sessions.file(&id).exists() { Ok(Some(id)) } else { Err(missing()) }
+        }
+        (None, true) => {
+            let found = sessions.as_ref().and_then(|sessions| newest_of(sessions, &settings.workspace.root));
+            let missing = || no_sessions_yet(profile, "There is no session of this folder to go on with");
+            found.map(Some).ok_or_else(missing)
+        }
     }
 }
 

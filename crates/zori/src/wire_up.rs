@@ -14,6 +14,9 @@ use zori_host::{
     BlockingSession, FrontendParts, Host, Machine, ModelSettings, Network, OpenedSession, Session,
     SessionSettings, SystemClock, Upstream, Which,
 };
+use zori_mcp::client::RequiredFailure;
+use zori_providers::agent_zero::mock::MockServer;
+use zori_providers::agent_zero::{AgentZero, AgentZeroOptions};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{Api, ProviderFacts};
 use zori_providers::custom::CustomTransport;
@@ -25,8 +28,10 @@ use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::OpenAiResponses;
 use zori_providers::quirks::{self, EndMark, Quirks, ToolStyle};
 
+use crate::agent_zero::AgentZeroSetup;
 use crate::commands::AgentCx;
 use crate::debug_log::Level;
+use crate::error::{MCP_LOGIN_MISSING, MCP_UNAVAILABLE};
 use crate::host_failure::of_session;
 use crate::model_choice::{Key, KeyFound};
 use crate::network;
@@ -95,11 +100,32 @@ pub fn start(
     mut parts: FrontendParts,
     spent_before: Spent,
 ) -> Result<Session, Failure> {
+    if let Some(servers) = host.mcp() {
+        servers.require().map_err(|failure| of_required(&failure))?;
+    }
     // A line of the log stands before what it is about.
     parts.renderers.splice(..0, cx.app.log.events());
     let session = host.start(opened, upstream, parts, spent_before).map_err(of_session)?;
     cx.app.log.write(Level::Info, || "session.ready".to_owned());
     Ok(session)
+}
+
+/// Waits for the MCP servers as long as the first request may, for a front end that lists tools before it.
+pub fn wait_for_servers(host: &Host, ui: &mut Ui) -> Result<(), Failure> {
+    let Some(servers) = host.mcp() else { return Ok(()) };
+    runtime()?.block_on(servers.first_wait(|names| {
+        ui.say(&format!("Waiting for the MCP servers {}", names.join(", ")));
+    }));
+    Ok(())
+}
+
+/// Returns the failure for an MCP server that a run needs and cannot have.
+fn of_required(failure: &RequiredFailure) -> Failure {
+    let RequiredFailure { server, why, login } = failure;
+    let kind = if *login { &MCP_LOGIN_MISSING } else { &MCP_UNAVAILABLE };
+    Failure::new(kind, format!("the MCP server `{server}` is required, and {why}")).hint(format!(
+        "`enabled = false` or `required = false` in `[mcp.servers.{server}]` goes on without it"
+    ))
 }
 
 /// Ends a session of a protocol and all it ran on; returns the exit code of what could not be written.
@@ -112,7 +138,27 @@ pub fn close(session: BlockingSession, host: &Host, upstream: &Upstream, ui: &mu
 
 /// Returns the model that was chosen.
 pub fn provider(model: &ModelSettings, run: &RunSettings, network: &Network) -> Arc<dyn Provider> {
+    if let Some(setup) = &run.agent_zero {
+        return agent_zero(model, setup, run, network);
+    }
     provider_of(model, &run.key, network, run.http_limits, model.tool_style(&model.name))
+}
+
+/// Returns an Agent Zero server, or the script that stands for one.
+fn agent_zero(
+    model: &ModelSettings,
+    setup: &AgentZeroSetup,
+    run: &RunSettings,
+    network: &Network,
+) -> Arc<dyn Provider> {
+    let endpoint = Endpoint {
+        base_url: model.base_url.clone(),
+        key: run.key.as_ref().ok().and_then(Option::as_ref).and_then(Key::credential),
+        transport: if setup.mock { Arc::new(MockServer) } else { network.transport.clone() },
+        limits: run.http_limits,
+        clock: Arc::new(SystemClock::new()),
+    };
+    Arc::new(AgentZero::new(endpoint, setup.options.clone(), setup.preface.clone()))
 }
 
 /// Returns a model, asked with this key.
@@ -130,7 +176,9 @@ pub fn provider_of(
     // Without a key the provider says so when it is asked; commands that cannot go on look before.
     match key.as_ref().ok().and_then(Option::as_ref) {
         None => access.provider(None),
-        Some(Key::Variable(key)) => access.provider(Some(Credential::Key(key.clone()))),
+        Some(Key::Variable(key) | Key::Vault { secret: key, .. }) => {
+            access.provider(Some(Credential::Key(key.clone())))
+        }
         Some(Key::Program(token) | Key::Token(token)) => {
             access.provider(Some(Credential::Token(token.clone())))
         }
@@ -194,6 +242,7 @@ impl Access {
                 Arc::new(OpenAiCompatible::new(responses, OpenAiChat::new(chat)))
             }
             Api::Gemini => Arc::new(Gemini::of(facts, endpoint)),
+            Api::AgentZero => Arc::new(AgentZero::new(endpoint, AgentZeroOptions::default(), None)),
         }
     }
 }

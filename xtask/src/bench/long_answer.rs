@@ -13,6 +13,7 @@ use zori_core::BoxFuture;
 use zori_core::provider::Provider;
 use zori_core::time::{Clock, Timestamp};
 use zori_core::transport::{HttpRequest, HttpResponse, Timeouts, Transport, TransportFailure};
+use zori_providers::agent_zero::{AgentZero, AgentZeroOptions};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::catalog::{self, Api};
 use zori_providers::endpoint::Endpoint;
@@ -130,6 +131,7 @@ impl Vendor {
             }
             Api::OpenAiResponses => Box::new(OpenAiResponses::new(endpoint)),
             Api::Gemini => Box::new(Gemini::new(endpoint)),
+            Api::AgentZero => Box::new(AgentZero::new(endpoint, AgentZeroOptions::default(), None)),
         })
     }
 }

@@ -64,6 +64,8 @@ fn measure(runs: usize) -> Result<Vec<Figure>> {
                     consent: Consent::Rule,
                     live: None,
                     agents: None,
+                    search: None,
+                    ask: None,
                     snapshot: PathSnapshot::default(),
                     answers: Vec::new(),
                 },

@@ -54,6 +54,8 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
             consent: Consent::Rule,
             live: None,
             agents: None,
+            search: None,
+            ask: None,
             snapshot,
             answers: Vec::new(),
         };

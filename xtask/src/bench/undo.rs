@@ -13,7 +13,7 @@ use zori_core::cancel::Cancel;
 use zori_core::checkpoint::{Checkpoints, PendingCall};
 use zori_core::ids::{CallId, SessionId};
 use zori_core::tool::Effect;
-use zori_undo::capture::{Capture, CaptureSettings, TreeLimits};
+use zori_undo::capture::{Capture, CaptureSettings, TreeLimits, Watching};
 use zori_undo::disk::Disk;
 use zori_undo::plan::Force;
 use zori_undo::rewind::{Goal, Request, RewindContext, rewind};
@@ -143,7 +143,8 @@ impl Project {
                 max_copied: 512 << 20,
                 max_session: 1 << 30,
             },
-            watch,
+            watch: if watch { Watching::On { limit: None } } else { Watching::Off },
+            disk: Disk::default(),
             sensitive: Arc::new(|_| false),
             now: since_1970,
         })?)

@@ -138,5 +138,7 @@ fn value(kind: Kind) -> String {
         Kind::List => "list of texts".to_owned(),
         Kind::Hooks => "a table of hooks, by event".to_owned(),
         Kind::Keymap => "a table of keys, by action".to_owned(),
+        Kind::Projects => "a table of settings, by name".to_owned(),
+        Kind::Profiles => "a table of words, by name".to_owned(),
     }
 }

@@ -29,6 +29,7 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
             Api::OpenAiChat(_) => "fixtures/openai_chat",
             Api::OpenAiResponses => "fixtures/openai_responses",
             Api::Gemini => "fixtures/gemini",
+            Api::AgentZero => "fixtures/agent_zero",
         };
         if !workspace.below(folder).any(|file| file.path.ends_with(".sse")) {
             findings

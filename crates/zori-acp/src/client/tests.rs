@@ -32,7 +32,7 @@ fn the_first_words() {
             "agentCapabilities": {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
-                "mcpCapabilities": {"http": false, "sse": false},
+                "mcpCapabilities": {"http": true, "sse": true},
                 "sessionCapabilities":
                     {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
                 "auth": {},
@@ -129,7 +129,8 @@ fn requests() {
         "additionalDirectories":["/v"],"mcpServers":[{"name":"m","command":"/bin/m","args":[],"env":[]}]}}"#;
     let (request, _) = hear(&client, &line.replace('\n', ""));
     let Some(Request::Open { how, place, reply }) = request else { panic!("it opens a session") };
-    let wanted = SessionSetup { cwd: "/w".into(), more: vec!["/v".into()], servers: vec!["m".to_owned()] };
+    let server = ("m".to_owned(), json!({"command": "/bin/m", "args": [], "env": {}}));
+    let wanted = SessionSetup { cwd: "/w".into(), more: vec!["/v".into()], servers: vec![server] };
     assert_eq!((how, place), (OpenMode::Load("s".to_owned()), wanted));
     // Nobody answers, and the client is told.
     drop(reply);
@@ -169,7 +170,7 @@ fn questions_and_answers() {
         explanation: Vec::new(),
     };
     let (client, paper) = client();
-    let reject = |why: &str| Some(Approval::Reject { reason: Some(why.to_owned()) });
+    let unavailable = |why: &str| Some(Approval::Unavailable { why: why.to_owned() });
     let answer = |line: &'static str| {
         let (client, question) = (&client, &question);
         now(async move {
@@ -185,7 +186,7 @@ fn questions_and_answers() {
     let yes = r#"{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}"#;
     assert_eq!(answer(yes), Some(Approval::Allow));
     let failed = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no window"}}"#;
-    assert_eq!(answer(failed), reject("the client did not answer: no window"));
+    assert_eq!(answer(failed), unavailable("the client did not answer: no window"));
     paper.told();
 
     now(async {
@@ -205,8 +206,8 @@ fn questions_and_answers() {
         };
         tokio::join!(ask(&client, &question), hung_up).0
     });
-    assert_eq!(gone, reject("the client is gone, so nobody can answer"));
-    assert_eq!(now(ask(&client, &question)), reject("the client is gone, so nobody can answer"));
+    assert_eq!(gone, unavailable("the client is gone, so nobody can answer"));
+    assert_eq!(now(ask(&client, &question)), unavailable("the client is gone, so nobody can answer"));
 }
 
 /// A terminal that is made after the call was given up is killed and released; the client is told that it was.

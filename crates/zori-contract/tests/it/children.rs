@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use zori_contract::path::AbsPath;
 use zori_testkit::env::TestEnv;
-use zori_testkit::wait;
+use zori_testkit::{process, wait};
 
 use crate::notes::{envelope_of, world};
 use crate::store::Store;
@@ -85,12 +85,7 @@ fn nobody_outlives_the_run() {
     let output = env.run(&["tell", "n", "--program", &program, "--timeout", "2s"]);
     assert_eq!(envelope_of(&output)["error"]["code"], "TIMEOUT");
     let pids = env.read("pids");
-    wait::until(format_args!("{pids:?} to be gone"), || pids.lines().all(|pid| !lives(pid)));
-}
-
-fn lives(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    wait::until(format_args!("{pids:?} to be gone"), || pids.lines().all(|pid| !process::is_alive(pid)));
 }
 
 #[test]

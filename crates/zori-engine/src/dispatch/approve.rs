@@ -155,10 +155,10 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 job.snapshot = policy_call.facts.into_snapshot();
                 job.consent = Consent::Person;
                 let decision = Decision { verdict: Verdict::Allow, ..decision };
-                self.resolved(job.call, decision.clone(), DecidedBy::User);
+                self.resolved(&job.call, decision.clone(), DecidedBy::User);
                 Ok(Ok(decision))
             }
-            Verdict::Deny => Ok(Err(self.denied(job.call, decision))),
+            Verdict::Deny => Ok(Err(self.denied(&job.call, decision))),
             Verdict::Ask => {
                 let binding = policy_call.binding(ready.args.get(), &self.policy.workspace.cwd);
                 let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
@@ -173,7 +173,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                     grants: offered,
                     explanation: Explanation { decision: decision.clone(), steps }.lines(),
                 });
-                let (decision, mut terms) = match self.ask(job.call, decision, question).await? {
+                let (decision, mut terms) = match self.ask(&job.call, decision, question).await? {
                     Answered::Yes(decision, terms) => (decision, terms),
                     Answered::No(refusal) => return Ok(Err(refusal)),
                     Answered::Interrupt(refusal) => {
@@ -189,7 +189,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 match terms.input {
                     Some(input) => self.decide_replaced(job, input, hook, decision).await,
                     None => {
-                        self.resolved(job.call, decision.clone(), DecidedBy::User);
+                        self.resolved(&job.call, decision.clone(), DecidedBy::User);
                         Ok(Ok(decision))
                     }
                 }
@@ -213,18 +213,18 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     ) -> Result<Decided, CancelCause> {
         if let Err(why) = self.replace_input(job, input) {
             let decision = Decision { verdict: Verdict::Deny, reason: why, ..approved };
-            return Ok(Err(self.denied(job.call, decision)));
+            return Ok(Err(self.denied(&job.call, decision)));
         }
         let ready = job.ready.as_ref().expect("it was ready and is");
         let (policy_call, Explanation { decision, .. }) = self.judge(job, ready, hook);
         if decision.verdict == Verdict::Deny {
-            return Ok(Err(self.denied(job.call, decision)));
+            return Ok(Err(self.denied(&job.call, decision)));
         }
         let binding = policy_call.binding(ready.args.get(), &self.policy.workspace.cwd);
         let preview = self.control.until(ready.tool.preview(&ready.args)).await?;
         job.approved = Some(Approved { policy_call, binding, preview });
         let decision = Decision { verdict: Verdict::Allow, ..decision };
-        self.resolved(job.call, decision.clone(), DecidedBy::User);
+        self.resolved(&job.call, decision.clone(), DecidedBy::User);
         Ok(Ok(decision))
     }
 
@@ -282,6 +282,14 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         })?;
         let yes = |terms| Ok(Answered::Yes(Decision { verdict: Verdict::Allow, ..decision.clone() }, terms));
         let (by, reason, interrupt) = match answer {
+            // One question about searches is enough for a session.
+            Some(Approval::Allow)
+                if question.grants.first().is_some_and(|grant| grant.rules == ["WebSearch"]) =>
+            {
+                let rule = "WebSearch".to_owned();
+                let updates = vec![PermissionUpdate::AddRule { verdict: Verdict::Allow, rule }];
+                return yes(Terms { updates, ..Terms::default() });
+            }
             Some(Approval::Allow) => return yes(Terms::default()),
             Some(Approval::Grant(index)) => {
                 let rule =
@@ -321,7 +329,7 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
 
 /// Returns what was answered to each question. Clients of the Claude protocol put it into the input, by the words of the
 /// question; that input is no other call.
-fn answers(choices: &[Choice], terms: &mut Terms) -> Vec<String> {
+pub(super) fn answers(choices: &[Choice], terms: &mut Terms) -> Vec<String> {
     if !terms.answers.is_empty() {
         let said = choices.iter().zip(&terms.answers);
         return said.map(|(choice, text)| choice.answer(text)).collect();

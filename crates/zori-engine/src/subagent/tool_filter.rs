@@ -38,31 +38,45 @@ impl OnlyTools {
 /// Whether a tool stays.
 type Filter = Box<dyn Fn(&dyn Toolbox, &ToolSpec) -> bool + Send + Sync>;
 
+/// Tools as they were at some time, and what stays of them.
+type Grown = (Arc<[ToolSpec]>, Arc<[ToolSpec]>);
+
+/// So many times the tools may come to be others: each of the listing's reasons, before MCP servers and after.
+const GROWTHS: usize = 16;
+
 struct FilteredToolbox {
     toolbox: Arc<dyn Toolbox>,
     filter: Filter,
     /// The tools there were at first, and what stays of them.
     all: Arc<[ToolSpec]>,
     specs: Arc<[ToolSpec]>,
-    /// What stays of the tools once there are more: those for background jobs come with the first job.
-    grown: OnceLock<Arc<[ToolSpec]>>,
+    /// What stays of the tools once there are more, with what those were: those for background jobs come with the first job, those
+    /// of MCP servers with the first prompt.
+    grown: [OnceLock<Grown>; GROWTHS],
 }
 
 impl FilteredToolbox {
     fn new(toolbox: Arc<dyn Toolbox>, filter: Filter) -> Self {
         let all = toolbox.specs().clone();
         let specs = all.iter().filter(|spec| filter(&*toolbox, spec)).cloned().collect();
-        Self { toolbox, filter, all, specs, grown: OnceLock::new() }
+        Self { toolbox, filter, all, specs, grown: Default::default() }
     }
 
     fn specs(&self) -> &Arc<[ToolSpec]> {
         let now = self.toolbox.specs();
-        match Arc::ptr_eq(now, &self.all) {
-            true => &self.specs,
-            false => self.grown.get_or_init(|| {
-                now.iter().filter(|spec| (self.filter)(&*self.toolbox, spec)).cloned().collect()
-            }),
+        if Arc::ptr_eq(now, &self.all) {
+            return &self.specs;
         }
+        for slot in &self.grown {
+            let (of, stays) = slot.get_or_init(|| {
+                let stays = now.iter().filter(|spec| (self.filter)(&*self.toolbox, spec)).cloned().collect();
+                (now.clone(), stays)
+            });
+            if Arc::ptr_eq(of, now) {
+                return stays;
+            }
+        }
+        &self.specs
     }
 
     fn refused(&self, message: String) -> BadCall {

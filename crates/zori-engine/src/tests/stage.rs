@@ -241,14 +241,14 @@ impl Toolbox for StageTools {
     fn resolve(&self, name: &str, args: &RawValue) -> Result<ResolvedCall, BadCall> {
         if name == "task" {
             let (tool, effects) = (Arc::new(Tasker), vec![Effect::Agent]);
-            return Ok(ResolvedCall { tool, args: args.to_owned(), effects });
+            return Ok(ResolvedCall { tool, args: args.to_owned(), effects, name: None });
         }
         if name != "act" {
             let message = format!("no tool `{name}`");
             return Err(BadCall { code: ToolCode::UnknownTool, message, text: None });
         }
         let effects = self.actor.effects(args);
-        Ok(ResolvedCall { tool: self.actor.clone(), args: args.to_owned(), effects })
+        Ok(ResolvedCall { tool: self.actor.clone(), args: args.to_owned(), effects, name: None })
     }
 
     fn path_facts(&self, path: &Path) -> PathFacts {

@@ -249,8 +249,15 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
         drop(starting);
         let mut stream = started.map_err(TurnAbort::Failed)?;
         while let Some(chunk) = self.next_chunk(&mut stream).await? {
-            if let Some(shown) = assembly.push(chunk?).map_err(TurnAbort::Failed)? {
-                self.emit(shown);
+            match chunk? {
+                Chunk::Status(text) => {
+                    self.emit(Notice { level: NoticeLevel::Info, code: "provider_status", text });
+                }
+                chunk => {
+                    if let Some(shown) = assembly.push(chunk).map_err(TurnAbort::Failed)? {
+                        self.emit(shown);
+                    }
+                }
             }
             if let Some(stop) = self.engine.shared.emitter.stop() {
                 return Err(TurnAbort::Stopped(stop));

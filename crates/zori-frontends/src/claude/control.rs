@@ -27,6 +27,15 @@ pub enum Request {
     },
     /// How the MCP servers fare.
     McpStatus,
+    /// A server is connected to again.
+    McpReconnect {
+        server: String,
+    },
+    /// A server is used, or is not.
+    McpToggle {
+        server: String,
+        enabled: bool,
+    },
     /// How full the conversation is.
     GetContextUsage,
     /// Files go back to before a prompt.
@@ -118,6 +127,14 @@ impl Request {
                 Self::SetMaxThinkingTokens { tokens: body["max_thinking_tokens"].as_u64() }
             }
             "mcp_status" => Self::McpStatus,
+            "mcp_reconnect" => match text("serverName") {
+                Some(server) => Self::McpReconnect { server },
+                None => Self::Bad { why: "mcp_reconnect: `serverName` is missing".to_owned() },
+            },
+            "mcp_toggle" => match (text("serverName"), body["enabled"].as_bool()) {
+                (Some(server), Some(enabled)) => Self::McpToggle { server, enabled },
+                _ => Self::Bad { why: "mcp_toggle: `serverName` and `enabled` are needed".to_owned() },
+            },
             "get_context_usage" => Self::GetContextUsage,
             "rewind_files" => match text("user_message_id") {
                 Some(prompt) => {

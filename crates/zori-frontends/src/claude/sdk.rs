@@ -61,6 +61,10 @@ pub struct SdkFacts {
     pub mcp_servers: Vec<McpServer>,
     /// The permission mode, in the client's word.
     pub mode: String,
+    /// What can be called by a slash.
+    pub slash_commands: Vec<String>,
+    /// The skills, by name.
+    pub skills: Vec<String>,
     /// Where the key comes from.
     pub api_key_source: String,
     pub version: &'static str,
@@ -187,12 +191,12 @@ impl SdkRenderer {
             mcp_servers: &self.facts.mcp_servers,
             model: self.tally.model(),
             permission_mode: &self.facts.mode,
-            slash_commands: &[],
+            slash_commands: &self.facts.slash_commands,
             api_key_source: &self.facts.api_key_source,
             claude_code_version: PROTOCOL_VERSION,
             output_style: "default",
             agents: &session.agents,
-            skills: &[],
+            skills: &self.facts.skills,
             plugins: &[],
             zori_version: self.facts.version,
             provider: &session.provider,

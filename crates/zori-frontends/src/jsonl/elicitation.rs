@@ -40,7 +40,12 @@ impl Elicitation {
     /// Returns the question about a call, without secrets.
     pub fn about(question: &Question, decision: &Decision, redactor: &Redactor) -> Self {
         if let Preview::Choices(choices) = &question.preview {
-            return Self::of_model(choices, redactor);
+            let form = question.tool.starts_with("mcp__");
+            return Self::of_choices(
+                if form { "A form of an MCP server" } else { "The model asks" },
+                choices,
+                redactor,
+            );
         }
         let QuestionText { head, shown, hidden } = format_question(question, decision, redactor);
         let lines: Vec<String> = std::iter::once(head).chain(shown).chain(hidden).collect();
@@ -68,8 +73,8 @@ impl Elicitation {
 }
 
 impl Elicitation {
-    /// Returns the questions that the model asks, a field for each.
-    fn of_model(choices: &[Choice], redactor: &Redactor) -> Self {
+    /// Returns questions with options, a field for each.
+    fn of_choices(head: &str, choices: &[Choice], redactor: &Redactor) -> Self {
         let clean = |text: &str| redactor.redact(text).into_owned();
         let field = |(number, choice): (usize, &Choice)| Field {
             name: answer_name(number, choices.len()),
@@ -81,7 +86,7 @@ impl Elicitation {
             multiple: choice.multiple,
         };
         let lines = choices.iter().flat_map(|choice| question::asked(choice, redactor));
-        let prompt = std::iter::once("The model asks".to_owned()).chain(lines).collect::<Vec<_>>().join("\n");
+        let prompt = std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n");
         Self { prompt, fields: (1..).zip(choices).map(field).collect() }
     }
 

@@ -10,7 +10,7 @@ use zori_core::ids::SessionId;
 use zori_core::log::LogError;
 use zori_core::message::Message;
 use zori_policy::paths::Workspace;
-use zori_store::{AuditFile, FilesBack, SessionDir, SessionTurn, turns};
+use zori_store::{AuditFile, FilesBack, Record, SessionDir, SessionTurn, turns, views_since_undo};
 use zori_undo::disk::Disk;
 use zori_undo::op::shown;
 use zori_undo::rewind::{Goal, Request, RewindContext};
@@ -26,6 +26,8 @@ pub(crate) struct Performed {
     pub(crate) rewound: Rewound,
     /// The conversation before the turn; `None` where it stays, or where a redo brings the former one back.
     pub(crate) view: Option<Vec<Arc<Message>>>,
+    /// How many views a redo takes back: that of the undo, and those of compactions since.
+    pub(crate) views: usize,
 }
 
 /// What both kinds of sessions have in common.
@@ -41,11 +43,18 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     pub(super) fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
-        let Some(records) = self.sessions.records(self.id)? else { return Ok(Vec::new()) };
-        // One record at a time: a session may be longer than memory (LOG-12).
+        self.read(|records| turns(records))
+    }
+
+    /// Reads the session's file, one record at a time: a session may be longer than memory (LOG-12).
+    fn read<T: Default>(
+        &self,
+        read: impl FnOnce(&mut dyn Iterator<Item = Record>) -> T,
+    ) -> Result<T, UndoFailure> {
+        let Some(records) = self.sessions.records(self.id)? else { return Ok(T::default()) };
         let mut failed = None;
-        let turns = turns(records.map_while(|record| record.map_err(|error| failed = Some(error)).ok()));
-        failed.map_or(Ok(turns), |error| Err(error.into()))
+        let made = read(&mut records.map_while(|record| record.map_err(|error| failed = Some(error)).ok()));
+        failed.map_or(Ok(made), |error| Err(error.into()))
     }
 
     pub(super) fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {
@@ -137,6 +146,7 @@ impl Context<'_> {
             }
             None => None,
         };
+        let views = if chat && redo { self.read(|records| views_since_undo(records))? } else { 0 };
         let root = self.store.root();
         let rewound = Rewound {
             to_turn,
@@ -157,7 +167,7 @@ impl Context<'_> {
             redo,
         };
         let prompt = found.filter(|_| chat && !redo).map(|turn| turn.prompt.clone());
-        Ok(Performed { undone: Undone { to_turn, files, chat, redo, prompt }, rewound, view })
+        Ok(Performed { undone: Undone { to_turn, files, chat, redo, prompt }, rewound, view, views })
     }
 }
 

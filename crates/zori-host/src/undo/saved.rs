@@ -1,11 +1,13 @@
 //! A session that no process writes to, for commands about it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use zori_core::compaction::{CompactCause, Compacted, Compaction};
 use zori_core::event::{Event, EventKind, StateEvent};
 use zori_core::ids::{AgentId, SessionId};
 use zori_core::log::Log;
+use zori_core::message::Message;
 use zori_core::time::Timestamp;
 use zori_policy::paths::Workspace;
 use zori_store::{Durability, NewSession, SessionDir, SessionTurn};
@@ -81,29 +83,23 @@ impl SavedSession {
             return Ok(self.context().perform(request)?.undone);
         }
         let lock = self.sessions.lock(&self.id)?;
-        let Performed { undone, rewound, view } = self.context().perform(request)?;
+        let Performed { undone, rewound, view, views } = self.context().perform(request)?;
         let new = NewSession { root: self.settings.root.as_path().into(), parent: None };
         let mut writer = self.sessions.writer(&self.id, new, Durability::Full, Some(lock));
         let mut append = |kind: StateEvent| {
             let (agent, session) = (AgentId::MAIN, self.id.clone());
             writer.append(&Event { seq: 0, at, session, agent, parent: None, kind: EventKind::State(kind) })
         };
-        if undone.chat {
-            let how = match &view {
-                Some(_) => Compacted::Rewound { messages: 0 },
-                None => Compacted::Undone,
-            };
-            let view = view.unwrap_or_default().into();
+        let changed = |how, view: Vec<Arc<Message>>| {
             let (cause, window, summary) = (CompactCause::Asked, None, None);
-            append(StateEvent::ContextCompacted(Compaction {
-                how,
-                cause,
-                before: 0,
-                after: 0,
-                window,
-                view,
-                summary,
-            }))?;
+            let (before, after, view) = (0, 0, view.into());
+            StateEvent::ContextCompacted(Compaction { how, cause, before, after, window, view, summary })
+        };
+        for _ in 0..views {
+            append(changed(Compacted::Undone, Vec::new()))?;
+        }
+        if let Some(view) = view {
+            append(changed(Compacted::Rewound { messages: 0 }, view))?;
         }
         append(StateEvent::FilesRewound(Box::new(rewound)))?;
         Ok(undone)

@@ -42,12 +42,24 @@ fn example(class: Class) -> Option<(ToolKind, Effect)> {
         Class::WriteOutside => (ToolKind::Write, write("/ws-x/a")),
         Class::WriteProtected => (ToolKind::Write, write("/ws/.git/config")),
         Class::Network => (ToolKind::Fetch, Effect::Net { url: "https://x.org".into() }),
-        Class::McpRead => {
-            (ToolKind::Todo, Effect::Mcp { server: "s".into(), tool: "t".into(), trusted_reader: true })
-        }
-        Class::Mcp => {
-            (ToolKind::Todo, Effect::Mcp { server: "s".into(), tool: "t".into(), trusted_reader: false })
-        }
+        Class::McpRead => (
+            ToolKind::Todo,
+            Effect::Mcp {
+                server: "s".into(),
+                tool: "t".into(),
+                trusted_reader: true,
+                change: Default::default(),
+            },
+        ),
+        Class::Mcp => (
+            ToolKind::Todo,
+            Effect::Mcp {
+                server: "s".into(),
+                tool: "t".into(),
+                trusted_reader: false,
+                change: Default::default(),
+            },
+        ),
         Class::Agent => (ToolKind::Todo, Effect::Agent),
         Class::MemoryWrite => (ToolKind::Todo, Effect::Memory),
         Class::ShellRead | Class::ShellFile | Class::Shell | Class::ShellUnknown => return None,
@@ -257,7 +269,12 @@ fn hosts_servers_and_agents_have_their_rules() {
     assert_eq!(verdict(net("https://a.x.org/")), Verdict::Allow);
     assert_eq!(verdict(net("https://bad.x.org/")), Verdict::Deny);
     assert_eq!(verdict(net("https://y.org/")), Verdict::Ask);
-    let mcp = |tool: &str| Effect::Mcp { server: "gh".into(), tool: tool.into(), trusted_reader: false };
+    let mcp = |tool: &str| Effect::Mcp {
+        server: "gh".into(),
+        tool: tool.into(),
+        trusted_reader: false,
+        change: Default::default(),
+    };
     assert_eq!(verdict(mcp("get_issue")), Verdict::Allow);
     assert_eq!(verdict(mcp("delete")), Verdict::Ask);
     assert_eq!(verdict(Effect::Agent), Verdict::Deny);

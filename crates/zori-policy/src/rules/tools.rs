@@ -21,7 +21,7 @@ pub enum ToolName {
 
 use ToolKind::{
     AskUser, Bash, Edit, Fetch, Glob, Grep, JobKill, JobOutput, Ls, MultiEdit, NotebookEdit, Patch, Read,
-    Todo, Write,
+    Todo, WebSearch, Write,
 };
 
 const READERS: &[ToolKind] = &[Read, Grep, Glob, Ls];
@@ -40,6 +40,7 @@ const NAMES: &[(&[&str], &str, &[ToolKind])] = &[
     (&["grep", "searchtext"], "Grep", &[Grep]),
     (&["ls", "listfiles"], "LS", &[Ls]),
     (&["webfetch", "fetch"], "WebFetch", &[Fetch]),
+    (&["websearch"], "WebSearch", &[WebSearch]),
     (&["todowrite", "todo"], "TodoWrite", &[Todo]),
     (&["askuserquestion", "askuser"], "AskUserQuestion", &[AskUser]),
     (&["taskoutput", "bashoutput", "joboutput"], "TaskOutput", &[JobOutput]),
@@ -92,6 +93,12 @@ impl ToolName {
     /// Returns whether files that are written are meant.
     pub fn covers_writes(&self) -> bool {
         self.covers(Write) || self.covers(Edit)
+    }
+
+    /// Returns whether exactly this tool of a server is meant.
+    pub fn names_mcp(&self, called_server: &str, called_tool: &str) -> bool {
+        matches!(self, Self::Mcp { server, tool: Some(tool) }
+            if server.eq_ignore_ascii_case(called_server) && tool == called_tool)
     }
 
     /// Returns whether a tool of a server is meant.

@@ -29,7 +29,9 @@ impl Api {
         match self {
             Self::Anthropic => limits(ImageFormat::WITH_DOCUMENTS, 3_932_160, 8_000),
             Self::OpenAiChat(quirks) => limits(quirks.images, MAX_PROMPT_BYTES, u32::MAX),
-            Self::OpenAiResponses => limits(ImageFormat::WITH_DOCUMENTS, MAX_PROMPT_BYTES, u32::MAX),
+            Self::OpenAiResponses | Self::AgentZero => {
+                limits(ImageFormat::WITH_DOCUMENTS, MAX_PROMPT_BYTES, u32::MAX)
+            }
             Self::Gemini => {
                 const TAKEN: &[ImageFormat] =
                     &[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp, ImageFormat::Pdf];

@@ -75,16 +75,36 @@ where
             timer.as_mut().reset(Instant::now() + limit);
             this.waiting = true;
         }
-        while timer.as_mut().poll(cx).is_ready() {
-            if timer.deadline() + UNWATCHED >= Instant::now() {
-                this.waiting = false;
-                let why = format!("no data for {}", seconds(limit));
-                return Poll::Ready(Some(Err(TransportFailure::Timeout(why))));
-            }
-            timer.as_mut().reset(Instant::now() + limit);
+        if !is_over(timer.as_mut(), limit, cx) {
+            return Poll::Pending;
         }
-        Poll::Pending
+        this.waiting = false;
+        let why = format!("no data for {}", seconds(limit));
+        Poll::Ready(Some(Err(TransportFailure::Timeout(why))))
     }
+}
+
+/// Returns whether the time is over. It begins again where nobody watched.
+fn is_over(mut timer: Pin<&mut Sleep>, limit: Duration, cx: &mut Context<'_>) -> bool {
+    while timer.as_mut().poll(cx).is_ready() {
+        if timer.deadline() + UNWATCHED >= Instant::now() {
+            return true;
+        }
+        timer.as_mut().reset(Instant::now() + limit);
+    }
+    false
+}
+
+/// Waits so long for something; `None` when it has not come. What came while nobody watched counts.
+pub(super) async fn within<F: Future>(limit: Duration, awaited: F) -> Option<F::Output> {
+    let mut awaited = std::pin::pin!(awaited);
+    let mut timer = std::pin::pin!(tokio::time::sleep(limit));
+    std::future::poll_fn(|cx| match awaited.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if is_over(timer.as_mut(), limit, cx) => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
 }
 
 /// Returns the message of the error at the bottom: the ones above only say through which layers it came.
@@ -114,6 +134,22 @@ mod tests {
         fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
             Poll::Pending
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_late_only_where_somebody_waited() {
+        let mut waiting = Box::pin(within(Duration::from_secs(300), std::future::pending::<()>()));
+        let mut after = async |secs| {
+            tokio::time::advance(Duration::from_secs(secs)).await;
+            std::future::poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await
+        };
+        assert!(after(0).await.is_pending());
+        assert!(after(299).await.is_pending());
+        // The program was stopped for a while.
+        assert!(after(400).await.is_pending());
+        assert!(after(299).await.is_pending());
+        assert_eq!(after(1).await, Poll::Ready(None));
+        assert_eq!(within(Duration::ZERO, std::future::ready(7)).await, Some(7));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! The providers against recorded and written streams, and the HTTP client against a loopback server.
 
+mod agent_zero;
 mod anthropic_cuts;
 mod anthropic_requests;
 mod anthropic_trouble;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use zori_acp::{
@@ -16,7 +17,9 @@ use zori_contract::failure::Failure;
 use zori_core::ids::SessionId;
 use zori_core::message::Role;
 use zori_core::text::{one_line, prefix};
-use zori_host::{Answers, SessionSettings, Which};
+use zori_host::{Answers, SessionSettings, SlashEntry, Which};
+use zori_mcp::client::config::{merged, read};
+use zori_mcp::client::{ServerConfig, Source, Variables};
 use zori_redact::Redactor;
 use zori_store::{RecordKind, SessionDir, StoreError};
 
@@ -32,9 +35,6 @@ const BASE_UNUSABLE: &str = "BASE_UNUSABLE";
 const PAGE: usize = 50;
 /// How many bytes a title has at most.
 const TITLE_BYTES: usize = 120;
-
-/// Why the MCP servers of a session are not started.
-const NO_SERVERS: &str = "MCP servers are not available yet";
 
 /// All open sessions.
 pub(super) struct SessionRegistry {
@@ -62,6 +62,8 @@ impl TurnOver {
 struct Handle {
     commands: mpsc::UnboundedSender<SessionCommand>,
     task: JoinHandle<()>,
+    /// Commands and skills that people and the project brought.
+    brought: Vec<SlashEntry>,
 }
 
 impl SessionRegistry {
@@ -86,7 +88,8 @@ impl SessionRegistry {
                     let (id, missing) = (opened.session.clone(), opened.missing.clone());
                     reply.ok(opened);
                     // A reader that is gone is found out by the next turn.
-                    let _ = self.peer.show_commands(&id, slash::COMMANDS);
+                    let brought = self.open.get(&id).map_or(&[][..], |handle| &handle.brought);
+                    let _ = self.peer.show_commands(&id, &slash::with_brought(brought));
                     for MissingServer { name, why } in missing {
                         let _ = self.peer.warn(&id, &format!("The session goes on without `{name}`: {why}"));
                     }
@@ -170,17 +173,18 @@ impl SessionRegistry {
         how: OpenMode,
         place: SessionSetup,
     ) -> Result<OpenedSession, RequestError> {
-        for server in &place.servers {
-            launcher.people().warn(format!("{NO_SERVERS}; the session goes on without `{server}`"));
+        let (servers, missing) = servers(place.servers);
+        for MissingServer { name, why } in &missing {
+            launcher.people().warn(format!("{why}; the session goes on without `{name}`"));
         }
-        let missing = |name: String| MissingServer { name, why: NO_SERVERS.to_owned() };
-        let missing = place.servers.into_iter().map(missing).collect();
         let root =
             place.cwd.to_str().ok_or_else(|| RequestError::invalid("`cwd` is not UTF-8 text"))?.to_owned();
         let mut resolved = launcher.resolve(Some(root)).map_err(|failure| refusal(failure, launcher))?;
         if let Some(missing) = launcher.missing_key(&resolved.session, &resolved.access) {
             return Err(refusal(missing, launcher));
         }
+        let mcp = &mut resolved.session.mcp;
+        mcp.servers = merged(std::mem::take(&mut mcp.servers).into_iter().chain(servers).collect());
         let permission = &mut resolved.session.permission;
         if permission.answers == Answers::Nobody {
             permission.answers = Answers::Client;
@@ -194,6 +198,7 @@ impl SessionRegistry {
                 Which::Existing(self.saved(launcher, &resolved.session, id).await?)
             }
         };
+        let brought = resolved.session.extensions.slash_commands();
         let task = SessionTask::open(launcher, resolved, which, &self.peer, self.over.clone())
             .map_err(|failure| not_opened(failure, launcher))?;
         if matches!(how, OpenMode::Load(_)) {
@@ -202,7 +207,7 @@ impl SessionRegistry {
         let (id, choices) = (task.id().to_owned(), task.choices());
         let (commands, receiver) = mpsc::unbounded_channel();
         let task = tokio::task::spawn_local(task.run(receiver));
-        self.open.insert(id.clone(), Handle { commands, task });
+        self.open.insert(id.clone(), Handle { commands, task, brought });
         Ok(OpenedSession { session: id, choices, missing })
     }
 
@@ -245,6 +250,43 @@ impl Handle {
         let _ = self.commands.send(SessionCommand::Cancel);
         let _ = self.commands.send(SessionCommand::End);
         let _ = self.task.await;
+    }
+}
+
+/// Reads the MCP servers of a client: those that can be used, and those that cannot.
+fn servers(described: Vec<(String, Value)>) -> (Vec<ServerConfig>, Vec<MissingServer>) {
+    let (mut usable, mut missing) = (Vec::new(), Vec::new());
+    for (name, value) in described {
+        let one: Map<String, Value> = [(name.clone(), value)].into_iter().collect();
+        match read(&one, Source::Client, &NoVariables) {
+            Ok(read) => {
+                for server in read.servers {
+                    match server.broken.clone() {
+                        Some(why) => missing.push(MissingServer { name: name.clone(), why }),
+                        None => usable.push(server),
+                    }
+                }
+            }
+            Err(why) => missing.push(MissingServer { name, why }),
+        }
+    }
+    (usable, missing)
+}
+
+/// A client sends values, and refers to nothing.
+struct NoVariables;
+
+impl Variables for NoVariables {
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn withheld(&self, _: &str) -> bool {
+        true
+    }
+
+    fn vault(&self, name: &str) -> Result<String, String> {
+        Err(format!("a client cannot name `vault:{name}`"))
     }
 }
 

@@ -3,28 +3,30 @@
 use zori_acp::{RequestError, SlashCommand};
 use zori_core::input::Prompt;
 use zori_host::{
-    Force, Host, Peer, Session, TurnEnd, UndoGoal, UndoRequest, UndoScope, summary, undo_answer,
+    Force, Host, Peer, Session, SlashEntry, TurnEnd, UndoGoal, UndoRequest, UndoScope, summary, undo_answer,
 };
 
 use crate::is_slash_command;
 
 /// The commands, in the order they are shown. What an editor has its own ways for is not among them.
 pub(super) const COMMANDS: &[SlashCommand] = &[
-    SlashCommand {
-        name: "compact",
-        about: "Summarise older messages; undo: take that back",
-        args: "[FOCUS]",
-    },
-    SlashCommand { name: "undo", about: "Take the last turns back: files and conversation", args: "[N]" },
-    SlashCommand { name: "redo", about: "Take the last undo back", args: "" },
-    SlashCommand { name: "status", about: "Show model, session, root and usage", args: "" },
-    SlashCommand { name: "cost", about: "Show tokens, cache hits and money of this session", args: "" },
-    SlashCommand {
-        name: "permissions",
-        about: "Show the mode and the rules, and where they come from",
-        args: "",
-    },
+    SlashCommand::new("compact", "Summarise older messages; undo: take that back", "[FOCUS]"),
+    SlashCommand::new("undo", "Take the last turns back: files and conversation", "[N]"),
+    SlashCommand::new("redo", "Take the last undo back", ""),
+    SlashCommand::new("status", "Show model, session, root and usage", ""),
+    SlashCommand::new("cost", "Show tokens, cache hits and money of this session", ""),
+    SlashCommand::new("permissions", "Show the mode and the rules, and where they come from", ""),
 ];
+
+/// Returns all commands of a session, with those that people and the project brought.
+pub(super) fn with_brought(brought: &[SlashEntry]) -> Vec<SlashCommand> {
+    let command = |entry: &SlashEntry| SlashCommand {
+        name: entry.name.clone().into(),
+        about: entry.about.clone().into(),
+        args: entry.args.clone().into(),
+    };
+    COMMANDS.iter().cloned().chain(brought.iter().map(command)).collect()
+}
 
 /// What became of a prompt.
 pub(super) enum PromptResult {
@@ -72,6 +74,10 @@ pub(super) async fn run(
         Some("permissions") => {
             let source = &host.settings.permission.modes.source;
             PromptResult::Command(summary::permission_lines(session.policy(), source).join("\n"))
+        }
+        // A command or a skill that somebody brought along is a prompt.
+        Some(_) if session.extensions().is_call(&line) => {
+            PromptResult::Turn(Box::new(session.turn(prompt, peer).await))
         }
         Some(other) => {
             let names: Vec<_> = COMMANDS.iter().map(|command| format!("/{}", command.name)).collect();

@@ -21,13 +21,15 @@ use zori_frontends::claude::control::{
 use zori_frontends::claude::input::{Line, User};
 use zori_frontends::claude::wire::McpServer;
 use zori_frontends::claude::{FrameWriter, PROTOCOL_VERSION};
-use zori_host::{AgentDescription, ModeError, ModeGate, ModelGate, Peer, PeerRequest};
+use zori_host::{AgentDescription, ModeError, ModeGate, ModelGate, Peer, PeerRequest, SlashEntry};
+use zori_mcp::client::McpServers;
 use zori_policy::ModeChoice;
 use zori_policy::policy::ShellPolicy;
 
 use super::agents;
 use super::channel::{Channel, Kind};
-use super::mcp::Offer;
+use super::mcp::PromptTool;
+use super::mcp_control;
 use super::rewind_files::{self, Rewind};
 use super::view::SharedView;
 use crate::{Lines, NoticePrinter};
@@ -52,6 +54,8 @@ pub struct Facts {
     pub listed: Value,
     /// The sub-agents that were described before it, by name and what each is for.
     pub agents: Vec<(String, String)>,
+    /// What can be called by a slash.
+    pub commands: Vec<SlashEntry>,
     /// What is known of the session while it runs.
     pub view: SharedView,
 }
@@ -73,10 +77,12 @@ pub struct Client<L> {
     ended: bool,
     /// What it said first, until somebody takes it.
     pub initialize: Option<Initialize>,
-    /// How its MCP servers fare.
+    /// How its MCP servers fare that live in the client.
     pub servers: Vec<McpServer>,
+    /// The other MCP servers, once they are known.
+    pub mcp: Option<Arc<McpServers>>,
     /// Who is asked about calls, if not the client itself.
-    pub prompt_tool: Option<Offer>,
+    pub prompt_tool: Option<PromptTool>,
     /// What puts files back; `None` where nothing is captured.
     pub rewind: Option<Rewind>,
     /// Whether commands run in a sandbox.
@@ -118,6 +124,7 @@ impl<L: Lines> Client<L> {
             ended: false,
             initialize: None,
             servers: Vec::new(),
+            mcp: None,
             prompt_tool: None,
             rewind: None,
             confined: false,
@@ -294,7 +301,16 @@ impl<L: Lines> Client<L> {
                 self.frames.write(&success_response::<Value>(id, None))
             }
             Request::McpStatus => {
-                self.frames.write(&success_response(id, Some(json!({ "mcpServers": self.servers }))))
+                let rows = mcp_control::rows(&self.servers, self.mcp.as_deref());
+                self.frames.write(&success_response(id, Some(json!({ "mcpServers": rows }))))
+            }
+            Request::McpReconnect { server } => {
+                let known = self.mcp.as_ref().is_some_and(|servers| servers.reconnect(&server));
+                self.changed_server(id, &server, known)
+            }
+            Request::McpToggle { server, enabled } => {
+                let known = self.mcp.as_ref().is_some_and(|servers| servers.enable(&server, enabled));
+                self.changed_server(id, &server, known)
             }
             Request::GetContextUsage => self.frames.write(&success_response(id, Some(self.usage()))),
             Request::RewindFiles { prompt, dry_run } => {
@@ -310,12 +326,21 @@ impl<L: Lines> Client<L> {
         };
     }
 
+    fn changed_server(&mut self, id: &str, server: &str, known: bool) -> std::io::Result<()> {
+        match known {
+            true => self.frames.write(&success_response::<Value>(id, None)),
+            false => self.frames.write(&error_response(id, &format!("Server not found: {server}"))),
+        }
+    }
+
     fn introduction(&self, described: &[AgentDescription]) -> Value {
         let described = described.iter().map(|agent| (&agent.name, &agent.about));
         let all = described.chain(self.facts.agents.iter().map(|(name, about)| (name, about)));
         let agents: Vec<_> = all.map(|(name, about)| json!({"name": name, "description": about})).collect();
+        let command = |entry: &SlashEntry| json!({"name": entry.name, "description": entry.about, "argumentHint": entry.args});
+        let commands: Vec<_> = self.facts.commands.iter().map(command).collect();
         json!({
-            "commands": [],
+            "commands": commands,
             "agents": agents,
             "output_style": "default",
             "available_output_styles": ["default"],

@@ -1,5 +1,4 @@
-//! MCP servers that live in the client: JSON-RPC in `mcp_message` requests. Servers of their own come with the MCP
-//! client; until then whoever names one is refused.
+//! MCP servers that live in the client: JSON-RPC in `mcp_message` requests. All others are `zori-mcp`'s.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::BoxFuture;
+use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
+use zori_core::ids::CallId;
 use zori_core::image::Image;
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
+use zori_core::permission::PathSnapshot;
+use zori_core::tool::{Effect, McpChange, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
 use zori_frontends::claude::wire::McpServer;
 use zori_tools::toolset::ExternalTool;
 
@@ -219,6 +222,47 @@ impl Offer {
     }
 }
 
+/// The tool that is asked about calls, in place of the client.
+#[derive(Clone)]
+pub enum PromptTool {
+    /// One of a server that lives in the client.
+    Client(Offer),
+    /// One of another server, with its name.
+    Server(String, Arc<dyn Tool>),
+}
+
+impl PromptTool {
+    /// Asks it about a call, and returns its answer: what `can_use_tool` would be answered, as its text.
+    pub async fn permits(&self, channel: &Arc<Channel>, name: &str, input: &RawValue, call_id: &str) -> Body {
+        let (id, tool) = match self {
+            Self::Client(offer) => return offer.permits(channel, name, input, call_id).await,
+            Self::Server(id, tool) => (id, tool),
+        };
+        let arguments = json!({"tool_name": name, "input": input, "tool_use_id": call_id});
+        let args = serde_json::value::to_raw_value(&arguments).expect("a value is JSON");
+        let cx = ToolCx {
+            call: CallId::new(call_id),
+            cancel: Cancel::new(),
+            // The user named it on the command line.
+            consent: Consent::Person,
+            live: None,
+            agents: None,
+            search: None,
+            snapshot: PathSnapshot::default(),
+            answers: Vec::new(),
+            ask: None,
+        };
+        let output = tool.run(cx, &args).await;
+        let text = output.text.as_deref().unwrap_or_default().to_owned();
+        if let Some(failure) = output.failure {
+            return Err(format!("`{id}` failed: {}", failure.message));
+        }
+        RawValue::from_string(text)
+            .map(Some)
+            .map_err(|error| format!("the answer of `{id}` is no JSON: {error}"))
+    }
+}
+
 /// A tool that runs in the client.
 struct ClientTool {
     channel: Arc<Channel>,
@@ -233,7 +277,12 @@ impl Tool for ClientTool {
     fn effects(&self, _: &RawValue) -> Vec<Effect> {
         let Offer { server, tool, reads_only, .. } = &self.offer;
         // It is part of the program that drives this one, which is trusted with more than this.
-        vec![Effect::Mcp { server: server.clone(), tool: tool.clone(), trusted_reader: *reads_only }]
+        vec![Effect::Mcp {
+            server: server.clone(),
+            tool: tool.clone(),
+            trusted_reader: *reads_only,
+            change: McpChange::None,
+        }]
     }
 
     fn run<'a>(&'a self, _: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {

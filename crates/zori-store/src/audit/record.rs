@@ -134,6 +134,16 @@ pub(crate) struct TrustRecord<'a> {
     pub run: &'a [String],
 }
 
+/// A project that is purged.
+#[derive(Serialize)]
+pub(crate) struct PurgeRecord<'a> {
+    pub root: &'a str,
+    pub key: &'a str,
+    pub by: &'a str,
+    pub include_debug: bool,
+    pub summary: &'a str,
+}
+
 /// Files that go back to an earlier state, before and after (UNDO-33).
 #[derive(Serialize)]
 pub(crate) struct UndoRecord<'a> {

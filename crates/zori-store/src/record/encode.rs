@@ -68,13 +68,14 @@ fn is_delta(kind: &EventKind) -> bool {
 }
 
 /// Returns the first line of a session.
-pub(crate) fn meta(at: Timestamp, root: &Path, parent: Option<&SessionId>) -> Vec<u8> {
+pub(crate) fn meta(at: Timestamp, root: &Path, parent: Option<&SessionId>, branch: Option<&str>) -> Vec<u8> {
     line(&MetaOut {
         r#type: "meta",
         schema_version: SCHEMA_VERSION,
         ts: &at.rfc3339(),
         root: &root.to_string_lossy(),
         parent: parent.map(SessionId::as_str),
+        branch,
     })
 }
 
@@ -92,6 +93,8 @@ struct MetaOut<'a> {
     root: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
 }
 
 #[derive(Serialize)]

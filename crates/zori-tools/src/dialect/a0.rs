@@ -1,5 +1,4 @@
-//! The names of the Agent Zero provider. Where its tools may go is that provider's
-//! business.
+//! The names of the Agent Zero provider. Where its tools may go is decided in `confined.rs`.
 
 use serde_json::{Map, Value};
 use zori_core::tool::ToolKind;
@@ -36,7 +35,7 @@ pub const A0: Dialect = Dialect {
                 ToolKind::Ls,
                 "list_files",
                 &[
-                    same("path"),
+                    Field { name: "path", aliases: &["dir"], source: Source::Canonical("path") },
                     own("max_depth", Ty::Int, Need::Optional, ""),
                     own("max_files", Ty::Int, Need::Optional, ""),
                     own("include_sizes", Ty::Flag, Need::Optional, "default true"),
@@ -59,6 +58,9 @@ pub const A0: Dialect = Dialect {
                     },
                     same("path"),
                     own("max_matches", Ty::Int, Need::Optional, "default 50"),
+                    // The search has bounds of its own, which are wider.
+                    own("max_files", Ty::Int, Need::Optional, ""),
+                    own("max_file_bytes", Ty::Int, Need::Optional, ""),
                     own("case_sensitive", Ty::Flag, Need::Optional, "default false"),
                 ],
             )
@@ -97,7 +99,11 @@ pub const A0: Dialect = Dialect {
         Entry {
             aliases: &["patch"],
             layout: Some(layout::patched),
-            ..entry(ToolKind::Patch, "apply_patch", &[same("patch")])
+            ..entry(
+                ToolKind::Patch,
+                "apply_patch",
+                &[Field { name: "patch", aliases: &["diff"], source: Source::Canonical("patch") }],
+            )
         },
         Entry {
             aliases: &["terminal", "command", "bash"],
@@ -148,6 +154,8 @@ fn bounds(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
 /// Plain text, by default in any case.
 fn plain_search(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     let limit = map.remove("max_matches").and_then(|value| value.as_i64()).unwrap_or(50);
+    map.remove("max_files");
+    map.remove("max_file_bytes");
     let exact = map.remove("case_sensitive").and_then(|value| value.as_bool()).unwrap_or(false);
     map.insert("limit".into(), limit.clamp(1, 2000).into());
     map.insert("ignore_case".into(), (!exact).into());

@@ -114,6 +114,15 @@ pub const CLAUDE: Dialect = Dialect {
         },
         Entry { layout: Some(layout::entries), ..entry(ToolKind::Ls, "LS", &[same("path"), same("ignore")]) },
         Entry { layout: Some(layout::page), ..entry(ToolKind::Fetch, "WebFetch", &[same("url")]) },
+        Entry {
+            listed: Listed::WithSearches,
+            layout: Some(layout::found_pages),
+            ..entry(
+                ToolKind::WebSearch,
+                "WebSearch",
+                &[same("query"), same("allowed_domains"), same("blocked_domains")],
+            )
+        },
         Entry { layout: Some(layout::todos), ..entry(ToolKind::Todo, "TodoWrite", &[same("todos")]) },
         Entry {
             aliases: &["Agent"],
@@ -168,7 +177,7 @@ pub const CLAUDE: Dialect = Dialect {
             )
         },
     ],
-    unbuilt: &["WebSearch", "ExitPlanMode", "ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "LSP"],
+    unbuilt: &["ExitPlanMode", "ListMcpResourcesTool", "ReadMcpResourceTool", "Skill", "LSP"],
     results: Results::Plain,
 };
 

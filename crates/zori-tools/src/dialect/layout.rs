@@ -244,6 +244,11 @@ pub fn page(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
     filled(output, |data| ended(data, text_of(data, "content").to_owned(), "(the page is empty)"))
 }
 
+/// What the pages say, and which they are.
+pub fn found_pages(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
+    filled(output, |data| with_note(data, crate::plain::searched(data)))
+}
+
 /// A sentence about the task list.
 pub fn todos(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
     filled(output, |data| {

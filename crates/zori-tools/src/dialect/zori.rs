@@ -57,6 +57,14 @@ pub const ZORI: Dialect = Dialect {
         entry(ToolKind::Ls, "ls", &[same("path"), same("depth")]),
         entry(ToolKind::Patch, "apply_patch", &[same("patch")]),
         entry(ToolKind::Fetch, "web_fetch", &[same("url"), same("raw")]),
+        Entry {
+            listed: Listed::WithSearches,
+            ..entry(
+                ToolKind::WebSearch,
+                "web_search",
+                &[same("query"), same("allowed_domains"), same("blocked_domains")],
+            )
+        },
         entry(ToolKind::Todo, "todo_write", &[same("todos")]),
         entry(
             ToolKind::Task,

@@ -3,21 +3,14 @@
 use serde::Serialize;
 use zori_core::cancel::Cancel;
 use zori_core::text::prefix;
-use zori_core::tool::{ToolCode, ToolOutput};
+use zori_core::tool::ToolOutput;
 use zori_core::transport::HttpResponse;
 
-use crate::cancellable::CancellableRead;
+use super::html;
 use crate::walk::start::cancelled;
 
 /// How much text a result holds.
 const MAX_TEXT: usize = 100 << 10;
-
-/// How many columns a rendered page has; wide, because every wrapped line costs the model a token.
-const WIDTH: usize = 120;
-
-/// How much the HTML parser gets at once. Its time grows with the square of how deep elements are nested, so a hostile
-/// page could keep it busy for hours; between two pieces the call can be cancelled.
-const MAX_PIECE: usize = 512;
 
 /// How a body becomes text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,16 +68,7 @@ struct Data<'a> {
 impl Page {
     /// Returns the result for the model.
     pub fn output(&self, cancel: &Cancel) -> ToolOutput {
-        let text = match text(&self.body, self.kind, cancel) {
-            Ok(text) => text,
-            Err(_) if cancel.is_cancelled() => return cancelled(),
-            Err(error) => {
-                return ToolOutput::failure(
-                    ToolCode::FetchError,
-                    format!("{} cannot be turned into text: {error}; fetch it with `raw`", self.url),
-                );
-            }
-        };
+        let Some(text) = text(&self.body, self.kind, cancel) else { return cancelled() };
         let content = prefix(&text, MAX_TEXT);
         let data = Data {
             url: &self.url,
@@ -104,12 +88,11 @@ pub fn quote(body: &[u8], kind: PageKind, max: usize) -> String {
     prefix(&words, max).to_owned()
 }
 
-fn text(body: &[u8], kind: PageKind, cancel: &Cancel) -> Result<String, html2text::Error> {
+/// Returns a body's text; `None` if the call was cancelled.
+fn text(body: &[u8], kind: PageKind, cancel: &Cancel) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
     match kind {
-        PageKind::Html => html2text::config::plain()
-            .no_table_borders()
-            .allow_width_overflow()
-            .string_from_read(CancellableRead { inner: body, cancel, max_piece: MAX_PIECE }, WIDTH),
-        PageKind::Text => Ok(String::from_utf8_lossy(body).into_owned()),
+        PageKind::Html => html::text(&text, cancel),
+        PageKind::Text => Some(text.into_owned()),
     }
 }

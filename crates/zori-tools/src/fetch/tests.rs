@@ -83,7 +83,7 @@ fn html_becomes_text() {
                 <p>One <b>two</b> <a href=\"/x\">three</a></p><ul><li>a<li>b</ul><pre>  c\n d</pre></body></html>";
     assert_eq!(
         fetch(Fake::new(200, "text/html; charset=utf-8", html), PLAIN),
-        r##"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html; charset=utf-8","content":"# Head\n\nOne **two** [three][1]\n* a\n* b\n\n  c\n d\n\n[1]: /x\n","truncated":false}}"##
+        r##"{"ok":true,"data":{"url":"https://example.com/final","status":200,"content_type":"text/html; charset=utf-8","content":"# Head\n\nOne **two** [three](/x)\n\n* a\n* b\n\n```\n  c\n d\n```\n","truncated":false}}"##
     );
     assert_eq!(
         fetch(Fake::new(200, "text/html", "<p>x"), r#"{"url":"https://example.com","raw":true}"#),
@@ -233,7 +233,6 @@ fn deeply_nested_html_is_survived() {
     );
 }
 
-/// This page would keep the parser busy for minutes.
 #[test]
 fn rendering_stops_when_the_call_is_cancelled() {
     let cancel = Cancel::new();

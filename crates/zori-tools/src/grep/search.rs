@@ -71,7 +71,7 @@ impl<'a> Search<'a> {
             found: FileMatches::default(),
             binary: false,
         };
-        let reader = CancellableRead { inner: file, cancel: self.cancel, max_piece: usize::MAX };
+        let reader = CancellableRead { inner: file, cancel: self.cancel };
         let searched = self.searcher.search_reader(&self.matcher, reader, &mut sink);
         match searched {
             _ if self.cancel.is_cancelled() => Err(SearchError::Cancelled),

@@ -75,7 +75,7 @@ impl Shell<'_> {
 }
 
 #[expect(unsafe_code, reason = "what runs between fork and exec has no safe interface")]
-fn in_own_session(
+pub(super) fn in_own_session(
     command: &mut Command,
     stays: bool,
     table: Option<GroupTable>,

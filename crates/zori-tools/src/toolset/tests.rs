@@ -407,7 +407,7 @@ fn the_a0_dialect() {
     {"type":"object","properties":{"path":{"type":"string","description":"default `.`"},"max_depth":{"type":"integer"},"max_files":{"type":"integer"},"include_sizes":{"type":"boolean","description":"default true"}}}
 
     search_text: Find lines that contain a text.
-    {"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"max_matches":{"type":"integer","description":"default 50"},"case_sensitive":{"type":"boolean","description":"default false"}},"required":["query"]}
+    {"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"max_matches":{"type":"integer","description":"default 50"},"max_files":{"type":"integer"},"max_file_bytes":{"type":"integer"},"case_sensitive":{"type":"boolean","description":"default false"}},"required":["query"]}
 
     write_file: Create or overwrite a file. Missing parent directories are created.
     {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}

@@ -1,6 +1,7 @@
 //! Words to the user: notices (TRN-4) and errors with the ways out of them (TRN-5).
 
 use zori_core::event::NoticeLevel;
+use zori_core::text::prefix;
 
 use super::Sign;
 use crate::cell::{Cell, CellCx, Detail};
@@ -74,10 +75,36 @@ impl ErrorCell {
         Self { text: text.trim_end().to_owned(), ways_out: ways_out.to_vec(), details: None }
     }
 
+    /// Returns the cell of an error of which a sentence is shown; what there is beyond it is in the details (TRN-5).
+    pub fn brief(text: &str, ways_out: &[String], details: Option<&str>) -> Self {
+        let text = text.trim_end();
+        let sentence = sentence(text);
+        let cut = sentence.len() < text.len();
+        let shown = if cut { format!("{} …", sentence.trim_end()) } else { text.to_owned() };
+        let behind: Vec<&str> = cut.then_some(text).into_iter().chain(details).collect();
+        let cell = Self::new(&shown, ways_out);
+        if behind.is_empty() { cell } else { cell.with_details(behind.join("\n")) }
+    }
+
     /// Returns the cell with details, which only the pager shows.
     pub fn with_details(mut self, details: String) -> Self {
         self.details = Some(details);
         self
+    }
+}
+
+/// How long an error is told in the conversation.
+const BRIEF: usize = 400;
+
+/// Returns the beginning of an error that says what happened: its first line, and not more than a few rows of that.
+fn sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    match line.len() > BRIEF {
+        true => {
+            let cut = prefix(line, BRIEF);
+            cut.rsplit_once(' ').map_or(cut, |(whole, _)| whole)
+        }
+        false => line,
     }
 }
 

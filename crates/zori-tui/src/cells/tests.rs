@@ -252,8 +252,12 @@ fn calls_elsewhere() {
       three
       … 2 rows · /show 7
     ");
-    let effects =
-        vec![Effect::Mcp { server: "jira".to_owned(), tool: "search".to_owned(), trusted_reader: false }];
+    let effects = vec![Effect::Mcp {
+        server: "jira".to_owned(),
+        tool: "search".to_owned(),
+        trusted_reader: false,
+        change: Default::default(),
+    }];
     let mut remote =
         ToolCell::new(&requested("mcp__jira__search", None, r#"{"jql":"a = b","max":5}"#, effects));
     remote.finished(&finished(None, ToolOutput::success(r#"{"content":"nothing"}"#), 2500));
@@ -303,6 +307,20 @@ fn words_to_the_user() {
       another
     {"type":"error"}
     "#);
+    // A message of many lines is a sentence, and the rest is there on demand.
+    let long = ErrorCell::brief("The patch does not apply\nsrc/a.rs: 3 of 4\nsrc/b.rs: 1 of 2\n", &[], None);
+    insta::assert_snapshot!(drawn(&long, 79), @"
+    ✗ The patch does not apply …
+      details: /show 7
+    ");
+    insta::assert_snapshot!(text(&long.rows(79, &WHOLE)), @"
+    ✗ The patch does not apply …
+    The patch does not apply
+    src/a.rs: 3 of 4
+    src/b.rs: 1 of 2
+    ");
+    let endless = ErrorCell::brief(&"word ".repeat(1_000), &[], Some("raw"));
+    assert_eq!(endless.rows(80, &CX).len(), 7);
     insta::assert_snapshot!(drawn(&NoticeCell::new(NoticeLevel::Info, "✓ 42s · 3 files +18 -4 · $0.06"), 60), @"✓ 42s · 3 files +18 -4 · $0.06");
     insta::assert_snapshot!(drawn(&NoticeCell::new(NoticeLevel::Warning, "the file is old"), 60), @"! the file is old");
     insta::assert_snapshot!(drawn(&ThinkingCell::new(&"word ".repeat(1000), Duration::from_secs(8)), 60), @"∴ Thought 8.0s · 1.2k tokens · /show 7");

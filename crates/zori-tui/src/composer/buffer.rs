@@ -30,7 +30,9 @@ pub struct Buffer {
     text: String,
     cursor: usize,
     atoms: Vec<Atom>,
-    undo: Vec<(String, usize)>,
+    undo: Vec<Step>,
+    /// How often the text was changed.
+    changes: u64,
     /// Whether the last change was typing, which is undone by the word.
     typing: bool,
     cuts: Vec<String>,
@@ -38,6 +40,17 @@ pub struct Buffer {
     cutting: bool,
     /// What the last key put back from the ring: where it begins, and which cut it is.
     yanked: Option<(usize, usize)>,
+}
+
+/// A change that can be taken back. Only what it took out is kept: a text may be long, and typed key by key.
+#[derive(Debug)]
+struct Step {
+    at: usize,
+    removed: String,
+    /// How many bytes it put in.
+    inserted: usize,
+    /// Where the cursor was before.
+    cursor: usize,
 }
 
 /// Returns whether a character may stand for an atom.
@@ -54,6 +67,11 @@ impl Buffer {
     /// Returns the text with placeholders.
     pub fn raw(&self) -> &str {
         &self.text
+    }
+
+    /// Returns how often the text was changed since it was empty.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Returns where the cursor is, in bytes of the raw text.
@@ -92,19 +110,23 @@ impl Buffer {
     /// Puts text in at the cursor.
     pub fn insert(&mut self, text: &str) {
         let by_word = text.chars().all(|c| !c.is_whitespace());
-        if !(self.typing && by_word) {
-            self.remember();
-        }
+        let goes_on = self.typing && by_word;
         self.changed();
         self.typing = by_word;
         let text: String = text.chars().filter(|c| !is_placeholder(*c)).collect();
-        self.text.insert_str(self.cursor, &text);
-        self.cursor += text.len();
+        match self.undo.last_mut().filter(|_| goes_on) {
+            Some(step) => {
+                self.changes += 1;
+                step.inserted += text.len();
+                self.text.insert_str(self.cursor, &text);
+                self.cursor += text.len();
+            }
+            None => self.splice(self.cursor..self.cursor, &text),
+        }
     }
 
     /// Puts an atom in at the cursor.
     pub fn insert_atom(&mut self, atom: Atom) {
-        self.remember();
         self.changed();
         let Some(c) = u32::try_from(self.atoms.len())
             .ok()
@@ -114,8 +136,7 @@ impl Buffer {
             return self.insert(&atom.text);
         };
         self.atoms.push(atom);
-        self.text.insert(self.cursor, c);
-        self.cursor += c.len_utf8();
+        self.splice(self.cursor..self.cursor, c.encode_utf8(&mut [0; 4]));
     }
 
     /// Puts the text of the atom at the cursor in its place; returns whether there was one.
@@ -128,27 +149,22 @@ impl Buffer {
             .find(|(c, _)| self.atom(*c).is_some_and(|atom| atom.image.is_none()));
         let Some((c, start)) = found else { return false };
         let text: String = self.atom(c).map_or_else(String::new, |atom| atom.text.clone());
-        self.remember();
         self.changed();
-        self.text.replace_range(start..start + c.len_utf8(), &text);
-        self.cursor = start + text.len();
+        self.splice(start..start + c.len_utf8(), &text);
         true
     }
 
     /// Replaces everything.
     pub fn replace_all(&mut self, text: &str) {
-        self.remember();
         self.changed();
-        self.text = text.chars().filter(|c| !is_placeholder(*c)).collect();
-        self.cursor = self.text.len();
+        let text: String = text.chars().filter(|c| !is_placeholder(*c)).collect();
+        self.splice(0..self.text.len(), &text);
     }
 
     /// Replaces a range of the raw text, and puts the cursor behind it.
     pub fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
-        self.remember();
         self.changed();
-        self.text.replace_range(range.clone(), text);
-        self.cursor = range.start + text.len();
+        self.splice(range, text);
     }
 
     /// Empties it; the atoms go, too.
@@ -202,10 +218,8 @@ impl Buffer {
         if range.is_empty() {
             return;
         }
-        self.remember();
         self.changed();
-        self.text.replace_range(range.clone(), "");
-        self.cursor = range.start;
+        self.splice(range, "");
     }
 
     /// Takes a range out and keeps it for [`yank`](Self::yank); cuts without anything between them become one.
@@ -259,17 +273,31 @@ impl Buffer {
 
     /// Takes the last change back.
     pub fn undo(&mut self) {
-        if let Some((text, cursor)) = self.undo.pop() {
+        if let Some(Step { at, removed, inserted, cursor }) = self.undo.pop() {
             self.changed();
-            (self.text, self.cursor) = (text, cursor);
+            self.changes += 1;
+            self.text.replace_range(at..at + inserted, &removed);
+            self.cursor = cursor;
         }
     }
 
-    fn remember(&mut self) {
-        self.undo.push((self.text.clone(), self.cursor));
+    /// Returns how many bytes are kept for steps back.
+    #[cfg(test)]
+    pub(crate) fn kept_for_undo(&self) -> usize {
+        self.undo.iter().map(|step| step.removed.len()).sum()
+    }
+
+    /// Replaces a range by a text, as a step that can be taken back, and puts the cursor behind it.
+    fn splice(&mut self, range: std::ops::Range<usize>, text: &str) {
+        self.changes += 1;
+        let (at, cursor) = (range.start, self.cursor);
+        let removed = self.text[range.clone()].to_owned();
+        self.undo.push(Step { at, removed, inserted: text.len(), cursor });
         if self.undo.len() > STEPS {
             self.undo.remove(0);
         }
+        self.text.replace_range(range, text);
+        self.cursor = at + text.len();
     }
 
     fn changed(&mut self) {

@@ -119,11 +119,11 @@ fn vim_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) -> bool {
     if key.code == KeyCode::Esc && (open || (!insert && state.turn.is_some())) {
         return false;
     }
-    let before = state.composer.buffer.raw().to_owned();
+    let before = state.composer.buffer.changes();
     match state.composer.vim.key(key, &mut state.composer.buffer) {
         Done::Not => return false,
         Done::Here => {
-            if *state.composer.buffer.raw() != before {
+            if state.composer.buffer.changes() != before {
                 edited(state, effects);
             }
         }

@@ -105,21 +105,34 @@ fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec
 
 fn hidden_rows(state: &State) -> usize {
     let Some(asked) = state.questions.front() else { return 0 };
+    if state.tab.is_some() {
+        return crate::panel::hidden_rows(state);
+    }
     asked.rows(state.size.width(), crate::chat::question_room(state), state.questions.len()).1
 }
 
 /// Shows the steps of the decision, or takes them away again. Where they would push out what is asked about, they have a page of their own.
 fn explain(state: &mut State) {
-    let (width, room, count) = (state.size.width(), crate::chat::question_room(state), state.questions.len());
     let Some(asked) = state.questions.front_mut() else { return };
     asked.explained = !asked.explained;
-    if asked.explained && asked.rows(width, room, count).0.len() > room {
+    if asked.explained && !fits(state) {
+        let Some(asked) = state.questions.front_mut() else { return };
         asked.explained = false;
         let mut rows = asked.lines();
         rows.push(Row::empty());
         rows.extend(asked.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()))));
         state.pager = Some(Pager::text(rows));
     }
+}
+
+/// Returns whether the question has room for all it says.
+fn fits(state: &State) -> bool {
+    let Some(asked) = state.questions.front() else { return true };
+    if state.tab.is_some() {
+        return crate::panel::question_fits(state);
+    }
+    let (width, room, count) = (state.size.width(), crate::chat::question_room(state), state.questions.len());
+    asked.rows(width, room, count).0.len() <= room
 }
 
 /// Opens the whole text; at its end `y` approves.

@@ -21,6 +21,8 @@ pub struct TurnOver {
     pub outcome: Option<Outcome>,
     /// What went wrong, in a sentence.
     pub error: Option<String>,
+    /// What the provider said, as it said it.
+    pub details: Option<String>,
     /// The ways out of it.
     pub ways_out: Vec<String>,
     pub context: u64,
@@ -53,6 +55,10 @@ pub(super) fn turn_begins(state: &mut State, prompt: Prompt) {
 /// Takes an event.
 pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
     state.transcript.event(event, state.now);
+    if let Some(tab) = &mut state.tab {
+        tab.feed.event(event);
+        tab.unread = true;
+    }
     if let EventKind::Turn(TurnEvent::TurnStarted { .. }) = &event.kind
         && event.parent.is_none()
     {
@@ -192,7 +198,7 @@ pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Eff
         }
         Some(_) => {
             if let Some(error) = &over.error {
-                state.transcript.error(error, &over.ways_out);
+                state.transcript.failed(error, &over.ways_out, over.details.as_deref());
             }
             state.queue.held = true;
             give_back(state, &turn);

@@ -97,6 +97,7 @@ impl Stage {
         let over = TurnOver {
             outcome: Some(outcome),
             error: None,
+            details: None,
             ways_out: Vec::new(),
             context: 0,
             spent: Spent::NOTHING,
@@ -555,4 +556,38 @@ fn screens() {
     assert_eq!(stage.screen(), wanted.join("\n"));
     stage.state.size = Size { rows: 4, columns: 18 };
     assert_eq!(stage.screen(), ["› and look at", "  util.py", "  YOLO · $0.00"].join("\n"));
+}
+
+/// A long text that comes key by key, from a terminal that does not bracket pastes: what a key costs does not grow with what was
+/// typed before it.
+#[test]
+fn a_long_paste_key_by_key() {
+    for start in ["", "/", "@"] {
+        let mut stage = stage();
+        stage.state.options.brackets_pastes = false;
+        let text: String = (0..50_000)
+            .map(|n| match n % 1_000 {
+                999 => '\n',
+                n if n % 7 == 6 => ' ',
+                _ => 'x',
+            })
+            .collect();
+        let word = "y".repeat(50_000);
+        let began = stage.now;
+        for c in start.chars().chain(word.chars()).chain(text.chars()) {
+            stage.now += Duration::from_micros(10);
+            let key = if c == '\n' { "enter".to_owned() } else { c.to_string() };
+            stage.key_now(if c == ' ' { "space" } else { &key });
+        }
+        let buffer = &stage.state.composer.buffer;
+        assert_eq!(buffer.raw(), format!("{start}{word}{text}"));
+        assert_eq!(buffer.kept_for_undo(), 0, "nothing was taken out");
+        let due = (stage.now - began).as_millis() / KEEP_AFTER.as_millis() + 1;
+        let made = stage.state.draft.made.get();
+        assert!(u128::from(made) <= due, "the draft was put together {made} times, {due} are due");
+        let asked = stage.effects.iter().filter(|effect| matches!(effect, Effect::Find(_))).count();
+        assert!(asked <= 5_000, "{start}: {asked} searches for what is no name of a file any more");
+        stage.wait(1000);
+        assert_eq!(stage.state.draft.kept.text, format!("{start}{word}{text}"));
+    }
 }

@@ -109,3 +109,15 @@ proptest! {
         prop_assert!(width(&truncate_middle(CleanText::new(&text).as_str(), columns)) <= columns.max(1));
     }
 }
+
+/// What Unicode leaves open is as wide as the terminal is said to draw it.
+#[test]
+fn ambiguous_characters() {
+    let text = "a → b × 日本";
+    assert_eq!(width(text), 12);
+    set_ambiguous_wide(true);
+    let wide = (width(text), width("abc"), breaks("→×→×", 4, Break::Anywhere).len());
+    set_ambiguous_wide(false);
+    assert_eq!(wide, (14, 3, 2));
+    assert_eq!(breaks("→×→×", 4, Break::Anywhere).len(), 1);
+}

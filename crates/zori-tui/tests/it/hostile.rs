@@ -91,6 +91,7 @@ proptest! {
         let over = TurnOver {
             outcome: Some(Outcome::Completed(StopReason::EndTurn)),
             error: Some(text.clone()),
+            details: Some(text.clone()),
             ways_out: vec![text.clone()],
             context: 0,
             spent: Spent::NOTHING,

@@ -2,6 +2,7 @@
 
 mod frames;
 mod hostile;
+mod panel;
 mod resize;
 mod screens;
 mod stage;

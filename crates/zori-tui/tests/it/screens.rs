@@ -158,6 +158,7 @@ fn error(chat: &mut Chat) {
     chat.take(Msg::TurnOver(TurnOver {
         outcome: Some(Outcome::Failed(failure)),
         error: Some(message.to_owned()),
+        details: None,
         ways_out: vec!["Enter sends again".into(), "/model takes another".into()],
         context: 42_000,
         spent: Spent::NOTHING,

@@ -25,24 +25,24 @@ impl Shared {
         if state.depth > 0 {
             return Captured::default();
         }
-        let open = std::mem::take(&mut state.open);
+        let mut open = std::mem::take(&mut state.open);
+        let lost = open.lost.take();
         let mut captured = Captured::default();
         match self.finish(&mut state, open) {
             Ok((changed, uncovered)) => {
                 captured.changed = changed;
+                let uncovered = uncovered.filter(|_| !state.told);
+                state.told |= uncovered.is_some();
                 captured.notices.extend(
-                    uncovered
-                        .filter(|_| !state.told)
-                        .map(|why| format!("Undo covers only what the file tools change here: {why}")),
+                    uncovered.map(|why| format!("Undo covers only what the file tools change here: {why}")),
                 );
             }
-            Err(why) => {
-                if !state.told {
-                    captured.notices.push(format!("The last calls cannot be undone: {why}"));
-                }
-            }
+            // Each time: nothing else says that these calls are lost to it.
+            Err(why) => captured.notices.push(format!("The last calls cannot be undone: {why}")),
         }
-        state.told |= !captured.notices.is_empty();
+        if let Some(why) = lost {
+            captured.notices.push(format!("A file's change cannot be undone: {why}"));
+        }
         captured
     }
 
@@ -52,7 +52,8 @@ impl Shared {
         state: &mut CaptureState,
         open: OpenWindow,
     ) -> Result<(Option<ChangedFiles>, Option<String>), String> {
-        let OpenWindow { began, exact, handed, calls, tree, announced, mut uncovered, head, stash } = open;
+        let OpenWindow { began, exact, handed, calls, tree, announced, mut uncovered, head, stash, .. } =
+            open;
         let ended = self.now();
         if let Some(live) = state.live.as_mut().filter(|_| announced) {
             live.end(ended);

@@ -35,17 +35,19 @@ impl Shared {
         if needs_tree && !state.open.tree {
             why = self.look_before(&mut state, first).err();
         }
+        let mut lost = None;
         for path in calls.iter().flat_map(|call| &call.effects).filter_map(written) {
             if let Err(error) = self.look_exact(&mut state, path) {
-                why.get_or_insert(error);
+                lost.get_or_insert(error);
             }
         }
-        if let (Some(why), true) = (&why, self.settings.required) {
+        if let (Some(why), true) = (why.as_ref().or(lost.as_ref()), self.settings.required) {
             return Err(CheckpointError(format!(
                 "checkpoint_failed: {why}, and `undo.required` is set; nothing was executed"
             )));
         }
         state.open.uncovered = state.open.uncovered.take().or(why);
+        state.open.lost = state.open.lost.take().or(lost);
         if first {
             state.open.began = self.now();
             if needs_tree {

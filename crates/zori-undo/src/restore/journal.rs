@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,12 +55,20 @@ pub(super) fn lock(store: &Store) -> Result<File, UndoError> {
         .mode(0o600)
         .open(&path)
         .map_err(UndoError::at(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(UndoError::Busy),
-        Err(fs::TryLockError::Error(error)) => Err(UndoError::at(path)(error)),
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(WAIT),
+            Err(fs::TryLockError::Error(error)) => return Err(UndoError::at(path)(error)),
+        }
     }
+    Err(UndoError::Busy)
 }
+
+/// How long the lock is awaited: what another thread has just forked holds its descriptors until it runs something else, which
+/// takes a moment on a busy machine.
+const TRIES: u32 = 30;
+const WAIT: Duration = Duration::from_millis(10);
 
 impl Journal {
     /// Returns the temporary name of a step, the same in every process.

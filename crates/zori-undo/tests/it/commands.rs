@@ -1,12 +1,14 @@
 //! What commands do to a project, taken back byte for byte (the fourteen cases of `docs/contracts/undo.md`).
 
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use zori_core::cancel::Cancel;
 use zori_core::checkpoint::{Checkpoints, PendingCall};
 use zori_core::ids::CallId;
 use zori_core::tool::{Effect, FileChange};
-use zori_undo::capture::Capture;
+use zori_undo::capture::{Capture, CaptureSettings};
 use zori_undo::plan::Force;
 use zori_undo::rewind::Goal;
 
@@ -73,6 +75,42 @@ fn everything_comes_back_and_goes_again() {
             }
         }
     }
+}
+
+/// P7: what is captured does not depend on whether the system tells of changes.
+#[test]
+fn the_same_without_a_watcher() {
+    for ruin in RUIN {
+        let [with, without] = [true, false].map(|watch| {
+            let project = project(watch, true);
+            project.turn(ruin);
+            project.told(project.rewind(Goal::Turn(1), Force::Keep, true))
+        });
+        assert_eq!(with, without, "{ruin}");
+    }
+}
+
+/// A clock that is set back while a command runs: nothing can be told apart then, so nothing is undone, and that is listed.
+#[test]
+fn a_clock_that_is_set_back() {
+    static BACK: AtomicU64 = AtomicU64::new(0);
+    fn now() -> Duration {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        now - Duration::from_secs(BACK.load(Ordering::Relaxed))
+    }
+    let mut project = Project::with(false);
+    project.shell("mkdir .git; echo one > a");
+    let jumping = CaptureSettings { now, ..settings(&project.base(), "s", false) };
+    project.capture = Capture::open(jumping).unwrap();
+    project.capture.start_turn();
+    project.call(Effect::Exec { command: String::new(), cwd: project.root() }, || {
+        project.shell("echo two > a");
+        BACK.store(3600, Ordering::Relaxed);
+    });
+    let report = project.rewind(Goal::Turn(1), Force::Keep, false).unwrap();
+    let missed: Vec<_> = report.not_covered.iter().map(|one| (one.what.as_str(), one.count)).collect();
+    assert_eq!(missed, [("command", 1), ("changed by others", 1)]);
+    assert_eq!((report.restored.len(), project.read("a")), (0, "two\n".to_owned()));
 }
 
 /// What a person wrote before, between and after the turns stays.
@@ -246,7 +284,12 @@ fn a_servers_tool() {
     let project = project(true, false);
     let before = project.files();
     project.capture.start_turn();
-    let effect = Effect::Mcp { server: "s".into(), tool: "t".into(), trusted_reader: false };
+    let effect = Effect::Mcp {
+        server: "s".into(),
+        tool: "t".into(),
+        trusted_reader: false,
+        change: Default::default(),
+    };
     project.call(effect, || project.shell("echo x > a.txt; rm -r src"));
     let report = project.rewind(Goal::LastChange, Force::Keep, false).unwrap();
     let missed: Vec<_> = report.not_covered.iter().map(|one| (one.what.as_str(), one.count)).collect();

@@ -12,3 +12,4 @@ mod project;
 mod purge;
 mod racing;
 mod repositories;
+mod scarce;

@@ -12,7 +12,7 @@ use zori_core::cancel::Cancel;
 use zori_core::checkpoint::{Captured, Checkpoints, PendingCall};
 use zori_core::ids::{CallId, SessionId};
 use zori_core::tool::{Effect, FileChange};
-use zori_undo::capture::{Capture, CaptureSettings, TreeLimits};
+use zori_undo::capture::{Capture, CaptureSettings, TreeLimits, Watching};
 use zori_undo::disk::Disk;
 use zori_undo::plan::Force;
 use zori_undo::restore::Restored;
@@ -45,7 +45,8 @@ pub fn settings(dir: &Path, session: &str, watch: bool) -> CaptureSettings {
             max_copied: 512 << 20,
             max_session: 1 << 30,
         },
-        watch,
+        watch: if watch { Watching::On { limit: None } } else { Watching::Off },
+        disk: Disk::default(),
         sensitive: Arc::new(|path| path.file_name().is_some_and(|name| name == ".env")),
         now: || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap(),
     }

@@ -68,15 +68,6 @@ pub const INCLUDE_PARTIAL_MESSAGES: Flag =
 /// `--replay-user-messages`.
 pub const REPLAY_USER_MESSAGES: Flag =
     Flag::switch("replay-user-messages", "Repeat each prompt when its turn begins").rare();
-/// `--mcp-config`.
-pub const MCP_CONFIG: Flag = Flag::valued(
-    "mcp-config",
-    "JSON",
-    Kind::Text,
-    "MCP servers of the type sdk, as JSON or in a file; others are refused",
-)
-.many()
-.rare();
 /// `--add-dir`.
 pub const ADD_DIR: Flag =
     Flag::valued("add-dir", "DIR", Kind::Text, "One more folder to work in; may be repeated").many().rare();
@@ -155,7 +146,6 @@ pub const FLAGS: &[Flag] = &[
     NO_SESSION_PERSISTENCE,
     INCLUDE_PARTIAL_MESSAGES,
     REPLAY_USER_MESSAGES,
-    MCP_CONFIG,
     ADD_DIR,
     JSON_SCHEMA,
     MAX_THINKING_TOKENS,
@@ -174,7 +164,6 @@ pub const PROTOCOL_ONLY: &[Flag] = &[
     ALLOW_DANGEROUSLY_SKIP_PERMISSIONS,
     INCLUDE_PARTIAL_MESSAGES,
     REPLAY_USER_MESSAGES,
-    MCP_CONFIG,
     RESUME_SESSION_AT,
     INCLUDE_HOOK_EVENTS,
 ];

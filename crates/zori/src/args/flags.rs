@@ -90,6 +90,8 @@ pub const WITH_PROMPT: &[Flag] = &[
     TRUST_WORKSPACE,
     HEARTBEAT_INTERVAL,
     ROLLBACK_ON_FAILURE,
+    MCP_CONFIG,
+    STRICT_MCP_CONFIG,
 ];
 
 /// `--rollback-on-failure`.
@@ -100,8 +102,19 @@ pub const ROLLBACK_ON_FAILURE: Flag =
 pub const ANY: Flag = Flag::switch("any", "Take the newest session of all folders, not of this one");
 
 /// The flags of the command that goes on with a session by itself.
-pub const RESUMING: &[Flag] =
-    &[PROMPT, IMAGE, ANY, RECORD, REPLAY, REPLAY_LENIENT, TRUST_WORKSPACE, HEARTBEAT_INTERVAL, PLAIN];
+pub const RESUMING: &[Flag] = &[
+    PROMPT,
+    IMAGE,
+    ANY,
+    RECORD,
+    REPLAY,
+    REPLAY_LENIENT,
+    TRUST_WORKSPACE,
+    HEARTBEAT_INTERVAL,
+    PLAIN,
+    MCP_CONFIG,
+    STRICT_MCP_CONFIG,
+];
 
 /// The same with those of the chat alone, for the call without a command.
 pub const WITH_CHAT: &[Flag] = &[
@@ -116,6 +129,8 @@ pub const WITH_CHAT: &[Flag] = &[
     TRUST_WORKSPACE,
     HEARTBEAT_INTERVAL,
     PLAIN,
+    MCP_CONFIG,
+    STRICT_MCP_CONFIG,
 ];
 
 /// `--protocol-version`: which dialect of the Claude protocol is spoken.
@@ -130,6 +145,19 @@ pub const PROTOCOL_VERSION: Flag = Flag::valued(
 /// `--trust-workspace`, for the commands that run a model.
 pub const TRUST_WORKSPACE: Flag =
     Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare();
+
+/// `--mcp-config`.
+pub const MCP_CONFIG: Flag = Flag::valued(
+    "mcp-config",
+    "JSON",
+    Kind::Text,
+    "MCP servers, as JSON or in a file, as `.mcp.json` has them; may be repeated",
+)
+.many()
+.rare();
+/// `--strict-mcp-config`.
+pub const STRICT_MCP_CONFIG: Flag =
+    Flag::switch("strict-mcp-config", "Use no MCP servers but those of `--mcp-config`").rare();
 
 /// `--api-base`, for GUIs.
 pub const API_BASE: Flag =
@@ -247,6 +275,14 @@ pub const CONFIG: Flag = Flag::valued("config", "FILE", Kind::Text, "Read the se
 /// `--no-config`.
 pub const NO_CONFIG: Flag =
     Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare();
+/// `--vault`.
+pub const VAULT: Flag = Flag::valued(
+    "vault",
+    "DIR",
+    Kind::Path,
+    "The folder of the vault; without it `ZORI_VAULT`, then the base directory",
+)
+.rare();
 /// `--bare`.
 pub const BARE: Flag =
     Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare();
@@ -316,9 +352,13 @@ pub const SHOW_CONFIG: Flag =
         .rare();
 /// `--as`.
 // It chooses the tables, so it is read before them (`profile.rs`).
-pub const AS: Flag =
-    Flag::valued("as", "NAME", Kind::Text, "Behave as the program of this name: zori, zdx, zeph, yume-cli")
-        .rare();
+pub const AS: Flag = Flag::valued(
+    "as",
+    "NAME",
+    Kind::Text,
+    "Behave as the program of this name: zori, zdx, zeph, yume-cli, a0",
+)
+.rare();
 
 /// The flags every command takes, before and after its name (CLI-1), beside those of every command line.
 pub const GLOBAL: &[Flag] = &[
@@ -337,6 +377,7 @@ pub const GLOBAL: &[Flag] = &[
     YES,
     CONFIG,
     NO_CONFIG,
+    VAULT,
     BARE,
     QUIET,
     RETRIES,

@@ -40,7 +40,6 @@ pub const WITHOUT_EFFECT: &[WithoutEffect] = &[
     switch("await-initialize", false, "The first prompt is awaited in any case"),
     switch("debug-to-stderr", true, "Log lines come with `--debug`"),
     switch("session-mirror", true, "Sessions are kept here, whatever the caller keeps"),
-    switch("strict-mcp-config", false, "There are no MCP servers but those of `--mcp-config`"),
 ];
 
 /// Returns those that were given and are worth a word.

@@ -12,12 +12,14 @@ const MOST: usize = 50;
 /// Knows the command table and the files below the root.
 pub struct FilesAndCommands {
     root: PathBuf,
+    /// What people and the project brought, with the slash.
+    brought: Vec<String>,
 }
 
 impl FilesAndCommands {
     /// Completes relative to `root`.
-    pub fn new(root: PathBuf) -> Self {
-        Self { root }
+    pub fn new(root: PathBuf, brought: Vec<String>) -> Self {
+        Self { root, brought }
     }
 }
 
@@ -33,24 +35,23 @@ impl FilesAndCommands {
         let start = typed.rfind(char::is_whitespace).map_or(0, |blank| blank + blank_len(typed, blank));
         let word = &typed[start..];
         let values = match word.strip_prefix('/') {
-            Some(_) if start == 0 && !word[1..].contains('/') => commands(word),
+            Some(_) if start == 0 && !word[1..].contains('/') => self.commands(word),
             _ => files(&self.root, word),
         };
         values.into_iter().map(|value| suggestion(value, start, pos)).collect()
     }
 }
 
-fn blank_len(text: &str, at: usize) -> usize {
-    text[at..].chars().next().map_or(1, char::len_utf8)
+impl FilesAndCommands {
+    fn commands(&self, word: &str) -> Vec<String> {
+        let built_in = COMMANDS.iter().flat_map(|command| command.names).copied();
+        let all = built_in.chain(self.brought.iter().map(String::as_str));
+        all.filter(|name| name.starts_with(word)).map(str::to_owned).collect()
+    }
 }
 
-fn commands(word: &str) -> Vec<String> {
-    COMMANDS
-        .iter()
-        .flat_map(|c| c.names)
-        .filter(|name| name.starts_with(word))
-        .map(|n| n.to_string())
-        .collect()
+fn blank_len(text: &str, at: usize) -> usize {
+    text[at..].chars().next().map_or(1, char::len_utf8)
 }
 
 /// Lists what a partly typed path may become. An `@` before it is kept: people write files that way.
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     fn complete(root: &Path, line: &str) -> Vec<String> {
-        let completer = FilesAndCommands::new(root.to_owned());
+        let completer = FilesAndCommands::new(root.to_owned(), vec!["/fix".to_owned()]);
         completer
             .suggest(line, line.len())
             .into_iter()
@@ -101,6 +102,7 @@ mod tests {
         }
         let root = temp.path();
         assert_eq!(complete(root, "/he"), ["0..3 /help"]);
+        assert_eq!(complete(root, "/fi"), ["0..3 /fix"]);
         assert_eq!(complete(root, "look at s"), ["8..9 setup.py", "8..9 src/"]);
         assert_eq!(complete(root, "@src/ma"), ["0..7 @src/main.rs", "0..7 @src/map.rs"]);
         assert_eq!(complete(root, "é ./src/mai"), ["3..12 ./src/main.rs"]);

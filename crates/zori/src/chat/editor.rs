@@ -34,8 +34,9 @@ pub struct Editor {
 }
 
 impl Editor {
-    /// Prepares the editor. `history`: the file that keeps what is typed; `root`: where completed paths begin.
-    pub fn new(history: Option<PathBuf>, root: &Path, colour: bool) -> Self {
+    /// Prepares the editor. `history`: the file that keeps what is typed; `root`: where completed paths begin;
+    /// `brought`: commands of the user's own.
+    pub fn new(history: Option<PathBuf>, root: &Path, brought: Vec<String>, colour: bool) -> Self {
         if let Ok(modes) = tcgetattr(std::io::stdin()) {
             BEFORE.get_or_init(|| modes);
         }
@@ -58,7 +59,7 @@ impl Editor {
         let menu = ColumnarMenu::default().with_name("completion").with_marker("");
         let mut inner = Reedline::create()
             .with_edit_mode(Box::new(Emacs::new(keys)))
-            .with_completer(Box::new(FilesAndCommands::new(root.to_owned())))
+            .with_completer(Box::new(FilesAndCommands::new(root.to_owned(), brought)))
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
             .with_quick_completions(true)
             .with_partial_completions(true)

@@ -27,8 +27,8 @@ pub enum Lines {
 
 impl Lines {
     /// Reads from the terminal. `history`: the file that keeps what is typed.
-    pub fn editor(history: Option<PathBuf>, root: &Path, colour: bool) -> Self {
-        Self::Editor(Box::new(Editor::new(history, root, colour)))
+    pub fn editor(history: Option<PathBuf>, root: &Path, brought: Vec<String>, colour: bool) -> Self {
+        Self::Editor(Box::new(Editor::new(history, root, brought, colour)))
     }
 
     /// Reads standard input as it is.

@@ -34,7 +34,7 @@ pub fn serve(
     events: EventWriter,
 ) -> Result<Exit, Failure> {
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
-    let Settings { mut session, run } = Settings::with_key(cx, args, &signals)?;
+    let Settings { mut session, run } = Settings::with_session_and_key(cx, args, &signals)?;
     if session.permission.answers == Answers::Nobody && !run.bare {
         session.permission.answers = Answers::Client;
     }
@@ -86,6 +86,9 @@ impl Chat<'_, '_> {
                 Command::Slash(line) => {
                     let refused = format!("`{line}` is no slash command; `/help` shows them all");
                     match slash::find(&line) {
+                        Found::Nothing if self.plain.session().extensions().is_call(&line) => {
+                            LineAction::Ask(line)
+                        }
                         Found::Nothing => self.refuse(events, Code::BadCommand, &refused),
                         Found::Unknown(_) | Found::Command(..) => self.slash(&line, events, LineAction::Done),
                     }
@@ -133,6 +136,9 @@ impl Chat<'_, '_> {
     fn slash(&mut self, line: &str, events: &EventWriter, otherwise: LineAction) -> LineAction {
         let (command, rest) = match slash::find(line) {
             Found::Nothing => return otherwise,
+            Found::Unknown(_) if self.plain.session().extensions().is_call(line) => {
+                return LineAction::Ask(line.to_owned());
+            }
             Found::Unknown(why) => return self.refuse(events, Code::BadCommand, &why),
             Found::Command(command, rest) => (command, rest),
         };
@@ -154,9 +160,9 @@ impl Chat<'_, '_> {
         match next {
             Ok(Next::Quit) => LineAction::Quit,
             Ok(Next::Ask(text)) => LineAction::Ask(text),
+            Ok(Next::Prompt) => LineAction::Ask(line.to_owned()),
             Ok(
                 Next::Done
-                | Next::Prompt
                 | Next::Compact(_)
                 | Next::Recap
                 | Next::Elsewhere(_)

@@ -2,7 +2,8 @@
 
 mod attached;
 mod image;
-mod jobs;
+pub(crate) mod jobs;
+mod mcp;
 mod model;
 pub(crate) mod report;
 mod session;
@@ -320,6 +321,20 @@ pub const COMMANDS: &[Slash] = &[
         run: attached::agents,
     },
     Slash {
+        names: &["/skills"],
+        args: "",
+        about: "List the skills and the custom commands",
+        category: "Integration",
+        run: attached::skills,
+    },
+    Slash {
+        names: &["/skill"],
+        args: "NAME [TASK]",
+        about: "Have the model follow a skill",
+        category: "Integration",
+        run: attached::skill,
+    },
+    Slash {
         names: &["/hooks"],
         args: "",
         about: "List the programs that are told what happens",
@@ -332,6 +347,13 @@ pub const COMMANDS: &[Slash] = &[
         about: "List the commands that run in the background, or end one",
         category: "Look",
         run: jobs::jobs,
+    },
+    Slash {
+        names: &["/mcp"],
+        args: "[reconnect|enable|disable|log NAME]",
+        about: "List the MCP servers, or change one",
+        category: "Look",
+        run: mcp::run,
     },
     Slash {
         names: &["/status"],
@@ -353,6 +375,13 @@ pub const COMMANDS: &[Slash] = &[
         about: "Check that everything is there that a run needs",
         category: "Debugging",
         run: |chat, rest| report::next(chat, "/doctor", rest),
+    },
+    Slash {
+        names: &["/memory"],
+        args: "[WORDS]",
+        about: "Find what was said in earlier sessions of this project; without words: list it",
+        category: "Memory",
+        run: |chat, rest| report::next(chat, "/memory", rest),
     },
     Slash {
         names: &["/log"],
@@ -389,6 +418,8 @@ pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, Failure> 
     let (command, rest) = match find(line) {
         Found::Command(command, rest) => (command, rest),
         Found::Nothing => return Ok(Next::Prompt),
+        // A command or a skill that somebody brought along is a prompt.
+        Found::Unknown(_) if chat.plain.session().extensions().is_call(line) => return Ok(Next::Prompt),
         Found::Unknown(why) => {
             chat.cx.ui.say(&why);
             return Ok(Next::Done);
@@ -406,6 +437,11 @@ pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, Failure> 
             Ok(Next::Done)
         }
     }
+}
+
+/// Returns whether a command of this name is one of the program's own.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    COMMANDS.iter().any(|command| command.names.contains(&name)) || crate::screen::is_own_command(name)
 }
 
 /// What a line is.

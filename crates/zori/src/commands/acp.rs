@@ -22,7 +22,7 @@ use crate::workers::Workers;
 
 /// Editors start it; the folder, and what is said, come by the protocol.
 pub const COMMAND: Command<App> = Command {
-    flags: const { &[flags::TRUST_WORKSPACE] },
+    flags: const { &[flags::TRUST_WORKSPACE, flags::MCP_CONFIG, flags::STRICT_MCP_CONFIG] },
     danger: Danger::Mutating,
     class: Class::Protocol,
     formats: &[("plain", Format::Plain)],

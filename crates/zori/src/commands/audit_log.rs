@@ -24,7 +24,7 @@ use crate::settings::root;
 const EVENT: Flag = Flag::valued(
     "event",
     "NAME",
-    Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "undo", "trust", "run"]),
+    Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "undo", "purge", "trust", "run"]),
     "Show only these: decision, approval, sandbox, mode, tool, undo, trust or run",
 );
 const SINCE: Flag =

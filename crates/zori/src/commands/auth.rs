@@ -43,7 +43,7 @@ use crate::error::{
     BASE_UNUSABLE, CREDENTIAL_STORE_UNAVAILABLE, LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE,
     SETTING_INVALID,
 };
-use crate::model_choice::{auth_methods, base_url, key_of_env, unknown_in};
+use crate::model_choice::{auth_methods, base_url, key_entry, key_of_env, unknown_in};
 use crate::program::App;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
@@ -131,7 +131,7 @@ pub const STATUS: Command<App> = Command {
     ],
     output_schema: r#"{"type":"object","required":["providers"],"properties":{"providers":{"type":"array","x-ordered":true,
         "items":{"type":"object","required":["name","source","variable","kind","expires_at","expired","note"],
-        "properties":{"source":{"enum":["env","store","none"]}}}}}}"#,
+        "properties":{"source":{"enum":["env","vault","store","none"]}}}}}}"#,
     ..Command::new(&["auth", "status"], "Show where each provider's key comes from", status)
 };
 
@@ -254,6 +254,13 @@ fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let asked = |facts: &&ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
     for facts in config.catalog.providers().filter(asked) {
         let mut found = None;
+        // Whether the vault has it is not looked up: that would open it.
+        if let Some(entry) = key_entry(facts, &config).filter(|_| key_of_env(facts, env).is_none()) {
+            let source = ("vault", format!("vault:{entry}"));
+            rows.push(described(facts, None, &source));
+            lines.push((facts.name, source));
+            continue;
+        }
         if key_of_env(facts, env).is_none()
             && let Some(opened) = &store
         {
@@ -268,8 +275,9 @@ fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         }
         let shown = wanted.is_some() || facts.api.key_need() == KeyNeed::Required;
         if shown || key_of_env(facts, env).is_some() || found.is_some() {
-            lines.push((facts.name, source(facts, found.as_ref(), env)));
-            rows.push(described(facts, found.as_ref(), env));
+            let source = source(facts, found.as_ref(), env);
+            rows.push(described(facts, found.as_ref(), &source));
+            lines.push((facts.name, source));
         }
     }
     let mut reply = Reply::one(json!({"providers": rows})).text(table(&lines));
@@ -278,9 +286,8 @@ fn status(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 /// Returns where a key comes from, for programs.
-fn described(facts: &ProviderFacts, found: Option<&Grant>, env: &Environment) -> Value {
-    let (source, note) = source(facts, found, env);
-    let stored = found.filter(|_| source == "store");
+fn described(facts: &ProviderFacts, found: Option<&Grant>, (source, note): &(&str, String)) -> Value {
+    let stored = found.filter(|_| *source == "store");
     json!({
         "name": facts.name,
         "source": source,
@@ -395,7 +402,7 @@ fn given_up(cause: CancelCause) -> Failure {
 }
 
 /// Tries to open the address in the user's browser; whether that works, the user sees.
-fn open_browser(url: &str, env: &Environment) {
+pub(crate) fn open_browser(url: &str, env: &Environment) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = process::Command::new(program);
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -498,4 +505,5 @@ fn unusable(error: &StoreError, facts: &ProviderFacts) -> Failure {
     Failure::new(&CREDENTIAL_STORE_UNAVAILABLE, error.to_string())
         .hint(format!("set {} instead; keys are never kept in a plain file", facts.key_var))
         .hint("`credential_helper` in the config file names a program that keeps them, such as a password manager's")
+        .hint("a vault keeps them, too, once you made one: `zori vault init`")
 }

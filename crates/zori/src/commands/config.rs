@@ -1,5 +1,7 @@
 //! `config path`, `config show` and `config init` (CFG-6, CFG-7).
 
+pub mod import;
+
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;

@@ -2,6 +2,8 @@
 
 mod drift;
 mod listen;
+pub mod servers;
+pub mod tools;
 pub mod validate;
 
 use std::net::SocketAddr;

@@ -338,6 +338,7 @@ impl PolicyHarness {
                 server: server.to_owned(),
                 tool: name.to_owned(),
                 trusted_reader: false,
+                change: Default::default(),
             }]),
             None if matches!(tool, "task" | "Task" | "Agent") => Some(vec![Effect::Agent]),
             None => None,

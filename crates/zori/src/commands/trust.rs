@@ -135,10 +135,14 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let _ = writeln!(text, "{line}: {fate}");
         items.push(json!({"what": line.trim(), "counts": counts}));
     }
+    let by_content = project.approvables();
     for item in project.items().iter().filter(|item| item.kind != "hook") {
         let line = &trust::lines(std::slice::from_ref(item))[0];
-        let _ = writeln!(text, "{line}");
-        items.push(json!({"what": line.trim(), "counts": trusted.is_some()}));
+        let digest = by_content.iter().find(|(_, known)| known == item).map(|(digest, _)| digest);
+        let changed = trusted.is_some_and(|entry| digest.is_some_and(|digest| !entry.run.contains(digest)));
+        let fate = if changed { ": new or changed; is not used" } else { "" };
+        let _ = writeln!(text, "{line}{fate}");
+        items.push(json!({"what": line.trim(), "counts": trusted.is_some() && !changed}));
     }
     let error = project.hooks_error.iter().map(|error| format!("cannot be used: {error}"));
     let insecure = project.insecure.iter().map(|why| format!("cannot be trusted: {why}"));

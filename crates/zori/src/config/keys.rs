@@ -5,11 +5,12 @@ use zori_core::cost::MicroUsd;
 use zori_host::is_loopback;
 use zori_providers::catalog;
 
-use super::own_models;
+use super::{agent_zero_keys, own_models};
 use crate::hooks;
 use crate::sandbox;
 
 /// A key of the file.
+#[derive(Clone, Copy)]
 pub struct Key {
     pub name: &'static str,
     pub kind: Kind,
@@ -39,6 +40,10 @@ pub enum Kind {
     Hooks,
     /// A table of keys, by action.
     Keymap,
+    /// Tables of settings, by name.
+    Projects,
+    /// Words, or tables with a prompt, by name.
+    Profiles,
 }
 
 /// The keys of `[auth.<provider>]` (AUTH-6).
@@ -49,9 +54,18 @@ pub(super) const fn key(name: &'static str, kind: Kind, example: &'static str, a
 }
 
 /// Every key, in the order `config init` writes them.
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[Key] = &agent_zero_keys::behind::<{ GENERAL.len() + agent_zero_keys::KEYS.len() }>(GENERAL);
+
+/// The keys that are not one provider's own.
+const GENERAL: &[Key] = &[
     key("provider", Kind::Text, "\"anthropic\"", "Who serves the model"),
     key("model", Kind::Text, "\"claude-sonnet-5-5\"", "The model"),
+    key(
+        "api_key",
+        Kind::Text,
+        "\"vault:ANTHROPIC_API_KEY\"",
+        "What holds the provider's key, where the environment has none: an entry of the vault, never the key itself",
+    ),
     key(
         "max_tokens",
         Kind::Count(1, u32::MAX as u64),
@@ -349,7 +363,25 @@ pub const KEYS: &[Key] = &[
     key("undo.max_wait_ms", Kind::Count(0, 600_000), "5000", "How long a call waits for the first look"),
     key("undo.max_total_mb", Kind::Count(1, 1_048_576), "1024", "How much is kept over all projects"),
     key("undo.keep_days", Kind::Count(1, 3650), "14", "For how long"),
+    key(
+        "mcp.first_wait_secs",
+        Kind::Count(0, 600),
+        "10",
+        "How long the first request waits for MCP servers whose tools are not known yet; 3 in the chat",
+    ),
+    key(
+        "mcp.tools_budget_bytes",
+        Kind::Count(0, 1 << 20),
+        "8192",
+        "How many bytes of tools of MCP servers are listed one by one; above it they are found with `mcp_find`",
+    ),
     key("undo.sensitive_hours", Kind::Count(1, 87_600), "24", "For how long contents of sensitive files are"),
+    key(
+        "memory.recall",
+        Kind::Choice(&["off", "manual", "auto"]),
+        "\"manual\"",
+        "Earlier sessions of the project: not used, found by the model's tools once `memory rebuild` was run, or what fits goes with each prompt",
+    ),
     key(
         "ui.plain",
         Kind::Flag,
@@ -377,6 +409,18 @@ pub const KEYS: &[Key] = &[
         "[\"model\", \"mode\", \"context\", \"cost\", \"cache\", \"branch\", \"folder\"]",
         "What the last row of the chat shows, and in which order; also \"title\". The mode is always there",
     ),
+    key(
+        "ui.ambiguous_width",
+        Kind::Count(1, 2),
+        "2",
+        "How many columns the terminal gives characters of which Unicode leaves that open, as East Asian fonts do; with 2 the chat's own signs are ASCII",
+    ),
+    key(
+        "ui.waiting_game",
+        Kind::Choice(&["invaders", "pong", "off"]),
+        "\"invaders\"",
+        "What plays in the panel while a turn runs; F3 plays it, too",
+    ),
     key("ui.title", Kind::Flag, "false", "Whether the chat sets the title of the window"),
     key(
         "ui.notify_command",
@@ -397,12 +441,48 @@ pub const KEYS: &[Key] = &[
         "{ editor = [\"ctrl+g\", \"ctrl+x ctrl+e\"] }",
         "Other keys for the chat's actions, which /keys lists; also as a section [ui.keymap]",
     ),
+    key(
+        "commands.paths",
+        Kind::List,
+        "[\"~/.claude/commands\"]",
+        "Further folders of custom commands, beside `commands` in the base directory; `import` adds some",
+    ),
+    key(
+        "skills.paths",
+        Kind::List,
+        "[\"~/.claude/skills\"]",
+        "Further folders of skills, beside `skills` in the base directory and `~/.agents/skills`",
+    ),
+    key(
+        "skills.inject",
+        Kind::Count(0, 10),
+        "3",
+        "How many skills go along with a prompt that means them; 0: the model loads them itself",
+    ),
+    key(
+        "skills.catalogue_bytes",
+        Kind::Count(256, 65536),
+        "4096",
+        "How long the list of skills may be that the model reads",
+    ),
+    key(
+        "instructions.names",
+        Kind::List,
+        "[\"AGENTS.override.md\", \"AGENTS.md\", \"CLAUDE.md\", \".claude/CLAUDE.md\", \"GEMINI.md\"]",
+        "What a folder's instructions are called; the first file that is there counts",
+    ),
+    key(
+        "instructions.user_files",
+        Kind::List,
+        "[\"~/.claude/CLAUDE.md\"]",
+        "Further instructions of yours, beside AGENTS.md in the base directory",
+    ),
     key("permissions.allow", Kind::List, "[\"Bash(git diff:*)\"]", "What runs without a question"),
     key("permissions.ask", Kind::List, "[\"Bash(git commit:*)\"]", "What is asked about in every mode"),
     key("permissions.deny", Kind::List, "[\"Read(.env)\", \"Bash(curl:*)\"]", "What never runs"),
 ];
 
-pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
+pub fn check(key: &Key, value: &Value) -> Result<(), String> {
     let wrong = |wanted: &str| Err(format!("`{}` must be {wanted}, not {}", key.name, describe(value)));
     match (key.kind, value) {
         (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
@@ -436,6 +516,12 @@ pub(super) fn check(key: &Key, value: &Value) -> Result<(), String> {
             }
         }
         (Kind::Keymap, _) => wrong("a table of keys, by action"),
+        (Kind::Projects, Value::Table(all)) if all.values().all(Value::is_table) => Ok(()),
+        (Kind::Projects, _) => wrong("a table of settings by name"),
+        (Kind::Profiles, Value::Table(all)) if all.values().all(|one| one.is_str() || one.is_table()) => {
+            Ok(())
+        }
+        (Kind::Profiles, _) => wrong("a table of words by name"),
         (Kind::Text, _) => wrong("a string"),
         (Kind::Flag, _) => wrong("true or false"),
         (Kind::Number, _) => wrong("a number"),

@@ -25,5 +25,6 @@ pub const YUME: Profile = Profile {
     leniency: Leniency::Forgiving,
     bash_max_output: 64 * 1024,
     built_in_prompt: true,
+    provider: None,
     default_models: &[],
 };

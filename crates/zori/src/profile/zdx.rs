@@ -23,5 +23,6 @@ pub const ZDX: Profile = Profile {
     leniency: Leniency::Exact,
     bash_max_output: 0,
     built_in_prompt: false,
+    provider: None,
     default_models: &[("anthropic", "claude-haiku-4-5")],
 };

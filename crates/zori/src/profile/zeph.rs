@@ -23,5 +23,6 @@ pub const ZEPH: Profile = Profile {
     leniency: Leniency::Forgiving,
     bash_max_output: 64 * 1024,
     built_in_prompt: true,
+    provider: None,
     default_models: &[],
 };

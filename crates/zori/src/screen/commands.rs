@@ -10,7 +10,7 @@ use zori_tui::update::Msg;
 
 use super::peer::ScreenPeer;
 use super::start::facts;
-use super::{Screen, look};
+use super::{Begun, Screen, look};
 use crate::chat::slash::{self, Elsewhere, Next};
 use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
@@ -34,6 +34,10 @@ impl Screen<'_, '_> {
         let (command, rest) = match slash::find(line) {
             slash::Found::Command(command, rest) => (command, rest),
             slash::Found::Nothing => {
+                self.turn(line.to_owned().into());
+                return false;
+            }
+            slash::Found::Unknown(_) if self.chat.plain.session().extensions().is_call(line) => {
                 self.turn(line.to_owned().into());
                 return false;
             }
@@ -153,6 +157,7 @@ impl Screen<'_, '_> {
             Next::Ask(text) => self.turn(text.into()),
             Next::Prompt => self.turn(line.to_owned().into()),
             Next::Done => {}
+            Next::Elsewhere(wanted) if self.display.face.is_some() => self.tab_elsewhere(wanted)?,
             Next::Elsewhere(wanted) => {
                 match wanted {
                     Elsewhere::Model(name) => self.with_model(&name)?,
@@ -163,15 +168,19 @@ impl Screen<'_, '_> {
                 return Ok(true);
             }
             Next::Compact(focus) => {
-                let Self { chat, display, outside, answers, .. } = self;
-                display.take(Msg::TurnBegins(Prompt::from("")));
-                if let Some(turn) = &mut display.state.turn {
-                    turn.phase = Phase::Compacting;
-                    turn.prompt = None;
+                self.like_a_turn(Phase::Compacting);
+                if self.display.face.is_some() {
+                    self.begun = Some(Begun::Compact(focus));
+                    return Ok(false);
                 }
+                let Self { chat, display, outside, answers, .. } = self;
                 let mut peer = ScreenPeer { display, outside, answers: *answers };
                 chat.plain.compact_with(focus.as_deref(), &mut peer);
                 self.turn_over(None);
+            }
+            Next::Recap if self.display.face.is_some() => {
+                let Self { display, outside, .. } = self;
+                outside.ask_aside(display, None);
             }
             Next::Recap => {
                 let Self { chat, display, outside, answers, .. } = self;

@@ -1,5 +1,7 @@
 //! The slash commands as the screen lists them, and what their arguments can be.
 
+use zori_core::text::one_line;
+use zori_host::Extensions;
 use zori_policy::Mode;
 use zori_providers::catalog::{Model, PROVIDERS, ProviderFacts};
 use zori_tui::commands::{CommandInfo, ScreenCommand};
@@ -11,8 +13,26 @@ use crate::environment::Environment;
 use crate::model_choice::key_from_env;
 use crate::plain::PlainSession;
 
+/// Returns whether the screen itself has a command of this name.
+pub fn is_own(name: &str) -> bool {
+    OWN.iter().any(|own| own.name == name)
+}
+
+/// Returns a text that lives as long as the program: the list is made once for a chat.
+fn kept(text: String) -> &'static str {
+    text.leak()
+}
+
 /// Returns every command there is on the screen.
-pub fn infos() -> Vec<CommandInfo> {
+pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
+    let brought = extensions.slash_commands().into_iter().map(|entry| CommandInfo {
+        name: kept(format!("/{}", entry.name)),
+        args: kept(one_line(&entry.args).into_owned()),
+        about: kept(one_line(&entry.about).into_owned()),
+        category: "Integration",
+        waits: true,
+        own: None,
+    });
     let mut all: Vec<CommandInfo> = COMMANDS
         .iter()
         .filter(|command| !OWN.iter().any(|own| own.name == command.names[0]))
@@ -25,6 +45,7 @@ pub fn infos() -> Vec<CommandInfo> {
             own: None,
         })
         .chain(OWN.iter().copied())
+        .chain(brought)
         .collect();
     let order =
         |category: &str| CATEGORIES.iter().position(|known| *known == category).unwrap_or(CATEGORIES.len());

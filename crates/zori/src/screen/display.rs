@@ -8,11 +8,14 @@ use zori_core::event::Event;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 use zori_tui::cell::Signs;
+use zori_tui::panel::{self, Panel};
+use zori_tui::row::Row;
 use zori_tui::state::State;
 use zori_tui::terminal::decode::{Answer, Decoder, TermEvent};
 use zori_tui::terminal::inline::{Brush, Inline};
+use zori_tui::terminal::screen::Screen as WholeScreen;
 use zori_tui::terminal::{modes, paint, probe};
-use zori_tui::theme::Paint;
+use zori_tui::theme::{Paint, Theme};
 use zori_tui::update::{self, Effect, Msg};
 use zori_tui::{ascii, chat};
 
@@ -37,7 +40,9 @@ pub struct Display {
     pub paint: Paint,
     decoder: Decoder,
     inline: Inline,
-    events: UnboundedReceiver<Event>,
+    /// The panel, where that is the layout.
+    pub face: Option<Face>,
+    pub events: UnboundedReceiver<Event>,
     began: Instant,
     /// When the last frame was drawn.
     drawn: Option<Instant>,
@@ -59,6 +64,12 @@ pub struct Display {
     pub ending: Option<i32>,
     /// A test wants to see what a defect in the view does; never in a release.
     pub panics: bool,
+}
+
+/// The panel, and the screen it is drawn on.
+pub struct Face {
+    pub panel: Panel,
+    screen: WholeScreen,
 }
 
 /// Whether something has to be drawn.
@@ -90,6 +101,7 @@ impl Display {
             paint,
             decoder,
             inline: Inline::default(),
+            face: None,
             events,
             began: Instant::now(),
             drawn: None,
@@ -106,6 +118,36 @@ impl Display {
             ending: None,
             panics: false,
         }
+    }
+
+    /// Shows the panel from now on, on the other screen.
+    pub fn use_panel(&mut self, panel: Panel) {
+        self.tty.use_other_screen(true);
+        self.face = Some(Face { panel, screen: WholeScreen::default() });
+        self.dirty = Dirty::Now;
+    }
+
+    /// Leaves the other screen for good, and prints these rows where the shell goes on.
+    pub fn leave_panel(&mut self, rows: &[Row]) {
+        if self.face.take().is_none() {
+            return;
+        }
+        self.tty.use_other_screen(false);
+        let own = Paint { theme: Theme::terminal(false, None), depth: self.paint.depth };
+        let mut out = String::new();
+        for row in rows {
+            paint::row(row, &own, self.terminal.links(), &mut out);
+            out.push_str("\r\n");
+        }
+        self.tty.write(&out);
+    }
+
+    /// Has everything drawn anew: the colours changed, or another tab is shown.
+    pub fn forget(&mut self) {
+        if let Some(face) = &mut self.face {
+            face.screen.forget();
+        }
+        self.dirty = Dirty::Now;
     }
 
     /// Returns the time since the chat began.
@@ -221,6 +263,15 @@ impl Display {
             }
             return;
         }
+        if let (Some(face), TermEvent::Key(key)) = (&mut self.face, &event) {
+            self.state.now = self.began.elapsed();
+            let mut effects = Vec::new();
+            if face.panel.key(&mut self.state, *key, &mut effects) {
+                self.effects.extend(effects);
+                self.dirty = Dirty::Now;
+                return;
+            }
+        }
         self.take(Msg::Term(event));
     }
 
@@ -237,15 +288,21 @@ impl Display {
             self.resized = None;
             let size = self.tty.size();
             self.inline.resized(size.columns, self.terminal.reflow());
+            self.forget();
             self.take(Msg::Resized(size));
         }
-        if update::next_tick(&self.state).is_some_and(|at| self.now() >= at) {
+        let moves = self.face.as_ref().and_then(|face| face.panel.next_tick(&self.state));
+        if update::next_tick(&self.state).into_iter().chain(moves).any(|at| self.now() >= at) {
             self.take(Msg::Tick);
+            if let Some(face) = &mut self.face {
+                face.panel.tick(&self.state);
+            }
         }
     }
 
     fn next_time(&self) -> Option<Instant> {
-        let tick = update::next_tick(&self.state).map(|at| self.began + at);
+        let moves = self.face.as_ref().and_then(|face| face.panel.next_tick(&self.state));
+        let tick = update::next_tick(&self.state).into_iter().chain(moves).min().map(|at| self.began + at);
         let frame = match (self.dirty, self.drawn) {
             (Dirty::Soon, Some(drawn)) if self.tty.is_free() => Some(drawn + FRAME),
             _ => None,
@@ -269,7 +326,9 @@ impl Display {
         self.state.now = self.now();
         // What is drawn is one write: nobody sees half of it (UI-31).
         let mut out = String::new();
-        if self.state.pager.is_some() {
+        if self.face.is_some() {
+            self.panel(&mut out);
+        } else if self.state.pager.is_some() {
             self.pager(&mut out);
         } else {
             if std::mem::take(&mut self.pager_shown) {
@@ -306,6 +365,37 @@ impl Display {
         }
     }
 
+    /// Draws the panel, or what is leafed through in it.
+    fn panel(&mut self, out: &mut String) {
+        let Some(face) = &mut self.face else { return };
+        let mut effects = Vec::new();
+        face.panel.settle(&self.state, &mut effects);
+        self.effects.extend(effects);
+        face.panel.tick(&self.state);
+        let width = panel::chat_width(&self.state);
+        panel::lay_out(&mut self.state, width);
+        assert!(!self.panics, "a test wants this panic");
+        if let Some(tab) = &mut self.state.tab {
+            tab.unread = false;
+        }
+        let active = face.panel.active;
+        if let Some(sign) = face.panel.tabs.get_mut(active) {
+            *sign = panel::TabSign::of(&self.state);
+        }
+        let (mut rows, caret) = match self.state.pager.is_some() {
+            true => (zori_tui::pager::screen(&self.state), None),
+            false => {
+                let view = panel::view(&self.state, &face.panel);
+                (view.rows, view.caret)
+            }
+        };
+        if self.state.options.signs == Signs::Ascii {
+            rows = rows.into_iter().map(ascii::row).collect();
+        }
+        let brush = Brush { paint: &self.paint, links: self.terminal.links() };
+        out.push_str(&face.screen.frame(rows, caret, brush));
+    }
+
     fn pager(&mut self, out: &mut String) {
         out.push_str("\x1b[?2026h");
         if !std::mem::replace(&mut self.pager_shown, true) {
@@ -337,14 +427,19 @@ impl Display {
         if std::mem::take(&mut self.pager_shown) {
             self.tty.write(modes::OWN_SCREEN);
         }
-        let commits = self.state.transcript.drain(self.state.size.width());
+        let commits = match self.face {
+            Some(_) => Vec::new(),
+            None => self.state.transcript.drain(self.state.size.width()),
+        };
         if !commits.is_empty() && self.tty.is_free() {
             let brush = Brush { paint: &self.paint, links: self.terminal.links() };
             let frame = self.inline.frame(&commits, chat::view(&self.state), brush);
             self.tty.write(&frame);
         }
-        let close = self.inline.close();
-        self.tty.write(&close);
+        if self.face.is_none() {
+            let close = self.inline.close();
+            self.tty.write(&close);
+        }
         if self.decoder.answers_due() {
             let decoder = &mut self.decoder;
             let mut typed = Vec::new();
@@ -365,6 +460,7 @@ impl Display {
         let _ = self.tty.enter_again();
         let size = self.tty.size();
         self.inline.forget();
+        self.forget();
         self.take(Msg::Resized(size));
     }
 
@@ -376,6 +472,9 @@ impl Display {
 
     /// Moves everything into the scrollback by plain scrolling, and goes on at the top of the window.
     pub fn clear(&mut self) {
+        if self.face.is_some() {
+            return self.forget();
+        }
         let rows = usize::from(self.state.size.rows).saturating_sub(1);
         let mut out = self.inline.close();
         out.extend(std::iter::repeat_n("\r\n", rows));
@@ -386,6 +485,9 @@ impl Display {
 
     /// Prints the last cells once more, at this width, below what is there (KEY table, Ctrl-L).
     pub fn repaint(&mut self) {
+        if self.face.is_some() {
+            return self.forget();
+        }
         let size = self.state.size;
         self.state.transcript.again(size.width(), usize::from(size.rows).saturating_sub(size.viewport()));
         self.inline.invalidate();

@@ -52,6 +52,15 @@ impl Screen<'_, '_> {
 
     /// Goes on in another folder.
     pub(super) fn in_folder(&mut self, folder: &str) -> Result<(), Failure> {
+        let found = self.found_folder(folder)?;
+        let mut again = self.again()?;
+        again.words = format!("The chat goes on in {found}");
+        again.args.workspace.root = Some(found);
+        self.leave_for(again)
+    }
+
+    /// Finds a folder as it was named.
+    pub(super) fn found_folder(&self, folder: &str) -> Result<String, Failure> {
         let root = &self.chat.plain.host.settings.workspace.root;
         let home = self.outside.env.home();
         let wanted = match (folder.strip_prefix('~'), home) {
@@ -64,10 +73,7 @@ impl Screen<'_, '_> {
         if !found.is_dir() {
             return Err(bad(format!("{} is no folder", found.display())));
         }
-        let mut again = self.again()?;
-        again.args.workspace.root = Some(utf8(&found)?);
-        again.words = format!("The chat goes on in {}", found.display());
-        self.leave_for(again)
+        utf8(&found)
     }
 
     /// Stores a key, or logs in, in the terminal, and goes on with it.

@@ -11,7 +11,6 @@ use zori_store::SessionDir;
 use zori_tui::row::{Role, Row, Span};
 
 use super::completions;
-use super::outside;
 use crate::chat::permissions;
 use crate::commands::AgentCx;
 use crate::environment::Environment;
@@ -27,7 +26,7 @@ const BEGINNING: u64 = 64 << 10;
 pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row> {
     let settings = &prepared.host.settings;
     let (root, mode) = (&settings.workspace.root, settings.permission.policy.mode);
-    let branch = outside::branch(root).map_or_else(String::new, |branch| format!(" ({branch})"));
+    let branch = zori_store::branch(root).map_or_else(String::new, |branch| format!(" ({branch})"));
     let version = env!("CARGO_PKG_VERSION");
     let mut first = Row::empty().with(Span::new(format!("{} {version}", cx.profile.name)).bold());
     first.push(Span::new(format!(" · {} · {}{branch} · ", settings.model.name, folder(root, &cx.app.env))));

@@ -1,24 +1,33 @@
 //! Slash commands while a turn runs (CMD-1): those that need not wait for its end. What shows the session shows it as it was when the turn began.
 
+use std::sync::Arc;
+
 use zori_core::event::NoticeLevel;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 use zori_core::provider::Effort;
 use zori_host::ModelGate;
 use zori_policy::Mode;
+use zori_providers::catalog::ProviderFacts;
+use zori_tools::process::jobs::Job;
 use zori_tui::update::{Effect, Msg};
 
 use super::Screen;
 use super::display::Display;
 use super::outside::Outside;
 use crate::chat::slash::report::{self, Subject};
-use crate::chat::slash::{self, Found};
+use crate::chat::slash::{self, Found, jobs};
 use crate::ui::Ui;
 
 /// The commands that do not wait, beside those that the screen does itself.
 pub const COMMANDS: &[&str] = &[
     "/exit",
     "/rename",
+    "/fork",
+    "/recap",
+    "/jobs",
+    "/image",
+    "/provider",
     "/export",
     "/diff",
     "/model",
@@ -31,6 +40,7 @@ pub const COMMANDS: &[&str] = &[
     "/context",
     "/doctor",
     "/log",
+    "/memory",
 ];
 
 /// Those that show something of the session.
@@ -42,6 +52,9 @@ pub struct Snapshot {
     subject: Subject,
     models: ModelGate,
     model: String,
+    provider: &'static ProviderFacts,
+    /// The background jobs as they are now.
+    jobs: Box<dyn Fn() -> Vec<Arc<Job>>>,
 }
 
 /// What a command of a turn leads to.
@@ -73,6 +86,8 @@ impl Screen<'_, '_> {
             subject: Subject::of(&self.chat),
             models: ModelGate::new(&self.chat.plain.host.settings),
             model: self.chat.plain.session().model().to_owned(),
+            provider: self.chat.plain.host.settings.model.facts,
+            jobs: Box::new(self.chat.plain.session().job_list()),
         }
     }
 }
@@ -107,6 +122,29 @@ impl Outside {
                 };
                 say_to(display, &words);
             }
+            ("/jobs", rest) => {
+                let lines = jobs::told(&(snapshot.jobs)(), rest);
+                say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
+            }
+            ("/provider", "") => {
+                let ProviderFacts { name, display, .. } = snapshot.provider;
+                say(NoticeLevel::Info, &format!("Provider: {name} ({display})"));
+            }
+            ("/recap", _) => self.ask_aside(display, None),
+            // With words behind the path it is a prompt, which waits.
+            ("/image", path) if !path.is_empty() && self.root.join(path).is_file() => {
+                display.effects.push_back(Effect::Dropped(path.to_owned()));
+            }
+            ("/fork", _) => match &snapshot.subject.session {
+                Some(id) => match self.sessions.copy(id) {
+                    Ok(copy) => say(
+                        NoticeLevel::Info,
+                        &format!("Copied what was said so far: `/resume {copy}` goes on there"),
+                    ),
+                    Err(why) => say(NoticeLevel::Warning, &why),
+                },
+                None => return Led::Waits,
+            },
             ("/mode", rest) if rest.contains(' ') => return Led::Waits,
             ("/mode", name) => match display.state.options.modes.iter().any(|known| known == name) {
                 true => return Led::Input(set_mode(display, name)),

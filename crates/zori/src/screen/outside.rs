@@ -20,7 +20,7 @@ use zori_tui::state::Draft;
 use zori_tui::theme::Theme;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
-use super::aside::{Answered, Asking, Beside};
+use super::aside::{Answered, Asking, Beside, RECAP};
 use super::completions::Choice;
 use super::display::Display;
 use super::files::Files;
@@ -32,6 +32,7 @@ use super::tty;
 use crate::chat::slash::Report;
 use crate::config::{added_rule, set_key};
 use crate::environment::Environment;
+use crate::recap;
 
 /// A report on its way.
 pub type Reporting = Pin<Box<dyn Future<Output = Reported>>>;
@@ -125,7 +126,7 @@ impl Outside {
                 display.state.say(words);
                 display.touch();
             }
-            Effect::Aside(question) => self.ask_aside(display, &question),
+            Effect::Aside(question) => self.ask_aside(display, Some(&question)),
             Effect::Theme { name, keep } => self.theme(display, &name, keep),
             Effect::SaveKeys { action, keys } => self.save_keys(display, &action, &keys),
             Effect::Keep(draft) => self.keep(&draft),
@@ -136,7 +137,7 @@ impl Outside {
             }
             Effect::Repaint => display.repaint(),
             Effect::LookAround => {
-                display.state.facts.branch = branch(&self.root);
+                display.state.facts.branch = zori_store::branch(&self.root);
                 display.paint = self.look.paint(&display.terminal);
                 display.touch();
             }
@@ -195,16 +196,23 @@ impl Outside {
         display.take(Msg::Found { word, items, of, all });
     }
 
-    /// Asks beside the conversation; the answer comes while something else is waited for.
-    fn ask_aside(&mut self, display: &mut Display, question: &str) {
+    /// Asks beside the conversation; the answer comes while something else is waited for. Without a question the session is summed
+    /// up.
+    pub fn ask_aside(&mut self, display: &mut Display, question: Option<&str>) {
         match (&self.beside, &self.aside) {
-            (_, Some(_)) => display
-                .state
-                .transcript
-                .notice(NoticeLevel::Info, "One `/btw` at a time; the last one is not answered yet."),
+            (_, Some(_)) => display.state.transcript.notice(
+                NoticeLevel::Info,
+                "One `/btw` or `/recap` at a time; the last one is not answered yet.",
+            ),
             (Some(beside), None) => {
-                self.aside = Some(beside.ask(question));
-                display.state.say("asked beside the conversation; the answer comes");
+                self.aside = match question {
+                    Some(question) => Some(beside.ask(question)),
+                    None => beside.recap(),
+                };
+                match self.aside {
+                    Some(_) => display.state.say("asked beside the conversation; the answer comes"),
+                    None => display.state.transcript.notice(NoticeLevel::Info, recap::NO_TURNS),
+                }
             }
             (None, None) => display.state.transcript.notice(NoticeLevel::Info, "Nobody can be asked yet."),
         }
@@ -277,7 +285,9 @@ impl Outside {
         self.used.push(answered.usage);
         let transcript = &mut display.state.transcript;
         match answered.answer {
+            Ok(text) if answered.question == RECAP => transcript.answer(text.trim()),
             Ok(text) => transcript.beside(&answered.question, text.trim()),
+            Err(why) if answered.question == RECAP => transcript.error(&format!("Recap failed: {why}"), &[]),
             Err(why) => transcript.error(&format!("/btw {}: {why}", answered.question), &[]),
         }
         display.touch();
@@ -305,6 +315,12 @@ impl Outside {
             display.state.transcript.notice(NoticeLevel::Info, &words);
         }
         display.touch();
+    }
+
+    /// Returns the names of all themes.
+    pub fn theme_names(&self) -> Vec<String> {
+        let all = themes(self.config.as_deref().and_then(Path::parent));
+        all.into_iter().map(|item| item.text).collect()
     }
 
     /// Keeps what a key does from now on.
@@ -420,19 +436,6 @@ fn providers() -> Vec<Item> {
         .filter(|facts| !facts.is_local())
         .map(|facts| super::item(facts.name, facts.display))
         .collect()
-}
-
-/// Returns the branch of the repository that a folder is in.
-pub fn branch(root: &Path) -> Option<String> {
-    let git = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
-    let git = match fs::read_to_string(&git) {
-        // A worktree's is a file that names the folder.
-        Ok(text) => git.parent()?.join(text.trim().strip_prefix("gitdir: ")?),
-        Err(_) => git,
-    };
-    let head = fs::read_to_string(git.join("HEAD")).ok()?;
-    let head = head.trim();
-    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
 }
 
 fn private_file(path: &Path) -> io::Result<fs::File> {

@@ -19,16 +19,7 @@ pub struct ScreenPeer<'a> {
 
 impl Peer for ScreenPeer<'_> {
     fn ask(&mut self, request: PeerRequest) {
-        let PeerRequest::Approval { call, decision, question, .. } = request;
-        if self.answers != Answers::Person {
-            self.display.inputs.push_back(Input::Approve { call, answer: Approval::Reject { reason: None } });
-            return;
-        }
-        let rules = self.outside.rules.as_ref().map(|file| file.display().to_string());
-        // The call stands above its question.
-        self.display.drain_events();
-        let question = std::sync::Arc::new(shown_question(&self.outside.redactor, &question));
-        self.display.take(Msg::Asked(Asked::new(call, question, decision, None, rules)));
+        ask(self.display, self.outside, self.answers, request);
     }
 
     async fn next(&mut self) -> Input {
@@ -66,4 +57,19 @@ impl Peer for ScreenPeer<'_> {
             }
         }
     }
+}
+
+/// Asks the person at the screen, or answers for them where nobody is to be asked.
+pub fn ask(display: &mut Display, outside: &mut Outside, answers: Answers, request: PeerRequest) {
+    let PeerRequest::Approval { call, decision, question, .. } = request;
+    if answers != Answers::Person {
+        let why = "nobody is asked here".to_owned();
+        display.inputs.push_back(Input::Approve { call, answer: Approval::Unavailable { why } });
+        return;
+    }
+    let rules = outside.rules.as_ref().map(|file| file.display().to_string());
+    // The call stands above its question.
+    display.drain_events();
+    let question = std::sync::Arc::new(shown_question(&outside.redactor, &question));
+    display.take(Msg::Asked(Asked::new(call, question, decision, None, rules)));
 }

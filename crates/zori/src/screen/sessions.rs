@@ -7,6 +7,7 @@ use zori_core::cost::MicroUsd;
 use zori_core::ids::SessionId;
 use zori_core::text;
 use zori_core::usage::Usage;
+use zori_host::session_id;
 use zori_providers::catalog::PROVIDERS;
 use zori_store::{SessionDir, SessionOverview};
 use zori_tui::completion::Item;
@@ -14,6 +15,7 @@ use zori_tui::row::{Row, Span};
 use zori_tui::wrap;
 
 use super::completions::age;
+use crate::commands::copy_session;
 use crate::plain::PlainSession;
 
 /// The most records that a look at a session shows; the newest are what it is told by.
@@ -108,6 +110,13 @@ impl Sessions {
     pub fn rename(&self, id: &str, title: &str) -> Result<(), String> {
         let (dir, id) = self.named(id)?;
         dir.rename(&id, &text::one_line(title)).map_err(|error| format!("the title cannot be kept: {error}"))
+    }
+
+    /// Makes a copy of what a session has said so far; returns its name.
+    pub fn copy(&self, id: &str) -> Result<SessionId, String> {
+        let (dir, id) = self.named(id)?;
+        let copy = session_id();
+        copy_session(dir, &id, &copy).map(|()| copy)
     }
 
     /// Keeps the branch that a session is used on; returns whether that went. Where it does not, the list does without.

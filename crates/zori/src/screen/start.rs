@@ -1,25 +1,30 @@
 //! The beginning of a chat: the settings of the screen, the greeting, and what stands in the composer.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::UnboundedReceiver;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
-use zori_core::event::NoticeLevel;
+use zori_core::event::{Event, NoticeLevel};
 use zori_core::image::Image;
+use zori_host::Answers;
 use zori_tui::cell::Signs;
 use zori_tui::composer::history::History;
 use zori_tui::footer::Part;
 use zori_tui::keymap::Keymap;
-use zori_tui::state::{Facts, Options, State, Thinking};
+use zori_tui::state::{Facts, Options, Size, State, Thinking};
 use zori_tui::update::Effect;
+use zori_tui::wrap;
 
 use super::display::Display;
 use super::feed::Feed;
 use super::files::Files;
 use super::history::HistoryFile;
 use super::look::{self, Look, Notify};
-use super::outside::{self, Outside};
+use super::outside::Outside;
 use super::sessions::Sessions;
 use super::{Again, Left, Screen, completions, first_time, greeting, tty};
 use crate::args::LowArgs;
@@ -29,7 +34,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::plain::PlainSession;
 use crate::settings::{RunSettings, missing_key};
-use crate::signals::Signals;
+use crate::signals::{ScreenGuard, Signals};
 use crate::ui::Ui;
 use crate::wire_up::Prepared;
 use tty::Tty;
@@ -58,96 +63,13 @@ pub fn run(
     attached: Vec<Image>,
     opening: Opening,
 ) -> Result<Left, Failure> {
-    let (sender, events) = Feed::channel();
-    let parts = move |cx: &AgentCx<'_>, settings: &zori_host::SessionSettings| {
-        let mut parts = crate::frontend::screen(cx, settings);
-        let redactor = zori_redact::Redactor::new(settings.model.secrets.clone());
-        parts.renderers.push(Box::new(Feed::new(&sender, redactor)));
-        parts.live_output = true;
-        Ok(parts)
-    };
     let again = matches!(opening, Opening::Again(_));
-    let greeting = if again { Vec::new() } else { greeting::rows(cx, &prepared, &run) };
-    let keyless = missing_key(&prepared.host.settings.model, &run.key, cx.profile.name).is_some();
-    let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
-    let settings = &prepared.host.settings;
-    let answers = settings.permission.answers;
-    let base = run.base.as_ref().filter(|_| settings.storage.save).map(|base| base.dir().to_owned());
-    let resumed = !prepared.opened.history.is_empty();
-    let root = settings.workspace.root.clone();
-    let sandboxed = prepared.host.confinement().is_some();
-    let first_time = base
-        .as_ref()
-        .filter(|_| !again && !keyless)
-        .and_then(|base| first_time::note(base, &root, settings.permission.policy.mode.mode, sandboxed));
-    let plain = PlainSession::start_with(cx, prepared, run, None, Box::new(parts))?;
-    let (heard, ending) = tokio::sync::mpsc::unbounded_channel();
-    let tty = plain.within(Tty::open)?;
-    let listening = signals.to_screen(heard, tty::restore);
-    let (mut collecting, said) = Ui::collecting(&cx.app.env);
-    std::mem::swap(cx.ui, &mut collecting);
-
-    let env = cx.app.env.clone();
-    let terminal = look::terminal(&env);
-    let (look, mut wrong) = look(&config, &env, plain.run.base.as_ref().map(crate::data_dir::DataDir::dir));
-    let (options, wrong_keys) = options(&config, &env, &plain);
-    wrong.extend(wrong_keys);
-    let options = Options { brackets_pastes: terminal.brackets_pastes, ..options };
-    let mut state = State::new(tty.size(), options, facts(&plain, &env));
-    let redactor = zori_redact::Redactor::new(plain.host.settings.model.secrets.clone());
-    let history = base.as_ref().map(|base| HistoryFile::of(base, &root, redactor.clone()));
-    state.composer.history = History::new(history.as_ref().map(HistoryFile::read).unwrap_or_default());
-    state.transcript.rows(greeting);
-    for warning in wrong {
-        state.transcript.notice(NoticeLevel::Warning, &warning);
+    let seat = Seat::open(cx, None, prepared, run, args, attached, again)?;
+    let resumed = seat.resumed;
+    let (mut screen, listening) = on_terminal(cx, signals, seat)?;
+    if let Opening::Again(again) = &opening {
+        screen.carried = again.spent;
     }
-    if let Some(note) = first_time {
-        state.transcript.notice(NoticeLevel::Info, &note);
-    }
-    let outside = Outside {
-        env: env.clone(),
-        files: Files::new(&root),
-        root,
-        drafts: base.as_ref().map(|base| base.join("drafts")),
-        session: plain.session().id().to_string(),
-        redactor,
-        rules: plain.run.rules_file.clone(),
-        config: plain.run.base.as_ref().map(crate::data_dir::DataDir::config),
-        later: std::collections::VecDeque::new(),
-        models: completions::models(&plain, &env),
-        modes: completions::modes(),
-        sessions: Sessions::of(&plain),
-        beside: Some(plain.beside("")),
-        aside: None,
-        used: Vec::new(),
-        report: None,
-        snapshot: None,
-        effort: None,
-        kept_branch: None,
-        viewer: (plain.host.settings.model.facts, plain.session().model().to_owned()),
-        look,
-    };
-    let paint = outside.look.paint(&terminal);
-    let mut display = Display::new(state, tty, terminal, paint, events, ending);
-    display.titled = config.flag("ui.title").unwrap_or(true);
-    let chat = Chat { cx, signals, plain, args, attached, title: None, supervised: false };
-    let mut screen = Screen {
-        chat,
-        display,
-        outside,
-        history,
-        said,
-        outer: collecting,
-        answers,
-        exit: Exit::Success,
-        again: None,
-        carried: match &opening {
-            Opening::Again(again) => again.spent,
-            _ => Spent::NOTHING,
-        },
-        undo: None,
-        loop_turns: 0,
-    };
     screen.display.state.facts.spent = Some(screen.spent());
     if resumed {
         screen.recall(again);
@@ -168,10 +90,144 @@ pub fn run(
             }
         }
     }
-    screen.display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
     screen.converse();
     drop(listening);
     screen.end()
+}
+
+/// Puts the first conversation on the terminal.
+pub(super) fn on_terminal<'a, 'c>(
+    cx: &'a mut AgentCx<'c>,
+    signals: Signals,
+    seat: Seat,
+) -> Result<(Screen<'a, 'c>, ScreenGuard), Failure> {
+    let (heard, ending) = tokio::sync::mpsc::unbounded_channel();
+    let tty = seat.plain.within(Tty::open)?;
+    let listening = signals.to_screen(heard, tty::restore);
+    let (mut collecting, said) = Ui::collecting(&cx.app.env);
+    std::mem::swap(cx.ui, &mut collecting);
+    let env = cx.app.env.clone();
+    let terminal = look::terminal(&env);
+    let Seat { plain, args, attached, mut state, events, outside, history, answers, config, .. } = seat;
+    state.size = tty.size();
+    let paint = outside.look.paint(&terminal);
+    let mut display = Display::new(state, tty, terminal, paint, events, ending);
+    display.titled = config.flag("ui.title").unwrap_or(true);
+    display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
+    let chat = Chat { cx, signals, plain, args, attached, title: None, supervised: false };
+    let screen = Screen {
+        chat,
+        display,
+        outside,
+        history,
+        said,
+        outer: collecting,
+        answers,
+        exit: Exit::Success,
+        again: None,
+        carried: Spent::NOTHING,
+        undo: None,
+        loop_turns: 0,
+        begun: None,
+    };
+    Ok((screen, listening))
+}
+
+/// What belongs to one conversation on a screen. The chat has one; each tab of the panel is one.
+pub(super) struct Seat {
+    pub(super) plain: PlainSession,
+    pub(super) args: Option<LowArgs>,
+    pub(super) attached: Vec<Image>,
+    pub(super) state: State,
+    pub(super) events: UnboundedReceiver<Event>,
+    pub(super) outside: Outside,
+    pub(super) history: Option<HistoryFile>,
+    pub(super) answers: Answers,
+    /// The conversation goes on.
+    pub(super) resumed: bool,
+    pub(super) config: Config,
+}
+
+impl Seat {
+    /// Starts the session, on a runtime of its own or on that of another. `again`: its rows are above already.
+    pub(super) fn open(
+        cx: &mut AgentCx<'_>,
+        runtime: Option<Arc<Runtime>>,
+        prepared: Prepared,
+        run: RunSettings,
+        args: Option<LowArgs>,
+        attached: Vec<Image>,
+        again: bool,
+    ) -> Result<Self, Failure> {
+        let (sender, events) = Feed::channel();
+        let parts = move |cx: &AgentCx<'_>, settings: &zori_host::SessionSettings| {
+            let mut parts = crate::frontend::screen(cx, settings);
+            let redactor = zori_redact::Redactor::new(settings.model.secrets.clone());
+            parts.renderers.push(Box::new(Feed::new(&sender, redactor)));
+            parts.live_output = true;
+            Ok(parts)
+        };
+        let greeting = if again { Vec::new() } else { greeting::rows(cx, &prepared, &run) };
+        let keyless = missing_key(&prepared.host.settings.model, &run.key, cx.profile.name).is_some();
+        let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
+        let settings = &prepared.host.settings;
+        let answers = settings.permission.answers;
+        let base = run.base.as_ref().filter(|_| settings.storage.save).map(|base| base.dir().to_owned());
+        let resumed = !prepared.opened.history.is_empty();
+        let root = settings.workspace.root.clone();
+        let sandboxed = prepared.host.confinement().is_some();
+        let first_time = base
+            .as_ref()
+            .filter(|_| !again && !keyless)
+            .and_then(|base| first_time::note(base, &root, settings.permission.policy.mode.mode, sandboxed));
+        let runtime = match runtime {
+            Some(runtime) => runtime,
+            None => Arc::new(crate::wire_up::runtime()?),
+        };
+        let plain = PlainSession::start_on(cx, runtime, prepared, run, None, Box::new(parts))?;
+        let env = cx.app.env.clone();
+        let terminal = look::terminal(&env);
+        let (look, mut wrong) =
+            look(&config, &env, plain.run.base.as_ref().map(crate::data_dir::DataDir::dir));
+        let (options, wrong_keys) = options(&config, &env, &plain);
+        wrong.extend(wrong_keys);
+        let options = Options { brackets_pastes: terminal.brackets_pastes, ..options };
+        let mut state = State::new(Size { rows: 24, columns: 80 }, options, facts(&plain, &env));
+        let redactor = zori_redact::Redactor::new(plain.host.settings.model.secrets.clone());
+        let history = base.as_ref().map(|base| HistoryFile::of(base, &root, redactor.clone()));
+        state.composer.history = History::new(history.as_ref().map(HistoryFile::read).unwrap_or_default());
+        state.transcript.rows(greeting);
+        for warning in wrong {
+            state.transcript.notice(NoticeLevel::Warning, &warning);
+        }
+        if let Some(note) = first_time {
+            state.transcript.notice(NoticeLevel::Info, &note);
+        }
+        let outside = Outside {
+            env: env.clone(),
+            files: Files::new(&root),
+            root,
+            drafts: base.as_ref().map(|base| base.join("drafts")),
+            session: plain.session().id().to_string(),
+            redactor,
+            rules: plain.run.rules_file.clone(),
+            config: plain.run.base.as_ref().map(crate::data_dir::DataDir::config),
+            later: std::collections::VecDeque::new(),
+            models: completions::models(&plain, &env),
+            modes: completions::modes(),
+            sessions: Sessions::of(&plain),
+            beside: Some(plain.beside("")),
+            aside: None,
+            used: Vec::new(),
+            report: None,
+            snapshot: None,
+            effort: None,
+            kept_branch: None,
+            viewer: (plain.host.settings.model.facts, plain.session().model().to_owned()),
+            look,
+        };
+        Ok(Self { plain, args, attached, state, events, outside, history, answers, resumed, config })
+    }
 }
 
 /// Returns how the chat looks, and what is wrong with the settings for it.
@@ -195,7 +251,10 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
         .iter()
         .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
     let utf8 = utf8.is_some_and(|value| value.to_lowercase().replace('-', "").contains("utf8"));
-    let ascii = config.flag("ui.ascii").unwrap_or(!utf8);
+    let wide = config.count("ui.ambiguous_width") == Some(2);
+    wrap::set_ambiguous_wide(wide);
+    // The chat's own signs are among those characters.
+    let ascii = config.flag("ui.ascii").unwrap_or(!utf8 || wide);
     let text = plain.run.base.as_ref().and_then(|base| std::fs::read_to_string(base.config()).ok());
     let (keymap, mut wrong) = keymap(config, text.as_deref().unwrap_or_default());
     let footer = match config.list("ui.footer") {
@@ -216,7 +275,7 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
             Some("hide") => Thinking::Hide,
             _ => Thinking::Fold,
         },
-        commands: completions::infos(),
+        commands: completions::infos(plain.session().extensions()),
         shift_enter: false,
         brackets_pastes: false,
         modes: MODES
@@ -240,7 +299,7 @@ pub fn facts(plain: &PlainSession, env: &Environment) -> Facts {
         window: session.context_window(),
         spent: Some(session.totals().spent),
         prices: host.settings.model.prices(session.model()),
-        branch: outside::branch(root),
+        branch: zori_store::branch(root),
         folder: greeting::folder(root, env),
         title: None,
     }

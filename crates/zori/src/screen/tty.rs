@@ -26,6 +26,9 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 /// Whether we switched widths by cluster on.
 static CLUSTERS: AtomicBool = AtomicBool::new(false);
 
+/// Whether we are on the other screen for good.
+static OTHER_SCREEN: AtomicBool = AtomicBool::new(false);
+
 /// How long answers that are due are waited for at the end.
 const SWALLOW: Duration = Duration::from_millis(200);
 /// How much is read at once.
@@ -94,9 +97,19 @@ impl Tty {
         if CLUSTERS.load(Ordering::Relaxed) {
             self.write(modes::CLUSTERS_ON);
         }
+        if OTHER_SCREEN.load(Ordering::Relaxed) {
+            self.write(modes::OTHER_SCREEN);
+        }
         // That it goes on is known already.
         empty(self.continued.get_ref());
         Ok(())
+    }
+
+    /// Goes to the other screen, or back; whoever lets the terminal go meanwhile leaves it, and comes back to it.
+    pub fn use_other_screen(&mut self, on: bool) {
+        if OTHER_SCREEN.swap(on, Ordering::Relaxed) != on {
+            self.write(if on { modes::OTHER_SCREEN } else { modes::OWN_SCREEN });
+        }
     }
 
     /// Has the terminal count columns by cluster, as we do.
@@ -257,7 +270,8 @@ impl Drop for Tty {
 /// Returns what puts the modes back.
 fn leaving() -> String {
     let clusters = if CLUSTERS.load(Ordering::Relaxed) { modes::CLUSTERS_OFF } else { "" };
-    format!("{clusters}{}", modes::LEAVE)
+    let screen = if OTHER_SCREEN.load(Ordering::Relaxed) { modes::OWN_SCREEN } else { "" };
+    format!("{clusters}{screen}{}", modes::LEAVE)
 }
 
 /// Puts the terminal right for a signal that ends the program. A terminal that takes nothing does not keep it.

@@ -16,9 +16,9 @@ use zori_tui::confirm::{Confirm, What};
 use zori_tui::state::Phase;
 use zori_tui::update::{Msg, TurnOver};
 
-use super::Screen;
 use super::files::{self, Named};
 use super::peer::ScreenPeer;
+use super::{Begun, Screen};
 use crate::attachment::{self, Viewer};
 use crate::chat::supervised;
 use crate::model_choice;
@@ -27,6 +27,19 @@ use crate::plain::PlainSession;
 impl Screen<'_, '_> {
     /// Runs one turn, and the queue goes on by itself.
     pub(super) fn turn(&mut self, prompt: Prompt) {
+        if self.display.face.is_some() {
+            self.begun = Some(Begun::Turn(prompt));
+            return;
+        }
+        let prompt = self.before_turn(prompt);
+        let Self { chat, display, outside, answers, .. } = self;
+        let mut peer = ScreenPeer { display, outside, answers: *answers };
+        let end = chat.plain.turn_with(prompt, &mut peer);
+        self.after_turn(end);
+    }
+
+    /// Shows that a turn begins; returns its prompt with all that goes along.
+    pub(super) fn before_turn(&mut self, prompt: Prompt) -> Prompt {
         let mut prompt = prompt;
         prompt.images.extend(std::mem::take(&mut self.chat.attached));
         let asked = prompt.clone();
@@ -35,11 +48,13 @@ impl Screen<'_, '_> {
         let notes = self.attach_files(&mut prompt);
         self.outside.beside = Some(self.chat.plain.beside(&asked.text));
         self.outside.snapshot = Some(self.snapshot());
-        let Self { chat, display, outside, answers, .. } = self;
-        display.take(Msg::TurnBegins(asked));
-        display.state.turn_notes = notes;
-        let mut peer = ScreenPeer { display, outside, answers: *answers };
-        let end = chat.plain.turn_with(prompt, &mut peer);
+        self.display.take(Msg::TurnBegins(asked));
+        self.display.state.turn_notes = notes;
+        prompt
+    }
+
+    /// Shows that a turn is over.
+    pub(super) fn after_turn(&mut self, end: TurnEnd) {
         self.turn_over(Some(end));
         if self.chat.supervised {
             self.loop_turns += 1;
@@ -92,15 +107,24 @@ impl Screen<'_, '_> {
 
     /// Runs a command of the user's own (CMP-5).
     pub(super) fn shell(&mut self, command: String, share: bool) {
-        let Self { chat, display, outside, answers, .. } = self;
-        display.take(Msg::TurnBegins(Prompt::from("")));
-        if let Some(turn) = &mut display.state.turn {
-            turn.phase = Phase::Running("bash".to_owned());
-            turn.prompt = None;
+        self.like_a_turn(Phase::Running("bash".to_owned()));
+        if self.display.face.is_some() {
+            self.begun = Some(Begun::Shell { command, share });
+            return;
         }
+        let Self { chat, display, outside, answers, .. } = self;
         let mut peer = ScreenPeer { display, outside, answers: *answers };
         chat.plain.shell_with(command, share, &mut peer);
         self.turn_over(None);
+    }
+
+    /// Shows that something runs that is no turn of the model's.
+    pub(super) fn like_a_turn(&mut self, phase: Phase) {
+        self.display.take(Msg::TurnBegins(Prompt::from("")));
+        if let Some(turn) = &mut self.display.state.turn {
+            turn.phase = phase;
+            turn.prompt = None;
+        }
     }
 
     /// Asks whether the loop goes on, in the status row (NFR-007).
@@ -170,8 +194,12 @@ impl Screen<'_, '_> {
         facts.mode = session.policy().mode.shown().to_owned();
         facts.model = session.model().to_owned();
         let mut ways_out = Vec::new();
-        let mut error = None;
+        let (mut error, mut details) = (None, None);
         if let Some(end) = &end {
+            if let Outcome::Failed(failure) = &end.summary.outcome {
+                let raw = failure.details.as_deref().filter(|raw| !raw.trim().is_empty());
+                details = raw.map(|raw| self.outside.redactor.redact(raw).into_owned());
+            }
             error = end.error.as_ref().map(|error| self.outside.redactor.redact(error).into_owned());
             let PlainSession { host, run, .. } = &self.chat.plain;
             if end.key_refused() {
@@ -189,7 +217,8 @@ impl Screen<'_, '_> {
                 self.chat.cx.ui.notices(std::slice::from_ref(notice));
             }
         }
-        let over = TurnOver { outcome: end.map(|end| end.summary.outcome), error, ways_out, context, spent };
+        let outcome = end.map(|end| end.summary.outcome);
+        let over = TurnOver { outcome, error, details, ways_out, context, spent };
         self.display.take(Msg::TurnOver(over));
         self.tell();
     }

@@ -1,6 +1,6 @@
 //! Turn after turn with a client, until it has no more prompts.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -8,8 +8,8 @@ use zori_contract::exit::Exit;
 use zori_core::input::Prompt;
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::LastTurn;
-use zori_frontends::claude::{FrameWriter, object, uuid};
-use zori_host::{BlockingSession, SystemIds, TurnEnd};
+use zori_frontends::claude::{FrameWriter, ModelFacts, Tally, TurnResult, object, uuid};
+use zori_host::{BlockingSession, SystemClock, SystemIds, TurnEnd};
 use zori_serve::claude::client::Next;
 use zori_serve::claude::structured::Structured;
 
@@ -85,6 +85,10 @@ impl Conversation {
             structured.begin();
         }
         let uuid = self.echo(&user);
+        if user.prompt.text.trim().is_empty() && user.prompt.images.is_empty() {
+            self.refuse_empty();
+            return true;
+        }
         let mut prompt = Prompt { uuid, ..user.prompt };
         loop {
             let (end, by_signal) = self.turn(prompt);
@@ -102,6 +106,16 @@ impl Conversation {
                 None => return true,
             }
         }
+    }
+
+    /// A prompt that says nothing is answered by a `result` that says so: no model takes it.
+    fn refuse_empty(&mut self) {
+        let ending = TurnResult::refused("The prompt is empty: it has neither text nor an image".to_owned());
+        let tally = Tally::new(Arc::new(SystemClock::new()), Arc::new(|_| ModelFacts::default()));
+        let name = uuid(&SystemIds::default());
+        // Whether the reader is gone is looked at next.
+        let _ = self.frames.write(&tally.result(&ending, None, &self.id, &name, None));
+        self.exit = Exit::General;
     }
 
     /// Returns whether the last turn's `result` is an error.

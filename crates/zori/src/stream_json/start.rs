@@ -16,9 +16,10 @@ use zori_frontends::claude::wire::McpServer;
 use zori_frontends::claude::{FrameWriter, ModelFacts, Tally};
 use zori_frontends::jsonl::NoticeRenderer;
 use zori_host::{
-    Answers, FrontendParts, ModeGate, ModelGate, OpenedSession, PartialReply, SessionSettings, SystemClock,
-    SystemIds,
+    Answers, FrontendParts, Host, ModeGate, ModelGate, OpenedSession, PartialReply, SessionSettings,
+    SystemClock, SystemIds,
 };
+use zori_mcp::client::Server;
 use zori_policy::Mode;
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
@@ -27,7 +28,7 @@ use zori_serve::claude::callbacks::{self, Callbacks, HookSubscription, SessionPa
 use zori_serve::claude::channel::Channel;
 use zori_serve::claude::client::{Facts, Next};
 use zori_serve::claude::hook_events::HookEvents;
-use zori_serve::claude::mcp::{self, ClientServers, Connected, Offer};
+use zori_serve::claude::mcp::{self, ClientServers, Connected, Offer, PromptTool};
 use zori_serve::claude::structured::Structured;
 use zori_serve::claude::view::{SharedView, ViewRenderer};
 use zori_store::SessionDir;
@@ -85,15 +86,10 @@ pub fn begin(settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, F
     if args.permission.prompt_tool.is_some() && settings.permission.answers == Answers::Nobody {
         settings.permission.answers = Answers::Client;
     }
+    // Its clients are asked about calls alone.
+    settings.mcp.forms = false;
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
     let named = ClientServers::read(&args.protocol.mcp_config).map_err(invalid)?;
-    if let [first, others @ ..] = &named.external[..] {
-        let names = others.iter().fold(format!("`{first}`"), |names, name| format!("{names}, `{name}`"));
-        let why = format!(
-            "`--mcp-config`: {names} cannot be used: only servers of the type `sdk`, which live in the client, are connected to"
-        );
-        return Err(invalid(why).hint("leave them out of `--mcp-config`"));
-    }
     let schema = args.protocol.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();
     let schema = schema.map_err(|error| invalid(format!("`--json-schema` is no JSON: {error}")))?;
     let word = settings.permission.policy.mode.mode.name_in(Protocol::Claude);
@@ -145,6 +141,7 @@ pub fn facts(settings: &SessionSettings, modes: ModeGate, view: SharedView) -> F
             .iter()
             .map(|agent| (agent.name.clone(), agent.about.clone()))
             .collect(),
+        commands: settings.extensions.slash_commands(),
         view,
     }
 }
@@ -242,26 +239,50 @@ impl Start {
             _ => {}
         }
     }
+}
+
+impl Introduction {
+    /// Adds how the servers fare that do not live in the client.
+    pub fn external_servers(&mut self, host: &Host) {
+        let Some(servers) = host.mcp() else { return };
+        let rows = servers.all().into_iter().map(|server| McpServer {
+            name: server.config.name.clone(),
+            status: server.now().status.as_str(),
+        });
+        let none = || Connected { servers: Vec::new(), tools: Vec::new(), remarks: Vec::new() };
+        self.connected.get_or_insert_with(none).servers.extend(rows);
+    }
 
     /// Takes the tool that is asked about calls out of those the model is offered; an error where there is none of that name.
-    pub fn prompt_tool(&mut self, args: &LowArgs) -> Result<Option<Offer>, Failure> {
+    pub fn prompt_tool(&mut self, args: &LowArgs, host: &Host) -> Result<Option<PromptTool>, Failure> {
         let Some(name) = args.permission.prompt_tool.as_deref().filter(|name| *name != "stdio") else {
             return Ok(None);
         };
-        let tools = self.introduction.connected.as_mut().map(|connected| &mut connected.tools);
+        let tools = self.connected.as_mut().map(|connected| &mut connected.tools);
         let found = tools.and_then(|tools| {
             let at = tools.iter().position(|offer| offer.name() == name)?;
             Some(tools.remove(at))
         });
-        if found.is_some() {
-            return Ok(found);
+        if let Some(found) = found {
+            return Ok(Some(PromptTool::Client(found)));
         }
+        let servers = host.mcp();
+        let named = |server: Arc<Server>| servers.and_then(|servers| servers.tool(&server, name));
+        let external = servers.map(|servers| servers.all()).unwrap_or_default().into_iter().find_map(named);
+        if let Some((spec, tool)) = external.filter(|(spec, _)| spec.name == name) {
+            return Ok(Some(PromptTool::Server(spec.name, tool)));
+        }
+        let others = servers.map(|servers| servers.all()).unwrap_or_default();
+        let others = others.iter().flat_map(|server| {
+            let tools = server.now().tools;
+            tools.iter().map(|tool| tool.id(&server.config.name)).collect::<Vec<_>>()
+        });
         let known: Vec<_> = self
-            .introduction
             .connected
             .iter()
             .flat_map(|connected| &connected.tools)
             .map(Offer::name)
+            .chain(others)
             .collect();
         let there = match known.is_empty() {
             true => "no MCP server offers any".to_owned(),
@@ -311,6 +332,8 @@ pub fn frontend_parts(
     let sdk = SdkFacts {
         mcp_servers: servers,
         mode: start.mode.clone(),
+        slash_commands: settings.extensions.slash_commands().into_iter().map(|entry| entry.name).collect(),
+        skills: settings.extensions.skill_names(),
         api_key_source: api_key_source(model.facts, key),
         version: env!("CARGO_PKG_VERSION"),
         max_turns: settings.limits.run.turns,

@@ -6,7 +6,7 @@ use zori_core::text::one_line;
 
 use crate::asking::discard;
 use crate::signals::Signals;
-use crate::trust::project::{Item, Project, ProjectHook};
+use crate::trust::project::{Item, Project};
 use crate::ui::Ui;
 
 /// The user's answer about a folder. "Not now" is not stored, so it is not among them.
@@ -24,19 +24,14 @@ pub enum Answer {
     Never,
 }
 
-/// Asks. `new`: the hooks that changed or came since the folder was trusted, if it is. `None` is a no for now.
-pub(super) fn ask(
-    ui: &mut Ui,
-    signals: &Signals,
-    project: &Project,
-    new: Option<&[&ProjectHook]>,
-) -> Option<Answer> {
+/// Asks. `new`: what changed or came since the folder was trusted, if it is. `None` is a no for now.
+pub(super) fn ask(ui: &mut Ui, signals: &Signals, project: &Project, new: Option<&[Item]>) -> Option<Answer> {
     let (head, items) = match new {
         None => ("This folder has settings of its own. Trusted, it would use these:", project.items()),
-        Some(new) => {
-            let items = new.iter().map(|hook| project.item(hook)).collect();
-            ("Hooks of this folder changed since it was trusted, or came later:", items)
+        Some(new) if new.iter().all(|item| item.kind == "hook") => {
+            ("Hooks of this folder changed since it was trusted, or came later:", new.to_vec())
         }
+        Some(new) => ("This changed in the folder since it was trusted, or came later:", new.to_vec()),
     };
     ui.say(head);
     for line in lines(&items) {
@@ -45,7 +40,7 @@ pub(super) fn ask(
     if let Some(error) = &project.hooks_error {
         ui.say(&format!("  hooks that cannot be read: {error}"));
     }
-    let runs = !project.hooks.is_empty();
+    let runs = items.iter().any(|item| item.kind == "hook");
     if runs {
         ui.say("A hook is a program that runs as you, whenever its moment comes, without a question.");
     }
@@ -85,7 +80,8 @@ pub fn lines(items: &[Item]) -> Vec<String> {
 
 fn choices(runs: bool, known: bool) -> &'static [&'static str] {
     match (runs, known) {
-        (_, true) => &["  y: yes, run them; w: no, and do not ask again unless they change; n: not now"],
+        (true, true) => &["  y: yes, run them; w: no, and do not ask again unless they change; n: not now"],
+        (false, true) => &["  y: yes, use them; n: not now"],
         (true, false) => &[
             "  y: yes; w: yes, but run none of its hooks; b: yes, this folder and those below",
             "  n: not now; d: no, do not ask again, and ask me about changes here (mode default)",

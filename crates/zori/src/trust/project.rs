@@ -7,8 +7,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use zori_contract::failure::Failure;
+use zori_extensions::command::CustomCommand;
+use zori_extensions::skill::Skill;
+use zori_extensions::{command_folder, skill_folder};
 use zori_providers::catalog;
 use zori_tools::hooks::{Hook, Origin};
 
@@ -18,10 +22,13 @@ use crate::agents::{file, folder};
 use crate::config::Config;
 use crate::error::CONFIG_INVALID;
 use crate::hooks::{self, HookConfig, HookTable};
+use crate::mcp_servers;
 use crate::trust::plain_dir::PlainDir;
 
 /// The directory that holds a folder's own settings.
 const FOLDER: &str = ".zori";
+/// Where a folder names MCP servers.
+const MCP_FILE: &str = ".mcp.json";
 /// Where its sub-agents are described; of two of one name the first counts.
 const AGENTS: &[&[&str]] = &[&[FOLDER, "agents"], &[".claude", "agents"]];
 /// Keys that apply before the folder is trusted: they can only restrict.
@@ -41,6 +48,16 @@ pub struct Project {
     pub agents: Vec<AgentDescription>,
     /// A warning for each agent file that is skipped.
     pub agent_warnings: Vec<String>,
+    /// Its custom commands, each with the hash it is approved by.
+    pub commands: Vec<(CustomCommand, String)>,
+    /// Its skills, each with the hash of its folder.
+    pub skills: Vec<(Skill, String)>,
+    /// A warning for each command or skill that is skipped.
+    pub extension_warnings: Vec<String>,
+    /// The MCP servers of its `.mcp.json`.
+    pub mcp: Option<Map<String, Value>>,
+    /// Why that file cannot be used.
+    pub mcp_error: Option<String>,
     /// Keys that a project must not set, by file.
     ignored: Vec<(PathBuf, Vec<String>)>,
     /// A warning for each group of hooks that never run.
@@ -91,6 +108,11 @@ impl Project {
             hooks: Vec::new(),
             agents: Vec::new(),
             agent_warnings: Vec::new(),
+            commands: Vec::new(),
+            skills: Vec::new(),
+            extension_warnings: Vec::new(),
+            mcp: None,
+            mcp_error: None,
             ignored: Vec::new(),
             hook_warnings: Vec::new(),
             hooks_error: None,
@@ -122,6 +144,8 @@ impl Project {
             Err(why) => project.hooks_error = Some(format!("{}: {why}", settings_path.display())),
         }
         project.add_agents(&mut insecure);
+        project.add_servers(&mut insecure);
+        project.add_extensions(&mut insecure);
         project.insecure = insecure;
         Ok(project)
     }
@@ -151,6 +175,76 @@ impl Project {
         }
     }
 
+    /// Reads `.mcp.json`. One that cannot be used costs its servers.
+    fn add_servers(&mut self, insecure: &mut Option<String>) {
+        let read = PlainDir::open(&self.root, &[]).and_then(|folder| match folder {
+            Some(folder) => folder.read(MCP_FILE, insecure),
+            None => Ok(None),
+        });
+        let path = self.root.join(MCP_FILE);
+        match read.map_err(|why| format!("{} {why}", path.display())) {
+            Ok(None) => {}
+            Ok(Some(bytes)) => match mcp_servers::parse_project(&path, &bytes) {
+                Ok(servers) => self.mcp = Some(servers).filter(|servers| !servers.is_empty()),
+                Err(why) => self.mcp_error = Some(why),
+            },
+            Err(why) => self.mcp_error = Some(why),
+        }
+    }
+
+    /// Returns the MCP servers with the hash of what is written of each.
+    pub fn servers(&self) -> impl Iterator<Item = (&String, String)> {
+        self.mcp.iter().flatten().map(|(name, value)| {
+            let mut hash = Sha256::new();
+            hash.update("mcp\0");
+            hash.update(name);
+            hash.update("\0");
+            hash.update(value.to_string());
+            (name, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        })
+    }
+
+    /// Reads its custom commands and skills. Most folders have none of the places they are in.
+    fn add_extensions(&mut self, insecure: &mut Option<String>) {
+        if ![FOLDER, ".claude", ".agents"].iter().any(|name| self.root.join(name).is_dir()) {
+            return;
+        }
+        let found = command_folder::of_project(&self.root, insecure);
+        let digested = |command: CustomCommand| {
+            let digest = command_folder::digest(&command);
+            (command, digest)
+        };
+        self.commands = found.commands.into_iter().map(digested).collect();
+        self.extension_warnings = found.warnings;
+        let (found, digests) = skill_folder::of_project(&self.root, insecure);
+        self.skills = found.skills.into_iter().zip(digests).collect();
+        self.extension_warnings.extend(found.warnings);
+    }
+
+    /// Returns all that counts only as it was when somebody approved it: hash and words.
+    pub fn approvables(&self) -> Vec<(String, Item)> {
+        let hooks = self.hooks.iter().map(|hook| (hook.digest.clone(), self.item(hook)));
+        let servers = self.servers().map(|(name, digest)| {
+            let value = self.mcp.as_ref().and_then(|servers| servers.get(name)).unwrap_or(&Value::Null);
+            let text = format!("{name}: {}", shown_server(value));
+            (digest, Item { kind: "MCP server", text, location: MCP_FILE.to_owned() })
+        });
+        let commands = self.commands.iter().map(|(command, digest)| {
+            let text = format!("/{}: {}", command.name, command.about);
+            (digest.clone(), Item { kind: "command", text, location: self.shown(&command.file) })
+        });
+        let skills = self.skills.iter().map(|(skill, digest)| {
+            let text = format!("{}: {}", skill.name, skill.description);
+            (digest.clone(), Item { kind: "skill", text, location: self.shown(&skill.file()) })
+        });
+        hooks.chain(servers).chain(commands).chain(skills).collect()
+    }
+
+    /// Returns the hashes of all that counts only as it was approved.
+    pub fn digests(&self) -> Vec<String> {
+        self.approvables().into_iter().map(|(digest, _)| digest).collect()
+    }
+
     fn add(&mut self, table: HookTable, file: &Path) {
         self.hook_warnings.extend(hooks::unknown_events_warning(&table.unknown, file));
         for config in table.hooks {
@@ -167,6 +261,9 @@ impl Project {
     pub fn needs_trust(&self) -> bool {
         !self.hooks.is_empty()
             || !self.agents.is_empty()
+            || !self.commands.is_empty()
+            || !self.skills.is_empty()
+            || self.mcp.is_some()
             || self.hooks_error.is_some()
             || self.text("model").is_some()
             || self.text("system_prompt").is_some()
@@ -196,6 +293,15 @@ impl Project {
             let location = agent.file.as_deref().unwrap_or(&self.root);
             items.push(item("sub-agent", format!("{}: {}", agent.name, agent.about), location));
         }
+        for (name, value) in self.mcp.iter().flatten() {
+            items.push(item(
+                "MCP server",
+                format!("{name}: {}", shown_server(value)),
+                &self.root.join(MCP_FILE),
+            ));
+        }
+        let brought = |item: &Item| matches!(item.kind, "command" | "skill");
+        items.extend(self.approvables().into_iter().map(|(_, item)| item).filter(brought));
         for (kind, key) in [("ask rule", "permissions.ask"), ("deny rule", "permissions.deny")] {
             for (text, line) in self.config.list(key).unwrap_or_default() {
                 let location = format!("{}:{line}, holds already", self.shown(&self.config_path));
@@ -219,12 +325,39 @@ impl Project {
             let (keys, file) = (keys.join("`, `"), file.display());
             format!("`{keys}` in {file} is ignored: a project cannot set that")
         };
-        self.ignored.iter().map(one).chain(self.hook_warnings.iter().cloned()).collect()
+        let mcp = self.mcp_error.iter().map(|why| format!("{why}; its MCP servers are not used"));
+        self.ignored.iter().map(one).chain(self.hook_warnings.iter().cloned()).chain(mcp).collect()
     }
 
     fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
+}
+
+/// Returns how a server of the file is reached, as it is written there: nothing of it is expanded.
+fn shown_server(value: &Value) -> String {
+    let text = |key: &str| value[key].as_str().unwrap_or_default();
+    if !text("url").is_empty() {
+        return text("url").to_owned();
+    }
+    let args = value["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let line: Vec<&str> = std::iter::once(text("command")).chain(args).collect();
+    let names: Vec<&str> =
+        value["env"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let package = value["args"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .find(|a| !a.starts_with('-'));
+    let newest = match (text("command"), package) {
+        ("npx", Some(package)) => !package.get(1..).is_some_and(|rest| rest.contains('@')),
+        ("uvx", Some(package)) => !package.contains('@') && !package.contains("=="),
+        _ => false,
+    };
+    let variables = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
+    let newest = if newest { ", which runs whatever is newest" } else { "" };
+    format!("{}{variables}{newest}", line.join(" "))
 }
 
 /// A model's name that has a provider's before it would choose one, which is not for a project.

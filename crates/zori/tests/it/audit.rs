@@ -201,7 +201,7 @@ fn wrong_flags() {
     let world = world();
     insta::assert_snapshot!(world.run(&["audit-log", "--event", "nope"]), @"
     ------- stderr -------
-    Error: `--event` takes decision, approval, sandbox, mode, tool, undo, trust or run, not `nope`
+    Error: `--event` takes decision, approval, sandbox, mode, tool, undo, purge, trust or run, not `nope`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["audit-log", "--verify", "--limit", "3"]), @"

@@ -204,6 +204,7 @@ fn a_machine_without_a_store() {
     Error: this machine has no credential store
     Hint: set OPENAI_API_KEY instead; keys are never kept in a plain file
     Hint: `credential_helper` in the config file names a program that keeps them, such as a password manager's
+    Hint: a vault keeps them, too, once you made one: `zori vault init`
     [exit status: 4]
     ");
     assert_eq!(world.run(&["auth", "logout", "--yes"]).code(), Some(4));
@@ -348,6 +349,7 @@ fn a_login_without_a_person() {
     Error: this machine has no credential store
     Hint: set ANTHROPIC_API_KEY instead; keys are never kept in a plain file
     Hint: `credential_helper` in the config file names a program that keeps them, such as a password manager's
+    Hint: a vault keeps them, too, once you made one: `zori vault init`
     [exit status: 4]
     ");
     let mut zdx = vault("");

@@ -207,7 +207,7 @@ fn slash_commands() {
     type_line(&mut pty, 9, "/hlep me");
     type_line(&mut pty, 10, "/etc/hosts is what?");
     type_line(&mut pty, 11, "/quit");
-    insta::assert_snapshot!(over(pty), @r"
+    insta::assert_snapshot!(over(pty), @"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> /history
@@ -268,11 +268,15 @@ fn slash_commands() {
       /init             Have the model write AGENTS.md for this project
       /image PATH       Show the model an image with the next prompt, or with words behind the path
       /agents           List the sub-agents that were described
+      /skills           List the skills and the custom commands
+      /skill NAME [TASK]Have the model follow a skill
       /hooks            List the programs that are told what happens
       /jobs [kill ID]   List the commands that run in the background, or end one
+      /mcp [reconnect|enable|disable|log NAME]List the MCP servers, or change one
       /status           Show model, session, root, sandbox and usage
       /context          Show how much of the model's window is used, and by what
       /doctor           Check that everything is there that a run needs
+      /memory [WORDS]   Find what was said in earlier sessions of this project; without words: list it
       /log [N]          Show what was decided and what ran, from the audit log
       /feedback         Put together a folder that helps to understand a problem; nothing is sent
       /demo             Watch a scripted model at work; needs no key

@@ -322,7 +322,7 @@ fn by_another_name() {
     insta::assert_snapshot!(world.run(&["--as", "vim", "--help"]), @r"
     ------- stderr -------
     Error: unknown profile `vim`
-    Hint: this version knows zori, zdx, zeph, yume-cli
+    Hint: this version knows zori, zdx, zeph, yume-cli, a0
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["--as"]), @r"

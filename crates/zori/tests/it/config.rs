@@ -49,14 +49,17 @@ fn init_writes_every_key_as_a_comment() {
     ");
     insta::assert_snapshot!(world.read(world.base().join("config.toml")), @r#"
     # Settings of zori. Every line is a comment that shows the default or an example.
-    # API keys are never read from files: they come from the environment (ANTHROPIC_API_KEY)
-    # or from the credential store (`auth login`).
+    # API keys are never read from this file: they come from the environment (ANTHROPIC_API_KEY),
+    # from the credential store (`auth login`), or from the vault (`vault set`), to which `vault:NAME` refers.
 
     # Who serves the model.
     # provider = "anthropic"
 
     # The model.
     # model = "claude-sonnet-5-5"
+
+    # What holds the provider's key, where the environment has none: an entry of the vault, never the key itself.
+    # api_key = "vault:ANTHROPIC_API_KEY"
 
     # Upper bound of a reply; unset: the model's own limit.
     # max_tokens = 32000
@@ -289,8 +292,17 @@ fn init_writes_every_key_as_a_comment() {
     # For how long.
     # undo.keep_days = 14
 
+    # How long the first request waits for MCP servers whose tools are not known yet; 3 in the chat.
+    # mcp.first_wait_secs = 10
+
+    # How many bytes of tools of MCP servers are listed one by one; above it they are found with `mcp_find`.
+    # mcp.tools_budget_bytes = 8192
+
     # For how long contents of sensitive files are.
     # undo.sensitive_hours = 24
+
+    # Earlier sessions of the project: not used, found by the model's tools once `memory rebuild` was run, or what fits goes with each prompt.
+    # memory.recall = "manual"
 
     # Chat line by line, without a screen: for screen readers and simple terminals.
     # ui.plain = true
@@ -313,6 +325,12 @@ fn init_writes_every_key_as_a_comment() {
     # What the last row of the chat shows, and in which order; also "title". The mode is always there.
     # ui.footer = ["model", "mode", "context", "cost", "cache", "branch", "folder"]
 
+    # How many columns the terminal gives characters of which Unicode leaves that open, as East Asian fonts do; with 2 the chat's own signs are ASCII.
+    # ui.ambiguous_width = 2
+
+    # What plays in the panel while a turn runs; F3 plays it, too.
+    # ui.waiting_game = "invaders"
+
     # Whether the chat sets the title of the window.
     # ui.title = false
 
@@ -328,6 +346,24 @@ fn init_writes_every_key_as_a_comment() {
     # Other keys for the chat's actions, which /keys lists; also as a section [ui.keymap].
     # ui.keymap = { editor = ["ctrl+g", "ctrl+x ctrl+e"] }
 
+    # Further folders of custom commands, beside `commands` in the base directory; `import` adds some.
+    # commands.paths = ["~/.claude/commands"]
+
+    # Further folders of skills, beside `skills` in the base directory and `~/.agents/skills`.
+    # skills.paths = ["~/.claude/skills"]
+
+    # How many skills go along with a prompt that means them; 0: the model loads them itself.
+    # skills.inject = 3
+
+    # How long the list of skills may be that the model reads.
+    # skills.catalogue_bytes = 4096
+
+    # What a folder's instructions are called; the first file that is there counts.
+    # instructions.names = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"]
+
+    # Further instructions of yours, beside AGENTS.md in the base directory.
+    # instructions.user_files = ["~/.claude/CLAUDE.md"]
+
     # What runs without a question.
     # permissions.allow = ["Bash(git diff:*)"]
 
@@ -337,12 +373,143 @@ fn init_writes_every_key_as_a_comment() {
     # What never runs.
     # permissions.deny = ["Read(.env)", "Bash(curl:*)"]
 
+    # The address of an Agent Zero server's message handler.
+    # connection.api_url = "http://localhost:50001/api_message"
+
+    # The server's host, where no address is set.
+    # connection.host = "localhost"
+
+    # Its port.
+    # connection.port = 50001
+
+    # Its handler's path.
+    # connection.path = "/api_message"
+
+    # Whether that host is reached over https.
+    # connection.secure = false
+
+    # Answer from a script inside this program, to try it without a server.
+    # connection.use_mock = false
+
+    # How long the server keeps a chat, in hours.
+    # connection.lifetime_hours = 24
+
+    # How long the server may be silent; 0: for ever.
+    # connection.timeout_seconds = 0
+
+    # How often a wait is reported; 0: never.
+    # connection.keepalive_seconds = 5
+
+    # How long an answer may take in all; 0: for ever.
+    # connection.max_wait_seconds = 0
+
+    # The workspace of that provider, where no --root is given.
+    # connection.workspace_root = "."
+
+    # Whether results of local tools go back to the server.
+    # connection.send_tool_results = true
+
+    # How many results one prompt may lead to.
+    # connection.max_tool_rounds = 50
+
+    # Ask that server for a stream.
+    # connection.stream = true
+
+    # How its answer is read.
+    # connection.stream_mode = "auto"
+
+    # How often its log is read while it works; 0: never.
+    # connection.log_poll_seconds = 1
+
+    # The server's own project, named with the first message.
+    # connection.server_project = "demo"
+
+    # The server's own agent profile, named with the first message.
+    # connection.server_profile = "hacker"
+
+    # Which of the projects below is laid over these settings.
+    # active_project = "default"
+
+    # Settings under a name; also as a section [projects.NAME].
+    # projects = { default = { security_mode = "balanced" } }
+
+    # Which of the profiles below the server's agent is told of.
+    # agent_profile = "default"
+
+    # Words for that agent under a name; also as a section [agent_profiles.NAME].
+    # agent_profiles = { default = { prompt = "" } }
+
+    # Whether that agent is told what is in the workspace.
+    # context.enabled = true
+
+    # When.
+    # context.mode = "on_change"
+
+    # How long that may be.
+    # context.max_bytes = 20000
+
+    # How many files it names.
+    # context.max_files = 200
+
+    # How deep folders are entered for it.
+    # context.max_depth = 4
+
+    # Whether it names the files.
+    # context.include_tree = true
+
+    # Whether it shows the beginnings of some.
+    # context.include_previews = true
+
+    # Whether it shows git's status.
+    # context.include_git = true
+
+    # Whether it tells time, folder and mode.
+    # context.include_system = true
+
+    # Whether it lists the local tools, without which the server's agent uses none.
+    # context.include_tools = true
+
+    # The files whose beginnings are shown.
+    # context.preview_files = ["README.md", "AGENTS.md", "Cargo.toml"]
+
+    # How long a beginning may be.
+    # context.max_preview_bytes = 6000
+
+    # Names whose values are taken out, also as part of a name.
+    # context.redact_keys = ["api_key", "token", "password"]
+
+    # Expressions for what is taken out wherever it stands.
+    # context.redact_patterns = ["(?i)bearer [a-z0-9._-]+"]
+
+    # Folders that are not entered.
+    # context.ignore_dirs = [".git", "node_modules", "target"]
+
+    # Whether ignore files count for it.
+    # context.respect_gitignore = true
+
+    # Files whose beginnings are never shown, on top of the built-in list.
+    # context.sensitive_files = ["*.tfvars"]
+
+    # Whether a summary of the workspace goes before it.
+    # observer.enabled = false
+
+    # When.
+    # observer.mode = "automatic"
+
     # A model that the catalogue does not have, or has wrong; as many lines, or tables `[models.".."]`, as you like.
     # models."ollama:qwen3" = { context_window = 32768, max_output = 8192, images = false }
 
     # A server that the catalogue does not have, by the API it speaks (anthropic, openai, openai-chat, gemini); then `--provider acme` works.
-    # Its key comes from the variable that `key_env` names; without that, none is sent.
+    # Its key comes from the variable that `key_env` names, or from the entry of the vault that `api_key` refers to; without either, none is sent.
+    # A built-in provider takes `api_key` alone.
+    # providers.openai = { api_key = "vault:OPENAI_API_KEY" }
     # providers.acme = { api = "openai-chat", base_url = "https://llm.example/v1", key_env = "ACME_API_KEY", models = ["large"] }
+
+    # MCP servers, whose tools the model gets: a program that is started, or an address. Each may also have `env_pass` (variables it
+    # inherits), `trust` (trusted, untrusted, sandboxed), `tools_allow`, `tools_deny`, `defer` (auto, never, always), `required`, `enabled`,
+    # `elicitation`, `answers`, `start_timeout_secs` and `tool_timeout_secs`.
+    # mcp.servers.time = { command = "uvx", args = ["mcp-server-time==2026.10.19"] }
+    # mcp.servers.docs = { url = "https://mcp.example/mcp", headers = { Authorization = "vault:docs" } }
     "#);
     assert_eq!(fs::metadata(world.base()).unwrap().permissions().mode() & 0o777, 0o700);
     let loaded = world.run(&["exec", "-p", "hi"]);

@@ -62,20 +62,20 @@ fn older_outputs_then_older_messages() {
     replies.push(anthropic::text("Second.").reply());
     let (world, model) = strict("context_window = 10000\nmax_tokens = 100\n", replies);
     let output = world.run(&["exec", "--session", "s", "-p", "count"]).success();
-    insta::assert_snapshot!(told(&output.stderr()), @"Context: left out 7 older tool outputs, about 8013 -> 5137 tokens");
+    insta::assert_snapshot!(told(&output.stderr()), @"Context: left out 7 older tool outputs, about 8013 -> 5161 tokens");
     world.write(
         world.base().join("config.toml"),
         "system_prompt = \"\"\ncontext_window = 3000\nmax_tokens = 100\n",
     );
     let output = world.run(&["exec", "--session", "s", "-p", "again"]).success();
-    insta::assert_snapshot!(told(&output.stderr()), @"Context: summarised the 31 oldest messages, about 5888 -> 1197 tokens");
+    insta::assert_snapshot!(told(&output.stderr()), @"Context: summarised the 31 oldest messages, about 5977 -> 1285 tokens");
     insta::assert_snapshot!(records(&world, "s"), @r#"
     {"type":"meta","schema_version":1,"ts":"$TS","root":"$WORK"}
     {"type":"message","role":"user","text":"count","ts":"$TS"}
-    {"type":"compacted","how":"masked","cause":"nearly_full","before":8013,"after":5137,"view":[31 messages],"ts":"$TS"}
+    {"type":"compacted","how":"masked","cause":"nearly_full","before":8013,"after":5161,"view":[31 messages],"ts":"$TS"}
     {"type":"message","role":"assistant","text":"First.","ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":5600,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     {"type":"message","role":"user","text":"again","ts":"$TS"}
-    {"type":"compacted","how":"summarised","cause":"nearly_full","before":5888,"after":1197,"view":[3 messages],"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
+    {"type":"compacted","how":"summarised","cause":"nearly_full","before":5977,"after":1285,"view":[3 messages],"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     {"type":"message","role":"assistant","text":"Second.","ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     "#);
     assert_eq!(model.replies_left(), 0);
@@ -96,7 +96,7 @@ fn a_provider_that_refuses() {
     let saved = run(vec![refusal(), anthropic::text(NOTE).reply(), anthropic::text("Done.").reply()]);
     insta::assert_snapshot!(format!("{}\n{}{:?} after {}", saved.0, saved.1, saved.2, saved.3), @"
     Warning: The price of `claude-unknown` is not known, so what it costs is not counted
-    Context: summarised the 7 oldest messages, about 4913 -> 2732 tokens
+    Context: summarised the 7 oldest messages, about 4913 -> 2784 tokens
     Done.
     Some(0) after 7
     ");
@@ -104,8 +104,8 @@ fn a_provider_that_refuses() {
     let lost = run(vec![refusal(), note(), refusal(), note(), refusal()]);
     insta::assert_snapshot!(format!("{}\n{}{:?} after {}", lost.0, lost.1, lost.2, lost.3), @"
     Warning: The price of `claude-unknown` is not known, so what it costs is not counted
-    Context: summarised the 7 oldest messages, about 4913 -> 2732 tokens
-    Context: summarised the 3 oldest messages, about 2732 -> 1884 tokens
+    Context: summarised the 7 oldest messages, about 4913 -> 2784 tokens
+    Context: summarised the 3 oldest messages, about 2784 -> 1963 tokens
     Error [context_length]: the conversation is too long for the model, and cannot be made shorter; start a new session or use a model with a larger context window (HTTP 400: prompt is too long: 9000 tokens > 8000 maximum)
     Some(3) after 9
     ");
@@ -115,7 +115,7 @@ fn a_provider_that_refuses() {
         @"
     Warning: The price of `claude-unknown` is not known, so what it costs is not counted
     Warning: The conversation could not be summarised: HTTP 400: prompt is too long: 9000 tokens > 8000 maximum
-    Warning: the 7 oldest messages are left out without a summary, about 4913 -> 2744 tokens
+    Warning: the 7 oldest messages are left out without a summary, about 4913 -> 2796 tokens
     Done.
     Some(0) after 7
     "
@@ -176,7 +176,7 @@ fn by_hand_in_the_chat() {
     Turns:        1
     Cost:         $0.015023
     you> /compact the end
-    Context: summarised the 2 oldest messages, about 1540 -> 708 tokens
+    Context: summarised the 2 oldest messages, about 1540 -> 734 tokens
     you> two
     Two.
     you> /compact undo

@@ -75,7 +75,7 @@ fn the_first_request() {
             "stream": true,
             "tools": [
                 "read", "write", "edit", "bash", "multi_edit", "glob", "grep", "ls", "apply_patch", "web_fetch",
-                "todo_write", "task",
+                "web_search", "todo_write", "task",
             ],
             "messages": [{
                 "role": "user",
@@ -386,7 +386,7 @@ fn an_unknown_provider() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--provider", "acme"]), @r"
     ------- stderr -------
     Error: unknown provider `acme`
-    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`
+    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`, `agent-zero`
     Hint: or describe it in the config file: `[providers.acme]` with `api`, `base_url` and `key_env`
     [exit status: 2]
     ");
@@ -394,7 +394,7 @@ fn an_unknown_provider() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r"
     ------- stderr -------
     Error: unknown provider `acme`
-    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`
+    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`, `agent-zero`
     Hint: or describe it in the config file: `[providers.acme]` with `api`, `base_url` and `key_env`
     [exit status: 2]
     ");

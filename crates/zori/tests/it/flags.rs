@@ -30,7 +30,7 @@ fn some_tools_only() {
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi", "--tools", "read,sed"]), @"
     ------- stderr -------
     Error: `--tools`: there is no tool `sed`
-    Hint: there are read, write, edit, bash, multi_edit, notebook_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task, ask_user, job_output, job_kill
+    Hint: there are read, write, edit, bash, multi_edit, notebook_edit, glob, grep, ls, apply_patch, web_fetch, web_search, todo_write, task, ask_user, job_output, job_kill
     [exit status: 2]
     ");
 }
@@ -179,18 +179,22 @@ fn what_is_for_the_protocol_alone() {
     }
 }
 
-/// Servers of their own come with the MCP client; until then nobody is told that they are there.
+/// What is no description of an MCP server is said before anything is started.
 #[test]
 fn servers_that_cannot_be_used() {
     let world = world();
-    let servers = r#"{"mcpServers":{"files":{"command":"x"},"web":{"type":"http","url":"http://x"},"own":{"type":"sdk"}}}"#;
-    insta::assert_snapshot!(
-        world.run(&["-p", "hi", "--output-format", "json", "--mcp-config", servers]), @"
-    ------- stderr -------
-    Error: `--mcp-config`: `files`, `web` cannot be used: only servers of the type `sdk`, which live in the client, are connected to
-    Hint: leave them out of `--mcp-config`
-    [exit status: 2]
-    ");
+    for (servers, why) in [
+        (r#"{"s":{"command":"x","url":"http://x"}}"#, "it has both a `command` and a `url`"),
+        (r#"{"s":{}}"#, "it has neither a `command` nor a `url`"),
+        (r#"{"s":{"command":"x","type":"magic"}}"#, "`type` is `magic`, not one of stdio, http, sse"),
+    ] {
+        let config = format!(r#"{{"mcpServers":{servers}}}"#);
+        for args in [&["exec", "-p", "hi"][..], &["-p", "hi", "--output-format", "json"]] {
+            let output = world.run(&[args, &["--mcp-config", &config]].concat());
+            let wanted = format!("Error: `--mcp-config`: the MCP server `s`: {why}\n");
+            assert_eq!((output.stderr(), output.code()), (wanted, Some(2)), "{output}");
+        }
+    }
 }
 
 #[test]

@@ -73,6 +73,28 @@ fn a_session_by_its_first_letters() {
     ");
 }
 
+/// That there is nothing to go on with is said before a key is asked for.
+#[test]
+fn nothing_to_go_on_with_and_no_key() {
+    let world = world();
+    let cases = [
+        (&["exec", "-c", "go on"][..], 5),
+        (&["-c", "-p", "go on"], 5),
+        (&["exec", "-r", "nobody", "go on"], 5),
+        (&["exec", "-c", "--json"], 5),
+        (&["exec", "go on"], 8),
+    ];
+    for (args, code) in cases {
+        let output = world.run_with_stdin(args, "");
+        assert_eq!(output.code(), Some(code), "{args:?} {output}");
+    }
+    // With a session it is the key that is missing.
+    let root = world.work().display().to_string();
+    put_session(&world, "here", &ELSEWHERE.replace("\"/\"", &format!("{root:?}")));
+    assert_eq!(world.run(&["exec", "-c", "go on"]).code(), Some(8));
+    assert_eq!(world.session_files().len(), 1, "nothing was copied or begun");
+}
+
 /// Several words are a prompt: without a terminal they are run. A single word is a command or a mistake.
 #[test]
 fn a_prompt_without_a_flag() {

@@ -213,6 +213,7 @@ fn a_large_file_is_cut() {
     Hello
     ------- stderr -------
     Warning: Truncated $WORK/AGENTS.md (65546 bytes) to 65536 bytes
+    Warning: The instruction files have 65535 bytes, about 16383 tokens, which go with every request
     Loaded AGENTS.md from: $WORK/AGENTS.md
     [exit status: 0]
     ");
@@ -228,7 +229,10 @@ fn a_file_of_just_that_size_is_whole() {
         &[],
     );
     assert_eq!(run.system, format!("# Project Context\n\n## $WORK/AGENTS.md\n\n{}", "x".repeat(LIMIT)));
-    insta::assert_snapshot!(run.output.stderr(), @"Loaded AGENTS.md from: $WORK/AGENTS.md");
+    insta::assert_snapshot!(run.output.stderr(), @r"
+    Warning: The instruction files have 65536 bytes, about 16384 tokens, which go with every request
+    Loaded AGENTS.md from: $WORK/AGENTS.md
+    ");
 }
 
 /// AG-4.

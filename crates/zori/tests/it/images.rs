@@ -158,7 +158,7 @@ fn where_it_has_no_meaning() {
     insta::assert_snapshot!(world.run(&["--image", "a.png", "sessions", "list"]), @"
     ------- stderr -------
     Error: `--image` is no option of this command
-    Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
+    Hint: it goes with `zori exec`, `zori chat`, `zori tui`
     [exit status: 2]
     ");
 }

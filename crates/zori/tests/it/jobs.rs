@@ -6,7 +6,7 @@ use zori_testkit::anthropic;
 use zori_testkit::reply::Reply;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
-use zori_testkit::wait;
+use zori_testkit::{process, wait};
 
 use crate::world::with_model;
 
@@ -27,11 +27,6 @@ fn result(server: &ModelServer, n: usize) -> String {
 fn printed(text: &str) -> Vec<&str> {
     let talk = ["job ", "note: ", "(no output)"];
     text.lines().filter(|line| !talk.iter().any(|start| line.starts_with(start))).collect()
-}
-
-fn exists(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// The two tools for jobs are offered once there is one, and what still runs ends with the run.
@@ -64,7 +59,7 @@ fn a_job_from_its_start_to_its_end() {
     assert_eq!([printed(&started), printed(&ended)].concat(), ["up", "down"]);
     assert_eq!(result(&model, 6), "job job_3 killed, exit -1\n(no output)");
     let pid = world.read("pid").trim().to_owned();
-    wait::until("the second job to end with the run", || !exists(&pid));
+    wait::until("the second job to end with the run", || !process::is_alive(&pid));
 }
 
 /// A person sees what runs, and can end it.
@@ -128,10 +123,10 @@ fn a_job_that_stays() {
     assert_eq!(result(&model, 3), "error invalid_input: only a job can `stay`: set `background` too");
     let stdout = || std::fs::read_to_string(folder.join("stdout.txt")).unwrap();
     wait::until("its first line", || stdout() == "up\n");
-    assert!(exists(&pid));
+    assert!(process::is_alive(&pid));
     world.write("end", "");
     wait::until("its last line", || stdout() == "up\ndown\n");
-    wait::until("its end", || !exists(&pid));
+    wait::until("its end", || !process::is_alive(&pid));
 }
 
 /// Neither does it end when the program is killed. As long as the run goes on it is a job like any other.
@@ -164,10 +159,10 @@ fn a_job_that_stays_is_a_job() {
     run.finish();
     assert_eq!(result(&model, 4).lines().next(), Some("job job_1 killed, exit -1"));
     let pid = |n: u32| world.read(format!("pid{n}")).trim().to_owned();
-    assert!(!exists(&pid(1)));
+    assert!(!process::is_alive(pid(1)));
     // Only the guard ends what a command has started in turn, and it ends all in order.
-    wait::until("the guard to end the other job", || !exists(&pid(3)));
-    assert!(exists(&pid(2)));
+    wait::until("the guard to end the other job", || !process::is_alive(pid(3)));
+    assert!(process::is_alive(pid(2)));
     let pid = Pid::from_raw(pid(2).parse().unwrap()).unwrap();
     kill_process_group(pid, Signal::KILL).unwrap();
 }

@@ -69,7 +69,7 @@ fn one_prompt_with_a_tool() {
     {"type":"tool_result","schema":1,"id":"t1","output":"out\nerr\n","exit_code":3}
     {"type":"tool_call","schema":1,"tool":"read","input":{"path":"a.txt"},"id":"t2"}
     {"type":"tool_call","schema":1,"tool":"nonsense","input":{},"id":"t3"}
-    {"type":"tool_result","schema":1,"id":"t3","output":"`nonsense` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task, ask_user","exit_code":127}
+    {"type":"tool_result","schema":1,"id":"t3","output":"`nonsense` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, web_search, todo_write, task, ask_user","exit_code":127}
     {"type":"tool_result","schema":1,"id":"t2","output":"content\n","exit_code":0}
     {"type":"response_chunk","schema":1,"text":"Done."}
     {"type":"response_end","schema":1}

@@ -164,7 +164,7 @@ fn a_tool_that_fails_says_so_and_fails_nothing() {
     insta::assert_snapshot!(run_call("nonsense", json!({})), @"
     Done.
     ------- stderr -------
-    Tool failed: nonsense unknown_tool: `nonsense` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task
+    Tool failed: nonsense unknown_tool: `nonsense` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, web_search, todo_write, task
     [exit status: 0]
     ");
 }
@@ -244,7 +244,7 @@ fn control_characters_in_names_commands_and_errors() {
     insta::assert_snapshot!(run_call("ba\x1b[2Jsh", json!({})), @r#"
     Done.
     ------- stderr -------
-    Tool failed: ba\x1b[2Jsh unknown_tool: `ba\x1b[2Jsh` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task
+    Tool failed: ba\x1b[2Jsh unknown_tool: `ba\x1b[2Jsh` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, web_search, todo_write, task
     [exit status: 0]
     "#);
     insta::assert_snapshot!(run_call("bash", json!({"command": "true \x1b[2J"})), @r#"

@@ -135,8 +135,10 @@ impl Decided {
             consent: Consent::Rule,
             live: None,
             agents: None,
+            search: None,
             snapshot,
             answers: Vec::new(),
+            ask: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(call.tool.run(cx, &call.args))

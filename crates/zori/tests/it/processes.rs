@@ -9,17 +9,17 @@ use zori_testkit::env::TestEnv;
 use zori_testkit::gate::Gate;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
-use zori_testkit::{anthropic, needs, wait};
+use zori_testkit::{anthropic, needs, process, wait};
 
 use crate::sessions::exec_in;
 use crate::world::{in_shell, with_model};
 
 /// Returns whether a process is there and not only waiting to be reaped.
 pub fn alive(pid: i32) -> bool {
-    match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])),
+    match process::state(pid) {
+        Some(_) => process::is_alive(pid),
         // Where there is no `/proc`, those that wait to be reaped count too, until they are.
-        Err(_) => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()),
+        None => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()),
     }
 }
 

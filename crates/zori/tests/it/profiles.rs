@@ -42,7 +42,7 @@ fn an_unknown_profile() {
     insta::assert_snapshot!(world().run(&["--as", "vim", "exec", "-p", "x"]), @"
     ------- stderr -------
     Error: unknown profile `vim`
-    Hint: this version knows zori, zdx, zeph, yume-cli
+    Hint: this version knows zori, zdx, zeph, yume-cli, a0
     [exit status: 2]
     ");
 }

@@ -115,7 +115,7 @@ fn a_turn_that_fails_says_why() {
         [
             "› look",
             "✗ HTTP 400: the model is not for you",
-            "  Enter sends again · /model takes another",
+            "  Enter sends again · /model takes another · details: /show 1",
             "› look",
         ],
         "{}",

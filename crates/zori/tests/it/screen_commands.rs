@@ -137,6 +137,28 @@ fn commands_while_a_turn_runs() {
     person.leaves();
 }
 
+/// The same in a session that is saved: a copy of it, a summary beside the turn, jobs and provider.
+#[test]
+fn more_commands_while_a_turn_runs() {
+    let gate = Gate::new();
+    let summary = r#"{"decisions":["Use tabs."],"facts":[],"open_questions":[]}"#;
+    let (world, _model) = with_model([
+        anthropic::text("One.").into(),
+        Reply::from(anthropic::text("Late.")).wait_after(0, &gate),
+        anthropic::text(summary).into(),
+    ]);
+    let mut person = Person::open(&world, &[]);
+    person.says("first").sees("One.").pauses(300).says("go").sees("Waiting for");
+    person.says("/jobs").sees("No jobs were started.");
+    person.says("/provider").sees("Provider: anthropic");
+    person.says("/fork").sees("Copied what was said so far");
+    person.says("/recap").sees("Use tabs.");
+    gate.open();
+    person.sees("Late.");
+    assert_eq!(world.session_files().len(), 2);
+    person.leaves();
+}
+
 #[test]
 fn leaving_while_a_turn_runs() {
     let gate = Gate::new();

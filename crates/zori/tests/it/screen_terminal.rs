@@ -7,7 +7,7 @@ use serde_json::json;
 use zori_testkit::gate::Gate;
 use zori_testkit::pty::{Pty, Size};
 use zori_testkit::reply::Reply;
-use zori_testkit::{anthropic, needs, wait};
+use zori_testkit::{anthropic, needs, process, wait};
 
 use crate::screen_stage::{Person, SIZE};
 use crate::world::{in_shell, with_model};
@@ -102,17 +102,15 @@ fn a_hang_up_ends_it_and_keeps_the_draft() {
     // The leader of the session goes, and the terminal with it.
     person.signal(Signal::KILL);
     let chat = rustix::process::Pid::from_raw(pid).expect("it is a process");
-    wait::until("the chat to end", || rustix::process::test_kill_process(chat).is_err() || is_zombie(pid));
+    wait::until("the chat to end", || {
+        rustix::process::test_kill_process(chat).is_err() || process::is_zombie(pid)
+    });
     let drafts = world.base().join("drafts");
     let kept: Vec<String> = std::fs::read_dir(drafts)
         .expect("there are drafts")
         .map(|file| std::fs::read_to_string(file.expect("it is there").path()).expect("it can be read"))
         .collect();
     assert_eq!(kept, [r#"{"draft":"half a thought","queue":[]}"#]);
-}
-
-fn is_zombie(pid: i32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
 }
 
 /// Puts the variables of a terminal into a command.

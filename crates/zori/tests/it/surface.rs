@@ -11,6 +11,7 @@ mod failures;
 mod flag_walk;
 mod handoff;
 mod network;
+mod row_walk;
 mod schemas;
 
 use serde_json::{Value, json};

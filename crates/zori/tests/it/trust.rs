@@ -89,7 +89,7 @@ fn the_flag() {
     insta::assert_snapshot!(world.run(&["trust", "list", "--trust-workspace"]), @r"
     ------- stderr -------
     Error: `--trust-workspace` is no option of this command
-    Hint: it goes with `zori exec`, `zori chat`, `zori start`
+    Hint: it goes with `zori exec`, `zori chat`, `zori tui`
     [exit status: 2]
     ");
 }

@@ -323,6 +323,43 @@ fn back_to_an_earlier_turn() {
     assert!(!world.work().join("a").exists());
 }
 
+/// A redo brings the former conversation back also where the one after the undo was compacted meanwhile.
+#[test]
+fn a_compaction_between_undo_and_redo() {
+    let (world, model) = with_model([
+        anthropic::text(&"y".repeat(6_000)),
+        bash("t2", "echo 2 >> a"),
+        anthropic::text("Two."),
+        anthropic::text("A note."),
+        anthropic::text("Three."),
+    ]);
+    shell(&world, "mkdir .git; echo 1 > a");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    world.run(&["exec", "--session", "s", "-p", "second"]).success();
+    let mut pty = world.pty(&["--session", "s"], Size::CLASSIC);
+    type_line(&mut pty, 1, "/undo");
+    pty.wait_for("[y/N]").send("y\r");
+    type_line(&mut pty, 2, "/compact");
+    type_line(&mut pty, 3, "/redo");
+    wait::until("the second question", || pty.drawn().matches("[y/N]").count() == 2);
+    pty.send("y\r");
+    type_line(&mut pty, 4, ":q");
+    let screen = over(pty);
+    assert!(screen.contains("Context: summarised the 2 oldest messages"), "{screen}");
+    assert_eq!(world.read("a"), "1\n2\n", "{screen}");
+    world.run(&["exec", "--session", "s", "-p", "third"]).success();
+    let sent = model.request(4).conversation();
+    insta::assert_snapshot!(sent.replace(&"y".repeat(6_000), "LONG"), @r#"
+    user: first
+    assistant: LONG
+    user: second
+    assistant: tool_use t2 bash {"command":"echo 2 >> a"}
+    user: tool_result t2 (no output)
+    assistant: Two.
+    user: third
+    "#);
+}
+
 #[test]
 fn nothing_to_undo_or_nothing_captured() {
     let (world, _model) = with_model([

@@ -111,6 +111,11 @@ pub(super) fn structured(
             "result": data["content"],
             "durationMs": took,
         }),
+        ToolKind::WebSearch => json!({
+            "query": data["query"],
+            "results": [{ "content": data["sources"] }, data["text"]],
+            "durationSeconds": took / 1000,
+        }),
         ToolKind::Todo => json!({
             "oldTodos": listed(known.todos, &Value::Null),
             "newTodos": listed(done.output.todos.as_deref().unwrap_or_default(), &input["todos"]),

@@ -35,6 +35,8 @@ fn lines(partial: bool, events: &[Event]) -> String {
     let facts = SdkFacts {
         mcp_servers: vec![McpServer { name: "calc".into(), status: "connected" }],
         mode: "default".into(),
+        slash_commands: Vec::new(),
+        skills: Vec::new(),
         api_key_source: "none".into(),
         version: "0.0.0",
         max_turns: None,

@@ -97,6 +97,10 @@ pub fn title(
             let bare = url.split_once("://").map_or(url, |(_, rest)| rest);
             verb(&mut row, "Fetch", &truncate_middle(bare, PATH));
         }
+        Some(ToolKind::WebSearch) => {
+            let query = arguments.text(&["query", "q"]).unwrap_or_default();
+            verb(&mut row, "Search the web", &format!("{:?}", truncate_middle(query, PATH)));
+        }
         Some(ToolKind::JobOutput) => verb(
             &mut row,
             "Output of",
@@ -227,6 +231,7 @@ fn result(kind: ToolKind, data: &Value) -> Option<String> {
             let size = data.get("content")?.as_str()?.len() as u64;
             Some(format!("{} {}", number("status")?, bytes(size)))
         }
+        ToolKind::WebSearch => Some(counted(len("sources")?, "page", "pages")),
         ToolKind::Todo => Some(format!("{} of {} done", number("completed")?, number("total")?)),
         _ => None,
     }

@@ -29,6 +29,45 @@ pub(super) fn agents(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> 
     Ok(Next::Done)
 }
 
+/// Lists the skills that a model can load, and the commands that somebody brought along.
+pub(super) fn skills(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    let extensions = chat.plain.session().extensions();
+    let mut lines = Vec::new();
+    for skill in extensions.skills.iter().flat_map(|skills| skills.all()) {
+        let by_person = if skill.by_person_only { "   only by /skill" } else { "" };
+        let about = text::one_line(&skill.description);
+        lines.push(format!(
+            "  {:<18}{about}   {}{by_person}",
+            text::one_line(&skill.name),
+            skill.origin.as_str()
+        ));
+    }
+    lines.insert(0, if lines.is_empty() { "There are no skills.".to_owned() } else { "Skills:".to_owned() });
+    if !extensions.commands.is_empty() {
+        lines.push("Custom commands:".to_owned());
+    }
+    for command in extensions.commands.iter() {
+        let call = format!("/{}", command.name);
+        lines.push(format!("  {call:<18}{}   {}", text::one_line(&command.about), command.origin.as_str()));
+    }
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Has the model follow a skill: the session puts its instructions beside the prompt.
+pub(super) fn skill(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    if chat.plain.session().extensions().is_call(&format!("/skill {rest}")) {
+        return Ok(Next::Prompt);
+    }
+    let name = rest.split_whitespace().next().unwrap_or_default();
+    let why = match name {
+        "" => "Name a skill; /skills lists them.".to_owned(),
+        name => format!("There is no skill {name}; /skills lists them."),
+    };
+    chat.cx.ui.say(&text::one_line(&why));
+    Ok(Next::Done)
+}
+
 /// Lists the hooks, in the order in which they run.
 pub(super) fn hooks(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     let hooks = &chat.plain.host.settings.tools.hooks;

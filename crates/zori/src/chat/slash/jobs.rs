@@ -1,29 +1,37 @@
 //! `/jobs`: the commands that run in the background.
 
+use std::sync::Arc;
+
 use zori_contract::failure::Failure;
 use zori_core::text;
+use zori_tools::process::jobs::Job;
 
 use super::Next;
 use crate::chat::Chat;
 
 pub(super) fn jobs(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let jobs = chat.plain.session().jobs();
-    let mut say = |line: &str| chat.cx.ui.say(line);
+    told(&jobs, rest).iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Does what is asked about the jobs, and returns what to say.
+pub fn told(jobs: &[Arc<Job>], rest: &str) -> Vec<String> {
     match rest.split_whitespace().collect::<Vec<_>>().as_slice() {
-        [] if jobs.is_empty() => say("No jobs were started."),
+        [] if jobs.is_empty() => vec!["No jobs were started.".to_owned()],
         [] => {
-            for job in jobs {
-                say(&format!("  {:<8}{:<12}{}", job.id, job.state(), text::one_line(&job.command)));
-            }
+            let line = |job: &Arc<Job>| {
+                format!("  {:<8}{:<12}{}", job.id, job.state(), text::one_line(&job.command))
+            };
+            jobs.iter().map(line).collect()
         }
         ["kill", id] => match jobs.iter().find(|job| job.id == *id) {
             Some(job) => {
                 job.request_kill();
-                say(&format!("Asked {id} to end"));
+                vec![format!("Asked {id} to end")]
             }
-            None => say(&format!("There is no job `{id}` (/jobs shows them all)")),
+            None => vec![format!("There is no job `{id}` (/jobs shows them all)")],
         },
-        _ => say("/jobs lists the jobs, /jobs kill ID ends one"),
+        _ => vec!["/jobs lists the jobs, /jobs kill ID ends one".to_owned()],
     }
-    Ok(Next::Done)
 }

@@ -14,6 +14,8 @@ use super::Next;
 use crate::chat::Chat;
 use crate::environment::Environment;
 
+/// How many messages `/memory` shows.
+const REMEMBERED: &str = "20";
 /// How many entries `/log` shows.
 const ENTRIES: u32 = 20;
 
@@ -71,6 +73,12 @@ pub(crate) fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<R
             Some(count) if count > 0 => Ok(report(&["audit-log", "--limit", &count.to_string()], None)),
             _ => Err(Failure::new(&VALIDATION_ERROR, format!("`/log {rest}`: how many is a number from 1"))),
         },
+        "/memory" if rest.is_empty() => Ok(report(&["memory", "list", "--limit", REMEMBERED], None)),
+        // Words that look like a flag are words all the same.
+        "/memory" => {
+            let words = rest.trim_start_matches('-');
+            Ok(report(&["memory", "search", words, "--limit", REMEMBERED], None))
+        }
         "/export" => export(rest, subject)
             .map(|(id, kind, file)| report(&["sessions", "export", &id, "--to", kind], Some(file))),
         // Between turns the session itself knows; in a turn the file does.
@@ -175,6 +183,8 @@ mod tests {
         for (name, rest, wanted) in [
             ("/doctor", "", "doctor --provider anthropic"),
             ("/config", "", "config show"),
+            ("/memory", "", "memory list --limit 20"),
+            ("/memory", "why no regex", "memory search why no regex --limit 20"),
             ("/log", "", "audit-log --limit 20"),
             ("/log", "3", "audit-log --limit 3"),
             ("/log", "x", "`/log x`: how many is a number from 1"),

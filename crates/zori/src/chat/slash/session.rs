@@ -17,6 +17,10 @@ pub(super) fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
         let names = command.names.join(", ");
         chat.cx.ui.say(&format!("  {:<18}{}", format!("{names} {}", command.args).trim(), command.about));
     }
+    for entry in chat.plain.session().extensions().slash_commands() {
+        let call = format!("/{} {}", entry.name, entry.args);
+        chat.cx.ui.say(&format!("  {:<18}{}", text::one_line(call.trim()), text::one_line(&entry.about)));
+    }
     chat.cx
         .ui
         .say("Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.");

@@ -81,6 +81,9 @@ fn known_key(cx: &Context<'_>, config: &Config, facts: &ProviderFacts) -> Option
     if facts.api.key_need() == KeyNeed::Optional {
         return facts.custom.map(|_| Ok(None));
     }
+    if let Some(found) = model_choice::referenced_key(facts, config, &cx.app.env) {
+        return Some(found.map(Some).map_err(|error| error.to_string()));
+    }
     let stored = credentials::find(facts, config, &cx.app.env).ok().flatten()?;
     Some(Ok(Some(model_choice::Key::Stored(Box::new(stored)))))
 }

@@ -140,8 +140,7 @@ impl Chunks {
     }
 
     fn next(&mut self) -> io::Result<Option<Chunk<'_>>> {
-        let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
-        self.lines += newlines(&self.buffer[..self.used]);
+        self.lines += line_ends(&self.buffer[..self.used]);
         self.buffer.drain(..self.used);
         self.used = 0;
         loop {
@@ -151,7 +150,7 @@ impl Chunks {
                 self.used = before;
                 break;
             }
-            if let Some(at) = self.buffer[before..].iter().rposition(|byte| *byte == b'\n') {
+            if let Some(at) = memchr::memrchr(b'\n', &self.buffer[before..]) {
                 self.used = before + at + 1;
                 break;
             }
@@ -164,6 +163,10 @@ impl Chunks {
         let bytes = &self.buffer[..self.used];
         Ok((!bytes.is_empty()).then_some(Chunk { bytes, lines_before }))
     }
+}
+
+fn line_ends(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
 }
 
 /// What to look for, in any case of letters: as JSON has it, to find lines in the bytes of a file, and as it is, in what was
@@ -200,10 +203,10 @@ fn hits<'a>(bytes: &'a [u8], words: &'a QueryPatterns) -> impl Iterator<Item = S
     std::iter::from_fn(move || {
         loop {
             let found = words.in_bytes.find_at(bytes, from)?;
-            let start = bytes[..found.start()].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            let end = bytes[found.end()..].iter().position(|byte| *byte == b'\n');
+            let start = memchr::memrchr(b'\n', &bytes[..found.start()]).map_or(0, |at| at + 1);
+            let end = memchr::memchr(b'\n', &bytes[found.end()..]);
             let end = end.map_or(bytes.len(), |at| found.end() + at);
-            line += bytes[counted..start].iter().filter(|byte| **byte == b'\n').count();
+            line += line_ends(&bytes[counted..start]);
             counted = start;
             from = end;
             let Ok(record) = serde_json::from_slice::<Value>(&bytes[start..end]) else { continue };

@@ -69,13 +69,13 @@ fn other_answers() {
     let (said, _, made) = answered(&[], |editor, id| {
         editor.answer(id, json!({"outcome": {"outcome": "selected", "optionId": "sure"}}));
     });
-    let why = "The user rejected this call: the client chose `sure`, which was not offered";
+    let why = "approval_unavailable: the client chose `sure`, which was not offered";
     assert_eq!((said, made), (json!(why), false));
     let (said, _, made) = answered(&[], |editor, id| {
         let line = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "no window"}});
         editor.line(&line.to_string());
     });
-    let why = "The user rejected this call: the client did not answer: no window";
+    let why = "approval_unavailable: the client did not answer: no window";
     assert_eq!((said, made), (json!(why), false));
     let (_, end, made) =
         answered(&[], |editor, id| editor.answer(id, json!({"outcome": {"outcome": "cancelled"}})));
@@ -84,7 +84,7 @@ fn other_answers() {
     let (said, end, made) = answered(&[], |editor, _| {
         editor.run().close_stdin();
     });
-    let why = "The user rejected this call: the client is gone, so nobody can answer";
+    let why = "approval_unavailable: the client is gone, so nobody can answer";
     assert_eq!((said, end, made), (json!(why), json!("end_turn"), false));
 }
 

@@ -21,7 +21,7 @@ fn hello() {
             "agentCapabilities": {
                 "loadSession": true,
                 "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
-                "mcpCapabilities": {"http": false, "sse": false},
+                "mcpCapabilities": {"http": true, "sse": true},
                 "sessionCapabilities":
                     {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
                 "auth": {},
@@ -173,17 +173,17 @@ fn mcp_servers() {
     let notices = json!({"session": {"notices": {}}});
     let mut editor = Editor::offering(&world, &[], notices);
     let work = world.work().canonicalize().unwrap();
-    let server = json!({"name": "files", "command": "/bin/files", "args": [], "env": []});
+    let server = json!({"name": "files", "type": "http", "url": "http://mcp.example/", "headers": []});
     let (_, answer) = editor.call("session/new", json!({"cwd": work, "mcpServers": [server]}));
-    let why = "MCP servers are not available yet";
+    let why = "`http://mcp.example/` is neither HTTPS nor on this machine";
     let missing = json!({"mcpServers": [{"name": "files", "status": "failed", "error": why}]});
     assert_eq!(answer["result"]["_meta"], missing, "{answer}");
     let told = editor.next("notice").pop().unwrap();
-    let words = "The session goes on without `files`: MCP servers are not available yet";
+    let words = format!("The session goes on without `files`: {why}");
     let notice = json!({"sessionUpdate": "notice", "severity": "warning", "title": words});
     assert_eq!(told["params"]["update"], notice);
     let (_, output) = editor.hang_up();
-    let warning = "Warning: MCP servers are not available yet; the session goes on without `files`\n";
+    let warning = format!("Warning: {why}; the session goes on without `files`\n");
     assert_eq!(output.stderr(), warning);
 }
 

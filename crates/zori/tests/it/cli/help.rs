@@ -16,18 +16,26 @@ fn help() {
     Commands:
       exec               Run one prompt and print the answer
       chat               Chat with the model at a terminal
+      tui                Open the full-screen panel: chats in tabs, cards, feed, themes
       demo               Watch a scripted model edit and test a small program; needs no key
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
       acp                Serve an editor by the Agent Client Protocol on standard input and output
-      mcp                Serve other agents by the Model Context Protocol, and check that
+      mcp                Use MCP servers, see their tools, and serve other agents by the same protocol
       sessions           List, show, search, export, fork, rewind, remove and resume saved sessions
       undo               Put back the files that the last turn in this project changed
       handoff            Print what another session needs to go on
+      memory             Find, list, show, forget and export what was said in earlier sessions of a project
+      project            List and show the folders that something is kept of, and delete all of it
+      schedule           Have prompts run at set times
       models             List and show the models there are
       auth               Log in, log out, and see where keys come from
+      vault              Keep secrets in an encrypted file, and refer to them
       config             Find, show or create the config file
+      context            See what a server's agent is told of the workspace
       policy             See what would happen to a call, and why
       trust              Decide whether a folder's own settings count
+      import             Take over servers, skills, commands, instructions and rules of other agents
+      skills             List, show, check and approve skills
       doctor             Check that everything is there, and say what mends what is not
       status             Show what is kept where
       cleanup            Remove what runs that are gone left behind
@@ -87,18 +95,26 @@ fn all_of_the_help() {
     Commands:
       exec               Run one prompt and print the answer
       chat               Chat with the model at a terminal
+      tui                Open the full-screen panel: chats in tabs, cards, feed, themes
       demo               Watch a scripted model edit and test a small program; needs no key
       start              Run for a GUI: flat JSON lines, in the dialect of Yume
       acp                Serve an editor by the Agent Client Protocol on standard input and output
-      mcp                Serve other agents by the Model Context Protocol, and check that
+      mcp                Use MCP servers, see their tools, and serve other agents by the same protocol
       sessions           List, show, search, export, fork, rewind, remove and resume saved sessions
       undo               Put back the files that the last turn in this project changed
       handoff            Print what another session needs to go on
+      memory             Find, list, show, forget and export what was said in earlier sessions of a project
+      project            List and show the folders that something is kept of, and delete all of it
+      schedule           Have prompts run at set times
       models             List and show the models there are
       auth               Log in, log out, and see where keys come from
+      vault              Keep secrets in an encrypted file, and refer to them
       config             Find, show or create the config file
+      context            See what a server's agent is told of the workspace
       policy             See what would happen to a call, and why
       trust              Decide whether a folder's own settings count
+      import             Take over servers, skills, commands, instructions and rules of other agents
+      skills             List, show, check and approve skills
       doctor             Check that everything is there, and say what mends what is not
       status             Show what is kept where
       cleanup            Remove what runs that are gone left behind
@@ -154,6 +170,7 @@ fn all_of_the_help() {
       -y, --yes                         Answer every question with yes; what is denied stays denied
           --config <FILE>               Read the settings from this file
           --no-config                   Read no settings; what the administrator and the project forbid holds
+          --vault <DIR>                 The folder of the vault; without it `ZORI_VAULT`, then the base directory
           --bare                        Start nothing in the background; with `--json`, standard input is commands
       -q, --quiet                       Print nothing on standard error
           --retries <N>                 How often a failed request is tried again
@@ -166,7 +183,7 @@ fn all_of_the_help() {
           --max-budget-usd <USD>        Stop when the run has cost that much
           --max-tokens-total <N>        Stop when the run has used that many tokens, read and written
           --show-config                 Print the settings that hold and where each comes from, and do nothing
-          --as <NAME>                   Behave as the program of this name: zori, zdx, zeph, yume-cli
+          --as <NAME>                   Behave as the program of this name: zori, zdx, zeph, yume-cli, a0
 
     Without a command and at a terminal this opens the chat; `-p TEXT` is `exec -p TEXT`.
     `--help --all` shows every option.

@@ -71,9 +71,12 @@ fn suggestions_can_be_run() {
     for (word, wanted) in [
         ("resume", "Hint: did you mean `sessions resume`?"),
         ("login", "Hint: did you mean `auth login`?"),
-        ("init", "Hint: did you mean `config init`?"),
+        ("init", "Hint: did you mean `vault init` or `config init`?"),
         ("modells", "Hint: did you mean `models list` or `models show`?"),
-        ("list", "Hint: did you mean `sessions list`, `models list`, `trust list` or `errors list`?"),
+        (
+            "list",
+            "Hint: did you mean `mcp list`, `sessions list`, `memory list`, `project list`, `schedule list`, `models list`, `vault list`, `trust list`, `skills list` or `errors list`?",
+        ),
         ("hepl", "Hint: did you mean `help`?"),
     ] {
         assert_eq!(hint(&world, &[word]), wanted, "{word}");

@@ -181,17 +181,12 @@ fn questions_and_answers() {
 fn nobody_answers() {
     let replies = || [touch("t1"), anthropic::text("ok")];
     for (args, lines, asked, why) in [
-        (
-            &["--json"][..],
-            "go\n",
-            1,
-            "The user rejected this call: standard input has ended, so nobody can answer",
-        ),
+        (&["--json"][..], "go\n", 1, "approval_unavailable: standard input has ended, so nobody can answer"),
         (
             &["--json", "-p", "go"],
             "",
             1,
-            "The user rejected this call: standard input has ended, so nobody can answer",
+            "approval_unavailable: standard input has ended, so nobody can answer",
         ),
         (&["--json", "--bare"], "go\ny\n", 0, "approval_unavailable: "),
         (&["--json", "--bare", "-p", "go"], "y\n", 0, "approval_unavailable: "),

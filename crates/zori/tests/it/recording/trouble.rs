@@ -192,11 +192,11 @@ fn flags_that_do_not_fit() {
     [exit status: 2]
     ------- stderr -------
     Error: `--record` is no option of this command
-    Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
+    Hint: it goes with `zori exec`, `zori chat`, `zori tui`
     [exit status: 2]
     ------- stderr -------
     Error: `--replay` is no option of this command
-    Hint: it goes with `zori exec`, `zori chat`, `zori sessions resume`
+    Hint: it goes with `zori exec`, `zori chat`, `zori tui`
     [exit status: 2]
     ");
     let fits = ["exec", "--no-save", "--replay", "../r.jsonl", "--model", "anthropic:claude-sonnet-5-5"];

@@ -8,7 +8,7 @@ use zori_testkit::env::TestEnv;
 use zori_testkit::random::{Random, cases};
 use zori_testkit::running::{Running, Stdin, Stdout};
 use zori_testkit::server::ModelServer;
-use zori_testkit::{anthropic, needs, wait};
+use zori_testkit::{anthropic, needs, process, wait};
 
 use super::killer::model;
 use super::{oracle, row};
@@ -293,10 +293,9 @@ fn stopped_and_continued() {
         let pid = run.pid();
         let at = dice.below(6);
         run.wait_until("a request", |_| server.count() > at);
-        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let process = rustix::process::Pid::from_raw(pid.cast_signed()).expect("it runs");
         rustix::process::kill_process(process, rustix::process::Signal::STOP).expect("it is ours");
-        wait::until("it to be stopped", || stat().contains(") T ") || !alive(pid.cast_signed()));
+        wait::until("it to be stopped", || process::state(pid) == Some('T') || !alive(pid.cast_signed()));
         rustix::process::kill_process(process, rustix::process::Signal::CONT).expect("it is ours");
         let output = run.finish();
         assert_eq!((output.code(), server.count()), (Some(0), 7), "round {round}: {output}");

@@ -9,7 +9,7 @@ use zori_testkit::output::CommandOutput;
 use zori_testkit::random::{Random, cases};
 use zori_testkit::running::{Running, Stdin, Stdout};
 use zori_testkit::server::ModelServer;
-use zori_testkit::{anthropic, history, wait};
+use zori_testkit::{anthropic, history, process, wait};
 
 use super::{oracle, row};
 use crate::world::world;
@@ -64,9 +64,7 @@ fn strike(run: &mut Running, world: &TestEnv, records: usize, after: Duration, s
     let written =
         || std::fs::read(&path).is_ok_and(|bytes| bytes.iter().filter(|b| **b == b'\n').count() >= records);
     let pid = Pid::from_raw(run.pid().cast_signed()).expect("a process has an id");
-    let ended = || {
-        std::fs::read_to_string(format!("/proc/{}/stat", run.pid())).is_ok_and(|stat| stat.contains(") Z "))
-    };
+    let ended = || process::is_zombie(run.pid());
     wait::until("the record to strike at", || written() || ended());
     let begun = Instant::now();
     while begun.elapsed() < after {

@@ -129,7 +129,7 @@ fn bad_arguments() {
     {"type":"message_stop"}
     ------- stderr -------
     Error: unknown provider `nope`
-    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`
+    Hint: use one of `anthropic`, `openai`, `openai-chat`, `codex`, `gemini`, `openrouter`, `copilot`, `groq`, `xai`, `deepseek`, `mistral`, `cerebras`, `together`, `bedrock`, `azure`, `vertex`, `vertex-claude`, `ollama`, `llamacpp`, `lmstudio`, `vllm`, `compat`, `litellm`, `agent-zero`
     Hint: or describe it in the config file: `[providers.nope]` with `api`, `base_url` and `key_env`
     [exit status: 2]
     "#);

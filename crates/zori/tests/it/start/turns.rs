@@ -33,7 +33,7 @@ fn tools_by_claudes_names() {
             .tool_use("t3", "Bash", json!({"command": "true"}))
             .tool_use("t4", "Bash", json!({"command": "echo out; exit 3"}))
             .tool_use("t5", "Bash", json!({"command": "sleep 300", "run_in_background": true}))
-            .tool_use("t6", "WebSearch", json!({"query": "x"})),
+            .tool_use("t6", "LSP", json!({"query": "x"})),
         anthropic::text("Done."),
     ]);
     world.write("src/a.txt", "one\n");
@@ -53,8 +53,8 @@ fn tools_by_claudes_names() {
     {"type":"tool_result","tool_use_id":"t4","content":"out\nExit code 3","is_error":true}
     {"type":"tool_use","id":"t5","name":"Bash","input":{"command":"sleep 300","run_in_background":true}}
     {"type":"tool_result","tool_use_id":"t5","content":"Command running in background with ID: job_1. Read its output with TaskOutput, end it with KillShell.","is_error":false}
-    {"type":"tool_use","id":"t6","name":"WebSearch","input":{"query":"x"}}
-    {"type":"tool_result","tool_use_id":"t6","content":"`WebSearch` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, NotebookEdit, Glob, Grep, LS, WebFetch, TodoWrite, Task, TaskOutput, KillShell","is_error":true}
+    {"type":"tool_use","id":"t6","name":"LSP","input":{"query":"x"}}
+    {"type":"tool_result","tool_use_id":"t6","content":"`LSP` is not available here; the tools are Read, Write, Edit, Bash, MultiEdit, NotebookEdit, Glob, Grep, LS, WebFetch, WebSearch, TodoWrite, Task, TaskOutput, KillShell","is_error":true}
     {"type":"text","content":"Done.","id":"$SESSION"}
     usage 10 5
     result success is_error=false "completed" turns=7 "Done."

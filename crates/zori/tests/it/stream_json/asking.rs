@@ -276,7 +276,7 @@ fn signals() {
 /// What is not built is an error that names it, and no request is left without an answer.
 #[test]
 fn requests_that_are_not_built() {
-    let rare = ["mcp_reconnect", "mcp_toggle", "mcp_set_servers", "stop_task", "frobnicate"];
+    let rare = ["mcp_set_servers", "stop_task", "frobnicate"];
     let lines: String = rare.iter().map(|name| request(name, json!({ "subtype": name }))).collect();
     let (output, _world) = super::talk::<Reply>([], &[], &lines);
     let expected: Vec<_> = rare
@@ -285,6 +285,22 @@ fn requests_that_are_not_built() {
         .collect();
     assert_eq!(outline(&output.stdout()), expected.join("\n"));
     assert_eq!((output.stderr().as_str(), output.code()), ("", Some(0)));
+}
+
+/// MCP servers that are not there cannot be changed.
+#[test]
+fn servers_that_are_not_there() {
+    let toggle = json!({"subtype": "mcp_toggle", "serverName": "s", "enabled": false});
+    let lines = request("a", json!({"subtype": "mcp_reconnect", "serverName": "s"}))
+        + &request("b", toggle)
+        + &request("c", json!({"subtype": "mcp_toggle"}));
+    let (output, _world) = super::talk::<Reply>([], &[], &lines);
+    let expected = [
+        "answers a \"Server not found: s\"",
+        "answers b \"Server not found: s\"",
+        "answers c \"mcp_toggle: `serverName` and `enabled` are needed\"",
+    ];
+    assert_eq!(outline(&output.stdout()), expected.join("\n"));
 }
 
 /// A folder that comes with an approval is one for tools; the sandbox was laid out before, and that is said.

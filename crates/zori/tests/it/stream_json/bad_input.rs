@@ -7,7 +7,7 @@ use zori_testkit::anthropic;
 use zori_testkit::gate::Gate;
 use zori_testkit::running::{Stdin, Stdout};
 
-use super::{args, asked, outline, request, start, talk, told, user};
+use super::{args, asked, lines, outline, request, start, talk, told, user};
 use crate::world::{with_model, world};
 
 /// IO-4: each costs that line and no other, and is told on standard error.
@@ -142,4 +142,29 @@ fn a_result_that_is_too_long_for_a_client() {
     assert_eq!((output.code(), world.read("a").len()), (Some(0), 1 << 20));
     assert!(output.stdout().lines().all(|line| line.len() < 900_000), "every line can be read");
     assert!(output.stdout().contains("more bytes left out]"));
+}
+
+/// A prompt that says nothing gets a `result` that says so, the model is not asked, and the next prompt is answered.
+#[test]
+fn an_empty_prompt() {
+    let (world, model) = with_model([anthropic::text("Hello.")]);
+    let nothing = r#"{"type":"user","message":{"role":"user","content":[]},"session_id":""}"#;
+    let said =
+        world.run_with_stdin(&args(&["--no-session-persistence"]), format!("{}{nothing}\n", user(" \n")));
+    let results: Vec<_> = lines(&said.stdout())
+        .iter()
+        .filter(|line| line["type"] == "result")
+        .map(|line| (line["subtype"].clone(), line["is_error"].clone(), line["errors"].clone()))
+        .collect();
+    let refused = (
+        json!("error_during_execution"),
+        json!(true),
+        json!(["The prompt is empty: it has neither text nor an image"]),
+    );
+    assert_eq!(results, [refused.clone(), refused]);
+    assert_eq!((said.code(), model.count()), (Some(1), 0));
+    let said = world.run_with_stdin(&args(&["--no-session-persistence"]), user("") + &user("hi"));
+    let last = lines(&said.stdout()).pop().expect("there is a result");
+    assert_eq!((&last["result"], said.code(), model.count()), (&json!("Hello."), Some(0), 1));
+    assert_eq!(model.request(0).conversation(), "user: hi\n");
 }

@@ -160,12 +160,23 @@ fn a_dry_run_touches_nothing() {
         let world = with_session();
         world.write(world.tmp().join("zori-99999999-0/f"), "12345");
         world.write(world.base().join("idempotency/a.json"), "{}");
+        world.write("old.yaml", "active_project: default\n");
+        world.write(".zori/skills/x/SKILL.md", "---\nname: x\ndescription: y\n---\nz\n");
         let more: &[&str] = match command.path {
             ["sessions", "rm" | "fork" | "rewind"] => &["s"],
             ["undo"] => &["--session", "s"],
             ["generate-skills"] => &["--output-dir", "skills"],
             ["handoff"] => &["--goal", "x", "--out", "HANDOFF.md"],
             ["cleanup"] => &["--min-age", "0"],
+            ["memory", "forget"] => &["1"],
+            ["schedule", "add"] => &["a", "--at", "2999-01-01T00:00", "--prompt", "x"],
+            ["schedule", "rm"] => &["a"],
+            ["mcp", "add"] => &["a", "--url", "https://mcp.example"],
+            ["mcp", "remove"] => &["a"],
+            ["mcp", "call"] => &["a", "b"],
+            ["config", "import"] => &["old.yaml"],
+            ["vault", "set" | "rm"] => &["A"],
+            ["skills", "trust"] => &["x"],
             _ => &[],
         };
         let top = world.work().parent().unwrap().to_owned();

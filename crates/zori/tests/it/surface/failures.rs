@@ -8,6 +8,7 @@ use zori_contract::exit::Exit;
 use zori_testkit::anthropic;
 use zori_testkit::authorization::{AuthFault, AuthorizationServer, TokenOptions};
 use zori_testkit::browser;
+use zori_testkit::mcp;
 use zori_testkit::output::CommandOutput;
 use zori_testkit::pty::Size;
 use zori_testkit::reply::Reply;
@@ -40,6 +41,12 @@ const DECLARED: &[(&str, Exit, Provoke)] = &[
         world.run(&["config", "init"]).success();
         world.run(&["config", "init"])
     }),
+    ("config import", Exit::Conflict, || {
+        let world = bare();
+        world.run(&["config", "init"]).success();
+        world.write("old.yaml", "active_project: default\n");
+        world.run(&["config", "import", "old.yaml"])
+    }),
     ("exec", Exit::NotFound, || {
         let model = ModelServer::start(Vec::<Reply>::new());
         asked(&model, &["exec", "-r", "nobody", "-p", "hi", "--output", "json"])
@@ -50,6 +57,49 @@ const DECLARED: &[(&str, Exit, Provoke)] = &[
     ("handoff", Exit::NotFound, || {
         run(&["handoff", "--goal", "x", "--from-session", "nobody", "--output", "json"])
     }),
+    ("memory show", Exit::NotFound, || run(&["memory", "show", "1"])),
+    ("schedule show", Exit::NotFound, || run(&["schedule", "show", "nobody"])),
+    ("schedule add", Exit::Conflict, || {
+        let world = bare();
+        let add = ["schedule", "add", "a", "--cron", "0 9 * * *", "--prompt", "hi"];
+        world.run(&add).success();
+        world.run(&add)
+    }),
+    ("vault init", Exit::Conflict, || {
+        let world = bare();
+        world.run(&["vault", "init"]).success();
+        world.run(&["vault", "init"])
+    }),
+    ("vault set", Exit::Conflict, || {
+        let world = bare();
+        world.run(&["vault", "init"]).success();
+        world.run_with_stdin(&["vault", "set", "A"], "value-of-a").success();
+        world.run_with_stdin(&["vault", "set", "A"], "value-of-a")
+    }),
+    ("vault set", Exit::NotFound, || {
+        run(&["vault", "set", "A", "--input-file", "missing", "--backend", "keyring"])
+    }),
+    ("vault get", Exit::NotFound, || run(&["vault", "get", "NOTHING"])),
+    ("vault which", Exit::NotFound, || run(&["vault", "which", "NOTHING"])),
+    ("skills show", Exit::NotFound, || run(&["skills", "show", "nothing"])),
+    ("skills validate", Exit::NotFound, || run(&["skills", "validate", "."])),
+    ("skills trust", Exit::NotFound, || run(&["skills", "trust", "nothing", "--yes"])),
+    ("mcp get", Exit::NotFound, || run(&["mcp", "get", "nothing"])),
+    ("mcp add", Exit::Conflict, || {
+        let world = bare();
+        world.run(&["mcp", "add", "s", "--", "sh"]).success();
+        world.run(&["mcp", "add", "s", "--", "sh"])
+    }),
+    ("mcp remove", Exit::NotFound, || run(&["mcp", "remove", "nothing"])),
+    ("mcp tools", Exit::NotFound, || run(&["mcp", "tools", "nothing"])),
+    ("mcp tools", Exit::AuthRequired, || wants_login(&["mcp", "tools", "s"])),
+    ("mcp tools", Exit::Unavailable, || served("dies", &["mcp", "tools", "s"])),
+    ("mcp call", Exit::NotFound, || served("plain", &["mcp", "call", "s", "nothing"])),
+    ("mcp call", Exit::PermissionDenied, || {
+        served("plain", &["mcp", "call", "s", "add", "--deny", "mcp__s"])
+    }),
+    ("mcp call", Exit::AuthRequired, || wants_login(&["mcp", "call", "s", "add"])),
+    ("mcp call", Exit::Unavailable, || served("dies", &["mcp", "call", "s", "add"])),
     ("models show", Exit::NotFound, || run(&["models", "show", "nothing"])),
     ("sessions export", Exit::NotFound, || run(&["sessions", "export", "nobody", "--output", "json"])),
     ("sessions fork", Exit::NotFound, || run(&["sessions", "fork", "nobody"])),
@@ -98,6 +148,23 @@ fn answers(exit: Exit) -> Option<Vec<Reply>> {
         Exit::Unavailable => refused(503, "api_error"),
         _ => return None,
     })
+}
+
+/// A call about an MCP server that behaves so.
+fn served(mode: &str, args: &[&str]) -> CommandOutput {
+    let world = bare();
+    let script = mcp::scripted_server(&world);
+    let config = format!("[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}, {mode:?}]\n");
+    world.write(world.base().join("config.toml"), config);
+    world.run(args)
+}
+
+/// A call about an MCP server that wants a login.
+fn wants_login(args: &[&str]) -> CommandOutput {
+    let (world, server) = (bare(), ModelServer::start([anthropic::http_error(401, "no", "no")]));
+    let config = format!("[mcp.servers.s]\nurl = {:?}\n", server.url());
+    world.write(world.base().join("config.toml"), config);
+    world.run(args)
 }
 
 fn run(args: &[&str]) -> CommandOutput {
@@ -212,6 +279,11 @@ fn a_chat_that_cannot_begin() {
     Hint: give `--record` the name of a new file, or remove that one
     [exit status: 6]
     ");
+    assert_eq!(declared("tui"), [Exit::NotFound, Exit::Conflict]);
+    for (args, code) in [(["tui", "-r", "nobody"], 5), (["tui", "--record", "old.jsonl"], 6)] {
+        let (status, drawn) = world.screen(&args, Size { rows: 24, cols: 100 }).finish();
+        assert_eq!(status.code(), Some(code), "{drawn}");
+    }
 }
 
 fn declared(command: &str) -> Vec<Exit> {
@@ -222,7 +294,10 @@ fn declared(command: &str) -> Vec<Exit> {
 /// Nothing is declared that does not happen, and nothing is provoked that is not declared.
 #[test]
 fn the_tables_are_complete() {
-    for command in zori::commands::COMMANDS.iter().filter(|command| command.path != ["chat"]) {
+    for command in zori::commands::COMMANDS
+        .iter()
+        .filter(|command| ![["chat"], ["tui"]].iter().any(|people| command.path == people))
+    {
         let name = command.path.join(" ");
         let asks = AGENTS.iter().any(|(agent, _)| *agent == name);
         for exit in command.exits {

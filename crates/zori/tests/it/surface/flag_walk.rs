@@ -21,7 +21,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("http", "127.0.0.1:0"),
 ];
 
-fn sample(name: &str, kind: Kind) -> String {
+pub fn sample(name: &str, kind: Kind) -> String {
     if let Kind::Name(pattern) = kind
         && pattern.name == "semver"
     {
@@ -86,6 +86,7 @@ fn check(world: &TestEnv, mut words: Vec<String>, flag: &str, wanted: i32) {
         || words.iter().any(|word| word.starts_with("--output-format") || word.starts_with("--input-format"))
         || words[0] == "start"
         || words[0] == "chat"
+        || words[0] == "tui"
         || words[0] == "acp"
         || words[..2] == ["mcp", "serve"]
     {

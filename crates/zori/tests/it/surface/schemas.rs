@@ -61,6 +61,7 @@ fn what_works() {
         &["config", "path"],
         &["config", "show"],
         &["config", "init"],
+        &["context", "show"],
         &["policy", "explain", "ls"],
         &["audit-log"],
         &["audit-log", "--verify"],
@@ -76,6 +77,18 @@ fn what_works() {
         &["cleanup", "--yes"],
         &["generate-skills", "--output-dir", "skills"],
         &["mcp", "validate", "--provider", "anthropic"],
+        &["mcp", "list"],
+        &["mcp", "tools"],
+        &["mcp", "add", "s", "--", "sh"],
+        &["mcp", "get", "s"],
+        &["mcp", "remove", "s"],
+        &["vault", "init"],
+        &["vault", "list"],
+        &["vault", "rm", "NOTHING", "--yes"],
+        &["vault", "rekey", "--yes"],
+        &["skills", "list"],
+        &["import", "--dry-run"],
+        &["import", "--yes"],
     ] {
         check(&world, args, 0);
     }
@@ -98,12 +111,20 @@ fn what_fails() {
         (&["models", "show", "nothing"], 5, "MODEL_NOT_FOUND"),
         (&["models", "list", "--provider", "nobody"], 2, "SETTING_INVALID"),
         (&["config", "init"], 6, "ALREADY_EXISTS"),
+        (&["config", "import", "missing.yaml"], 2, "CONFIG_INVALID"),
         (&["policy", "test", "missing.json"], 2, "VALIDATION_ERROR"),
         (&["policy", "explain"], 2, "VALIDATION_ERROR"),
         (&["audit-log", "--verify", "--limit", "3"], 2, "VALIDATION_ERROR"),
         (&["sessions", "list", "--cursor", "rubbish"], 2, "INVALID_CURSOR"),
         (&["completions", "tcsh"], 2, "VALIDATION_ERROR"),
         (&["auth", "logout"], 4, "CREDENTIAL_STORE_UNAVAILABLE"),
+        (&["mcp", "get", "nothing"], 5, "MCP_SERVER_NOT_FOUND"),
+        (&["mcp", "call", "nothing", "x"], 5, "MCP_SERVER_NOT_FOUND"),
+        (&["vault", "list"], 4, "VAULT_MISSING"),
+        (&["vault", "get", "NOTHING"], 5, "VAULT_ENTRY_NOT_FOUND"),
+        (&["vault", "which", "NOTHING"], 5, "VAULT_ENTRY_NOT_FOUND"),
+        (&["skills", "show", "nothing"], 5, "SKILL_NOT_FOUND"),
+        (&["skills", "validate", "."], 5, "SKILL_NOT_FOUND"),
     ] {
         assert_eq!(check(&world, args, exit)["error"]["code"], wanted, "{args:?}");
     }

@@ -16,7 +16,7 @@ use crate::world::{in_shell, with_model};
 
 #[test]
 fn unknown_tool() {
-    insta::assert_snapshot!(run("frobnicate", json!({})), @"error unknown_tool: `frobnicate` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, todo_write, task");
+    insta::assert_snapshot!(run("frobnicate", json!({})), @"error unknown_tool: `frobnicate` is not a tool; the tools are read, write, edit, bash, multi_edit, glob, grep, ls, apply_patch, web_fetch, web_search, todo_write, task");
 }
 
 /// TOOL-6: the message names the field and lists the valid ones.

@@ -1,0 +1,234 @@
+//! What a prompt becomes before it is sent: a custom command's text in place of its name, and the skills that it means
+//! (CUS-2 to CUS-4, SK-5).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zori_core::input::{Input, Prompt};
+use zori_core::permission::Verdict;
+use zori_core::text::prefix;
+use zori_core::tool::{Effect, ToolKind};
+use zori_engine::user_shell::UserCommand;
+use zori_extensions::command::CustomCommand;
+use zori_extensions::template::{self, Part};
+
+use crate::peer::Peer;
+use crate::session::Session;
+use crate::skills::Skills;
+
+/// How much of a command's output goes into the prompt.
+const MAX_OUTPUT: usize = 16 * 1024;
+/// The longest file that goes along with a custom command.
+const MAX_FILE: u64 = 64 * 1024;
+
+/// What people and the project bring to a session.
+#[derive(Clone, Default)]
+pub struct Extensions {
+    /// Custom commands, by name.
+    pub commands: Arc<[CustomCommand]>,
+    /// Skills; `None` where there are none.
+    pub skills: Option<Arc<Skills>>,
+    /// Where paths in commands begin.
+    pub root: PathBuf,
+}
+
+impl Extensions {
+    /// Returns the custom command that a line calls, and what is behind its name.
+    pub fn command<'l>(&self, line: &'l str) -> Option<(&CustomCommand, &'l str)> {
+        let line = line.trim_start().strip_prefix('/')?;
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        self.commands.iter().find(|command| command.name == name).map(|command| (command, rest.trim()))
+    }
+
+    /// Returns the skill that a line calls: `/NAME args`, or `/skill NAME args`.
+    fn skill_call<'l>(&self, line: &'l str) -> Option<(&str, &'l str)> {
+        let skills = self.skills.as_ref()?;
+        let line = line.trim_start().strip_prefix('/')?;
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let (name, rest) = match word {
+            "skill" => rest.trim_start().split_once(char::is_whitespace).unwrap_or((rest.trim(), "")),
+            name => (name, rest),
+        };
+        skills.get(name).map(|skill| (skill.name.as_str(), rest.trim()))
+    }
+
+    /// Returns whether a line calls something that was brought along.
+    pub fn is_call(&self, line: &str) -> bool {
+        self.command(line).is_some() || self.skill_call(line).is_some()
+    }
+
+    /// Returns name, arguments and meaning of all that can be called by a slash, commands first.
+    pub fn slash_commands(&self) -> Vec<SlashEntry> {
+        let command = |command: &CustomCommand| SlashEntry {
+            name: command.name.clone(),
+            args: command.args.clone(),
+            about: command.about.clone(),
+        };
+        let mut all: Vec<SlashEntry> = self.commands.iter().map(command).collect();
+        for skill in self.skills.iter().flat_map(|skills| skills.all()) {
+            if !all.iter().any(|entry| entry.name == skill.name) {
+                let (args, about) = (skill.args.clone(), skill.description.clone());
+                all.push(SlashEntry { name: skill.name.clone(), args, about });
+            }
+        }
+        all
+    }
+
+    /// Returns the names of the skills.
+    pub fn skill_names(&self) -> Vec<String> {
+        self.skills.iter().flat_map(|skills| skills.all()).map(|skill| skill.name.clone()).collect()
+    }
+}
+
+/// Something that can be called by a slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlashEntry {
+    /// Its name, without the slash.
+    pub name: String,
+    /// What it takes.
+    pub args: String,
+    /// What it does.
+    pub about: String,
+}
+
+/// What a prompt has become.
+struct Expanded {
+    text: String,
+    /// Files that the command names.
+    files: Vec<PathBuf>,
+}
+
+impl Session {
+    /// Lets prompts call what people and the project brought.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: Extensions) -> Self {
+        self.extensions = extensions;
+        self
+    }
+
+    /// Returns what people and the project brought.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// Puts a custom command's text in place of its name, and adds the skills that the prompt means. A part that cannot be made ends the
+    /// turn before anything is sent.
+    pub(crate) async fn prepare_prompt(&mut self, mut prompt: Prompt, peer: &mut impl Peer) -> Prompt {
+        let extensions = self.extensions.clone();
+        if let Some((command, rest)) = extensions.command(&prompt.text) {
+            let parts = template::expand(&command.template, rest);
+            match self.run_parts(parts, peer).await {
+                Ok(expanded) => {
+                    expanded.files.iter().for_each(|file| self.attach_file(file));
+                    prompt.text = expanded.text;
+                }
+                Err(why) => self.refuse_prompt(format!("The command /{} was stopped: {why}", command.name)),
+            }
+        } else if let Some((name, rest)) = extensions.skill_call(&prompt.text)
+            && let Some(skills) = &extensions.skills
+        {
+            match skills.load(name) {
+                Ok(text) => {
+                    self.attach(text);
+                    prompt.text = match rest {
+                        "" => format!("Use the skill `{name}`."),
+                        rest => format!("Use the skill `{name}`: {rest}"),
+                    };
+                }
+                Err(why) => self.refuse_prompt(why),
+            }
+        } else if let Some(skills) = &extensions.skills {
+            for text in skills.meant_by(&prompt.text) {
+                self.attach(text);
+            }
+        }
+        prompt
+    }
+
+    /// Runs the commands of a template, and puts all parts together.
+    async fn run_parts(&mut self, parts: Vec<Part>, peer: &mut impl Peer) -> Result<Expanded, String> {
+        let mut expanded = Expanded { text: String::new(), files: Vec::new() };
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    expanded.files.extend(files_in(&self.extensions.root, &text));
+                    expanded.text.push_str(&text);
+                }
+                Part::Argument(text) => expanded.text.push_str(&text),
+                Part::Shell(command) => {
+                    let done = self.shell_asking(command, peer).await;
+                    expanded.text.push_str(&output(&done)?);
+                }
+            }
+        }
+        Ok(expanded)
+    }
+
+    /// Lets a file go along with the prompt, unless a rule denies reading it.
+    fn attach_file(&mut self, path: &Path) {
+        let policy = self.policy();
+        let effects = [Effect::Read(path.to_owned())];
+        let call = zori_policy::Call::new("read", Some(ToolKind::Read), &effects, &policy.workspace);
+        if zori_policy::explain(policy, &call).decision.verdict == Verdict::Deny {
+            return;
+        }
+        let Ok(content) = std::fs::read_to_string(path) else { return };
+        let shown = path.strip_prefix(&self.extensions.root).unwrap_or(path).display().to_string();
+        self.attach(format!("The file {shown}, which the command names:\n{content}"));
+    }
+
+    /// Runs a command of a template: a call like any other, about which somebody may be asked.
+    async fn shell_asking(&mut self, command: String, peer: &mut impl Peer) -> UserCommand {
+        let (mut notes, answers) = (Default::default(), self.answers());
+        let (engine, events) = self.engine_and_events();
+        let mut shells = engine.user_shells();
+        shells.start_asking(command);
+        loop {
+            tokio::select! {
+                biased;
+                done = shells.next() => return done,
+                Some(event) = events.recv() => {
+                    if let Some(input) = crate::session::handle(event, answers, &mut notes, peer) {
+                        shells.answer(&input);
+                    }
+                }
+                input = peer.next() => match input {
+                    Input::Cancel(cause) => shells.cancel(cause),
+                    input @ Input::Approve { .. } => shells.answer(&input),
+                    change => engine.apply(change),
+                },
+            }
+        }
+    }
+}
+
+/// Returns what a command of a template printed; an error says why it did not run.
+fn output(done: &UserCommand) -> Result<String, String> {
+    let envelope: serde_json::Value = serde_json::from_str(done.result.envelope.get()).unwrap_or_default();
+    if !done.result.ok {
+        let why = envelope["error"]["message"].as_str().unwrap_or("it did not run");
+        return Err(format!("`{}`: {why}", done.command));
+    }
+    let text = |key: &str| envelope["data"][key].as_str().unwrap_or_default().to_owned();
+    let both = text("stdout") + &text("stderr");
+    let both = both.trim_end();
+    Ok(match both.len() > MAX_OUTPUT {
+        true => format!("{}\n[cut after {MAX_OUTPUT} bytes]", prefix(both, MAX_OUTPUT)),
+        false => both.to_owned(),
+    })
+}
+
+/// Returns the files inside the root that a text names with `@`.
+fn files_in(root: &Path, text: &str) -> Vec<PathBuf> {
+    let Ok(root) = root.canonicalize() else { return Vec::new() };
+    let mut found = Vec::new();
+    for word in text.split_whitespace().filter_map(|word| word.strip_prefix('@')) {
+        let word = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        let Ok(path) = root.join(word).canonicalize() else { continue };
+        let fits = path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE);
+        if !word.is_empty() && fits && path.starts_with(&root) && !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}

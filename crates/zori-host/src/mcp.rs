@@ -1,0 +1,240 @@
+//! The MCP servers of a folder's sessions: started with the host, ended with it, and offered to each session at its first prompt.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use zori_core::BoxFuture;
+use zori_core::confine::{CommandStart, Confine, Consent, Holding};
+use zori_core::event::NoticeLevel;
+use zori_core::transport::Transport;
+use zori_engine::engine::Engine;
+use zori_frontends::Fanout;
+use zori_mcp::client::{
+    Elicits, Launch, Launched, McpParts, McpServers, Program, Server, ServerConfig, Source, Status, Trust,
+    Way,
+};
+use zori_redact::Redactor;
+use zori_tools::process::Processes;
+use zori_tools::process::service::{Service, ServiceStart};
+use zori_tools::process::spawn::Confinement;
+use zori_tools::toolset::{ExternalTool, ToolSet};
+
+use crate::peer::Answers;
+use crate::settings::{SessionSettings, WorkspaceSettings};
+
+/// The tools of all servers are listed one by one up to so many bytes.
+pub const TOOLS_BUDGET: usize = 8192;
+/// What every server inherits of the environment.
+const INHERITED: &[&str] = &["PATH", "HOME", "LANG"];
+
+/// Returns a variable of the environment.
+pub type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
+/// Makes a way to servers over HTTP, if there is one.
+pub type TransportMaker = Arc<dyn Fn() -> Option<Arc<dyn Transport>> + Send + Sync>;
+
+/// The MCP servers, and what they need.
+#[derive(Clone)]
+pub struct McpSettings {
+    /// The servers; with none, nothing is started.
+    pub servers: Vec<ServerConfig>,
+    /// Where lists, approvals and logs are kept: the base directory, if there is one.
+    pub base: Option<PathBuf>,
+    /// What servers may inherit.
+    pub environment: Environment,
+    /// Makes the way to servers over HTTP, for them alone.
+    pub transport: TransportMaker,
+    /// The version that servers are told.
+    pub version: &'static str,
+    /// So many bytes of tools are listed one by one.
+    pub budget: usize,
+    /// So long the first request waits for servers whose tools are not known.
+    pub first_wait: Duration,
+    /// Whether whoever answers questions about calls is shown the forms of servers, too.
+    pub forms: bool,
+}
+
+impl fmt::Debug for McpSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.servers.iter().map(|server| &server.name).collect();
+        f.debug_struct("McpSettings").field("servers", &names).finish_non_exhaustive()
+    }
+}
+
+impl McpSettings {
+    /// No server.
+    pub fn none() -> Self {
+        Self {
+            servers: Vec::new(),
+            base: None,
+            environment: Arc::new(|_| None),
+            transport: Arc::new(|| None),
+            version: "",
+            budget: TOOLS_BUDGET,
+            first_wait: Duration::from_secs(10),
+            forms: true,
+        }
+    }
+}
+
+/// Starts connecting to the servers of the settings; `None` if there are none. An error costs the servers and not the session.
+pub(crate) fn start(
+    settings: &SessionSettings,
+    confine: Option<Arc<dyn Confine>>,
+) -> Option<Arc<McpServers>> {
+    let elicits = match settings.permission.answers {
+        Answers::Yes => Elicits::Yes,
+        Answers::Person | Answers::Client if settings.mcp.forms => Elicits::Somebody,
+        _ => Elicits::Nobody,
+    };
+    let redactor = Redactor::new(settings.model.secrets.clone());
+    start_servers(&settings.mcp, &settings.workspace, redactor, elicits, confine)
+}
+
+/// Does the same without a session.
+pub fn start_servers(
+    mcp: &McpSettings,
+    workspace: &WorkspaceSettings,
+    redactor: Redactor,
+    elicits: Elicits,
+    confine: Option<Arc<dyn Confine>>,
+) -> Option<Arc<McpServers>> {
+    if mcp.servers.is_empty() {
+        return None;
+    }
+    let remote = mcp.servers.iter().any(|server| matches!(server.way, Way::Http { .. }));
+    let temp = workspace.temp.clone();
+    let launch = Launcher {
+        processes: Processes::new(temp.clone()),
+        root: workspace.root.clone(),
+        environment: mcp.environment.clone(),
+        confine,
+    };
+    let own = format!("zori-mcp-{}-{:016x}", std::process::id(), crate::random_number());
+    let parts = McpParts {
+        launch: Arc::new(launch),
+        transport: if remote { (mcp.transport)() } else { None },
+        folder: mcp.base.as_ref().map(|base| base.join("mcp")),
+        logs: mcp.base.as_ref().map(|base| base.join("logs").join("mcp")),
+        files: temp.join(own),
+        redact: Arc::new(move |text| redactor.redact(text).into_owned()),
+        version: mcp.version,
+        elicits,
+        budget: mcp.budget,
+        first_wait: mcp.first_wait,
+    };
+    McpServers::start(mcp.servers.clone(), parts).ok()
+}
+
+/// Returns the tools of the servers as a session takes them, and warnings.
+fn offered(servers: &McpServers) -> (Vec<ExternalTool>, Vec<String>) {
+    let offers = servers.offers();
+    let tools = offers.tools.into_iter().map(|(spec, tool)| ExternalTool { spec, tool }).collect();
+    (tools, offers.warnings)
+}
+
+/// Waits for the servers as long as the first request may, and adds their tools to the session.
+pub(crate) async fn settle(servers: &McpServers, tools: &ToolSet, engine: &mut Engine<Fanout>) {
+    let waiting = |names: &[String]| {
+        let text = format!("Waiting for the MCP servers {}", names.join(", "));
+        engine.notice(NoticeLevel::Info, "mcp_waiting", text);
+    };
+    servers.first_wait(waiting).await;
+    for (name, why) in failures(servers) {
+        engine.notice(NoticeLevel::Warning, "mcp_server", format!("the MCP server `{name}` {why}"));
+    }
+    let (offers, warnings) = offered(servers);
+    warnings.into_iter().for_each(|why| engine.notice(NoticeLevel::Warning, "mcp_tool", why));
+    tools.add_late(offers);
+}
+
+/// Adds the tools of the servers if nobody has to be waited for, and returns what people should know.
+pub(crate) fn add_known(servers: &McpServers, tools: &ToolSet) -> Vec<String> {
+    let known = |server: &Arc<Server>| {
+        let now = server.now();
+        now.listed || now.status != Status::Pending
+    };
+    if !servers.all().iter().all(known) {
+        return Vec::new();
+    }
+    let (offers, warnings) = offered(servers);
+    tools.add_late(offers);
+    let failed = failures(servers).into_iter().map(|(name, why)| format!("the MCP server `{name}` {why}"));
+    failed.chain(warnings).collect()
+}
+
+/// Returns the servers that cannot be used, with why.
+pub fn failures(servers: &McpServers) -> Vec<(String, String)> {
+    let failed = |server: Arc<Server>| {
+        let now = server.now();
+        let what = match now.status {
+            Status::Failed => "failed",
+            Status::NeedsAuth => "wants a login",
+            _ => return None,
+        };
+        let why = now.reason.map_or_else(String::new, |why| format!(": {why}"));
+        Some((server.config.name.clone(), format!("{what}{why}")))
+    };
+    servers.all().into_iter().filter_map(failed).collect()
+}
+
+/// Starts the programs of servers, under the guard of the tools.
+struct Launcher {
+    processes: Processes,
+    root: PathBuf,
+    environment: Environment,
+    confine: Option<Arc<dyn Confine>>,
+}
+
+impl Launch for Launcher {
+    fn launch(&self, server: &ServerConfig) -> Result<Launched, String> {
+        let Way::Stdio { command, args, env, env_pass, cwd } = &server.way else {
+            return Err("it is no program".to_owned());
+        };
+        let cwd = cwd.as_ref().map_or_else(|| self.root.clone(), |cwd| self.root.join(cwd));
+        let inherited = INHERITED.iter().copied().chain(env_pass.iter().map(String::as_str));
+        let mut variables: Vec<(OsString, OsString)> =
+            inherited.filter_map(|name| Some((name.into(), (self.environment)(name)?))).collect();
+        variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+        let argv = std::iter::once(command).chain(args).map(OsString::from).collect();
+        let (mut confinement, mut hold): (_, (Box<dyn std::any::Any + Send>, bool)) =
+            (Confinement::default(), (Box::new(()), false));
+        let sandboxed = server.trust == Trust::Sandboxed;
+        let wanted = if sandboxed { Holding::Usual } else { Holding::Loose };
+        let confine = self.confine.as_ref().filter(|confine| confine.confines(wanted));
+        if sandboxed && confine.is_none() {
+            return Err("its level is `sandboxed`, and there is no sandbox".to_owned());
+        }
+        if let Some(confine) = confine {
+            // Somebody configured it, which is as good as an answer; a project's has no network, nor has one that is not trusted so far.
+            let asked = server.source != Source::Project && !sandboxed;
+            let consent = if asked { Consent::Person } else { Consent::Rule };
+            let start =
+                CommandStart { command: &server.shown(), cwd: &cwd, consent, holding: Holding::Usual };
+            let confined = confine.prepare(&start).map_err(|error| error.to_string())?;
+            confinement =
+                Confinement { wrapper: confined.wrapper, env: confined.env, in_child: confined.in_child };
+            hold = (confined.hold, confined.wrapper_ends_all);
+        }
+        let start = ServiceStart { argv, cwd: &cwd, env: variables, confinement, hold };
+        let (service, pipes) =
+            self.processes.serve(start).map_err(|error| format!("`{command}` cannot be started: {error}"))?;
+        let program = Box::new(ServerProgram(service));
+        Ok(Launched { stdin: pipes.stdin, stdout: pipes.stdout, stderr: pipes.stderr, program })
+    }
+
+    fn shutdown(&self) {
+        self.processes.shutdown();
+    }
+}
+
+struct ServerProgram(Service);
+
+impl Program for ServerProgram {
+    fn ended(&mut self) -> BoxFuture<'_, String> {
+        Box::pin(self.0.ended())
+    }
+}

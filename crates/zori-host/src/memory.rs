@@ -1,0 +1,131 @@
+//! What is known of earlier sessions of a project: where it is kept, and how the copy in the database follows the session files.
+//!
+//! The session files are the truth. Nothing is written while a turn runs: whoever searches brings the copy up to date first, so that a
+//! project that never used its memory pays one look for a file.
+
+mod copy;
+mod recall;
+mod tools;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use zori_core::ids::SessionId;
+use zori_index::{Database, IndexError, ProjectStore, SessionFile, Synced};
+use zori_store::{RecordKind, SessionDir, project_root};
+
+pub(crate) use recall::AutoRecall;
+pub(crate) use tools::tools;
+
+/// How the memory of a project is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recall {
+    /// Not at all.
+    Off,
+    /// When the model asks, by its tools.
+    #[default]
+    Manual,
+    /// Also by itself: what fits a prompt goes with it.
+    Auto,
+}
+
+/// The memory of a session's project.
+#[derive(Clone, Debug)]
+pub struct MemorySettings {
+    /// Where it is.
+    pub place: MemoryPlace,
+    /// How it is used.
+    pub recall: Recall,
+}
+
+/// Where the memory of a project is, and what it is made from.
+#[derive(Clone, Debug)]
+pub struct MemoryPlace {
+    /// The database.
+    pub database: PathBuf,
+    /// The folder of the session files.
+    pub sessions: PathBuf,
+    /// The root of the project, canonical.
+    pub project: PathBuf,
+    /// The home directory, above which no project is looked for.
+    pub home: Option<PathBuf>,
+    /// Where temporary files go.
+    pub scratch: PathBuf,
+    /// The file that says that the project uses its memory.
+    pub marker: PathBuf,
+}
+
+impl MemoryPlace {
+    /// Returns whether the project has used its memory.
+    pub fn is_used(&self) -> bool {
+        self.marker.exists()
+    }
+
+    /// Notes that the project uses its memory.
+    pub fn mark_used(&self) -> io::Result<()> {
+        if let Some(folder) = self.marker.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&self.marker).map(drop)
+    }
+
+    /// Opens it for writing; what is missing is made.
+    pub fn open(&self) -> Result<ProjectStore, IndexError> {
+        ProjectStore::new(Database::open(&self.database)?, &self.project)
+    }
+
+    /// Opens it for reading, without a trace; `None` where there is nothing yet.
+    pub fn read(&self) -> Result<Option<ProjectStore>, IndexError> {
+        let database = Database::read_existing(&self.database, &self.scratch)?;
+        database.map(|database| ProjectStore::new(database, &self.project)).transpose()
+    }
+
+    /// Returns the sessions that were begun in the project.
+    pub fn sessions(&self) -> Vec<SessionId> {
+        let sessions = SessionDir::new(self.sessions.clone());
+        let listed = sessions.list().unwrap_or_default();
+        listed.into_iter().map(|entry| entry.id).filter(|id| self.is_of_project(&sessions, id)).collect()
+    }
+
+    /// Returns the project that a folder belongs to.
+    pub fn project_of<'p>(&self, folder: &'p Path) -> &'p Path {
+        project_root(folder, self.home.as_deref())
+    }
+
+    fn is_of_project(&self, sessions: &SessionDir, id: &SessionId) -> bool {
+        let Ok(Some(mut records)) = sessions.records(id) else { return false };
+        match records.next() {
+            Some(Ok(record)) => match record.kind {
+                RecordKind::Meta(meta) => {
+                    meta.root.is_some_and(|root| self.project_of(&root) == self.project)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Returns the files of the project's sessions, as they are now.
+    pub fn files(&self) -> Vec<SessionFile> {
+        let sessions = SessionDir::new(self.sessions.clone());
+        let file = |id: SessionId| {
+            let facts = fs::metadata(sessions.file(&id)).ok()?;
+            let time = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+            let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            Some(SessionFile { name: id.as_str().to_owned(), len: facts.len(), time })
+        };
+        let mut files: Vec<_> = self.sessions().into_iter().filter_map(file).collect();
+        // Oldest first, so that what was said later has the higher number.
+        files.sort_by(|a, b| (a.time, &a.name).cmp(&(b.time, &b.name)));
+        files
+    }
+
+    /// Brings the copy up to date, or makes all of it anew. `now`: seconds since 1970.
+    pub fn sync(&self, store: &mut ProjectStore, anew: bool, now: i64) -> Result<Synced, IndexError> {
+        let sessions = SessionDir::new(self.sessions.clone());
+        store.sync(&self.files(), anew, now, |name| copy::of(&sessions, &SessionId::parse(name).ok()?))
+    }
+}

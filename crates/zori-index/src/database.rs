@@ -1,0 +1,214 @@
+//! The file `zori.db`: opened for writing with its schema brought up to date, or for reading without a trace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::IndexError;
+
+/// What marks a database as ours: `zori` in ASCII.
+const APPLICATION_ID: i64 = 0x7a6f_7269;
+/// The statements of each version, in order: the database's `user_version` says how many it has.
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+/// How long a process waits for another one that writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Returns the file of a base directory.
+pub fn database_path(base: &Path) -> PathBuf {
+    base.join("zori.db")
+}
+
+/// The database, open.
+#[derive(Debug)]
+pub struct Database {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    /// The copy that is read, where there is one. It goes with the connection.
+    _copy: Option<Copy>,
+}
+
+impl Database {
+    /// Opens it for writing, and makes it where there is none.
+    pub fn open(path: &Path) -> Result<Self, IndexError> {
+        let failed = IndexError::at(path);
+        let is_new = !path.exists();
+        if let (true, Some(folder)) = (is_new, path.parent()) {
+            make_private(folder).map_err(IndexError::io(folder))?;
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let resolved = path.parent().and_then(|folder| folder.canonicalize().ok());
+        let resolved = match (resolved, path.file_name()) {
+            (Some(folder), Some(name)) => folder.join(name),
+            _ => path.to_owned(),
+        };
+        if is_new {
+            create_private(&resolved).map_err(IndexError::io(path))?;
+        }
+        let connection = Connection::open_with_flags(&resolved, flags).map_err(&failed)?;
+        connection.busy_timeout(PATIENCE).map_err(&failed)?;
+        check(&connection, path)?;
+        let set = "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;";
+        connection.execute_batch(set).map_err(&failed)?;
+        if connection.is_readonly("main").map_err(&failed)? {
+            return Err(IndexError::ReadOnly(path.to_owned()));
+        }
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(&failed)?;
+        let mut database = Self { connection, path: path.to_owned(), _copy: None };
+        database.migrate()?;
+        Ok(database)
+    }
+
+    /// Opens it for reading; nothing is created or changed, not even for a moment (D-33). A database that somebody has open is
+    /// copied into `scratch` first.
+    pub fn read(path: &Path, scratch: &Path) -> Result<Self, IndexError> {
+        let facts = fs::metadata(path).map_err(IndexError::io(path))?;
+        if facts.len() == 0 {
+            return Err(IndexError::Missing(path.to_owned()));
+        }
+        let wal = beside(path, "-wal");
+        let copy = match fs::metadata(&wal) {
+            Ok(facts) if facts.len() > 0 => Some(Copy::make(path, &wal, scratch)?),
+            _ => None,
+        };
+        let (at, immutable) = match &copy {
+            Some(copy) => (copy.database(), ""),
+            None => (path.canonicalize().map_err(IndexError::io(path))?, "&immutable=1"),
+        };
+        let mode = if copy.is_some() { "rw" } else { "ro" };
+        let address = format!("file:{}?mode={mode}{immutable}", escaped(&at));
+        let access =
+            if copy.is_some() { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
+        let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let failed = IndexError::at(path);
+        let connection = Connection::open_with_flags(address, flags).map_err(&failed)?;
+        check(&connection, path)?;
+        let version: i64 =
+            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(&failed)?;
+        if version < MIGRATIONS.len() as i64 {
+            // An older one is brought up to date by the next write; there is nothing in it yet that could be read.
+            return Err(IndexError::Missing(path.to_owned()));
+        }
+        Ok(Self { connection, path: path.to_owned(), _copy: copy })
+    }
+
+    /// Returns the database, or `None` where there is none yet.
+    pub fn read_existing(path: &Path, scratch: &Path) -> Result<Option<Self>, IndexError> {
+        match Self::read(path, scratch) {
+            Err(IndexError::Missing(_)) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> IndexError {
+        IndexError::at(&self.path)
+    }
+
+    fn migrate(&mut self) -> Result<(), IndexError> {
+        let failed = IndexError::at(&self.path);
+        let version = |connection: &Connection| {
+            connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
+        };
+        if version(&self.connection).map_err(&failed)? == MIGRATIONS.len() as i64 {
+            return Ok(());
+        }
+        let change = self
+            .connection
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .map_err(&failed)?;
+        // Another process may have been quicker.
+        let done = version(&change).map_err(&failed)?;
+        for statements in &MIGRATIONS[usize::try_from(done).unwrap_or(0)..] {
+            change.execute_batch(statements).map_err(&failed)?;
+        }
+        change.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
+        change.pragma_update(None, "user_version", MIGRATIONS.len() as i64).map_err(&failed)?;
+        change.commit().map_err(&failed)
+    }
+}
+
+/// Fails unless it is a database of ours, or empty, of a version that is known.
+fn check(connection: &Connection, path: &Path) -> Result<(), IndexError> {
+    let failed = IndexError::at(path);
+    let number =
+        |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(&failed);
+    let (id, version) = (number("application_id")?, number("user_version")?);
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(&failed)?;
+    if id != APPLICATION_ID && (tables > 0 || version != 0 || id != 0) {
+        return Err(IndexError::Foreign(path.to_owned()));
+    }
+    let known = MIGRATIONS.len() as i64;
+    if version > known {
+        return Err(IndexError::Newer { path: path.to_owned(), found: version, known });
+    }
+    Ok(())
+}
+
+/// Returns the file that SQLite keeps beside a database.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Returns a path as it stands in a `file:` address.
+fn escaped(path: &Path) -> String {
+    let escape = |byte: &u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => {
+            (*byte as char).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    path.as_os_str().as_encoded_bytes().iter().map(escape).collect()
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn create_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+}
+
+/// A copy that is read in place of a database that is in use.
+#[derive(Debug)]
+struct Copy(PathBuf);
+
+impl Copy {
+    fn make(path: &Path, wal: &Path, scratch: &Path) -> Result<Self, IndexError> {
+        use std::os::unix::fs::DirBuilderExt;
+        let mut number = 0_u32;
+        let copy = loop {
+            let folder = scratch.join(format!("zori-db-{}-{number}", std::process::id()));
+            match fs::DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => break Self(folder),
+                // This process may have another one, and an ended one of the same number may have left its own.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(IndexError::io(&folder)(error)),
+            }
+        };
+        let database = copy.database();
+        fs::copy(path, &database).map_err(IndexError::io(path))?;
+        match fs::copy(wal, beside(&database, "-wal")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(IndexError::io(wal)(error)),
+            _ => Ok(copy),
+        }
+    }
+
+    fn database(&self) -> PathBuf {
+        self.0.join("zori.db")
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,74 @@
+//! Why the database cannot be used, each with its own way on.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// Why the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// There is none yet.
+    #[error("there is no database {} yet", .0.display())]
+    Missing(PathBuf),
+    /// Another program made it, or it is no database.
+    #[error("{} is not a database of this program", .0.display())]
+    Foreign(PathBuf),
+    /// A later version made it.
+    #[error("{} was made by a newer version (schema {found}; this one knows {known})", path.display())]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    /// It is broken.
+    #[error("{} is damaged: {why}", path.display())]
+    Damaged { path: PathBuf, why: String },
+    /// Another process keeps it locked.
+    #[error("{} is in use by another process", .0.display())]
+    Locked(PathBuf),
+    /// It can be read and not written.
+    #[error("{} cannot be written", .0.display())]
+    ReadOnly(PathBuf),
+    /// Anything else.
+    #[error("{}: {why}", path.display())]
+    Failed { path: PathBuf, why: String },
+}
+
+impl IndexError {
+    /// Returns what to do about it, in a sentence.
+    pub fn way_on(&self) -> &'static str {
+        match self {
+            Self::Missing(_) => "`zori memory rebuild` makes it from the session files",
+            Self::Foreign(_) => {
+                "move that file away; `zori memory rebuild` makes a new one from the session files"
+            }
+            Self::Newer { .. } => "use the newer version; this one goes on without memory",
+            Self::Damaged { .. } => {
+                "move that file away; `zori memory rebuild` makes a new one from the session files, scheduled jobs have to be added again"
+            }
+            Self::Locked(_) => "try again when the other process is done",
+            Self::ReadOnly(_) => "make the file and its folder writable",
+            Self::Failed { .. } => "see what the message says of the file",
+        }
+    }
+
+    /// Returns a function that says what an error of SQLite means for this file.
+    pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
+        move |error| {
+            let path = path.to_owned();
+            match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase) => Self::Foreign(path),
+                Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, why: error.to_string() },
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(path),
+                Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(path),
+                _ => Self::Failed { path, why: error.to_string() },
+            }
+        }
+    }
+
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        move |error| match error.kind() {
+            std::io::ErrorKind::NotFound => Self::Missing(path.to_owned()),
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                Self::ReadOnly(path.to_owned())
+            }
+            _ => Self::Failed { path: path.to_owned(), why: error.to_string() },
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The database: `<base>/zori.db`, the only place that links SQLite.
+//!
+//! [`Database`] opens the file, [`ProjectStore`] is all that anybody sees of a project in it: every query goes through one and carries
+//! the project's id. Session files stay the truth; what is recalled is a copy that can be made again. Nothing here reads the environment, a
+//! session file or the clock: the callers bring values.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod database;
+mod embed;
+mod error;
+mod jobs;
+mod memory;
+mod project_store;
+mod purge;
+mod recall;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+pub use database::{Database, database_path};
+pub use error::IndexError;
+pub use jobs::{Claim, Job, JobRun, NewJob};
+pub use memory::{Message, SessionCopy, SessionFile, Synced};
+pub use project_store::{ProjectRow, ProjectStore, project_key, projects};
+pub use purge::{Counts, Kept};
+pub use recall::{Recalled, fitting, wrapped};
+pub use slots::{When, WhenError, next_slot, zone_known};

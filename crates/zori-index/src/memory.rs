@@ -1,0 +1,305 @@
+//! Messages that can be recalled: copied from session files, or saved by hand.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use crate::embed;
+use crate::error::IndexError;
+use crate::project_store::ProjectStore;
+
+/// How much of a message is kept; what is longer is in the session file.
+const MOST_CHARS: usize = 8_000;
+/// Fields of a [`Message`], for its queries.
+pub(crate) const FIELDS: &str = "m.id, s.name, m.turn, m.role, m.content, m.said_at, m.tokens";
+
+/// A message that can be recalled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its number in the database.
+    pub id: i64,
+    /// The session it is from; `None` for what was saved by hand.
+    pub session: Option<String>,
+    /// The turn of that session, from 1.
+    pub turn: u32,
+    /// `user`, `assistant` or `note`.
+    pub role: String,
+    pub content: String,
+    /// When it was said, as the session file has it.
+    pub said_at: String,
+    /// About how many tokens it has.
+    pub tokens: u64,
+}
+
+impl Message {
+    pub(crate) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            session: row.get(1)?,
+            turn: row.get(2)?,
+            role: row.get(3)?,
+            content: row.get(4)?,
+            said_at: row.get(5)?,
+            tokens: row.get(6)?,
+        })
+    }
+}
+
+/// A session file, as the file system sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionFile {
+    /// The session's id.
+    pub name: String,
+    /// How many bytes it has.
+    pub len: u64,
+    /// When it was changed, in nanoseconds.
+    pub time: u64,
+}
+
+/// What a session file says, as far as it can be recalled.
+#[derive(Clone, Debug, Default)]
+pub struct SessionCopy {
+    pub title: String,
+    /// Turn, role, text and time of each message.
+    pub messages: Vec<(u32, &'static str, String, String)>,
+}
+
+/// What bringing the copy up to date came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// How many sessions were read.
+    pub read: u64,
+    /// How many were as they were.
+    pub unchanged: u64,
+    /// How many are gone.
+    pub gone: u64,
+    /// How many messages can be recalled now.
+    pub messages: u64,
+}
+
+impl ProjectStore {
+    /// Brings the copy of the project's sessions up to date. `read` is called for those that changed; one that cannot be read stays as it
+    /// was. With `anew` all are read.
+    pub fn sync(
+        &mut self,
+        files: &[SessionFile],
+        anew: bool,
+        now: i64,
+        mut read: impl FnMut(&str) -> Option<SessionCopy>,
+    ) -> Result<Synced, IndexError> {
+        let known = self.known_sessions()?;
+        let mut synced = Synced::default();
+        for file in files {
+            let facts = (file.len as i64, file.time as i64);
+            if !anew && known.get(&file.name) == Some(&facts) {
+                synced.unchanged += 1;
+                continue;
+            }
+            let Some(copy) = read(&file.name) else {
+                synced.unchanged += 1;
+                continue;
+            };
+            // One transaction a session: whoever else writes waits for one file, not for all.
+            self.write(now, |change, project| replace(change, project, file, facts, copy))?;
+            synced.read += 1;
+        }
+        for name in known.keys().filter(|name| !files.iter().any(|file| file.name == **name)) {
+            self.write(now, |change, project| {
+                change.execute(
+                    "DELETE FROM sessions WHERE project_id = ?1 AND name = ?2",
+                    params![project, name],
+                )
+            })?;
+            synced.gone += 1;
+        }
+        synced.messages = self.count()?;
+        Ok(synced)
+    }
+
+    /// Returns how many of the files the copy does not have as they are now.
+    pub fn behind(&self, files: &[SessionFile]) -> Result<usize, IndexError> {
+        let known = self.known_sessions()?;
+        Ok(files
+            .iter()
+            .filter(|file| known.get(&file.name) != Some(&(file.len as i64, file.time as i64)))
+            .count())
+    }
+
+    fn known_sessions(&self) -> Result<HashMap<String, (i64, i64)>, IndexError> {
+        let failed = self.failed();
+        let connection = &self.database.connection;
+        let mut rows = connection
+            .prepare("SELECT name, file_len, file_time FROM sessions WHERE project_id = ?1")
+            .map_err(&failed)?;
+        let row = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+        rows.query_map([self.id], row).map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
+    }
+
+    /// Saves a note, and returns its number. The same text again is the same note.
+    pub fn save_note(&mut self, text: &str, said_at: &str, now: i64) -> Result<i64, IndexError> {
+        let text = kept(text);
+        self.write(now, |change, project| {
+            let same = change
+                .query_row(
+                    "SELECT id FROM messages WHERE project_id = ?1 AND session_id IS NULL AND content = ?2",
+                    params![project, text],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            match same {
+                Some(id) => Ok(id),
+                None => insert(change, project, None, 0, "note", &text, said_at),
+            }
+        })
+    }
+
+    /// Returns how many messages can be recalled.
+    pub fn count(&self) -> Result<u64, IndexError> {
+        self.database
+            .connection
+            .query_row("SELECT count(*) FROM messages WHERE project_id = ?1", [self.id], |row| row.get(0))
+            .map_err(self.failed())
+    }
+
+    /// Returns all messages, newest first.
+    pub fn messages(&self) -> Result<Vec<Message>, IndexError> {
+        let failed = self.failed();
+        let query = format!(
+            "SELECT {FIELDS} FROM messages m LEFT JOIN sessions s ON s.id = m.session_id
+             WHERE m.project_id = ?1 ORDER BY m.said_at DESC, m.id DESC"
+        );
+        let mut rows = self.database.connection.prepare(&query).map_err(&failed)?;
+        rows.query_map([self.id], Message::of).map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
+    }
+
+    /// Returns a message by its number.
+    pub fn message(&self, id: i64) -> Result<Option<Message>, IndexError> {
+        let query = format!(
+            "SELECT {FIELDS} FROM messages m LEFT JOIN sessions s ON s.id = m.session_id
+             WHERE m.project_id = ?1 AND m.id = ?2"
+        );
+        let connection = &self.database.connection;
+        connection.query_row(&query, params![self.id, id], Message::of).optional().map_err(self.failed())
+    }
+
+    /// Forgets messages, so that they do not come back when the copy is made again; returns which there were. The words leave the file, too.
+    pub fn forget(&mut self, ids: &[i64], now: i64) -> Result<Vec<i64>, IndexError> {
+        if self.id.is_none() {
+            return Ok(Vec::new());
+        }
+        let gone = self.write(now, |change, project| {
+            let mut gone = Vec::new();
+            for id in ids {
+                let found = change
+                    .query_row(
+                        "SELECT s.name, m.turn, m.role, m.content FROM messages m
+                         LEFT JOIN sessions s ON s.id = m.session_id WHERE m.project_id = ?1 AND m.id = ?2",
+                        params![project, id],
+                        |row| {
+                            let session: Option<String> = row.get(0)?;
+                            let content: String = row.get(3)?;
+                            let role: String = row.get(2)?;
+                            Ok(session
+                                .map(|session| digest(&session, row.get(1).unwrap_or(0), &role, &content)))
+                        },
+                    )
+                    .optional()?;
+                let Some(found) = found else { continue };
+                if let Some(digest) = found {
+                    change.execute(
+                        "INSERT OR IGNORE INTO forgotten (project_id, digest) VALUES (?1, ?2)",
+                        params![project, digest],
+                    )?;
+                }
+                change.execute(
+                    "DELETE FROM messages WHERE project_id = ?1 AND id = ?2",
+                    params![project, id],
+                )?;
+                gone.push(*id);
+            }
+            Ok(gone)
+        })?;
+        let connection = &self.database.connection;
+        // Deleted words stay in the log of changes until it is worked off; a reader may keep it from being.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        Ok(gone)
+    }
+}
+
+/// Takes the place of what was known of a session.
+fn replace(
+    change: &Transaction<'_>,
+    project: i64,
+    file: &SessionFile,
+    (len, time): (i64, i64),
+    copy: SessionCopy,
+) -> rusqlite::Result<()> {
+    change
+        .execute("DELETE FROM sessions WHERE project_id = ?1 AND name = ?2", params![project, file.name])?;
+    let turns = copy.messages.iter().map(|(turn, ..)| *turn).max().unwrap_or(0);
+    change.execute(
+        "INSERT INTO sessions (project_id, name, file_len, file_time, title, turns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![project, file.name, len, time, copy.title, turns],
+    )?;
+    let session = change.last_insert_rowid();
+    let mut forgotten =
+        change.prepare_cached("SELECT 1 FROM forgotten WHERE project_id = ?1 AND digest = ?2")?;
+    for (turn, role, text, said_at) in copy.messages {
+        let text = kept(&text);
+        if text.is_empty() || forgotten.exists(params![project, digest(&file.name, turn, role, &text)])? {
+            continue;
+        }
+        insert(change, project, Some(session), turn, role, &text, &said_at)?;
+    }
+    Ok(())
+}
+
+fn insert(
+    change: &Transaction<'_>,
+    project: i64,
+    session: Option<i64>,
+    turn: u32,
+    role: &str,
+    text: &str,
+    said_at: &str,
+) -> rusqlite::Result<i64> {
+    change
+        .prepare_cached(
+            "INSERT INTO messages (project_id, session_id, turn, role, content, said_at, tokens)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![project, session, turn, role, text, said_at, tokens(text) as i64])?;
+    let id = change.last_insert_rowid();
+    if let Some(vector) = embed::embed(text) {
+        change
+            .prepare_cached(
+                "INSERT INTO vectors (project_id, message_id, model, vector) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![project, id, embed::MODEL, embed::bytes(&vector)])?;
+    }
+    Ok(id)
+}
+
+/// Returns a text as it is kept.
+fn kept(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((at, _)) => format!("{} [...]", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns about how many tokens a text has.
+pub(crate) fn tokens(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(4)
+}
+
+/// Returns what a forgotten message is known by; the text cannot be read from it.
+fn digest(session: &str, turn: u32, role: &str, content: &str) -> Vec<u8> {
+    let mut hash = blake3::Hasher::new();
+    for part in [session, &turn.to_string(), role, content] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().as_bytes().to_vec()
+}

@@ -1,0 +1,101 @@
+//! When a job runs: a cron line in a time zone, or one moment. Pure; the clock is the caller's.
+
+use std::str::FromStr as _;
+
+use croner::Cron;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+
+/// When a job runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Again and again: five fields, or six with seconds first, in a time zone.
+    Cron { line: String, zone: String },
+    /// Once, in seconds since 1970; the zone is the one it was given in.
+    Once { at: i64, zone: String },
+}
+
+/// Why a time cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WhenError {
+    #[error("`{0}` is not a time zone; names are those of the IANA database, such as `Europe/Berlin`")]
+    Zone(String),
+    #[error("`{line}` is not a cron line: {why}")]
+    Cron { line: String, why: String },
+    #[error("`{0}` never comes")]
+    Never(String),
+    #[error("`{0}` is not a time; write `2027-01-31T09:30` in the time zone, or `2027-01-31T09:30:00Z`")]
+    Time(String),
+    #[error("`{0}` is past")]
+    Past(String),
+}
+
+/// Returns whether there is such a time zone.
+pub fn zone_known(name: &str) -> bool {
+    zone_of(name).is_ok()
+}
+
+impl When {
+    /// Reads a cron line. One that never comes is refused.
+    pub fn cron(line: &str, zone: &str, now: i64) -> Result<Self, WhenError> {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        parse(&line)?;
+        zone_of(zone)?;
+        let when = Self::Cron { line: line.clone(), zone: zone.to_owned() };
+        match next_slot(&when, now) {
+            Some(_) => Ok(when),
+            None => Err(WhenError::Never(line)),
+        }
+    }
+
+    /// Reads one moment, which must be to come.
+    pub fn once(text: &str, zone: &str, now: i64) -> Result<Self, WhenError> {
+        let bad = || WhenError::Time(text.to_owned());
+        let at = match text.parse::<Timestamp>() {
+            Ok(at) => at,
+            Err(_) => {
+                let forms = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"];
+                let local = forms.iter().find_map(|form| DateTime::strptime(form, text).ok());
+                let local = zone_of(zone)?.to_ambiguous_timestamp(local.ok_or_else(bad)?);
+                // An hour that comes twice is meant the first time; one that the clocks leap over does not exist.
+                match local.offset() {
+                    AmbiguousOffset::Gap { .. } => return Err(bad()),
+                    _ => local.earlier().map_err(|_| bad())?,
+                }
+            }
+        };
+        let at = at.as_second();
+        zone_of(zone)?;
+        if at <= now {
+            Err(WhenError::Past(text.to_owned()))
+        } else {
+            Ok(Self::Once { at, zone: zone.to_owned() })
+        }
+    }
+}
+
+/// Returns the first slot after a moment; `None` where there is none.
+pub fn next_slot(when: &When, after: i64) -> Option<i64> {
+    match when {
+        When::Once { at, .. } => (*at > after).then_some(*at),
+        When::Cron { line, zone } => {
+            let after = Timestamp::from_second(after).ok()?.to_zoned(zone_of(zone).ok()?);
+            let next = parse(line).ok()?.find_next_occurrence(&after, false).ok()?;
+            Some(next.timestamp().as_second())
+        }
+    }
+}
+
+fn zone_of(name: &str) -> Result<TimeZone, WhenError> {
+    TimeZone::get(name).map_err(|_| WhenError::Zone(name.to_owned()))
+}
+
+fn parse(line: &str) -> Result<Cron, WhenError> {
+    let bad = |why: String| WhenError::Cron { line: line.to_owned(), why };
+    let fields = line.split(' ').filter(|field| !field.is_empty()).count();
+    if !line.starts_with('@') && !(5..=6).contains(&fields) {
+        return Err(bad(format!("it has {fields} fields; five are wanted, or six with seconds first")));
+    }
+    Cron::from_str(line).map_err(|error| bad(error.to_string()))
+}

@@ -1,0 +1,104 @@
+//! The file, in each state it can be found in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::{IndexError, project_key};
+
+/// Returns the names, lengths, times and contents of the files in a folder.
+fn listing(folder: &Path) -> BTreeMap<String, (u64, std::time::SystemTime, Vec<u8>)> {
+    let facts = |entry: fs::DirEntry| {
+        let facts = entry.metadata().unwrap();
+        let bytes = fs::read(entry.path()).unwrap();
+        (entry.file_name().into_string().unwrap(), (facts.len(), facts.modified().unwrap(), bytes))
+    };
+    fs::read_dir(folder).unwrap().map(|entry| facts(entry.unwrap())).collect()
+}
+
+fn opened(path: &Path) -> String {
+    Database::open(path).unwrap_err().to_string().replace(path.to_str().unwrap(), "DB")
+}
+
+#[test]
+fn a_new_one_is_private_and_keeps_no_journal_behind() {
+    let base = tempfile::tempdir().unwrap();
+    let path = database_path(&base.path().join("deep/er"));
+    drop(Database::open(&path).unwrap());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
+    let names: Vec<_> = listing(path.parent().unwrap()).into_keys().collect();
+    assert_eq!(names, ["zori.db"]);
+}
+
+/// D-33: reading leaves no trace, whether or not somebody has it open.
+#[test]
+fn reading_leaves_no_trace() {
+    let (base, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = database_path(base.path());
+    let read = || ProjectStore::new(Database::read(&path, scratch.path())?, Path::new("/p"));
+    assert!(matches!(read(), Err(IndexError::Missing(_))));
+    assert!(listing(base.path()).is_empty());
+    let mut writing = store(&base, "/p");
+    sync(&mut writing, &[("a", &["one two"])]);
+    let before = listing(base.path());
+    assert!(before.contains_key("zori.db-wal"), "it is in use: {:?}", before.keys());
+    assert_eq!(found(&read().unwrap(), "two"), ["one two"]);
+    assert_eq!(listing(base.path()), before);
+    drop(writing);
+    let before = listing(base.path());
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["zori.db"]);
+    let reading = read().unwrap();
+    assert_eq!(found(&reading, "two"), ["one two"]);
+    assert_eq!(listing(base.path()), before, "also while it is open");
+    drop(reading);
+    assert_eq!(listing(base.path()), before);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "the copy is gone");
+}
+
+#[test]
+fn what_cannot_be_used_says_why() {
+    let base = tempfile::tempdir().unwrap();
+    let path = base.path().join("text.db");
+    fs::write(&path, "SQLite is not what this is, although it is long enough to have a header of one hundred bytes, I think so.").unwrap();
+    assert_eq!(opened(&path), "DB is not a database of this program");
+    let path = base.path().join("other.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+    let before = fs::read(&path).unwrap();
+    assert_eq!(opened(&path), "DB is not a database of this program");
+    assert_eq!(fs::read(&path).unwrap(), before, "another program's file stays as it is");
+    let path = base.path().join("newer.db");
+    drop(Database::open(&path).unwrap());
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    assert_eq!(opened(&path), "DB was made by a newer version (schema 99; this one knows 1)");
+    let path = base.path().join("damaged.db");
+    drop(Database::open(&path).unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[100..4096].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+    assert!(matches!(Database::open(&path), Err(IndexError::Damaged { .. })), "{:?}", Database::open(&path));
+    let path = base.path().join("folder.db");
+    fs::create_dir(&path).unwrap();
+    assert!(matches!(Database::open(&path), Err(IndexError::Failed { .. })));
+}
+
+#[test]
+fn every_error_has_a_way_on() {
+    let path = || "/b/zori.db".into();
+    let errors = [
+        IndexError::Missing(path()),
+        IndexError::Foreign(path()),
+        IndexError::Newer { path: path(), found: 2, known: 1 },
+        IndexError::Damaged { path: path(), why: "x".into() },
+        IndexError::Locked(path()),
+        IndexError::ReadOnly(path()),
+        IndexError::Failed { path: path(), why: "x".into() },
+    ];
+    assert!(errors.iter().all(|error| !error.way_on().is_empty()));
+}
+
+#[test]
+fn the_key_is_that_of_the_projects_folder() {
+    assert_eq!(project_key(Path::new("")), "af1349b9f5f9a1a6");
+}

@@ -1,0 +1,30 @@
+//! The Model Context Protocol, used: servers that somebody configured, their life, and their tools for the engine
+//! (`docs/contracts/mcp-client.md`).
+//!
+//! [`McpServers`] is all servers of a run, on a thread of their own. A server is described by a [`ServerConfig`]; its program is started
+//! by whoever implements [`Launch`]. What a session is offered of them is [`Offers`].
+
+pub mod config;
+mod content;
+mod elicitation;
+mod handshake;
+mod http;
+mod log;
+mod offers;
+mod peer;
+mod search;
+mod server;
+mod servers;
+mod stdio;
+mod store;
+mod tool;
+mod tool_list;
+
+pub use self::config::{Defer, ReadServers, ServerConfig, Source, Trust, Variables, Way};
+pub use self::elicitation::Elicits;
+pub use self::log::Redact;
+pub use self::offers::{CALL, FIND, Offers};
+pub use self::server::{Server, ServerState, Status};
+pub use self::servers::{Changed, McpParts, McpServers, RequiredFailure};
+pub use self::stdio::{Launch, Launched, Program};
+pub use self::tool_list::{ListedTool, tool_id};

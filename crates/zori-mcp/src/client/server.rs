@@ -1,0 +1,368 @@
+//! The life of one server: it connects, lists its tools, lists them again when it says so, is started again when it ends, and is
+//! ended (MCP-30 to MCP-36).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use zori_core::tool::AskUser;
+
+use super::config::{ServerConfig, Trust, Way};
+use super::elicitation;
+use super::handshake::{self, ServerFacts};
+use super::log::ServerLog;
+use super::peer::{Peer, RpcFailure, Said};
+use super::servers::Shared;
+use super::stdio;
+use super::tool_list::ListedTool;
+
+/// So long after the last notice the tools are listed again.
+const RELIST_AFTER: Duration = Duration::from_millis(250);
+/// How long is waited before a server that ended is started again.
+const RESTARTS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+
+/// A server that has served for so long is started again as often as at first.
+const STEADY: Duration = Duration::from_secs(60);
+
+/// How a server fares (MCP-32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It is being connected to.
+    Pending,
+    /// It answers.
+    Connected,
+    /// It does not.
+    Failed,
+    /// It wants a login.
+    NeedsAuth,
+    /// It is not used.
+    Disabled,
+}
+
+impl Status {
+    /// Returns the word people and clients read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Connected => "connected",
+            Self::Failed => "failed",
+            Self::NeedsAuth => "needs-auth",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// What is known of a server at a moment.
+#[derive(Clone)]
+pub struct ServerState {
+    /// How it fares.
+    pub status: Status,
+    /// Why, where it does not answer.
+    pub reason: Option<String>,
+    /// Its tools, those that count; also those of the last time.
+    pub tools: Arc<[ListedTool]>,
+    /// Whether its tools are known, now or from the last time.
+    pub listed: bool,
+    /// What it says of itself.
+    pub facts: ServerFacts,
+    pub(super) peer: Option<Arc<Peer>>,
+}
+
+/// What a server is told to do.
+pub(super) enum Order {
+    Reconnect,
+    Enable(bool),
+    Stop,
+}
+
+/// One server.
+pub struct Server {
+    /// What somebody wrote of it.
+    pub config: ServerConfig,
+    pub(super) identity: String,
+    pub(super) state: watch::Sender<ServerState>,
+    pub(super) orders: mpsc::UnboundedSender<Order>,
+    /// Who can be asked while calls run, the latest last.
+    pub(super) askers: Mutex<Vec<Arc<dyn AskUser>>>,
+}
+
+impl Server {
+    /// Makes a server that nobody has contacted. What is known of its tools from the last time counts.
+    pub(super) fn new(config: ServerConfig, shared: &Shared) -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
+        let identity = config.identity();
+        let kept = shared.store.list(&identity).filter(|_| config.enabled && config.broken.is_none());
+        let (listed, tools, instructions) = match kept {
+            Some(kept) => (true, kept.tools, kept.instructions),
+            None => (false, Vec::new(), None),
+        };
+        let state = ServerState {
+            status: Status::Pending,
+            reason: None,
+            tools: tools.into_iter().filter(|tool| config.takes(&tool.name)).collect(),
+            listed,
+            facts: ServerFacts { info: Value::Null, instructions },
+            peer: None,
+        };
+        let (orders, taken) = mpsc::unbounded_channel();
+        let server =
+            Self { config, identity, state: watch::Sender::new(state), orders, askers: Mutex::default() };
+        (Arc::new(server), taken)
+    }
+
+    /// Returns what is known of it now.
+    pub fn now(&self) -> ServerState {
+        self.state.borrow().clone()
+    }
+
+    fn set(&self, status: Status, reason: Option<String>) {
+        self.state.send_modify(|state| {
+            state.status = status;
+            state.reason = reason;
+            if status != Status::Connected {
+                state.peer = None;
+            }
+        });
+    }
+
+    /// Waits until it is connected, or known not to be. An error says why it is not.
+    pub(super) async fn connected(&self) -> Result<Arc<Peer>, String> {
+        let mut state = self.state.subscribe();
+        let known = state.wait_for(|state| state.status != Status::Pending).await;
+        let known = known.map_err(|_| "it was stopped".to_owned())?;
+        match (&known.peer, known.status) {
+            (Some(peer), Status::Connected) => Ok(peer.clone()),
+            (_, status) => Err(match &known.reason {
+                Some(why) => format!("it is {}: {why}", status.as_str()),
+                None => format!("it is {}", status.as_str()),
+            }),
+        }
+    }
+}
+
+/// A connection under way.
+struct Connection {
+    peer: Arc<Peer>,
+    heard: mpsc::UnboundedReceiver<Said>,
+    carried: JoinHandle<()>,
+    stop: watch::Sender<bool>,
+}
+
+impl Connection {
+    /// Ends it, and waits until its program was asked to end.
+    async fn end(self) {
+        self.stop.send_replace(true);
+        let _ = self.carried.await;
+    }
+}
+
+/// What becomes of a server next.
+enum Next {
+    Again,
+    Restart(String),
+    Rest,
+    End,
+}
+
+/// Lives until it is told to stop.
+pub(super) async fn live(
+    server: Arc<Server>,
+    shared: Arc<Shared>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+) {
+    let log = ServerLog::new(shared.parts.logs.as_deref(), &server.config.name, shared.parts.redact.clone());
+    let (mut enabled, mut restarts) = (server.config.enabled, 0);
+    loop {
+        let next = match (enabled, &server.config.broken) {
+            (false, _) => {
+                server.set(Status::Disabled, None);
+                Next::Rest
+            }
+            (true, Some(why)) => {
+                server.set(Status::Failed, Some(why.clone()));
+                Next::Rest
+            }
+            (true, None) => {
+                server.set(Status::Pending, None);
+                one_life(&server, &shared, &log, &mut orders, &mut enabled, &mut restarts).await
+            }
+        };
+        match next {
+            Next::End => return,
+            Next::Again => restarts = 0,
+            Next::Rest => match orders.recv().await {
+                None | Some(Order::Stop) => return,
+                Some(Order::Reconnect) => (enabled, restarts) = (true, 0),
+                Some(Order::Enable(on)) => (enabled, restarts) = (on, 0),
+            },
+            Next::Restart(why) => {
+                let Some(pause) = RESTARTS.get(restarts) else {
+                    server.set(Status::Failed, Some(why));
+                    restarts = 0;
+                    match orders.recv().await {
+                        None | Some(Order::Stop) => return,
+                        Some(Order::Reconnect) => enabled = true,
+                        Some(Order::Enable(on)) => enabled = on,
+                    }
+                    continue;
+                };
+                restarts += 1;
+                server.set(Status::Pending, Some(why));
+                tokio::select! {
+                    () = tokio::time::sleep(*pause) => {}
+                    order = orders.recv() => match order {
+                        None | Some(Order::Stop) => return,
+                        Some(Order::Reconnect) => enabled = true,
+                        Some(Order::Enable(on)) => enabled = on,
+                    },
+                }
+            }
+        }
+    }
+}
+
+/// Connects once, and stays until that ends.
+async fn one_life(
+    server: &Arc<Server>,
+    shared: &Arc<Shared>,
+    log: &ServerLog,
+    orders: &mut mpsc::UnboundedReceiver<Order>,
+    enabled: &mut bool,
+    restarts: &mut usize,
+) -> Next {
+    let mut connection = match open(server, shared, log) {
+        Ok(connection) => connection,
+        Err(why) => {
+            server.set(Status::Failed, Some(why));
+            return Next::Rest;
+        }
+    };
+    let limit = server.config.start_timeout;
+    let greeting = async {
+        let facts = handshake::greet(&connection.peer, shared.parts.version).await?;
+        let listed = handshake::list_tools(&connection.peer).await?;
+        Ok::<_, RpcFailure>((facts, listed))
+    };
+    let greeted = tokio::select! {
+        greeted = tokio::time::timeout(limit, greeting) => greeted,
+        order = orders.recv() => {
+            connection.end().await;
+            return obeyed(order, enabled);
+        }
+    };
+    let (facts, (tools, left_out)) = match greeted {
+        Ok(Ok(greeted)) => greeted,
+        failed => {
+            let (status, why) = match failed {
+                Ok(Err(RpcFailure::NeedsAuth(why))) => (Status::NeedsAuth, why),
+                Ok(Err(failure)) => (Status::Failed, failure.words()),
+                _ => (Status::Failed, format!("no answer within {} seconds", limit.as_secs())),
+            };
+            connection.end().await;
+            server.set(status, Some(why.clone()));
+            return if *restarts > 0 && status == Status::Failed { Next::Restart(why) } else { Next::Rest };
+        }
+    };
+    left_out.iter().for_each(|why| log.line(&format!("left out: {why}")));
+    keep(server, shared, tools, facts, Some(&connection.peer));
+    let (mut relist, connected): (Option<Instant>, _) = (None, Instant::now());
+    let next = loop {
+        tokio::select! {
+            biased;
+            order = orders.recv() => break obeyed(order, enabled),
+            why = connection.peer.closed() => {
+                // One that has served for a while begins anew.
+                if connected.elapsed() > STEADY {
+                    *restarts = 0;
+                }
+                break Next::Restart(why.words());
+            }
+            Some(said) = connection.heard.recv() => match said {
+                Said::ToolsChanged => relist = Some(Instant::now() + RELIST_AFTER),
+                Said::Log(line) => log.line(&line),
+                Said::Elicit { id, params } => elicit(server, shared, &connection.peer, id, params),
+            },
+            () = tokio::time::sleep_until(relist.unwrap_or_else(Instant::now)), if relist.is_some() => {
+                relist = None;
+                let peer = connection.peer.clone();
+                if let Ok(Ok((tools, _))) = tokio::time::timeout(limit, handshake::list_tools(&peer)).await {
+                    let facts = server.now().facts;
+                    keep(server, shared, tools, facts, Some(&peer));
+                }
+            }
+        }
+    };
+    connection.end().await;
+    next
+}
+
+fn obeyed(order: Option<Order>, enabled: &mut bool) -> Next {
+    match order {
+        None | Some(Order::Stop) => Next::End,
+        Some(Order::Reconnect) => {
+            *enabled = true;
+            Next::Again
+        }
+        Some(Order::Enable(on)) => {
+            *enabled = on;
+            Next::Again
+        }
+    }
+}
+
+/// Takes a list of tools over, and keeps it for the next time.
+fn keep(
+    server: &Server,
+    shared: &Shared,
+    tools: Vec<ListedTool>,
+    facts: ServerFacts,
+    peer: Option<&Arc<Peer>>,
+) {
+    shared.store.keep_list(&server.identity, &tools, facts.instructions.as_deref());
+    let tools: Arc<[ListedTool]> = tools.into_iter().filter(|tool| server.config.takes(&tool.name)).collect();
+    server.state.send_modify(|state| {
+        *state = ServerState {
+            status: Status::Connected,
+            reason: None,
+            tools,
+            listed: true,
+            facts,
+            peer: peer.cloned(),
+        };
+    });
+}
+
+/// Starts the program of a server, or the way to it.
+fn open(server: &Arc<Server>, shared: &Arc<Shared>, log: &ServerLog) -> Result<Connection, String> {
+    let config = &server.config;
+    let may_elicit =
+        config.elicitation && config.trust != Trust::Sandboxed && shared.parts.elicits.somebody(config);
+    let (stop, stopped) = watch::channel(false);
+    let (peer, queue, heard) = Peer::new(may_elicit);
+    let carried = match &config.way {
+        Way::Stdio { .. } => {
+            let launched = shared.parts.launch.launch(config)?;
+            tokio::spawn(stdio::carry(launched, peer.clone(), queue, log.clone(), stopped))
+        }
+        Way::Http { .. } => {
+            let transport = shared.parts.transport.clone().ok_or("there is no network here")?;
+            let carrier = super::http::Carrier::new(transport, config)?;
+            tokio::spawn(super::http::carry(carrier, peer.clone(), queue, stopped))
+        }
+    };
+    Ok(Connection { peer, heard, carried, stop })
+}
+
+/// Answers a form of the server's, beside everything else.
+fn elicit(server: &Arc<Server>, shared: &Arc<Shared>, peer: &Arc<Peer>, id: Value, params: Value) {
+    let (server, shared, peer) = (server.clone(), shared.clone(), peer.clone());
+    tokio::spawn(async move {
+        // One form at a time, over all servers.
+        let _turn = shared.forms.lock().await;
+        let asker = server.askers.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
+        let answer = elicitation::answer(&server.config, shared.parts.elicits, asker, &params).await;
+        peer.answer(&id, serde_json::to_value(answer).unwrap_or_else(|_| json!({"action": "cancel"})));
+    });
+}

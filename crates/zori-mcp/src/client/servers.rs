@@ -1,0 +1,263 @@
+//! All servers of a session or a run, on one thread of their own: they connect beside everything else, and none outlives it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use zori_core::transport::Transport;
+
+use super::config::ServerConfig;
+use super::content::PrivateFiles;
+use super::elicitation::Elicits;
+use super::log::Redact;
+use super::server::{self, Order, Server, Status};
+use super::stdio::Launch;
+use super::store::McpStore;
+
+/// After so long somebody is told for whom the first request waits.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the servers need of the program.
+pub struct McpParts {
+    /// Starts programs, and ends them.
+    pub launch: Arc<dyn Launch>,
+    /// The way to servers over HTTP. It must not be shared with another thread's runtime.
+    pub transport: Option<Arc<dyn Transport>>,
+    /// Where lists and approvals are kept; `None` keeps nothing.
+    pub folder: Option<PathBuf>,
+    /// Where logs go; `None` keeps none.
+    pub logs: Option<PathBuf>,
+    /// Where results go that do not fit a conversation: a folder that need not exist.
+    pub files: PathBuf,
+    /// Takes secrets out of logs.
+    pub redact: Redact,
+    /// The version that servers are told.
+    pub version: &'static str,
+    /// Who answers the forms of servers.
+    pub elicits: Elicits,
+    /// So many bytes of tools are listed one by one.
+    pub budget: usize,
+    /// So long the first request waits for servers whose tools are not known.
+    pub first_wait: Duration,
+}
+
+/// What all servers share.
+pub(super) struct Shared {
+    pub(super) parts: McpParts,
+    pub(super) store: McpStore,
+    pub(super) files: PrivateFiles,
+    /// Held while a form is open.
+    pub(super) forms: tokio::sync::Mutex<()>,
+}
+
+/// A server that is to live.
+type Birth = (Arc<Server>, mpsc::UnboundedReceiver<Order>);
+
+/// The servers. Dropped, it ends them all and waits for that.
+pub struct McpServers {
+    pub(super) shared: Arc<Shared>,
+    servers: Mutex<Vec<Arc<Server>>>,
+    births: Mutex<Option<mpsc::UnboundedSender<Birth>>>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// Why a run cannot begin: a server that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequiredFailure {
+    /// The server.
+    pub server: String,
+    /// Why it is not there.
+    pub why: String,
+    /// Whether a login is missing.
+    pub login: bool,
+}
+
+/// What came of a change of the servers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Those that are new, or new of their name.
+    pub added: Vec<String>,
+    /// Those that are gone.
+    pub removed: Vec<String>,
+}
+
+impl McpServers {
+    /// Starts connecting to all of them, and returns at once.
+    pub fn start(configs: Vec<ServerConfig>, parts: McpParts) -> std::io::Result<Arc<Self>> {
+        let store = McpStore::new(parts.folder.clone());
+        let files = PrivateFiles::new(parts.files.clone());
+        let shared = Arc::new(Shared { parts, store, files, forms: tokio::sync::Mutex::new(()) });
+        let (births, born) = mpsc::unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let of_thread = shared.clone();
+        let thread = std::thread::Builder::new().name("zori-mcp".into()).spawn(move || {
+            runtime.block_on(attend(born, &of_thread));
+            of_thread.parts.launch.shutdown();
+            runtime.shutdown_background();
+        })?;
+        let servers = Self {
+            shared,
+            servers: Mutex::default(),
+            births: Mutex::new(Some(births)),
+            thread: Mutex::new(Some(thread)),
+        };
+        configs.into_iter().for_each(|config| servers.add(config));
+        Ok(Arc::new(servers))
+    }
+
+    fn add(&self, config: ServerConfig) {
+        let (server, orders) = Server::new(config, &self.shared);
+        if let Some(births) = &*self.births.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = births.send((server.clone(), orders));
+        }
+        let mut servers = self.lock();
+        servers.push(server);
+        servers.sort_by(|a, b| a.config.name.cmp(&b.config.name));
+    }
+
+    /// Returns the servers, by name.
+    pub fn all(&self) -> Vec<Arc<Server>> {
+        self.lock().clone()
+    }
+
+    /// Returns one server.
+    pub fn named(&self, name: &str) -> Option<Arc<Server>> {
+        self.lock().iter().find(|server| server.config.name == name).cloned()
+    }
+
+    /// Connects to a server again. Returns whether there is one of that name.
+    pub fn reconnect(&self, name: &str) -> bool {
+        self.order(name, Order::Reconnect)
+    }
+
+    /// Uses a server, or does not.
+    pub fn enable(&self, name: &str, on: bool) -> bool {
+        self.order(name, Order::Enable(on))
+    }
+
+    fn order(&self, name: &str, order: Order) -> bool {
+        let Some(server) = self.named(name) else { return false };
+        // Whoever looks at once should not see what was.
+        if matches!(order, Order::Reconnect | Order::Enable(true)) {
+            server.state.send_modify(|state| {
+                (state.status, state.reason, state.peer) = (Status::Pending, None, None);
+            });
+        }
+        server.orders.send(order).is_ok()
+    }
+
+    /// Has these servers of a client and no others of its own.
+    pub fn replace(&self, is_own: impl Fn(&ServerConfig) -> bool, wanted: Vec<ServerConfig>) -> Changed {
+        let mut changed = Changed::default();
+        let gone: Vec<Arc<Server>> = {
+            let mut servers = self.lock();
+            let goes = |server: &mut Arc<Server>| {
+                let config = &server.config;
+                let other = wanted.iter().find(|wanted| wanted.name == config.name);
+                other.map_or_else(|| is_own(config), |wanted| wanted != config)
+            };
+            servers.extract_if(.., goes).collect()
+        };
+        for server in gone {
+            let _ = server.orders.send(Order::Stop);
+            changed.removed.push(server.config.name.clone());
+        }
+        for config in wanted {
+            if self.named(&config.name).is_none() {
+                changed.added.push(config.name.clone());
+                self.add(config);
+            }
+        }
+        changed.removed.retain(|name| !changed.added.contains(name));
+        changed
+    }
+
+    /// Waits for servers whose tools are not known, as long as the first request may wait. `waiting` is told for whom, once, if it
+    /// takes long.
+    pub async fn first_wait(&self, waiting: impl FnOnce(&[String])) {
+        let limit = self.shared.parts.first_wait;
+        let known = async {
+            for server in self.all() {
+                let mut state = server.state.subscribe();
+                let _ = state.wait_for(|state| state.listed || state.status != Status::Pending).await;
+            }
+        };
+        let mut known = std::pin::pin!(known);
+        if tokio::time::timeout(PATIENCE.min(limit), &mut known).await.is_ok() || limit <= PATIENCE {
+            return;
+        }
+        let names: Vec<String> = self
+            .all()
+            .iter()
+            .filter(|server| {
+                let now = server.now();
+                !now.listed && now.status == Status::Pending
+            })
+            .map(|server| server.config.name.clone())
+            .collect();
+        waiting(&names);
+        let _ = tokio::time::timeout(limit - PATIENCE, known).await;
+    }
+
+    /// Waits for one server, up to its start limit.
+    pub async fn settled(&self, server: &Server) {
+        let mut state = server.state.subscribe();
+        let limit = server.config.start_timeout + Duration::from_secs(1);
+        let _ = tokio::time::timeout(limit, state.wait_for(|state| state.status != Status::Pending)).await;
+    }
+
+    /// Waits for the servers that a run needs. Blocks; without such a server it returns at once.
+    pub fn require(&self) -> Result<(), RequiredFailure> {
+        let needed: Vec<_> = self.all().into_iter().filter(|server| server.config.required).collect();
+        if needed.is_empty() {
+            return Ok(());
+        }
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
+            return Ok(());
+        };
+        for server in needed {
+            runtime.block_on(self.settled(&server));
+            let now = server.now();
+            if now.status != Status::Connected {
+                let why = now.reason.unwrap_or_else(|| format!("it is {}", now.status.as_str()));
+                let login = now.status == Status::NeedsAuth;
+                return Err(RequiredFailure { server: server.config.name.clone(), why, login });
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends them all, and waits until the last process is gone: two seconds and a little at most.
+    pub fn shutdown(&self) {
+        self.births.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for server in self.lock().drain(..) {
+            let _ = server.orders.send(Order::Stop);
+        }
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        self.shared.files.remove();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Server>>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for McpServers {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+/// Lets servers live until no more come and all were told to stop.
+async fn attend(mut born: mpsc::UnboundedReceiver<Birth>, shared: &Arc<Shared>) {
+    let mut lives = JoinSet::new();
+    while let Some((server, orders)) = born.recv().await {
+        lives.spawn(server::live(server, shared.clone(), orders));
+    }
+    while lives.join_next().await.is_some() {}
+}

@@ -1,0 +1,175 @@
+//! A tool of a server as the engine sees it (MCP-41, MCP-51, MCP-52).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use zori_core::BoxFuture;
+use zori_core::confine::Consent;
+use zori_core::tool::{
+    AskUser, Effect, McpChange, OutputStream, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec,
+};
+
+use super::config::Trust;
+use super::content;
+use super::server::Server;
+use super::servers::Shared;
+use super::tool_list::ListedTool;
+
+/// So often progress is shown at most.
+const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// So many times its limit a call may take that reports progress.
+const MOST_EXTENSIONS: u32 = 10;
+
+/// A tool of a server.
+pub(super) struct McpTool {
+    pub(super) server: Arc<Server>,
+    pub(super) shared: Arc<Shared>,
+    /// The tool as the model saw it.
+    pub(super) listed: ListedTool,
+    /// What it said of itself when a call that has not run yet was judged.
+    judged: Mutex<Option<String>>,
+}
+
+impl McpTool {
+    pub(super) fn new(server: Arc<Server>, shared: Arc<Shared>, listed: ListedTool) -> Self {
+        Self { server, shared, listed, judged: Mutex::new(None) }
+    }
+
+    /// Returns how the model sees it.
+    pub(super) fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.listed.id(&self.server.config.name),
+            description: self.listed.description.clone(),
+            schema: serde_json::value::to_raw_value(&self.listed.schema).expect("a value is JSON"),
+        }
+    }
+
+    /// Returns the tool as its server has it now; what it was where that is not known.
+    fn now(&self) -> ListedTool {
+        let now = self.server.now();
+        now.tools.iter().find(|tool| tool.name == self.listed.name).unwrap_or(&self.listed).clone()
+    }
+
+    async fn call(&self, cx: ToolCx, arguments: Value) -> ToolOutput {
+        let name = &self.server.config.name;
+        let lost = |why: String| content::failed(format!("the MCP server `{name}`: {why}"));
+        let peer = match tokio::time::timeout(self.server.config.start_timeout, self.server.connected()).await
+        {
+            Ok(Ok(peer)) => peer,
+            Ok(Err(why)) => return lost(why),
+            Err(_) => return lost("it is still being connected to".to_owned()),
+        };
+        let tool = self.now();
+        let change = self.shared.store.change(&self.server.identity, &tool);
+        let judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The list of the last time may have been judged, before the server was there.
+        let same = match judged {
+            Some(digest) => digest == tool.digest,
+            None => change == McpChange::None || cx.consent == Consent::Person,
+        };
+        if !same {
+            return content::failed(format!(
+                "the tool `{}` of the MCP server `{name}` says something else of itself than when the call was judged; nothing \
+                 was executed. Call it again to have it judged anew",
+                tool.name
+            ));
+        }
+        if change == McpChange::None || cx.consent == Consent::Person {
+            self.shared.store.approve(&self.server.identity, &tool, &self.server.now().tools);
+        }
+        let _asked = cx.ask.clone().map(|asker| Registered::new(&self.server, asker));
+        let (told, mut progress) = mpsc::unbounded_channel();
+        let params = json!({"name": self.listed.name, "arguments": arguments});
+        let mut answer = std::pin::pin!(peer.call("tools/call", params, Some(told)));
+        let limit = self.server.config.tool_timeout;
+        let began = Instant::now();
+        let (mut deadline, mut shown) = (began + limit, None::<Instant>);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    return match answer {
+                        Ok(result) => content::laid_out(&result, &self.shared.files),
+                        Err(failure) => lost(failure.words()),
+                    };
+                }
+                Some(progressed) = progress.recv() => {
+                    let now = Instant::now();
+                    deadline = (now + limit).min(began + limit * MOST_EXTENSIONS);
+                    if let Some(live) = &cx.live
+                        && !progressed.words.is_empty()
+                        && shown.is_none_or(|last| now - last >= PROGRESS_EVERY)
+                    {
+                        shown = Some(now);
+                        live.push(OutputStream::Stdout, &format!("{}\n", progressed.words));
+                    }
+                }
+                // While a form is open the time stands still.
+                () = tokio::time::sleep_until(deadline) => {
+                    if self.shared.forms.try_lock().is_err() {
+                        deadline = Instant::now() + limit.min(Duration::from_secs(1));
+                        continue;
+                    }
+                    let message = format!(
+                        "the MCP server `{name}` did not answer within {} seconds (`tool_timeout_secs`)", limit.as_secs()
+                    );
+                    let mut output = ToolOutput::failure(ToolCode::Timeout, message.clone());
+                    output.text = Some(message.into());
+                    return output;
+                }
+            }
+        }
+    }
+}
+
+impl Tool for McpTool {
+    fn kind(&self) -> Option<ToolKind> {
+        None
+    }
+
+    fn effects(&self, _: &RawValue) -> Vec<Effect> {
+        let tool = self.now();
+        self.judged.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| tool.digest.clone());
+        let change = self.shared.store.change(&self.server.identity, &tool);
+        let trusted = self.server.config.trust == Trust::Trusted && change == McpChange::None;
+        vec![Effect::Mcp {
+            server: self.server.config.name.clone(),
+            tool: self.listed.name.clone(),
+            trusted_reader: trusted && tool.reads_only,
+            change,
+        }]
+    }
+
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Value = serde_json::from_str(args.get()).unwrap_or_default();
+            self.call(cx, arguments).await
+        })
+    }
+}
+
+/// Somebody who can be asked while a call runs.
+struct Registered<'s> {
+    server: &'s Server,
+    asker: Arc<dyn AskUser>,
+}
+
+impl<'s> Registered<'s> {
+    fn new(server: &'s Server, asker: Arc<dyn AskUser>) -> Self {
+        server.askers.lock().unwrap_or_else(PoisonError::into_inner).push(asker.clone());
+        Self { server, asker }
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        let mut askers = self.server.askers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = askers.iter().position(|asker| Arc::ptr_eq(asker, &self.asker)) {
+            askers.remove(at);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The tools of a server as it lists them, within bounds, and the names they have here (MCP-40, EXT-62).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use zori_core::text;
+
+/// How long a schema may be.
+const MAX_SCHEMA: usize = 64 << 10;
+/// How long a description may be.
+const MAX_DESCRIPTION: usize = 4 << 10;
+/// How long the name of a tool may be here.
+const MAX_ID: usize = 64;
+/// So many tools of all servers count.
+pub const MAX_TOOLS: usize = 2000;
+
+/// A tool as its server lists it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedTool {
+    /// Its name on the server.
+    pub name: String,
+    /// What it says it does.
+    pub description: String,
+    /// The schema of its arguments, unchanged.
+    pub schema: Value,
+    /// Whether it says that it only reads.
+    pub reads_only: bool,
+    /// The hash of all that it says of itself (MCP-42).
+    pub digest: String,
+}
+
+impl ListedTool {
+    /// Reads a tool of a list. An error says why it is left out.
+    pub fn read(tool: &Value) -> Result<Self, String> {
+        let name = tool["name"].as_str().filter(|name| !name.is_empty()).ok_or("a tool has no name")?;
+        let schema = match &tool["inputSchema"] {
+            schema @ Value::Object(_) => schema.clone(),
+            _ => json!({"type": "object"}),
+        };
+        let bytes = schema.to_string().len();
+        if bytes > MAX_SCHEMA {
+            return Err(format!("the schema of `{name}` has {bytes} bytes, more than {MAX_SCHEMA}"));
+        }
+        let told = tool["description"].as_str().unwrap_or_default();
+        let visible: String = told.chars().filter(|c| !text::invisible(*c)).collect();
+        let description = text::prefix(visible.trim(), MAX_DESCRIPTION).to_owned();
+        let mut hash = blake3::Hasher::new();
+        for part in [name, told, &schema.to_string(), &tool["annotations"].to_string()] {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            description,
+            schema,
+            reads_only: tool["annotations"]["readOnlyHint"] == true,
+            digest: hash.finalize().to_hex()[..32].to_owned(),
+        })
+    }
+
+    /// Returns the name it has here.
+    pub fn id(&self, server: &str) -> String {
+        tool_id(server, &self.name)
+    }
+
+    /// Returns how many bytes it adds to a request.
+    pub fn bytes(&self, server: &str) -> usize {
+        self.id(server).len() + self.description.len() + self.schema.to_string().len()
+    }
+
+    /// Says what is wrong with arguments, as far as their outermost fields tell.
+    pub fn misfit(&self, arguments: &Value) -> Option<String> {
+        let given = arguments.as_object()?;
+        let required = self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let missing: Vec<&str> = required.filter(|field| !given.contains_key(*field)).collect();
+        if !missing.is_empty() {
+            return Some(format!("`{}` is missing", missing.join("`, `")));
+        }
+        let properties = self.schema["properties"].as_object()?;
+        for (field, value) in given {
+            let Some(schema) = properties.get(field) else {
+                if self.schema["additionalProperties"] == false {
+                    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+                    return Some(format!("there is no field `{field}`; there are {}", known.join(", ")));
+                }
+                continue;
+            };
+            let fits = match schema["type"].as_str() {
+                Some("string") => value.is_string(),
+                Some("integer") => {
+                    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
+                }
+                Some("number") => value.is_number(),
+                Some("boolean") => value.is_boolean(),
+                Some("array") => value.is_array(),
+                Some("object") => value.is_object(),
+                _ => true,
+            };
+            if !fits {
+                return Some(format!(
+                    "`{field}` must be of the type {}",
+                    schema["type"].as_str().unwrap_or("?")
+                ));
+            }
+        }
+        None
+    }
+}
+
+/// Returns the name that a tool of a server has here: one that is too long is cut, and ends in a hash of the whole.
+pub fn tool_id(server: &str, tool: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let whole = format!("mcp__{server}__{tool}");
+    let id: String = whole.chars().map(fits).collect();
+    if id.len() <= MAX_ID {
+        return id;
+    }
+    let hash = blake3::hash(whole.as_bytes()).to_hex();
+    format!("{}_{}", &id[..MAX_ID - 9], &hash[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids() {
+        assert_eq!(tool_id("gh", "get_issue"), "mcp__gh__get_issue");
+        assert_eq!(tool_id("gh", "get.issue/2"), "mcp__gh__get_issue_2");
+        let long = tool_id("gh", &"x".repeat(80));
+        assert_eq!((long.len(), &long[55..56]), (64, "_"));
+        assert_ne!(long, tool_id("gh", &"x".repeat(81)));
+    }
+
+    #[test]
+    fn bounds() {
+        let tool =
+            json!({"name": "t", "description": format!("a\u{200b}b{}", "c".repeat(5000)), "inputSchema": 5});
+        let read = ListedTool::read(&tool).unwrap();
+        assert!(read.description.starts_with("abc") && read.description.len() == 4096);
+        assert_eq!(read.schema, json!({"type": "object"}));
+        let large = json!({"name": "t", "inputSchema": {"type": "object", "x": "y".repeat(70_000)}});
+        assert!(ListedTool::read(&large).is_err());
+    }
+
+    #[test]
+    fn arguments_against_the_schema() {
+        let tool = json!({"name": "t", "inputSchema": {"type": "object", "required": ["a"],
+            "properties": {"a": {"type": "integer"}}, "additionalProperties": false}});
+        let tool = ListedTool::read(&tool).unwrap();
+        assert_eq!(tool.misfit(&json!({"a": 1})), None);
+        assert_eq!(tool.misfit(&json!({})).unwrap(), "`a` is missing");
+        assert_eq!(tool.misfit(&json!({"a": "x"})).unwrap(), "`a` must be of the type integer");
+        assert_eq!(tool.misfit(&json!({"a": 1, "b": 2})).unwrap(), "there is no field `b`; there are a");
+    }
+}

@@ -1,0 +1,160 @@
+//! An Agent Zero server: the agent runs there, and this provider carries messages, tool requests and results.
+//!
+//! This file holds the settings and answers the engine. `outgoing` finds what is to be sent, `exchange` sends it and
+//! waits, `answer` reads the formats of an answer, `normalise` its events, `reply` makes chunks of them. The provider
+//! keeps nothing about a conversation: its id on the server travels with the messages, so that each session has its own
+//! and a resumed one goes on with it (CTX-2).
+
+mod answer;
+mod exchange;
+mod log_feed;
+pub mod mock;
+mod normalise;
+mod outgoing;
+mod reply;
+mod state;
+mod stream;
+mod tool_request;
+mod tool_result;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use zori_core::BoxFuture;
+use zori_core::failure::ProviderFailure;
+use zori_core::provider::{ChunkStream, Provider, Request};
+
+use crate::endpoint::Endpoint;
+
+/// The provider's name; also marks the state that only it understands.
+pub const NAME: &str = "agent-zero";
+
+/// How the server is spoken to; the keys of `[connection]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentZeroOptions {
+    /// How long the server keeps a chat, in hours.
+    pub lifetime_hours: f64,
+    /// Whether the answer is asked for as a stream.
+    pub stream: bool,
+    /// How an answer is read.
+    pub stream_mode: StreamMode,
+    /// How often a wait is reported; `None`: never.
+    pub keepalive: Option<Duration>,
+    /// How long an answer may take in all; `None`: for ever.
+    pub max_wait: Option<Duration>,
+    /// Whether results of tools go back to the server.
+    pub send_tool_results: bool,
+    /// How many results one prompt may lead to.
+    pub max_tool_rounds: usize,
+    /// How often the server's log is read while it works; `None`: never.
+    pub log_poll: Option<Duration>,
+    /// The server's own project, named with the first message.
+    pub server_project: Option<String>,
+    /// The server's own agent profile, named with the first message.
+    pub server_profile: Option<String>,
+}
+
+impl Default for AgentZeroOptions {
+    fn default() -> Self {
+        Self {
+            lifetime_hours: 24.0,
+            stream: true,
+            stream_mode: StreamMode::Auto,
+            keepalive: Some(Duration::from_secs(5)),
+            max_wait: None,
+            send_tool_results: true,
+            max_tool_rounds: 50,
+            log_poll: Some(Duration::from_secs(1)),
+            server_project: None,
+            server_profile: None,
+        }
+    }
+}
+
+/// How an answer is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamMode {
+    /// By its content type.
+    Auto,
+    /// As server-sent events, whatever it says.
+    Sse,
+    /// As lines of JSON, whatever it says.
+    Jsonl,
+}
+
+/// What goes before a message: the workspace, as the server should know it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preface {
+    /// The blocks, in order; none are due where this is empty.
+    pub blocks: Vec<String>,
+    /// What the workspace looked like; noted where a block is sent.
+    pub signature: Option<String>,
+    /// Lines for the user.
+    pub status: Vec<String>,
+}
+
+/// Builds what goes before a message. It may read the disk.
+pub trait PrefaceBuilder: Send + Sync {
+    /// Returns what is due. `known` is the signature that was sent last in this chat; `None` where the chat is new.
+    fn build(&self, known: Option<&str>, new_chat: bool) -> Preface;
+}
+
+/// A server of Agent Zero.
+pub struct AgentZero {
+    connection: Arc<Connection>,
+}
+
+/// What every exchange with the server needs.
+struct Connection {
+    endpoint: Endpoint,
+    options: AgentZeroOptions,
+    preface: Option<Arc<dyn PrefaceBuilder>>,
+    /// Whether the server has the handler at its other route (SRV-1).
+    other_route: AtomicBool,
+}
+
+impl AgentZero {
+    /// Returns the provider; nothing is sent yet. The endpoint's address is that of the handler itself.
+    pub fn new(
+        endpoint: Endpoint,
+        options: AgentZeroOptions,
+        preface: Option<Arc<dyn PrefaceBuilder>>,
+    ) -> Self {
+        let other_route = AtomicBool::new(false);
+        Self { connection: Arc::new(Connection { endpoint, options, preface, other_route }) }
+    }
+
+    /// Clears the history of a session's chat on the server; the chat stays (SRV-10).
+    pub async fn reset(&self, messages: &[Arc<zori_core::message::Message>]) -> Result<(), ProviderFailure> {
+        self.connection.manage("api_reset_chat", messages).await
+    }
+
+    /// Deletes a session's chat on the server.
+    pub async fn terminate(
+        &self,
+        messages: &[Arc<zori_core::message::Message>],
+    ) -> Result<(), ProviderFailure> {
+        self.connection.manage("api_terminate_chat", messages).await
+    }
+}
+
+impl Provider for AgentZero {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
+        let outgoing = outgoing::find(request.messages);
+        let connection = Arc::clone(&self.connection);
+        let made = stream::made_by(move |out| Box::pin(exchange::run(connection, outgoing, out)));
+        Box::pin(std::future::ready(Ok(made)))
+    }
+}
+
+impl fmt::Debug for AgentZero {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentZero").finish_non_exhaustive()
+    }
+}

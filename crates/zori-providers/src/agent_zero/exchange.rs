@@ -1,0 +1,370 @@
+//! One exchange with the server: the message goes out, the wait is reported, the answer is read.
+
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::message::Message;
+use zori_core::provider::{Chunk, StopReason};
+use zori_core::transport::{HttpRequest, HttpResponse};
+
+use super::answer::Format;
+use super::log_feed::LogFeed;
+use super::outgoing::{Outgoing, Payload};
+use super::reply::Reply;
+use super::state::ChatState;
+use super::stream::Output;
+use super::{Connection, Preface, StreamMode};
+use crate::failure;
+use crate::key::Credential;
+
+/// The handler's name; the route before it differs by version.
+const HANDLER: &str = "/api_message";
+const NEW_ROUTE: &str = "/api/api_message";
+/// How much of an error that is no JSON is shown (SRV-5).
+const MAX_ERROR: usize = 500;
+/// How much of an error's body is read.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// Sends what is due and puts the reply out.
+pub(super) async fn run(
+    connection: Arc<Connection>,
+    outgoing: Outgoing,
+    out: Output,
+) -> Result<(), ProviderFailure> {
+    let result = connection.exchange(outgoing, &out).await;
+    result.map_err(|failure| connection.endpoint.without_key(failure))
+}
+
+/// What an attempt came to.
+enum Attempt {
+    Answered(HttpResponse),
+    /// The server does not know the chat any more (SRV-6).
+    ChatLost,
+    OtherRoute,
+}
+
+impl Connection {
+    async fn exchange(&self, outgoing: Outgoing, out: &Output) -> Result<(), ProviderFailure> {
+        let Outgoing { mut state, payload, rounds } = outgoing;
+        let max = self.options.max_tool_rounds;
+        if rounds > max {
+            let message =
+                format!("the server asked for tools {max} times in a row (`connection.max_tool_rounds`)");
+            return Err(ProviderFailure::new(FailureKind::ApiError, message));
+        }
+        if let (Payload::Results { .. }, Some(why)) = (&payload, self.why_unsent(&state)) {
+            out.put(Chunk::Started { model: super::NAME.to_owned() });
+            out.status(format!("The tool's result was not sent: {why}"));
+            out.put(Chunk::Done(StopReason::Other("tool_result_not_sent".to_owned())));
+            return Ok(());
+        }
+        if matches!(payload, Payload::Prompt { .. }) {
+            state.waiting.clear();
+        }
+        let began = self.endpoint.clock.elapsed();
+        let (mut lost, mut rerouted, mut prepared) = (false, false, None);
+        loop {
+            let (message, next) = match prepared.take() {
+                Some(prepared) => prepared,
+                None => self.message(&payload, &state, out).await,
+            };
+            let body = self.body(&message, &payload, &state);
+            let waiting = self.attempt(body, rerouted);
+            let response = match self.until(waiting, state.context_id.as_deref(), began, out).await?? {
+                Attempt::Answered(response) => response,
+                Attempt::ChatLost if !lost && matches!(payload, Payload::Prompt { .. }) => {
+                    lost = true;
+                    state = ChatState::default();
+                    out.status(
+                        "The server no longer knows this chat (it expired or was removed); a new one begins",
+                    );
+                    continue;
+                }
+                Attempt::ChatLost => {
+                    let message = "the server lost this chat while it ran; ask again to begin a new one";
+                    return Err(ProviderFailure {
+                        status: Some(404),
+                        ..ProviderFailure::new(FailureKind::HttpStatus, message)
+                    });
+                }
+                Attempt::OtherRoute => {
+                    rerouted = true;
+                    prepared = Some((message, next));
+                    let before = self.other_route.fetch_xor(true, Ordering::Relaxed);
+                    out.status(format!(
+                        "The server has no handler at {}; {} is used from now on",
+                        self.url(before),
+                        self.url(!before),
+                    ));
+                    continue;
+                }
+            };
+            return self.read(response, next, began, out).await;
+        }
+    }
+
+    /// Returns why the result of a tool stays here (TR-4).
+    fn why_unsent(&self, state: &ChatState) -> Option<&'static str> {
+        if !self.options.send_tool_results {
+            return Some("`connection.send_tool_results` is false");
+        }
+        state.context_id.is_none().then_some("the server has given no context id")
+    }
+
+    /// Returns the text of the message (REQ-6), and the state of the chat once it is sent.
+    async fn message(&self, payload: &Payload, state: &ChatState, out: &Output) -> (String, ChatState) {
+        let mut next = state.clone();
+        let text = match payload {
+            Payload::Results { results, text } => {
+                let mut lines: Vec<String> =
+                    results.iter().map(|result| json!({ "tool_result": result }).to_string()).collect();
+                if !text.is_empty() {
+                    lines.push(format!("USER: {text}"));
+                }
+                return (lines.join("\n\n"), next);
+            }
+            Payload::Prompt { text, .. } => text,
+        };
+        let Preface { blocks, signature, status } = self.preface(state).await;
+        status.into_iter().for_each(|line| out.status(line));
+        if blocks.is_empty() {
+            return (text.clone(), next);
+        }
+        next.context_signature = signature.or(next.context_signature);
+        (format!("{}\n\nUSER: {text}", blocks.join("\n\n")), next)
+    }
+
+    /// Builds what goes before a prompt, off the thread that waits for everything else.
+    async fn preface(&self, state: &ChatState) -> Preface {
+        let Some(builder) = self.preface.clone() else { return Preface::default() };
+        let (known, new_chat) = (state.context_signature.clone(), state.context_id.is_none());
+        let built = tokio::task::spawn_blocking(move || builder.build(known.as_deref(), new_chat));
+        // A builder that fails never keeps a prompt from being sent (CB-10).
+        built.await.unwrap_or_default()
+    }
+
+    fn body(&self, message: &str, payload: &Payload, state: &ChatState) -> Vec<u8> {
+        let mut body = Map::new();
+        body.insert("message".to_owned(), json!(message));
+        let hours = self.options.lifetime_hours;
+        let whole = hours.fract() == 0.0 && hours.abs() < 1e9;
+        body.insert("lifetime_hours".to_owned(), if whole { json!(hours as i64) } else { json!(hours) });
+        match &state.context_id {
+            Some(id) => {
+                body.insert("context_id".to_owned(), json!(id));
+            }
+            // The server takes them with the first message only (SRV-3).
+            None => {
+                let names = [
+                    ("project_name", &self.options.server_project),
+                    ("agent_profile", &self.options.server_profile),
+                ];
+                for (field, value) in names {
+                    body.extend(value.as_ref().map(|value| (field.to_owned(), json!(value))));
+                }
+            }
+        }
+        if let Payload::Prompt { attachments, .. } = payload
+            && !attachments.is_empty()
+        {
+            body.insert("attachments".to_owned(), json!(attachments));
+        }
+        if self.options.stream {
+            body.insert("stream".to_owned(), json!(true));
+        }
+        Value::Object(body).to_string().into_bytes()
+    }
+
+    /// Returns the address of the handler, at its configured route or at the other one.
+    fn url(&self, other: bool) -> String {
+        let base = self.endpoint.base_url.as_str();
+        match (other, base.strip_suffix(NEW_ROUTE), base.strip_suffix(HANDLER)) {
+            (true, Some(root), _) => format!("{root}{HANDLER}"),
+            (true, None, Some(root)) => format!("{root}{NEW_ROUTE}"),
+            _ => base.to_owned(),
+        }
+    }
+
+    /// Returns the address of another handler of the server; `None` where the routes are not the real server's.
+    fn sibling(&self, name: &str) -> Option<String> {
+        let url = self.url(self.other_route.load(Ordering::Relaxed));
+        Some(format!("{}/{name}", url.strip_suffix(HANDLER)?))
+    }
+
+    fn post(&self, url: String, body: Vec<u8>) -> Result<HttpRequest, ProviderFailure> {
+        let mut headers = Vec::new();
+        if self.options.stream {
+            let accept = "text/event-stream, application/x-ndjson, application/json";
+            headers.push(("accept", accept.to_owned()));
+        }
+        if let Some(key) = &self.endpoint.key {
+            Credential::usable(Some(key), "AGENTZERO_API_KEY")?;
+            headers.push(("x-api-key", key.secret().reveal().to_owned()));
+        }
+        Ok(HttpRequest { url, ..self.endpoint.post("", headers, body) })
+    }
+
+    async fn attempt(&self, body: Vec<u8>, rerouted: bool) -> Result<Attempt, ProviderFailure> {
+        let request = self.post(self.url(self.other_route.load(Ordering::Relaxed)), body)?;
+        let sent = self.endpoint.transport.send(request).await;
+        let mut response = sent.map_err(|failure| {
+            let failed = failure::before_answer(&failure);
+            ProviderFailure { message: format!("{} ({})", failed.message, self.endpoint.base_url), ..failed }
+        })?;
+        let status = response.status;
+        if (200..300).contains(&status) {
+            return Ok(Attempt::Answered(response));
+        }
+        let (body, _) = failure::read_bounded(&mut response.body, MAX_ERROR_BODY).await;
+        let said = error_text(&body);
+        let is_json = serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
+        if status == 404 && said.as_deref().is_some_and(|said| said.contains("Context not found")) {
+            return Ok(Attempt::ChatLost);
+        }
+        let no_route = matches!(status, 404 | 405) && !is_json;
+        if no_route && !rerouted && self.endpoint.base_url.ends_with(HANDLER) {
+            return Ok(Attempt::OtherRoute);
+        }
+        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+        let message = format!("HTTP {status}{said} ({})", self.endpoint.base_url);
+        Err(ProviderFailure {
+            status: Some(status),
+            ..ProviderFailure::new(FailureKind::HttpStatus, message)
+        })
+    }
+
+    fn since(&self, began: Duration) -> Duration {
+        self.endpoint.clock.elapsed().saturating_sub(began)
+    }
+
+    /// Waits for something; says now and then that it does, and tells what the server's log has meanwhile.
+    async fn until<T>(
+        &self,
+        waiting: impl Future<Output = T>,
+        context_id: Option<&str>,
+        began: Duration,
+        out: &Output,
+    ) -> Result<T, ProviderFailure> {
+        let mut waiting = pin!(waiting);
+        let mut feed = pin!(self.follow_log(context_id, out));
+        let mut limit = pin!(async {
+            match self.options.max_wait {
+                Some(max) => sleep(max.saturating_sub(self.since(began))).await,
+                None => pending().await,
+            }
+        });
+        loop {
+            let keepalive = async {
+                match self.options.keepalive {
+                    Some(interval) => sleep(interval).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                done = &mut waiting => return Ok(done),
+                () = &mut limit => {
+                    let message = format!("no answer after {} s (`connection.max_wait_seconds`)", self.since(began).as_secs());
+                    return Err(ProviderFailure::new(FailureKind::Timeout, message));
+                }
+                () = &mut feed => {}
+                () = keepalive => out.status(format!("Waiting for the server ({} s)", self.since(began).as_secs())),
+            }
+        }
+    }
+
+    /// Tells what the server's log has, for as long as it is polled. The id of a new chat is not known before its answer.
+    async fn follow_log(&self, context_id: Option<&str>, out: &Output) {
+        let mut feed = LogFeed::default();
+        let url = self.sibling("api_log_get");
+        let (Some(id), Some(interval), Some(url)) = (context_id, self.options.log_poll, url) else {
+            return pending().await;
+        };
+        loop {
+            sleep(interval).await;
+            let body = json!({ "context_id": id, "length": 100 }).to_string().into_bytes();
+            let Ok(request) = self.post(url.clone(), body) else { return pending().await };
+            let answer = match self.endpoint.transport.send(request).await {
+                Ok(mut response) if response.status == 200 => {
+                    failure::read_bounded(&mut response.body, super::answer::MAX_LINE).await.0
+                }
+                // A server without a log; the answer itself still comes.
+                _ => return pending().await,
+            };
+            if let Ok(answer) = serde_json::from_slice::<Value>(&answer) {
+                feed.take(&answer).into_iter().for_each(|chunk| out.put(chunk));
+            }
+        }
+    }
+
+    /// Reads the answer.
+    async fn read(
+        &self,
+        mut response: HttpResponse,
+        state: ChatState,
+        began: Duration,
+        out: &Output,
+    ) -> Result<(), ProviderFailure> {
+        let content_type = response.header("content-type").unwrap_or_default().to_owned();
+        if self.options.stream_mode == StreamMode::Auto && content_type.contains("text/html") {
+            let (body, _) = failure::read_bounded(&mut response.body, MAX_ERROR_BODY).await;
+            let message = format!(
+                "the server answered with a web page, not with a message; check the address ({})",
+                self.endpoint.base_url
+            );
+            return Err(failure::unreadable(message, &body));
+        }
+        let mut format = Format::of(self.options.stream_mode, &content_type);
+        let mut reply = Reply::begin(out.clone(), state);
+        loop {
+            let body = &mut response.body;
+            let next = poll_fn(|cx| body.as_mut().poll_next(cx));
+            match self.until(next, None, began, out).await? {
+                Some(Ok(bytes)) => {
+                    if format.push(&bytes, &mut reply)? {
+                        return reply.end();
+                    }
+                }
+                Some(Err(broken)) => return Err(failure::mid_answer(&broken)),
+                None => break,
+            }
+        }
+        format.finish(&mut reply)?;
+        reply.end()
+    }
+
+    /// Asks the server to do something with a session's chat.
+    pub(super) async fn manage(&self, name: &str, messages: &[Arc<Message>]) -> Result<(), ProviderFailure> {
+        let state = ChatState::of(messages.iter().map(|message| &**message));
+        let (Some(id), Some(url)) = (state.context_id, self.sibling(name)) else { return Ok(()) };
+        let request = self.post(url, json!({ "context_id": id }).to_string().into_bytes())?;
+        let sent = self.endpoint.transport.send(request).await;
+        let response = sent.map_err(|failure| failure::before_answer(&failure))?;
+        match response.status {
+            // A chat that is gone needs neither.
+            200..300 | 404 => Ok(()),
+            _ => Err(failure::from_response(response, self.endpoint.clock.now()).await),
+        }
+    }
+}
+
+/// Returns what a server says of an error: its field, else the beginning of the text (SRV-5).
+fn error_text(body: &[u8]) -> Option<String> {
+    let parsed = serde_json::from_slice::<Value>(body).ok();
+    let field = parsed.as_ref().and_then(|body| match &body["error"] {
+        Value::String(error) => Some(error.clone()),
+        Value::Object(error) => error.get("message").and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    });
+    let text = field.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = zori_core::text::one_line(&line);
+    let kept: String = line.chars().take(MAX_ERROR).collect();
+    (!kept.is_empty()).then_some(kept)
+}

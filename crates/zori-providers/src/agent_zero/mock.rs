@@ -1,0 +1,86 @@
+//! A scripted Agent Zero inside the program, for trying it without a server (`connection.use_mock`). It says what it is.
+//!
+//! It answers as a server of the document does: events of a stream, one tool request, and a final answer once the result
+//! has come.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use serde_json::{Value, json};
+use zori_core::BoxFuture;
+use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
+
+/// The address that stands for it.
+pub const ADDRESS: &str = "http://mock.invalid/api_message";
+
+/// Answers every request from a script; nothing leaves the program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MockServer;
+
+impl Transport for MockServer {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
+        let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let body = if request.url.ends_with("/api_message") { answer(&asked) } else { json!({}).to_string() };
+        let kind =
+            if request.url.ends_with("/api_message") { "text/event-stream" } else { "application/json" };
+        let response = HttpResponse {
+            status: 200,
+            headers: vec![("content-type".to_owned(), kind.to_owned())],
+            url: request.url,
+            body: Box::pin(Once(Some(Bytes::from(body)))),
+        };
+        Box::pin(std::future::ready(Ok(response)))
+    }
+}
+
+fn answer(asked: &Value) -> String {
+    let message = asked["message"].as_str().unwrap_or_default();
+    let id = asked["context_id"].as_str().unwrap_or("mock-1");
+    let events = match serde_json::from_str::<Value>(message) {
+        Ok(result) if result.get("tool_result").is_some() => {
+            let result = &result["tool_result"];
+            let files = result["details"]["files"].as_u64().unwrap_or(0);
+            let text = if result["ok"] == true {
+                format!(
+                    "I am the mock server inside this program: no model answers. Your tool `{}` ran here and sent me {files} \
+                     names of files. Set `connection.api_url` to a real Agent Zero server and \
+                     `connection.use_mock = false`.",
+                    result["tool_name"].as_str().unwrap_or_default()
+                )
+            } else {
+                let why = result["output"].as_str().unwrap_or_default();
+                format!("I am the mock server inside this program. The tool did not run: {why}")
+            };
+            vec![json!({ "type": "final_response", "content": text })]
+        }
+        _ => vec![
+            json!({ "type": "status", "content": "Mock server: no network, no model" }),
+            json!({ "type": "thinking", "content": "I look at the workspace first." }),
+            json!({
+                "type": "tool_request",
+                "tool_name": "list_files",
+                "reason": "the mock server shows one round of a local tool",
+                "payload": { "path": ".", "max_depth": 2 },
+            }),
+        ],
+    };
+    let mut body = String::new();
+    for mut event in events {
+        event["context_id"] = json!(id);
+        body.push_str(&format!("data: {event}\n\n"));
+    }
+    body.push_str("data: [DONE]\n\n");
+    body
+}
+
+struct Once(Option<Bytes>);
+
+impl Stream for Once {
+    type Item = Result<Bytes, TransportFailure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.take().map(Ok))
+    }
+}

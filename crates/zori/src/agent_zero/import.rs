@@ -1,0 +1,110 @@
+//! An existing YAML file of settings, as lines of our own (`config import`). Secrets are left out, and so is what has no
+//! counterpart; both are said.
+
+use toml::{Table, Value};
+
+use crate::config::keys::KEYS;
+
+/// What became of a file.
+pub struct Imported {
+    /// The config file's text.
+    pub toml: String,
+    /// Keys that hold secrets.
+    pub secrets: Vec<String>,
+    /// Keys that mean nothing here.
+    pub unknown: Vec<String>,
+}
+
+/// Names of settings that hold secrets.
+const SECRETS: &[&str] = &["api_key", "apikey", "token", "secret", "password"];
+
+/// Converts a file.
+pub fn convert(file: &Table) -> Imported {
+    let mut imported = Imported { toml: String::new(), secrets: Vec::new(), unknown: Vec::new() };
+    let mut lines = vec!["provider = \"agent-zero\"".to_owned()];
+    for (name, value) in file {
+        match (name.as_str(), value) {
+            ("projects" | "agent_profiles", Value::Table(all)) => {
+                let mut kept = Table::new();
+                for (inner, value) in all {
+                    kept.insert(
+                        inner.clone(),
+                        without_secrets(&format!("{name}.{inner}"), value, &mut imported.secrets),
+                    );
+                }
+                lines.push(format!("{name} = {}", shown(&Value::Table(kept))));
+            }
+            (_, Value::Table(inner)) => {
+                for (field, value) in inner {
+                    imported.take(format!("{name}.{field}"), value, &mut lines);
+                }
+            }
+            (_, value) => imported.take(name.clone(), value, &mut lines),
+        }
+    }
+    imported.toml = lines.join("\n") + "\n";
+    imported
+}
+
+impl Imported {
+    fn take(&mut self, name: String, value: &Value, lines: &mut Vec<String>) {
+        if is_secret(&name) {
+            return self.secrets.push(name);
+        }
+        let known = KEYS.iter().find(|key| key.name == name);
+        // One text stands for a list of one.
+        let value = match (known.map(|key| key.kind), value) {
+            (Some(crate::config::keys::Kind::List), Value::String(one)) => {
+                Value::Array(vec![Value::String(one.clone())])
+            }
+            _ => value.clone(),
+        };
+        match known {
+            Some(key) if crate::config::keys::check(key, &value).is_ok() => {
+                lines.push(format!("{name} = {}", shown(&value)));
+            }
+            _ => self.unknown.push(name),
+        }
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
+    SECRETS.iter().any(|secret| last.ends_with(secret))
+}
+
+fn without_secrets(place: &str, value: &Value, secrets: &mut Vec<String>) -> Value {
+    let Value::Table(table) = value else { return value.clone() };
+    let mut kept = Table::new();
+    for (name, value) in table {
+        let inner = format!("{place}.{name}");
+        if is_secret(&inner) {
+            secrets.push(inner);
+            continue;
+        }
+        kept.insert(name.clone(), without_secrets(&inner, value, secrets));
+    }
+    Value::Table(kept)
+}
+
+/// Returns a value as the file has it, on one line.
+fn shown(value: &Value) -> String {
+    match value {
+        // A string of JSON is one of TOML.
+        Value::String(text) => {
+            serde_json::to_string(text).expect("a string is JSON").replace('\u{7f}', "\\u007f")
+        }
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) if number.fract() == 0.0 => format!("{number:.1}"),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Datetime(time) => time.to_string(),
+        Value::Array(list) => format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Table(table) => {
+            let pair = |(name, value): (&String, &Value)| {
+                format!("{} = {}", shown(&Value::String(name.clone())), shown(value))
+            };
+            format!("{{ {} }}", table.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What goes before a message: the observer's block and the context block, when they are due (CB-1, OBS-2).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zori_contract::failure::Failure;
+use zori_core::time::Clock;
+use zori_host::SystemClock;
+use zori_policy::policy::ShellPolicy;
+use zori_policy::{Mode, ModeChoice};
+use zori_providers::agent_zero::{Preface, PrefaceBuilder};
+use zori_redact::Redactor;
+use zori_tools::context::{self, BlockFacts, ContextSettings, Previews, Tree};
+
+use super::Reader;
+use super::redaction::ContextRedactor;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::SETTING_INVALID;
+
+/// When the context block is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    Always,
+    OnChange,
+    Once,
+    Manual,
+}
+
+/// Builds the blocks from the settings of a run.
+pub struct ContextPreface {
+    settings: ContextSettings,
+    redactor: ContextRedactor,
+    due: Due,
+    observer: Option<Due>,
+    enabled: bool,
+    facts: BlockFacts,
+    clock: Arc<dyn Clock>,
+}
+
+/// What the blocks depend on beside the config.
+pub struct PrefaceSources<'a> {
+    pub config: &'a Config,
+    pub env: &'a Environment,
+    pub root: PathBuf,
+    pub mode: ModeChoice,
+    pub shell: &'a ShellPolicy,
+    pub redactor: Redactor,
+}
+
+impl ContextPreface {
+    /// Reads the settings; returns warnings, too.
+    pub fn read(sources: PrefaceSources<'_>) -> Result<(Self, Vec<String>), Failure> {
+        let PrefaceSources { config, env, root, mode, shell, redactor } = sources;
+        let mut reader = Reader::new(config, env);
+        let usual = ContextSettings::new(root);
+        let flag = |reader: &Reader<'_>, name: &str| {
+            let variable = format!("AGENTZERO_CONTEXT_{}", name.to_ascii_uppercase());
+            reader.flag(&format!("context.include_{name}"), &variable, true)
+        };
+        let mut count = |name: &str, default: usize| {
+            let variable = format!("AGENTZERO_CONTEXT_{}", name.to_ascii_uppercase());
+            reader.count(&format!("context.{name}"), &variable, default)
+        };
+        let (max_bytes, max_files) =
+            (count("max_bytes", usual.max_bytes), count("max_files", usual.max_files));
+        let max_depth = count("max_depth", usual.max_depth);
+        let max_preview_bytes = count("max_preview_bytes", usual.max_preview_bytes);
+        let settings = ContextSettings {
+            ignore_dirs: reader.list("context.ignore_dirs").unwrap_or(usual.ignore_dirs),
+            respect_gitignore: config.flag("context.respect_gitignore").unwrap_or(true),
+            preview_files: reader.list("context.preview_files").unwrap_or(usual.preview_files),
+            sensitive_files: reader.list("context.sensitive_files").unwrap_or_default(),
+            include_tree: flag(&reader, "tree"),
+            include_previews: flag(&reader, "previews"),
+            include_git: flag(&reader, "git"),
+            include_system: flag(&reader, "system"),
+            include_tools: flag(&reader, "tools"),
+            max_bytes,
+            max_files,
+            max_depth,
+            max_preview_bytes,
+            root: usual.root,
+        };
+        let due = match reader.text("context.mode", "AGENTZERO_CONTEXT_MODE").unwrap_or("on_change") {
+            "always" => Due::Always,
+            "on_change" => Due::OnChange,
+            "once" => Due::Once,
+            "manual" => Due::Manual,
+            other => {
+                let message = format!("AGENTZERO_CONTEXT_MODE cannot be `{other}`");
+                return Err(Failure::new(&SETTING_INVALID, message)
+                    .hint("it is `always`, `on_change`, `once` or `manual`"));
+            }
+        };
+        let observer = match config.text("observer.mode").unwrap_or("automatic") {
+            _ if !reader.flag("observer.enabled", "AGENTZERO_OBSERVER_ENABLED", false) => None,
+            "always" => Some(Due::Always),
+            "automatic" => Some(Due::OnChange),
+            _ => None,
+        };
+        let enabled = reader.flag("context.enabled", "AGENTZERO_CONTEXT", true);
+        let project = super::project::active(config, env).unwrap_or("default").to_owned();
+        let profile = super::project::profile(config, env);
+        let facts = BlockFacts {
+            project,
+            profile_prompt: super::project::profile_prompt(config, &profile)?,
+            profile,
+            time_utc: String::new(),
+            security_mode: mode.shown().to_owned(),
+            tools: tool_lines(mode, shell),
+        };
+        let (redactor, mut warnings) = ContextRedactor::new(
+            reader.list("context.redact_keys"),
+            reader.list("context.redact_patterns"),
+            redactor,
+        );
+        warnings.append(&mut reader.warnings);
+        let clock = Arc::new(SystemClock::new());
+        Ok((Self { settings, redactor, due, observer, enabled, facts, clock }, warnings))
+    }
+
+    /// Returns both blocks as they would be sent now, whether or not they are due.
+    pub fn shown(&self) -> Preface {
+        let (tree, previews) = self.look();
+        Preface {
+            blocks: self
+                .observer
+                .iter()
+                .map(|_| self.observation(&tree, &previews))
+                .chain([self.block(&tree, &previews)])
+                .collect(),
+            signature: Some(tree.signature()),
+            status: self.left_out(&tree, &previews),
+        }
+    }
+
+    fn look(&self) -> (Tree, Previews) {
+        let redact = |text: &str| self.redactor.redact(text);
+        (Tree::read(&self.settings), Previews::read(&self.settings, &redact))
+    }
+
+    fn block(&self, tree: &Tree, previews: &Previews) -> String {
+        let facts = BlockFacts { time_utc: self.clock.now().rfc3339(), ..self.facts.clone() };
+        let redact = |text: &str| self.redactor.redact(text);
+        context::block(&self.settings, &facts, tree, previews, &redact)
+    }
+
+    fn observation(&self, tree: &Tree, previews: &Previews) -> String {
+        self.redactor.redact(&context::observer(&self.facts.project, tree, previews))
+    }
+
+    /// Says what is missing.
+    fn left_out(&self, tree: &Tree, previews: &Previews) -> Vec<String> {
+        let mut lines = Vec::new();
+        if tree.unreadable > 0 {
+            lines.push(format!(
+                "Context: {} files or folders cannot be read and are left out",
+                tree.unreadable
+            ));
+        }
+        if !previews.left_out.is_empty() {
+            lines.push(format!("Context: {} may hold secrets and is left out", previews.left_out.join(", ")));
+        }
+        lines
+    }
+}
+
+impl PrefaceBuilder for ContextPreface {
+    fn build(&self, known: Option<&str>, new_chat: bool) -> Preface {
+        let wanted = self.enabled && self.due != Due::Manual;
+        if !wanted && self.observer.is_none() {
+            return Preface::default();
+        }
+        let tree = Tree::read(&self.settings);
+        let signature = tree.signature();
+        let changed = new_chat || known != Some(signature.as_str());
+        let is_due = |due: Due| match due {
+            Due::Always => true,
+            Due::OnChange => changed,
+            Due::Once => new_chat || known.is_none(),
+            Due::Manual => false,
+        };
+        let (observe, describe) = (self.observer.is_some_and(is_due), wanted && is_due(self.due));
+        if !observe && !describe {
+            return Preface::default();
+        }
+        let redact = |text: &str| self.redactor.redact(text);
+        let previews = Previews::read(&self.settings, &redact);
+        let mut preface = Preface { signature: Some(signature.clone()), ..Preface::default() };
+        let names: Vec<&str> = previews.files.iter().map(|(name, _)| name.as_str()).collect();
+        let (files, bytes, hash) = (tree.files.len(), tree.bytes(), &signature[..signature.len().min(8)]);
+        let previewed = names.join(", ");
+        if observe {
+            preface.blocks.push(self.observation(&tree, &previews));
+            preface.status.push(format!(
+                "Observer summary ready: files={files}, workspace={bytes}B, previews=[{previewed}], hash={hash}"
+            ));
+        }
+        if describe {
+            let block = self.block(&tree, &previews);
+            let BlockFacts { project, profile, .. } = &self.facts;
+            preface.status.push(format!(
+                "Context ready ({project}/{profile}): files={files}, workspace={bytes}B, context={}B, previews=[{previewed}], \
+                 hash={hash}",
+                block.len()
+            ));
+            preface.blocks.push(block);
+            preface.status.extend(self.left_out(&tree, &previews));
+        }
+        preface
+    }
+}
+
+/// Returns a line for each tool, and how one is asked for (CB-6).
+fn tool_lines(mode: ModeChoice, shell: &ShellPolicy) -> Vec<String> {
+    let (read, write) = match mode.mode {
+        Mode::Yolo => ("auto", "auto"),
+        Mode::AcceptEdits => ("auto", "auto"),
+        Mode::Default | Mode::DontAsk => ("auto", "approval"),
+        Mode::Paranoid => ("approval", "approval"),
+        Mode::Plan => ("auto", "disabled"),
+        Mode::Deny => ("disabled", "disabled"),
+    };
+    let command = match mode.mode {
+        _ if !shell.allowed => "disabled",
+        Mode::Yolo => "auto",
+        Mode::Plan | Mode::Deny => "disabled",
+        _ => "approval",
+    };
+    [
+        ("read_file", "path, start_line?, end_line?, max_bytes?", read),
+        ("list_files", "path?, max_depth?, max_files?, include_sizes?", read),
+        ("search_text", "query, path?, max_matches?, case_sensitive?", read),
+        ("write_file", "path, content", write),
+        ("replace_text", "path, old, new, count?", write),
+        ("apply_patch", "patch", write),
+        ("shell", "command", command),
+    ]
+    .iter()
+    .map(|(name, arguments, tag)| format!("- {name}({arguments}) [{tag}]"))
+    .chain([
+        "- to use one, answer with this JSON object only, and nothing around it: \
+         {\"type\":\"tool_request\",\"tool_name\":\"read_file\",\"reason\":\"why\",\"payload\":{\"path\":\"README.md\"}}"
+            .to_owned(),
+        "- the result comes as the next message: {\"tool_result\":{\"tool_name\":..,\"ok\":..,\"output\":..,\"details\":..}}"
+            .to_owned(),
+    ])
+    .collect()
+}

@@ -1,0 +1,126 @@
+//! Secrets in the context block: values of keys, and what looks like a key (RD-1 to RD-4).
+
+use regex::Regex;
+use zori_redact::Redactor;
+
+/// What stands for a secret in the block, whose document fixes it (DECISIONS 31).
+const MASK: &str = "***REDACTED***";
+
+/// Words that make a key's value secret (RD-2).
+pub const KEYS: &[&str] = &[
+    "api_key",
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "private_key",
+    "access_key",
+    "auth",
+    "authorization",
+];
+
+/// Expressions for what is secret wherever it stands.
+const PATTERNS: &[&str] = &[r"(?i)bearer\s+[A-Za-z0-9._-]+"];
+
+/// Takes secrets out of a text.
+pub struct ContextRedactor {
+    pairs: Vec<Regex>,
+    patterns: Vec<Regex>,
+    shapes: Redactor,
+}
+
+impl ContextRedactor {
+    /// Reads the words and expressions; returns warnings for those that cannot be used (RD-3).
+    pub fn new(
+        keys: Option<Vec<String>>,
+        patterns: Option<Vec<String>>,
+        shapes: Redactor,
+    ) -> (Self, Vec<String>) {
+        let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let keys = keys.unwrap_or_else(|| owned(KEYS));
+        let words: Vec<String> = keys
+            .iter()
+            .map(|key| regex::escape(key.trim()))
+            .filter(|key| !key.is_empty())
+            // `clientSecret` and `OPENAI-API-KEY` are the same words.
+            .map(|key| key.replace("_", "[_-]?"))
+            .collect();
+        let mut pairs = Vec::new();
+        if !words.is_empty() {
+            let name = format!(r"[A-Za-z0-9_.-]*(?:{})[A-Za-z0-9_.-]*", words.join("|"));
+            let quoted = r#""(?:[^"\\\n]|\\.)*"|'[^'\n]*'"#;
+            // A pair of JSON or of a line: the value goes on to a comma, a brace or the end of the line.
+            pairs.extend(Regex::new(&format!(
+                r#"(?i)(["']?{name}["']?[ \t]*[:=][ \t]*)({quoted}|[^\s,}}\]\n"'{{\[][^,}}\n]*)"#
+            )));
+        }
+        let (mut compiled, mut warnings) = (Vec::new(), Vec::new());
+        for pattern in patterns.unwrap_or_else(|| owned(PATTERNS)) {
+            match Regex::new(&pattern) {
+                Ok(regex) => compiled.push(regex),
+                Err(_) => warnings.push(format!(
+                    "`context.redact_patterns`: `{pattern}` is no regular expression; it has no effect"
+                )),
+            }
+        }
+        (Self { pairs, patterns: compiled, shapes }, warnings)
+    }
+
+    /// Takes the secrets out.
+    pub fn redact(&self, text: &str) -> String {
+        let mut text = self.shapes.redact(text).replace("[REDACTED]", MASK);
+        for pair in &self.pairs {
+            text = pair
+                .replace_all(&text, |found: &regex::Captures<'_>| {
+                    let value = &found[2];
+                    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'')).map(String::from);
+                    let quote = quote.unwrap_or_default();
+                    format!("{}{quote}{MASK}{quote}", &found[1])
+                })
+                .into_owned();
+        }
+        for pattern in &self.patterns {
+            text = pattern.replace_all(&text, MASK).into_owned();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(text: &str) -> String {
+        ContextRedactor::new(None, None, Redactor::new(Default::default())).0.redact(text)
+    }
+
+    #[test]
+    fn values_of_keys_in_every_form() {
+        for (text, clean) in [
+            ("api_key: abc", "api_key: ***REDACTED***"),
+            ("  \"token\": \"a, b\",", "  \"token\": \"***REDACTED***\","),
+            ("- token: x", "- token: ***REDACTED***"),
+            ("OPENAI_API_KEY=abc", "OPENAI_API_KEY=***REDACTED***"),
+            ("db_password = 'x'", "db_password = '***REDACTED***'"),
+            ("{\"clientSecret\":1, \"n\": 2}", "{\"clientSecret\":***REDACTED***, \"n\": 2}"),
+            ("a: 1, password: x, b: 2", "a: 1, password: ***REDACTED***, b: 2"),
+            ("Authorization: Bearer abc.def", "Authorization: ***REDACTED***"),
+            ("send bearer abc.def on", "send ***REDACTED*** on"),
+            ("tokens are counted", "tokens are counted"),
+            ("name = \"demo\"", "name = \"demo\""),
+        ] {
+            assert_eq!(redacted(text), clean, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_expression_that_is_none_is_said() {
+        let (redactor, warnings) = ContextRedactor::new(
+            Some(vec!["pin".into()]),
+            Some(vec!["(".into(), "x{3}".into()]),
+            Redactor::new(Default::default()),
+        );
+        assert_eq!(warnings, ["`context.redact_patterns`: `(` is no regular expression; it has no effect"]);
+        assert_eq!(redactor.redact("pin: 1\ntoken: 2\nxxx"), "pin: ***REDACTED***\ntoken: 2\n***REDACTED***");
+    }
+}

@@ -1,0 +1,192 @@
+//! `mcp tools` and `mcp call`: what MCP servers offer, and one call without a model (MCP-90).
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::error::{PERMISSION_DENIED, VALIDATION_ERROR};
+use zori_contract::exit::{Danger, Exit};
+use zori_contract::failure::Failure;
+use zori_contract::flag::{Flag, Positional};
+use zori_contract::gate::Preview;
+use zori_contract::kind::Kind;
+use zori_contract::reply::{Effect, Reply};
+use zori_core::cancel::Cancel;
+use zori_core::confine::Consent;
+use zori_core::ids::CallId;
+use zori_core::permission::{PathSnapshot, Verdict};
+use zori_core::tool::{Tool, ToolCode, ToolCx, ToolOutput};
+use zori_mcp::client::{McpServers, Status};
+use zori_policy::policy::Policy;
+use zori_policy::{Approver, Call, explain};
+
+use super::servers::{Configured, NAME, SERVER_NAME, STARTS};
+use crate::args::LowArgs;
+use crate::commands::{Context, example};
+use crate::error::{MCP_LOGIN_MISSING, MCP_SERVER_NOT_FOUND, MCP_TOOL_FAILED, MCP_UNAVAILABLE};
+use crate::program::App;
+use crate::settings;
+use crate::wire_up;
+
+const SERVER: Positional =
+    Positional::optional("NAME", Kind::Name(SERVER_NAME), "The server; without it, every one");
+const TOOL: Positional = Positional::required("TOOL", Kind::Text, "The tool, by its name on the server");
+const INPUT: Flag =
+    Flag::valued("input", "JSON", Kind::Json, "Its arguments, as a JSON object").default("{}");
+
+pub const LIST: Command<App> = Command {
+    args: const { &[SERVER] },
+    list: true,
+    id_field: Some("id"),
+    columns: &["id", "bytes", "description"],
+    examples: &[
+        example("of every server", "zori mcp tools"),
+        example("of one", "zori mcp tools time --output table"),
+    ],
+    exits: &[Exit::NotFound, Exit::AuthRequired, Exit::Unavailable],
+    timeout_ms: Some(120_000),
+    output_schema: r#"{"type":"array","items":{"type":"object","required":["id","server","tool","bytes","reads_only"]}}"#,
+    declares: STARTS,
+    ..Command::new(
+        &["mcp", "tools"],
+        "Connect to MCP servers, and list their tools with what each costs a request",
+        list,
+    )
+};
+
+pub const CALL: Command<App> = Command {
+    args: const { &[NAME, TOOL] },
+    flags: const { &[INPUT] },
+    examples: &[
+        example("without arguments", "zori mcp call time get_current_time"),
+        example(
+            "with some",
+            "zori mcp call time get_current_time --input '{\"timezone\":\"Europe/Berlin\"}'",
+        ),
+    ],
+    danger: Danger::Mutating,
+    preview: Some(|_, args| {
+        let item =
+            format!("{} {}", args.text(&NAME).unwrap_or_default(), args.text(&TOOL).unwrap_or_default());
+        Ok(Preview { verb: "call", items: vec![item], reversible: false })
+    }),
+    exits: &[Exit::NotFound, Exit::PermissionDenied, Exit::AuthRequired, Exit::Unavailable],
+    timeout_ms: Some(600_000),
+    output_schema: r#"{"type":"object","required":["tool","effect"],"properties":{"tool":{"type":"string"},
+        "result":{},"_trusted":{"const":false}}}"#,
+    declares: STARTS,
+    ..Command::new(&["mcp", "call"], "Call a tool of an MCP server, as the policy lets it", call)
+};
+
+fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let configured = Configured::read(cx, args)?;
+    let wanted = match args.text(&SERVER) {
+        Some(name) => vec![configured.named(name)?.clone()],
+        None => configured.servers.clone(),
+    };
+    let only = args.text(&SERVER).is_some();
+    let Some(servers) = configured.start(cx, wanted)? else { return Ok(Reply::rows(Vec::<Value>::new())) };
+    let mut rows = Vec::new();
+    let mut text = String::new();
+    for server in servers.all() {
+        let (now, name) = (server.now(), &server.config.name);
+        if now.status != Status::Connected {
+            if only {
+                let failure = unavailable(name, &now);
+                servers.shutdown();
+                return Err(failure);
+            }
+            let why = now.reason.unwrap_or_default();
+            text.push_str(&format!("{name}: {}: {why}\n", now.status.as_str()));
+            continue;
+        }
+        for tool in now.tools.iter() {
+            let (id, bytes) = (tool.id(name), tool.bytes(name));
+            text.push_str(&format!(
+                "{id}  {bytes} bytes  {}\n",
+                zori_core::text::one_line(&tool.description)
+            ));
+            rows.push(json!({"id": id, "server": name, "tool": tool.name, "bytes": bytes, "reads_only": tool.reads_only,
+                "description": tool.description, "schema": tool.schema}));
+        }
+    }
+    servers.shutdown();
+    Ok(Reply::rows(rows).text(text))
+}
+
+fn unavailable(name: &str, now: &zori_mcp::client::ServerState) -> Failure {
+    let why = now.reason.clone().unwrap_or_else(|| format!("it is {}", now.status.as_str()));
+    let kind = if now.status == Status::NeedsAuth { &MCP_LOGIN_MISSING } else { &MCP_UNAVAILABLE };
+    Failure::new(kind, format!("the MCP server `{name}`: {why}"))
+}
+
+fn call(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let configured = Configured::read(cx, args)?;
+    let server = configured.named(args.text(&NAME).unwrap_or_default())?.clone();
+    let input = args.text(&INPUT).unwrap_or("{}");
+    let input: Value = serde_json::from_str(input)
+        .ok()
+        .filter(Value::is_object)
+        .ok_or_else(|| Failure::new(&VALIDATION_ERROR, "`--input` must be a JSON object"))?;
+    let (gathered, _) = settings::policy(cx.app, &LowArgs::new(args))?;
+    // Whoever types the call is asked by it.
+    let policy = Policy { approver: Approver::Present, ..gathered.policy };
+    let Some(servers) = configured.start(cx, vec![server])? else {
+        return Err(Failure::new(&MCP_UNAVAILABLE, "the servers could not be started"));
+    };
+    let called = perform(&servers, &policy, args, &input);
+    servers.shutdown();
+    let (id, output) = called?;
+    if let Some(failure) = &output.failure {
+        let kind = if failure.code == ToolCode::Timeout { &MCP_UNAVAILABLE } else { &MCP_TOOL_FAILED };
+        return Err(Failure::new(kind, failure.message.clone()));
+    }
+    let envelope: Value = serde_json::from_str(output.envelope.get()).unwrap_or_default();
+    let text = output.text.as_deref().unwrap_or_default().to_owned();
+    let data = json!({"tool": id, "result": envelope["data"], "_trusted": false});
+    Ok(Reply::changed(Effect::Updated, data).text(format!("{text}\n")))
+}
+
+fn perform(
+    servers: &Arc<McpServers>,
+    policy: &Policy,
+    args: &Args,
+    input: &Value,
+) -> Result<(String, ToolOutput), Failure> {
+    let server = servers.all().into_iter().next().expect("one was started");
+    let (now, name) = (server.now(), server.config.name.clone());
+    if now.status != Status::Connected {
+        return Err(unavailable(&name, &now));
+    }
+    let wanted = args.text(&TOOL).unwrap_or_default();
+    let Some((spec, tool)) = servers.tool(&server, wanted) else {
+        let names: Vec<&str> = now.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let message = format!("the MCP server `{name}` has no tool `{wanted}`; it has {}", names.join(", "));
+        return Err(Failure::new(&MCP_SERVER_NOT_FOUND, message));
+    };
+    let raw = serde_json::value::to_raw_value(input).expect("a value is JSON");
+    let effects = tool.effects(&raw);
+    let call = Call::new(&spec.name, None, &effects, &policy.workspace);
+    let decision = explain(policy, &call).decision;
+    if decision.verdict == Verdict::Deny {
+        return Err(Failure::new(&PERMISSION_DENIED, decision.reason));
+    }
+    Ok((spec.name, run(&*tool, &raw)?))
+}
+
+fn run(tool: &dyn Tool, args: &RawValue) -> Result<ToolOutput, Failure> {
+    let cx = ToolCx {
+        call: CallId::new("call"),
+        cancel: Cancel::new(),
+        consent: Consent::Person,
+        live: None,
+        agents: None,
+        search: None,
+        snapshot: PathSnapshot::default(),
+        answers: Vec::new(),
+        ask: None,
+    };
+    Ok(wire_up::runtime()?.block_on(tool.run(cx, args)))
+}

@@ -1,0 +1,272 @@
+//! `memory search|list|show|forget|export|rebuild`: what can be recalled of the sessions of this project
+//! (`docs/contracts/memory.md`).
+
+use serde_json::{Value, json};
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::exit::{Danger, Exit};
+use zori_contract::external::External;
+use zori_contract::failure::{Failure, Issue, IssueCode};
+use zori_contract::flag::Positional;
+use zori_contract::gate::Preview;
+use zori_contract::kind::Kind;
+use zori_contract::mode::Class;
+use zori_contract::path::AbsPath;
+use zori_contract::reply::{Effect, Reply};
+use zori_contract::warning::Warning;
+use zori_core::text::one_line;
+use zori_host::MemoryPlace;
+use zori_index::{IndexError, Message, ProjectStore};
+
+use super::{Context, example};
+use crate::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
+use crate::memory::{place, unusable};
+use crate::program::App;
+
+const TEXT: Positional = Positional::required("TEXT", Kind::Text, "What to look for, in a few words");
+const NUMBER: Kind = Kind::Int { min: 1, max: i64::MAX };
+const ID: Positional = Positional::required("ID", NUMBER, "The message, by the number that the list shows");
+const IDS: Positional =
+    Positional::required("ID", NUMBER, "The messages, by the numbers that the list shows").many();
+
+/// How many messages a search finds at most.
+const MOST: usize = 200;
+/// How much of a message a line of a list shows.
+const SHOWN_CHARS: usize = 100;
+
+const ROWS: &str = r#"{"type":"array","x-ordered":true,"items":{"type":"object",
+    "required":["id","session","turn","role","said_at","text","_source","_trusted"]}}"#;
+
+pub const SEARCH: Command<App> = Command {
+    args: const { &[TEXT] },
+    examples: &[
+        example("what was decided", "zori memory search \"why no regex in the lexer\""),
+        example("the best five", "zori memory search parser --limit 5"),
+    ],
+    list: true,
+    id_field: Some("id"),
+    columns: &["id", "session", "turn", "role", "text"],
+    output_schema: ROWS,
+    validate: |args, _: &AbsPath| {
+        let empty = args.text(&TEXT).unwrap_or_default().trim().is_empty();
+        let issue = || Issue::new("TEXT", IssueCode::InvalidValue, "`TEXT` is empty: say what to look for");
+        empty.then(issue).into_iter().collect()
+    },
+    ..Command::new(&["memory", "search"], "Find what was said in earlier sessions of this project", search)
+};
+
+pub const LIST: Command<App> = Command {
+    examples: &[
+        example("what can be recalled, newest first", "zori memory list"),
+        example("all of it, for a spreadsheet", "zori memory list --limit 0 --output tsv"),
+    ],
+    list: true,
+    id_field: Some("id"),
+    columns: &["id", "session", "turn", "role", "text"],
+    output_schema: ROWS,
+    ..Command::new(&["memory", "list"], "List what can be recalled of this project's sessions", list)
+};
+
+pub const SHOW: Command<App> = Command {
+    args: const { &[ID] },
+    examples: &[
+        example("one message", "zori memory show 12"),
+        example("for a program", "zori memory show 12 --output json"),
+    ],
+    exits: &[Exit::NotFound],
+    output_schema: r#"{"type":"object","required":["id","session","turn","role","said_at","text","_source","_trusted"]}"#,
+    ..Command::new(&["memory", "show"], "Print a message that can be recalled", show)
+};
+
+pub const FORGET: Command<App> = Command {
+    args: const { &[IDS] },
+    examples: &[
+        example("what would be forgotten", "zori memory forget 12 13 --dry-run"),
+        example("let it be forgotten", "zori memory forget 12 --yes"),
+    ],
+    danger: Danger::Destructive,
+    preview: Some(|cx, args| {
+        let store = place_of(cx)?.read().map_err(|error| unusable(&error))?;
+        let mut items = Vec::new();
+        for id in numbers(args) {
+            let found = store.as_ref().map(|store| store.message(id)).transpose();
+            items.extend(found.map_err(|error| unusable(&error))?.flatten().map(|message| line(&message)));
+        }
+        Ok(Preview { verb: "forget", items, reversible: false })
+    }),
+    output_schema: r#"{"type":"object","required":["effect","forgotten"],"properties":{
+        "effect":{"enum":["deleted","noop"]},"forgotten":{"type":"array","items":{"type":"integer"}},
+        "missing":{"type":"array","items":{"type":"integer"}}}}"#,
+    ..Command::new(&["memory", "forget"], "Forget messages; their session files stay as they are", forget)
+};
+
+pub const EXPORT: Command<App> = Command {
+    class: Class::Document,
+    max_output_bytes: Some(usize::MAX),
+    examples: &[
+        example("everything, a JSON object a line", "zori memory export > memory.jsonl"),
+        example("how much there is", "zori memory export | wc -l"),
+    ],
+    output_schema: r#"{"type":"object","required":["content"],"properties":{"content":{"type":"string"}}}"#,
+    ..Command::new(&["memory", "export"], "Print all that can be recalled, as JSON lines", export)
+};
+
+pub const REBUILD: Command<App> = Command {
+    examples: &[
+        example("begin to use the memory of this project", "zori memory rebuild"),
+        example("which sessions would be read", "zori memory rebuild --dry-run"),
+    ],
+    danger: Danger::Mutating,
+    timeout_ms: Some(600_000),
+    preview: Some(|cx, _| {
+        let items = place_of(cx)?.sessions().into_iter().map(|id| id.as_str().to_owned()).collect();
+        Ok(Preview { verb: "read", items, reversible: true })
+    }),
+    output_schema: r#"{"type":"object","required":["effect","sessions","messages"],"properties":{
+        "effect":{"enum":["updated"]},"sessions":{"type":"integer"},"messages":{"type":"integer"},
+        "gone":{"type":"integer"}}}"#,
+    ..Command::new(
+        &["memory", "rebuild"],
+        "Make the memory of this project anew from its session files, and use it from now on",
+        rebuild,
+    )
+};
+
+/// Returns where the memory of the project is that the run works in.
+pub(super) fn place_of(cx: &Context<'_>) -> Result<MemoryPlace, Failure> {
+    let folder = cx.cwd.as_path().canonicalize().map_err(|error| {
+        Failure::new(&BASE_UNUSABLE, format!("the folder {} cannot be used: {error}", cx.cwd))
+    })?;
+    Ok(place(&cx.app.data_dir()?, &folder, cx.app.env.temp_dir()))
+}
+
+fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let found = |store: &ProjectStore| -> Result<Vec<Message>, IndexError> {
+        let found = store.search(args.text(&TEXT).unwrap_or_default(), MOST, None)?;
+        Ok(found.into_iter().map(|recalled| recalled.message).collect())
+    };
+    rows(cx, found, "Nothing fits.")
+}
+
+fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    rows(cx, ProjectStore::messages, "There is nothing to recall in this project.")
+}
+
+fn rows(
+    cx: &Context<'_>,
+    find: impl Fn(&ProjectStore) -> Result<Vec<Message>, IndexError>,
+    nothing: &str,
+) -> Result<Reply, Failure> {
+    let place = place_of(cx)?;
+    let store = place.read().map_err(|error| unusable(&error))?;
+    let Some(store) = store.filter(|_| place.is_used()) else {
+        let hint = format!(
+            "The memory of this project is not in use; `{} memory rebuild` begins it.",
+            cx.program.name
+        );
+        return Ok(Reply::rows(Vec::<Value>::new())
+            .text(hint.clone())
+            .warn(Warning::new("MEMORY_UNUSED", hint)));
+    };
+    let messages = find(&store).map_err(|error| unusable(&error))?;
+    let behind = store.behind(&place.files()).map_err(|error| unusable(&error))?;
+    let text = match messages.is_empty() {
+        true => nothing.to_owned(),
+        false => messages.iter().map(|message| line(message) + "\n").collect(),
+    };
+    let reply = Reply::rows(messages.iter().map(|message| External(row(message)))).text(text);
+    Ok(match behind {
+        0 => reply,
+        n => {
+            let sessions = if n == 1 { "session was" } else { "sessions were" };
+            let message = format!(
+                "{n} {sessions} used since; `{} memory rebuild` takes that in, and so does a model that searches",
+                cx.program.name
+            );
+            reply.warn(Warning::new("MEMORY_BEHIND", message))
+        }
+    })
+}
+
+fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let id = args.int(&ID).unwrap_or_default();
+    let store = place_of(cx)?.read().map_err(|error| unusable(&error))?;
+    let found = store.map(|store| store.message(id)).transpose().map_err(|error| unusable(&error))?;
+    let Some(message) = found.flatten() else {
+        return Err(Failure::new(
+            &MEMORY_NOT_FOUND,
+            format!("There is no message {id} in the memory of this project"),
+        )
+        .hint(format!("`{} memory list` shows those there are", cx.program.name)));
+    };
+    let text = format!("{}\n{}", head(&message), message.content);
+    Ok(Reply::one(External(row(&message))).text(text))
+}
+
+fn forget(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (place, asked) = (place_of(cx)?, numbers(args));
+    let gone = match place.database.exists() {
+        true => {
+            let mut store = place.open().map_err(|error| unusable(&error))?;
+            store.forget(&asked, now(cx)).map_err(|error| unusable(&error))?
+        }
+        false => Vec::new(),
+    };
+    let missing: Vec<i64> = asked.iter().copied().filter(|id| !gone.contains(id)).collect();
+    let effect = if gone.is_empty() { Effect::Noop } else { Effect::Deleted };
+    let mut text = format!("Forgot {} of {}", gone.len(), asked.len());
+    if !gone.is_empty() {
+        text.push_str("; the session files still have what was said: `sessions rm` removes those");
+    }
+    Ok(Reply::changed(effect, json!({"forgotten": gone, "missing": missing})).text(text))
+}
+
+fn export(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let store = place_of(cx)?.read().map_err(|error| unusable(&error))?;
+    let messages = store.map(|store| store.messages()).transpose().map_err(|error| unusable(&error))?;
+    let redactor = cx.app.redactor();
+    let lines =
+        messages.unwrap_or_default().iter().map(|message| format!("{}\n", row(message))).collect::<String>();
+    Ok(Reply::document(redactor.redact(&lines).into_owned()).external())
+}
+
+fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
+    let place = place_of(cx)?;
+    let mut store = place.open().map_err(|error| unusable(&error))?;
+    let synced = place.sync(&mut store, true, now(cx)).map_err(|error| unusable(&error))?;
+    place.mark_used().map_err(|error| {
+        Failure::new(&BASE_UNUSABLE, format!("cannot write {}: {error}", place.marker.display()))
+    })?;
+    let data = json!({"sessions": synced.read, "messages": synced.messages, "gone": synced.gone});
+    let sessions = if synced.read == 1 { "session" } else { "sessions" };
+    let text = format!("{} messages of {} {sessions} can be recalled", synced.messages, synced.read);
+    Ok(Reply::changed(Effect::Updated, data).text(text))
+}
+
+/// Returns the time in seconds since 1970.
+pub(super) fn now(cx: &Context<'_>) -> i64 {
+    (cx.clock.unix_ms() / 1_000) as i64
+}
+
+fn numbers(args: &Args) -> Vec<i64> {
+    args.all(&IDS).iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+fn row(message: &Message) -> Value {
+    let Message { id, session, turn, role, content, said_at, .. } = message;
+    json!({"id": id, "session": session, "turn": turn, "role": role, "said_at": said_at, "text": content})
+}
+
+/// Returns where a message comes from.
+fn head(message: &Message) -> String {
+    let Message { id, session, turn, role, said_at, .. } = message;
+    match session {
+        Some(session) => format!("{id}  {session}:{turn}  {role}  {said_at}"),
+        None => format!("{id}  {role}  {said_at}"),
+    }
+}
+
+fn line(message: &Message) -> String {
+    let text: String = one_line(&message.content).chars().take(SHOWN_CHARS).collect();
+    format!("{}  {text}", head(message))
+}

@@ -1,0 +1,144 @@
+//! `schedule run`: takes the slots of this project's jobs as they come and runs each as `exec` in a process of its own, so that a run
+//! that fails takes nothing with it. Nobody is there to ask.
+
+use std::process::{Command as Process, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use zori_contract::args::Args;
+use zori_contract::command::Command;
+use zori_contract::exit::Danger;
+use zori_contract::failure::Failure;
+use zori_contract::flag::Flag;
+use zori_contract::gate::Preview;
+use zori_contract::mode::Verbosity;
+use zori_contract::reply::Reply;
+use zori_index::Claim;
+
+use super::{open, read, time};
+use crate::commands::memory::{now, place_of};
+use crate::commands::{Context, example};
+use crate::memory::unusable;
+use crate::program::App;
+
+const ONCE: Flag = Flag::switch("once", "Run what is due now, and end");
+
+/// How long a runner waits at most before it looks whether a job was added.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How often a run is looked after.
+const TICK: Duration = Duration::from_millis(200);
+/// How long a run that was asked to end may take.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+pub const COMMAND: Command<App> = Command {
+    flags: const { &[ONCE] },
+    danger: Danger::Mutating,
+    timeout_ms: None,
+    examples: &[
+        example("as long as it is not stopped", "zori schedule run"),
+        example("what is due now, from a timer of the system", "zori schedule run --once"),
+    ],
+    preview: Some(|cx, _| {
+        let jobs = read(cx)?.map(|store| store.jobs()).transpose().map_err(|error| unusable(&error))?;
+        let now = now(cx);
+        let due =
+            jobs.unwrap_or_default().into_iter().filter(|job| job.next_run.is_some_and(|next| next <= now));
+        Ok(Preview { verb: "run", items: due.map(|job| job.name).collect(), reversible: false })
+    }),
+    output_schema: r#"{"type":"object","required":["effect","runs"],"properties":{"runs":{"type":"array","x-ordered":true,
+        "items":{"type":"object","required":["name","scheduled_for","status"]}}}}"#,
+    ..Command::new(&["schedule", "run"], "Run the scheduled jobs of this project when they are due", run)
+};
+
+fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let mut runs = Vec::new();
+    let begun = now(cx);
+    loop {
+        cx.cancel.check()?;
+        // A project without a database has no jobs, and gets none by looking.
+        let next = match read(cx)? {
+            Some(store) => store.next_due().map_err(|error| unusable(&error))?,
+            None => None,
+        };
+        // What becomes due meanwhile is left to the next call.
+        let until = if args.has(&ONCE) { begun } else { now(cx) };
+        let due = next.filter(|next| *next <= until);
+        let claim = match due {
+            Some(_) => open(cx)?.claim(now(cx)).map_err(|error| unusable(&error))?,
+            None => None,
+        };
+        match claim {
+            Some(claim) => {
+                let status = perform(cx, &claim)?;
+                open(cx)?.finish(&claim, &status, now(cx)).map_err(|error| unusable(&error))?;
+                cx.say(
+                    Verbosity::Errors,
+                    &format!("{} ({}): {status}", claim.job.name, time(claim.scheduled_for)),
+                );
+                cx.steps.done(&claim.job.name);
+                runs.push(json!({"name": claim.job.name, "scheduled_for": time(claim.scheduled_for), "status": status}));
+            }
+            // Where no job will run there is nothing to wait for.
+            None if args.has(&ONCE) || next.is_none() => break,
+            None => {
+                let until = next.map(|next| Duration::from_secs((next - now(cx)).max(0) as u64));
+                cx.cancel.wait(until.map_or(LOOK_AGAIN, |until| until.clamp(TICK, LOOK_AGAIN)))?;
+            }
+        }
+    }
+    let text = match runs.len() {
+        0 => "Nothing is due.".to_owned(),
+        n => format!("Ran {n}"),
+    };
+    let effect = if runs.is_empty() { "noop" } else { "updated" };
+    Ok(Reply::one(json!({"effect": effect, "runs": runs})).text(text))
+}
+
+/// Runs a job and waits for it; returns how it ended. When this process is asked to end, so is the run.
+fn perform(cx: &Context<'_>, claim: &Claim) -> Result<String, Failure> {
+    let place = place_of(cx)?;
+    let job = &claim.job;
+    let child = cx.app.env.executable().and_then(|program| {
+        Process::new(program)
+            .args(["--as", cx.app.profile.name, "exec", "--non-interactive", "--permission-mode", &job.mode])
+            .args(["--prompt", &job.prompt])
+            .current_dir(&place.project)
+            .stdin(Stdio::null())
+            .stdout(Stdio::from(std::io::stderr()))
+            .spawn()
+    });
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return Ok(format!("not started: {error}")),
+    };
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (sender, ended) = mpsc::channel();
+    let waiting = std::thread::Builder::new().name("scheduled run".into()).spawn(move || {
+        let _ = sender.send(child.wait());
+    });
+    if let Err(error) = waiting {
+        return Ok(format!("not watched: {error}"));
+    }
+    loop {
+        match ended.recv_timeout(TICK) {
+            Ok(Ok(status)) if status.success() => return Ok("ok".to_owned()),
+            Ok(Ok(status)) => {
+                return Ok(status.code().map_or_else(|| status.to_string(), |code| format!("exit {code}")));
+            }
+            Ok(Err(error)) => return Ok(format!("not watched: {error}")),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok("not watched".to_owned()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        if cx.cancel.cause().is_some() {
+            for signal in [Signal::TERM, Signal::KILL] {
+                let _ = pid.map(|pid| kill_process(pid, signal));
+                if ended.recv_timeout(LAST_WORDS).is_ok() {
+                    break;
+                }
+            }
+            return Ok("ended with the runner".to_owned());
+        }
+    }
+}

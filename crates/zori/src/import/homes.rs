@@ -1,0 +1,133 @@
+//! Where Claude Code, Codex and Gemini CLI keep what a user set up, and reading it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{AGENTS, Plan, servers};
+
+/// More than any of these files has.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Reads what these agents left in a home directory, and what Claude Code has for this folder.
+pub fn read(home: &Path, root: &Path, agents: &[&str]) -> Plan {
+    let mut plan = Plan::default();
+    for agent in AGENTS.iter().filter(|agent| agents.contains(agent)) {
+        match *agent {
+            "claude" => claude(home, root, &mut plan),
+            "codex" => codex(home, &mut plan),
+            _ => gemini(home, &mut plan),
+        }
+    }
+    plan
+}
+
+fn claude(home: &Path, root: &Path, plan: &mut Plan) {
+    let path = home.join(".claude.json");
+    if let Some(file) = json(&path, plan) {
+        let project = &file["projects"][root.to_string_lossy().as_ref()]["mcpServers"];
+        for servers in [project, &file["mcpServers"]] {
+            for (name, value) in servers.as_object().into_iter().flatten() {
+                plan.add_server("claude", name, &path, servers::of_json(name, value));
+            }
+        }
+    }
+    folder(home, ".claude/skills", "skills", "skills.paths", plan);
+    folder(home, ".claude/commands", "commands", "commands.paths", plan);
+    file_entry(home, ".claude/CLAUDE.md", plan);
+    if let Some(settings) = json(&home.join(".claude/settings.json"), plan) {
+        let rules = |key: &str| settings["permissions"][key].as_array().cloned().unwrap_or_default();
+        for (key, ours) in [("deny", "permissions.deny"), ("ask", "permissions.ask")] {
+            rules(key).iter().filter_map(Value::as_str).for_each(|rule| plan.add_entry("rules", ours, rule));
+        }
+        let allowed = rules("allow").len();
+        if allowed > 0 {
+            plan.notes.push(format!(
+                "the allow rules of claude are left out ({allowed}); add those you want to `permissions.allow` yourself"
+            ));
+        }
+        for key in ["hooks", "env", "apiKeyHelper"] {
+            if settings.get(key).is_some_and(|value| !value.is_null()) {
+                plan.notes.push(format!("`{key}` of claude is left out: it is never taken over"));
+            }
+        }
+    }
+    if home.join(".claude/agents").is_dir() {
+        plan.notes.push(
+            "the sub-agents in ~/.claude/agents are left out; copy them to `agents` in the base directory"
+                .to_owned(),
+        );
+    }
+}
+
+fn codex(home: &Path, plan: &mut Plan) {
+    let path = home.join(".codex/config.toml");
+    if let Some(text) = text(&path, plan) {
+        match toml::from_str::<Value>(&text) {
+            Ok(file) => {
+                for (name, value) in file["mcp_servers"].as_object().into_iter().flatten() {
+                    plan.add_server("codex", name, &path, servers::of_codex(name, value));
+                }
+            }
+            // What is wrong with it may be a secret.
+            Err(_) => plan.notes.push(format!("{} is no TOML, and is left out", path.display())),
+        }
+    }
+    folder(home, ".codex/prompts", "commands", "commands.paths", plan);
+    folder(home, ".codex/skills", "skills", "skills.paths", plan);
+    file_entry(home, ".codex/AGENTS.md", plan);
+}
+
+fn gemini(home: &Path, plan: &mut Plan) {
+    let path = home.join(".gemini/settings.json");
+    if let Some(file) = json(&path, plan) {
+        for (name, value) in file["mcpServers"].as_object().into_iter().flatten() {
+            // An address that is not said to be the newer kind is the older one.
+            let mut value = value.clone();
+            if value.get("url").is_some() && value.get("httpUrl").is_none() && value.get("type").is_none() {
+                value["type"] = "sse".into();
+            }
+            plan.add_server("gemini", name, &path, servers::of_json(name, &value));
+        }
+    }
+    folder(home, ".gemini/commands", "commands", "commands.paths", plan);
+    file_entry(home, ".gemini/GEMINI.md", plan);
+}
+
+fn folder(home: &Path, below: &str, group: &'static str, key: &'static str, plan: &mut Plan) {
+    if home.join(below).is_dir() {
+        plan.add_entry(group, key, &format!("~/{below}"));
+    }
+}
+
+fn file_entry(home: &Path, below: &str, plan: &mut Plan) {
+    if home.join(below).is_file() {
+        plan.add_entry("instructions", "instructions.user_files", &format!("~/{below}"));
+    }
+}
+
+fn json(path: &Path, plan: &mut Plan) -> Option<Value> {
+    match serde_json::from_str(&text(path, plan)?) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            plan.notes.push(format!("{}:{} is no JSON, and is left out", path.display(), error.line()));
+            None
+        }
+    }
+}
+
+/// Reads a file as text; `None` if there is none.
+fn text(path: &Path, plan: &mut Plan) -> Option<String> {
+    let meta = path.metadata().ok()?;
+    let mut text = String::new();
+    let read = match meta.is_file() && meta.len() <= MAX_BYTES {
+        true => File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text)).is_ok(),
+        false => false,
+    };
+    if !read {
+        plan.notes.push(format!("{} cannot be read, and is left out", path.display()));
+    }
+    read.then_some(text)
+}

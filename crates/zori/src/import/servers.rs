@@ -1,0 +1,239 @@
+//! MCP servers as other agents write them down, as tables of our config (EXT-32, EXT-33).
+
+use serde_json::{Map, Value, json};
+use zori_contract::{mask, redact};
+use zori_core::secret::Secret;
+
+/// A server in our words, and the secrets that stood there, by the variable or header they were in.
+pub struct Described {
+    pub table: Map<String, Value>,
+    pub secrets: Vec<(String, Secret)>,
+}
+
+/// Returns a name that a server of ours can have.
+pub fn folded(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let mut folded: String = name.chars().map(fits).take(32).collect();
+    while folded.contains("__") {
+        folded = folded.replace("__", "_");
+    }
+    folded
+}
+
+/// Returns the entry of the vault for a secret of a server.
+pub fn entry(server: &str, key: &str) -> String {
+    format!("mcp.{server}.{key}")
+}
+
+/// Reads the server of an agent that writes JSON: Claude Code, Gemini CLI.
+pub fn of_json(name: &str, value: &Value) -> Result<Described, String> {
+    let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty());
+    let mut described = Described { table: Map::new(), secrets: Vec::new() };
+    let sse = text("type") == Some("sse");
+    match (text("command"), text("httpUrl"), text("url")) {
+        (Some(command), _, _) => described.command(command, &value["args"])?,
+        (None, Some(url), _) => described.url(url, false)?,
+        (None, None, Some(url)) => described.url(url, sse)?,
+        (None, None, None) => return Err("it has neither a command nor an address".to_owned()),
+    }
+    if let Some(cwd) = text("cwd") {
+        described.table.insert("cwd".to_owned(), json!(cwd));
+    }
+    described.values(name, "env", &value["env"])?;
+    described.values(name, "headers", &value["headers"])?;
+    described.names("tools_allow", &value["includeTools"]);
+    described.names("tools_deny", &value["excludeTools"]);
+    Ok(described)
+}
+
+/// Reads a server of Codex, whose config is TOML.
+pub fn of_codex(name: &str, value: &Value) -> Result<Described, String> {
+    let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty());
+    let mut described = Described { table: Map::new(), secrets: Vec::new() };
+    match (text("command"), text("url")) {
+        (Some(command), _) => described.command(command, &value["args"])?,
+        (None, Some(url)) => described.url(url, false)?,
+        (None, None) => return Err("it has neither a command nor an address".to_owned()),
+    }
+    if let Some(cwd) = text("cwd") {
+        described.table.insert("cwd".to_owned(), json!(cwd));
+    }
+    described.values(name, "env", &value["env"])?;
+    described.names("env_pass", &value["env_vars"]);
+    described.values(name, "headers", &value["http_headers"])?;
+    if let Some(variable) = text("bearer_token_env_var") {
+        let headers = described.table.entry("headers").or_insert_with(|| json!({}));
+        headers["Authorization"] = json!(format!("Bearer ${{vault:{variable}}}"));
+    }
+    described.names("tools_allow", &value["enabled_tools"]);
+    described.names("tools_deny", &value["disabled_tools"]);
+    if value["enabled"] == false {
+        described.table.insert("enabled".to_owned(), json!(false));
+    }
+    Ok(described)
+}
+
+impl Described {
+    fn command(&mut self, command: &str, args: &Value) -> Result<(), String> {
+        let args: Vec<&str> = args.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        // Others see the words of a command, so nothing of the vault can stand there.
+        if std::iter::once(command).chain(args.iter().copied()).any(has_secret) {
+            return Err("there is a secret in its command line; give it by a variable".to_owned());
+        }
+        if std::iter::once(command).chain(args.iter().copied()).any(|word| word.contains("${")) {
+            return Err("its command line has variables in it; write them out".to_owned());
+        }
+        self.table.insert("command".to_owned(), json!(command));
+        if !args.is_empty() {
+            self.table.insert("args".to_owned(), json!(args));
+        }
+        Ok(())
+    }
+
+    fn url(&mut self, url: &str, sse: bool) -> Result<(), String> {
+        let query = url.split_once('?').map_or("", |(_, query)| query);
+        let secret = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| redact::is_secret(key));
+        if url.contains('@') || query.split('&').any(secret) || has_secret(url) {
+            return Err("there is a secret in its address; give it by a header".to_owned());
+        }
+        if url.contains("${") {
+            return Err("its address has variables in it; write them out".to_owned());
+        }
+        self.table.insert("url".to_owned(), json!(url));
+        if sse {
+            self.table.insert("transport".to_owned(), json!("sse"));
+        }
+        Ok(())
+    }
+
+    fn names(&mut self, key: &str, value: &Value) {
+        let names: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if !names.is_empty() {
+            self.table.insert(key.to_owned(), json!(names));
+        }
+    }
+
+    /// Takes variables or headers over. What is a secret becomes a reference, and its value is kept apart.
+    fn values(&mut self, server: &str, table: &str, values: &Value) -> Result<(), String> {
+        let mut taken = Map::new();
+        for (key, value) in values.as_object().into_iter().flatten() {
+            let Some(text) = value.as_str() else { continue };
+            let entry = entry(&folded(server), key);
+            let value = match referenced(text)? {
+                Some(reference) => reference,
+                None => match text
+                    .split_once(' ')
+                    .filter(|(scheme, _)| matches!(*scheme, "Bearer" | "Basic" | "token"))
+                {
+                    Some((scheme, secret)) => {
+                        self.secrets.push((key.clone(), secret.trim().into()));
+                        format!("{scheme} ${{vault:{entry}}}")
+                    }
+                    None if redact::is_secret(key) || has_secret(text) => {
+                        self.secrets.push((key.clone(), text.into()));
+                        format!("vault:{entry}")
+                    }
+                    None => text.to_owned(),
+                },
+            };
+            taken.insert(key.clone(), json!(value));
+        }
+        if !taken.is_empty() {
+            self.table.insert(table.to_owned(), taken.into());
+        }
+        Ok(())
+    }
+}
+
+/// Returns a value that refers to variables in our words: the vault asks the environment first. `None` if it refers to none.
+fn referenced(text: &str) -> Result<Option<String>, String> {
+    if let Some(name) = text.strip_prefix('$').filter(|name| is_variable(name)) {
+        return Ok(Some(format!("vault:{name}")));
+    }
+    if !text.contains("${") {
+        return Ok(None);
+    }
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once("${") {
+        let (name, after) = behind.split_once('}').ok_or("a variable in it has no end")?;
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        if !is_variable(name) {
+            return Err("it has a variable with a default; write the value out".to_owned());
+        }
+        out.push_str(before);
+        out.push_str(&format!("${{vault:{name}}}"));
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(Some(out))
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Returns whether a word is a key, or an option that holds one.
+fn has_secret(text: &str) -> bool {
+    let value = text.split_once('=').map_or(text, |(_, value)| value);
+    let option = text.split_once('=').is_some_and(|(name, value)| {
+        name.starts_with('-') && redact::is_secret(name) && !value.is_empty() && !value.contains("${")
+    });
+    option || mask::looks_like_key(value) || mask::looks_like_key(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: Value) -> String {
+        match of_json("git hub", &value) {
+            Ok(Described { table, secrets }) => {
+                let secrets: Vec<_> =
+                    secrets.iter().map(|(key, value)| format!("{key}={}", value.reveal())).collect();
+                format!("{} | {}", Value::Object(table), secrets.join(" "))
+            }
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn secrets_become_references() {
+        assert_eq!(
+            check(
+                json!({"command": "npx", "args": ["-y", "x"], "env": {"GITHUB_TOKEN": "hunter2hunter2", "MODE": "fast"}})
+            ),
+            r#"{"command":"npx","args":["-y","x"],"env":{"GITHUB_TOKEN":"vault:mcp.git_hub.GITHUB_TOKEN","MODE":"fast"}} | GITHUB_TOKEN=hunter2hunter2"#
+        );
+        assert_eq!(
+            check(
+                json!({"url": "https://x.example/mcp", "type": "sse", "headers": {"Authorization": "Bearer abc", "X-Team": "${TEAM}"}})
+            ),
+            r#"{"url":"https://x.example/mcp","transport":"sse","headers":{"Authorization":"Bearer ${vault:mcp.git_hub.Authorization}","X-Team":"${vault:TEAM}"}} | Authorization=abc"#
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_taken_over_says_why_and_not_what() {
+        for value in [
+            json!({"command": "x", "args": ["--api-key=hunter2"]}),
+            json!({"command": "x", "args": ["sk-ant-0123456789abcdef"]}),
+            json!({"url": "https://x.example/?api_key=hunter2"}),
+            json!({"url": "https://me:hunter2@x.example/"}),
+            json!({"command": "x", "args": ["${HOME}/a"]}),
+            json!({}),
+        ] {
+            let why = check(value);
+            assert!(!why.contains("hunter2") && !why.contains("sk-ant") && !why.contains('|'), "{why}");
+        }
+    }
+
+    #[test]
+    fn codex_has_words_of_its_own() {
+        let value = json!({"url": "https://x.example", "bearer_token_env_var": "TOKEN", "enabled_tools": ["a"], "env_vars": ["A"]});
+        let Ok(Described { table, .. }) = of_codex("x", &value) else { panic!("it can be taken over") };
+        assert_eq!(
+            Value::Object(table).to_string(),
+            r#"{"url":"https://x.example","env_pass":["A"],"headers":{"Authorization":"Bearer ${vault:TOKEN}"},"tools_allow":["a"]}"#
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! The MCP servers of a run: `[mcp.servers.NAME]` of the config, the project's `.mcp.json` once it is trusted, and `--mcp-config`
+//! (MCP-10 to MCP-14).
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
+use zori_core::secret::Secrets;
+use zori_host::{ChildEnvironment, McpSettings, TOOLS_BUDGET};
+use zori_mcp::client::config::{self, Source, Variables, Way};
+use zori_mcp::client::{ReadServers, ServerConfig};
+use zori_policy::Mode;
+use zori_vault::Resolver;
+
+use crate::args::LowArgs;
+use crate::child_env::ChildEnv;
+use crate::commands::AgentCx;
+use crate::config::Config;
+use crate::data_dir::DataDir;
+use crate::environment::Environment;
+use crate::error::CONFIG_INVALID;
+use crate::network::NetworkOptions;
+use crate::program::App;
+use crate::trust::ProjectTrust;
+use crate::vault;
+
+/// So long the first request waits for servers whose tools are not known: with a person in front of it, and else.
+const FIRST_WAIT_SECS: (u64, u64) = (3, 10);
+/// What `config init` writes of them.
+pub const EXAMPLE: &str = "
+# MCP servers, whose tools the model gets: a program that is started, or an address. Each may also have `env_pass` (variables it
+# inherits), `trust` (trusted, untrusted, sandboxed), `tools_allow`, `tools_deny`, `defer` (auto, never, always), `required`, `enabled`,
+# `elicitation`, `answers`, `start_timeout_secs` and `tool_timeout_secs`.
+# mcp.servers.time = { command = \"uvx\", args = [\"mcp-server-time==2026.10.19\"] }
+# mcp.servers.docs = { url = \"https://mcp.example/mcp\", headers = { Authorization = \"vault:docs\" } }
+";
+
+/// The variables and the vault, as descriptions of servers see them.
+struct RunVariables {
+    env: Environment,
+    withheld: Vec<OsString>,
+    vault: Resolver,
+}
+
+impl Variables for RunVariables {
+    fn variable(&self, name: &str) -> Option<String> {
+        self.env.text(name).map(str::to_owned)
+    }
+
+    fn withheld(&self, name: &str) -> bool {
+        name.starts_with("ZORI_") || self.withheld.iter().any(|withheld| withheld == name)
+    }
+
+    fn vault(&self, name: &str) -> Result<String, String> {
+        self.vault.get(name).map(|secret| secret.reveal().to_owned()).map_err(|error| error.to_string())
+    }
+}
+
+/// Puts the servers of a run together. Nobody is contacted and nothing is started.
+pub fn gather(
+    cx: &mut AgentCx<'_>,
+    args: &LowArgs,
+    config: &Config,
+    data_dir: Option<&DataDir>,
+    trust: &ProjectTrust,
+    person: bool,
+    secrets: &Secrets,
+) -> Result<McpSettings, Failure> {
+    let strict = args.protocol.strict_mcp_config;
+    let (servers, warnings) = {
+        let own = config.mcp_servers.as_ref().filter(|_| !strict);
+        let project = trust.project.mcp.as_ref().filter(|_| !strict && !trust.servers.is_empty());
+        if own.is_none() && project.is_none() && args.protocol.mcp_config.is_empty() {
+            // A client may still bring some.
+            return settings(&cx.app, config, data_dir, Vec::new(), person);
+        }
+        let variables = variables(&cx.app, config, secrets)?;
+        let mut all = ReadServers::default();
+        let mut add = |read: ReadServers| {
+            all.servers.extend(read.servers);
+            all.warnings.extend(read.warnings);
+        };
+        if let Some(own) = own {
+            let invalid = |why: String| Failure::new(&CONFIG_INVALID, why);
+            add(config::read(own, Source::User, &variables).map_err(invalid)?);
+        }
+        if let Some(project) = project {
+            let counts = |(name, _): &(&String, &Value)| trust.servers.contains(name);
+            let counting: Map<String, Value> =
+                project.iter().filter(counts).map(|(name, value)| (name.clone(), value.clone())).collect();
+            add(config::read(&counting, Source::Project, &variables).unwrap_or_default());
+        }
+        add(from_flags(&args.protocol.mcp_config, &variables)?);
+        (config::merged(all.servers), all.warnings)
+    };
+    for warning in &warnings {
+        cx.ui.warn(warning);
+    }
+    known_secrets(&servers, secrets);
+    settings(&cx.app, config, data_dir, servers, person)
+}
+
+/// Reads `--mcp-config`: JSON, or a file of it. Servers that live in the client are left to the client.
+fn from_flags(configs: &[String], variables: &dyn Variables) -> Result<ReadServers, Failure> {
+    let mut all = ReadServers::default();
+    for config in configs {
+        let servers = described(config).map_err(|why| Failure::new(&VALIDATION_ERROR, why))?;
+        let read = config::read(&servers, Source::Flag, variables)
+            .map_err(|why| Failure::new(&VALIDATION_ERROR, format!("`--mcp-config`: {why}")))?;
+        all.servers.extend(read.servers);
+        all.warnings.extend(read.warnings);
+    }
+    Ok(all)
+}
+
+/// Reads one `--mcp-config`.
+fn described(config: &str) -> Result<Map<String, Value>, String> {
+    let text = match config.trim_start().starts_with('{') {
+        true => config.to_owned(),
+        false => std::fs::read_to_string(config)
+            .map_err(|error| format!("`--mcp-config`: cannot read {config}: {error}"))?,
+    };
+    let value: Value =
+        serde_json::from_str(&text).map_err(|error| format!("`--mcp-config` is not understood: {error}"))?;
+    match value.get("mcpServers") {
+        Some(Value::Object(servers)) => Ok(servers.clone()),
+        None if value.is_object() => Ok(Map::new()),
+        _ => Err("`--mcp-config` is not understood: `mcpServers` is no table".to_owned()),
+    }
+}
+
+/// Returns what descriptions may refer to.
+fn variables(app: &App, config: &Config, secrets: &Secrets) -> Result<RunVariables, Failure> {
+    let withheld = ChildEnv::new("ZORI", Mode::Default, config, &app.env)?.removed();
+    Ok(RunVariables {
+        env: app.env.clone(),
+        withheld,
+        vault: vault::resolver(config, &app.env, secrets.clone()),
+    })
+}
+
+/// Has values of variables and headers taken out of whatever is printed or logged.
+fn known_secrets(servers: &[ServerConfig], secrets: &Secrets) {
+    for server in servers {
+        let values: Vec<&String> = match &server.way {
+            Way::Stdio { env, .. } => {
+                env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value).collect()
+            }
+            Way::Http { headers, .. } => headers.values().collect(),
+        };
+        values.into_iter().for_each(|value| secrets.add(&value.as_str().into()));
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "token", "secret", "passw", "credential"].iter().any(|part| name.contains(part))
+}
+
+/// Returns the settings for these servers.
+pub fn settings(
+    app: &App,
+    config: &Config,
+    data_dir: Option<&DataDir>,
+    servers: Vec<ServerConfig>,
+    person: bool,
+) -> Result<McpSettings, Failure> {
+    let network: NetworkOptions = app.network.clone();
+    let env = app.env.clone();
+    let wait = if person { FIRST_WAIT_SECS.0 } else { FIRST_WAIT_SECS.1 };
+    Ok(McpSettings {
+        servers,
+        base: data_dir.map(|dir| dir.dir().to_owned()),
+        environment: Arc::new(move |name| env.text(name).map(OsString::from)),
+        transport: Arc::new(move || network.http().ok()),
+        version: env!("CARGO_PKG_VERSION"),
+        budget: config.count("mcp.tools_budget_bytes").map_or(TOOLS_BUDGET, |bytes| bytes as usize),
+        first_wait: Duration::from_secs(config.count("mcp.first_wait_secs").unwrap_or(wait)),
+        forms: true,
+    })
+}
+
+/// Returns the servers of the user's config and of `.mcp.json`, for commands that start no session; of a project that is not trusted
+/// only the names, as servers that are not used.
+pub fn configured(
+    app: &App,
+    config: &Config,
+    trust: Option<(&Map<String, Value>, &[String])>,
+    secrets: &Secrets,
+) -> Result<ReadServers, Failure> {
+    let variables = variables(app, config, secrets)?;
+    let mut all = ReadServers::default();
+    if let Some(own) = &config.mcp_servers {
+        let read = config::read(own, Source::User, &variables);
+        let read = read.map_err(|why| Failure::new(&CONFIG_INVALID, why))?;
+        (all.servers, all.warnings) = (read.servers, read.warnings);
+    }
+    if let Some((project, counting)) = trust {
+        for (name, value) in project {
+            let one: Map<String, Value> = [(name.clone(), value.clone())].into_iter().collect();
+            if counting.contains(name) {
+                let read = config::read(&one, Source::Project, &variables).unwrap_or_default();
+                all.servers.extend(read.servers);
+                all.warnings.extend(read.warnings);
+            } else if let Ok(mut read) = config::read(&one, Source::Project, &Blind) {
+                // Nothing of it is expanded before the question.
+                read.servers.iter_mut().for_each(|server| {
+                    (server.enabled, server.broken) = (false, Some("the folder is not trusted".to_owned()));
+                });
+                all.servers.extend(read.servers);
+            }
+        }
+    }
+    all.servers = config::merged(all.servers);
+    known_secrets(&all.servers, secrets);
+    Ok(all)
+}
+
+/// Nothing can be referred to.
+struct Blind;
+
+impl Variables for Blind {
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn withheld(&self, _: &str) -> bool {
+        true
+    }
+
+    fn vault(&self, _: &str) -> Result<String, String> {
+        Err("the vault is not opened for it".to_owned())
+    }
+}
+
+/// Checks the table of the config. An error says what is wrong with it.
+pub fn check_table(servers: &Map<String, Value>) -> Result<Vec<String>, String> {
+    config::read(servers, Source::User, &Blind).map(|read| read.warnings)
+}
+
+/// Says why a server cannot be added: it is none, or a secret stands in it.
+pub fn refusal(server: &Map<String, Value>) -> Option<String> {
+    match config::read(server, Source::User, &Blind) {
+        Err(why) => Some(why),
+        Ok(read) => read
+            .servers
+            .into_iter()
+            .find_map(|server| server.broken.filter(|why| !why.starts_with("the vault"))),
+    }
+}
+
+/// Reads the servers of a `.mcp.json`. An error is the second half of a sentence.
+pub fn parse_project(path: &Path, bytes: &[u8]) -> Result<Map<String, Value>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8 text", path.display()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("{}: {error}", path.display()))?;
+    match value.get("mcpServers") {
+        Some(Value::Object(servers)) => Ok(servers.clone()),
+        None => Ok(Map::new()),
+        Some(_) => Err(format!("{}: `mcpServers` is no table", path.display())),
+    }
+}

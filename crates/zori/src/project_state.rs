@@ -1,0 +1,202 @@
+//! All that is kept of a project, over all places it is kept in: what `project show` counts and `project purge` deletes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use zori_core::ids::SessionId;
+use zori_host::{MemoryPlace, Purged, UndoError, count_undo};
+use zori_index::{Counts, IndexError, Kept};
+use zori_store::{SessionDir, project_dir};
+
+use crate::data_dir::DataDir;
+use crate::memory;
+
+/// What is kept of a project.
+pub struct ProjectState {
+    pub place: MemoryPlace,
+    /// The project's folder below the base directory.
+    pub folder: PathBuf,
+    /// Its sessions.
+    pub sessions: Vec<SessionId>,
+    /// Session files that were put into the trash.
+    pub trashed: Vec<PathBuf>,
+    /// What is written for GUIs beside the sessions.
+    pub transcripts: Vec<PathBuf>,
+    /// What was being typed.
+    pub drafts: Vec<PathBuf>,
+    /// The files of the project's folder, checkpoints and the audit log aside: prompt history, preferences, marks.
+    pub files: Vec<PathBuf>,
+    /// The audit log and what was put aside of it.
+    pub audit: Vec<PathBuf>,
+    /// Folders of debug dumps in the project itself.
+    pub debug: Vec<PathBuf>,
+    /// Why the folder of debug dumps is not touched.
+    pub debug_outside: bool,
+    /// Captured contents.
+    pub undo: Purged,
+    /// Rows of the database.
+    pub rows: Counts,
+    /// What stays.
+    pub kept: Kept,
+}
+
+/// Why it cannot be said what is kept.
+pub enum Unclear {
+    Database(IndexError),
+    Undo(UndoError),
+}
+
+impl ProjectState {
+    /// Looks at everything, and changes nothing.
+    pub fn look(data_dir: &DataDir, folder: &Path, scratch: &Path) -> Result<Self, Unclear> {
+        let place = memory::place(data_dir, folder, scratch);
+        let own = project_dir(data_dir.dir(), &place.project);
+        let sessions = place.sessions();
+        let trash = MemoryPlace { sessions: place.sessions.join("trash"), ..place.clone() };
+        let in_trash = SessionDir::new(trash.sessions.clone());
+        let store = place.read().map_err(Unclear::Database)?;
+        let (rows, kept) = match store {
+            Some(store) => store.count_purge().map_err(Unclear::Database)?,
+            None => Default::default(),
+        };
+        let (audit, files) = children(&own)
+            .into_iter()
+            .filter(|path| !named(path, |name| name == "undo" || name == "undo.purged"))
+            .partition(|path| is_audit(path));
+        let (debug, debug_outside) = debug_dumps(&place.project);
+        Ok(Self {
+            trashed: trash.sessions().iter().map(|id| in_trash.file(id)).collect(),
+            transcripts: transcripts(&place.sessions, &sessions),
+            drafts: existing(
+                sessions.iter().map(|id| data_dir.dir().join("drafts").join(format!("{id}.json"))),
+            ),
+            undo: count_undo(&own.join("undo")).map_err(Unclear::Undo)?,
+            folder: own,
+            sessions,
+            files,
+            audit,
+            debug,
+            debug_outside,
+            rows,
+            kept,
+            place,
+        })
+    }
+
+    /// Returns a session that a process has open, with that process.
+    pub fn live(&self) -> Option<(&SessionId, u32)> {
+        let open = SessionDir::new(self.place.sessions.clone()).open();
+        self.sessions.iter().find_map(|id| Some((id, *open.get(id.as_str())?)))
+    }
+
+    /// Returns the project's name, which is typed to confirm a purge; `None` for the root directory.
+    pub fn name(&self) -> Option<String> {
+        Some(self.place.project.file_name()?.to_string_lossy().into_owned())
+    }
+
+    /// Returns how much there is of each kind.
+    pub fn counts(&self, include_debug: bool) -> Vec<(&'static str, u64)> {
+        let len = |paths: &[PathBuf]| paths.len() as u64;
+        vec![
+            ("sessions", self.sessions.len() as u64),
+            ("trashed_sessions", len(&self.trashed)),
+            ("transcripts", len(&self.transcripts)),
+            ("drafts", len(&self.drafts)),
+            ("recallable_messages", self.rows.messages),
+            ("embeddings", self.rows.embeddings),
+            ("checkpoint_files", self.undo.files),
+            ("project_files", len(&self.files)),
+            ("audit_files", len(&self.audit)),
+            ("debug_dumps", if include_debug { len(&self.debug) } else { 0 }),
+        ]
+    }
+
+    /// Returns what a purge leaves, which belongs to the project or might.
+    pub fn left(&self, data_dir: &DataDir, include_debug: bool) -> Value {
+        json!({
+            "jobs": self.kept.jobs,
+            "debug_dumps": if include_debug { 0 } else { self.debug.len() },
+            // These belong to no project.
+            "line_chat_history": data_dir.chat_history().exists(),
+            "idempotency_answers": data_dir.dir().join("idempotency").exists(),
+        })
+    }
+}
+
+/// Returns counts as words, without what there is nothing of.
+pub fn words(counts: &[(&str, u64)]) -> String {
+    let words = each(counts);
+    if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
+}
+
+/// Returns each count as words, without what there is nothing of.
+pub fn each(counts: &[(&str, u64)]) -> Vec<String> {
+    let some = counts.iter().filter(|(_, count)| *count > 0);
+    let kind = |kind: &str, count| match count {
+        1 => kind.trim_end_matches('s').replace('_', " "),
+        _ => kind.replace('_', " "),
+    };
+    some.map(|(name, count)| format!("{count} {}", kind(name, *count))).collect()
+}
+
+/// Removes a file or a folder with all in it; links are removed, not followed. What is gone already is fine.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the audit log of a project's folder and what was put aside of it, as they are now.
+pub fn audit_files(folder: &Path) -> Vec<PathBuf> {
+    children(folder).into_iter().filter(|path| is_audit(path)).collect()
+}
+
+fn is_audit(path: &Path) -> bool {
+    named(path, |name| name.starts_with("audit.jsonl"))
+}
+
+fn named(path: &Path, test: impl Fn(&str) -> bool) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(test)
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+fn existing(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    paths.filter(|path| fs::symlink_metadata(path).is_ok()).collect()
+}
+
+/// `sessions/<provider>/<id>.json`.
+fn transcripts(folder: &Path, sessions: &[SessionId]) -> Vec<PathBuf> {
+    let providers: Vec<_> = children(folder).into_iter().filter(|path| path.is_dir()).collect();
+    let of = |id: &SessionId| providers.iter().map(|dir| dir.join(format!("{id}.json"))).collect::<Vec<_>>();
+    existing(sessions.iter().flat_map(of))
+}
+
+/// Returns the folders of sessions in `.local/debug`, and whether that leads out of the project.
+fn debug_dumps(root: &Path) -> (Vec<PathBuf>, bool) {
+    let folder = root.join(".local/debug");
+    match folder.canonicalize() {
+        Ok(real) if real.starts_with(root) => {
+            let is_session = |path: &PathBuf| {
+                named(path, |name| SessionId::parse(name).is_ok())
+                    && fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
+            };
+            (children(&folder).into_iter().filter(is_session).collect(), false)
+        }
+        Ok(_) => (Vec::new(), true),
+        Err(_) => (Vec::new(), false),
+    }
+}

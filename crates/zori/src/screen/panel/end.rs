@@ -1,0 +1,114 @@
+//! The end of the panel: every turn is stopped, every draft kept, the last turn printed where the shell goes on.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_core::input::Input;
+use zori_core::outcome::CancelCause;
+use zori_tui::update::Effect;
+
+use super::super::{Left, greeting, tty};
+use super::{Came, Desk, Screen};
+use crate::plain::Advice;
+
+/// How soon the key to quit has to come again while turns run.
+const AGAIN: Duration = Duration::from_secs(2);
+/// How long turns may take to stop.
+const STOPPING: Duration = Duration::from_secs(3);
+
+impl Desk<'_, '_> {
+    /// Quits; while turns run the key has to come twice.
+    pub(super) fn quit(&mut self) {
+        let running = self.slots.iter().filter(|slot| slot.work.is_some()).count();
+        let again = self.quits.is_some_and(|first| first.elapsed() < AGAIN);
+        if running == 0 || again {
+            self.over = true;
+            return;
+        }
+        self.quits = Some(Instant::now());
+        let turns = if running == 1 {
+            "A turn is running".to_owned()
+        } else {
+            format!("{running} turns are running")
+        };
+        self.hint(&format!("{turns}; F10 again stops and leaves"));
+    }
+
+    /// Ends everything.
+    pub(super) fn end(mut self) -> Result<Exit, Failure> {
+        if !self.stop_all() {
+            // A turn that does not end keeps its session: nothing can be put in order any more.
+            self.screen.display.leave_panel(&[]);
+            self.screen.display.release();
+            tty::restore();
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+        let shown = self.shown;
+        for at in (0..self.slots.len()).filter(|at| *at != shown) {
+            self.with_tab(at, |desk| {
+                let draft = desk.screen.display.state.draft();
+                let Screen { display, outside, .. } = &mut desk.screen;
+                outside.run(display, Effect::Keep(draft));
+            });
+        }
+        let Self { mut screen, slots, runtime, .. } = self;
+        drop(runtime);
+        screen.display.drain_events();
+        let state = &mut screen.display.state;
+        let width = state.size.width();
+        zori_tui::panel::lay_out(state, width);
+        let rows = state.tab.as_ref().map_or_else(Vec::new, |tab| tab.last_turn().to_vec());
+        let said = screen.chat.plain.session().totals().turns > 0;
+        screen.display.leave_panel(if said { &rows } else { &[] });
+        let mut lines = Vec::new();
+        for parked in slots.into_iter().filter_map(|slot| slot.parked) {
+            let session = parked.plain.session();
+            if session.is_saved() && session.totals().turns > 0 {
+                let name = screen.chat.cx.profile.name;
+                let words = greeting::farewell(session, session.totals().spent, name);
+                lines.push(words.replacen(" -c ", &format!(" --resume {} ", session.id()), 1));
+            }
+            parked.plain.close(screen.chat.cx.ui, Advice::default());
+        }
+        lines.iter().for_each(|line| screen.chat.cx.ui.say(line));
+        match screen.end()? {
+            Left::Over(exit) => Ok(exit),
+            Left::Again(_) => Ok(Exit::Success),
+        }
+    }
+
+    /// Waits for a turn to end, but not for long.
+    fn ended_within(&mut self, limit: Duration) -> Option<Came> {
+        let Self { slots, runtime, .. } = self;
+        let ended = poll_fn(|context| {
+            for (at, slot) in slots.iter_mut().enumerate() {
+                if let Some(work) = &mut slot.work
+                    && let Poll::Ready((session, done)) = work.running.as_mut().poll(context)
+                {
+                    slot.work = None;
+                    return Poll::Ready(Came::Ended(at, Box::new(session), done));
+                }
+            }
+            Poll::Pending
+        });
+        runtime.block_on(async { tokio::time::timeout(limit, ended).await }).ok()
+    }
+
+    /// Stops every turn; returns whether all of them ended.
+    fn stop_all(&mut self) -> bool {
+        for work in self.slots.iter().filter_map(|slot| slot.work.as_ref()) {
+            let _ = work.inputs.send(Input::Cancel(CancelCause::User));
+        }
+        let until = Instant::now() + STOPPING;
+        self.over = true;
+        while self.slots.iter().any(|slot| slot.work.is_some()) {
+            let left = until.saturating_duration_since(Instant::now());
+            let Some(Came::Ended(at, session, done)) = self.ended_within(left) else { return false };
+            self.with_tab(at, |desk| desk.ended(*session, done));
+        }
+        true
+    }
+}

@@ -1,0 +1,306 @@
+//! What people and projects bring: custom commands, skills, instruction files of other agents, `import`
+//! (`docs/contracts/extensions.md`).
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::server::ModelServer;
+
+use crate::world::{with_model, world};
+
+/// Returns all text of the last message that the model was sent.
+fn last_prompt(server: &ModelServer, request: usize) -> String {
+    let messages = server.request(request).messages();
+    let content = &messages.last().expect("there is a prompt")["content"];
+    let text = |block: &Value| block["text"].as_str().unwrap_or_default().to_owned();
+    match content.as_array() {
+        Some(blocks) => blocks.iter().map(text).collect::<Vec<_>>().join("\n"),
+        None => content.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn system(server: &ModelServer, request: usize) -> String {
+    server.request(request).json()["system"].to_string()
+}
+
+fn tools(server: &ModelServer, request: usize) -> Vec<String> {
+    let tools = server.request(request).json()["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn skill(world: &TestEnv, folder: &Path, name: &str, more: &str) {
+    let text = format!(
+        "---\nname: {name}\ndescription: Fill {name} forms in documents\n{more}---\n\nFollow the {name} rules.\n"
+    );
+    world.write(folder.join(name).join("SKILL.md"), text);
+}
+
+/// CUS-2, CUS-3: arguments go in once and are nobody's command; a command of the file runs before the prompt goes out.
+#[test]
+fn a_custom_command_with_arguments_and_output() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    world.write("notes.txt", "the notes\n");
+    world.write(
+        world.base().join("commands/git/fix.md"),
+        "---\ndescription: Fix it\nargument-hint: [number]\n---\nFix $1, all: $ARGUMENTS. State: !`echo of $1`. See @notes.txt\n",
+    );
+    world.run(&["exec", "-p", "/git:fix 'a b' !`touch x` @secret"]).success();
+    let prompt = last_prompt(&server, 0);
+    assert!(
+        prompt.starts_with("Fix a b, all: 'a b' !`touch x` @secret. State: of a b. See @notes.txt"),
+        "{prompt}"
+    );
+    assert!(prompt.contains("The file notes.txt, which the command names:\nthe notes"), "{prompt}");
+    assert!(!world.work().join("x").exists());
+}
+
+/// CUS-3: a denial stops the command before anything is sent. CUS-4: in `exec` an unknown one is text.
+#[test]
+fn a_denial_stops_the_command() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    world.write(world.base().join("commands/try.md"), "Do !`touch made`\n");
+    let output = world.run(&["exec", "-p", "/try", "--deny", "Bash"]);
+    assert_eq!((output.code(), server.count()), (Some(2), 0), "{output}");
+    assert!(output.stderr().contains("The command /try was stopped: `touch made`:"), "{output}");
+    assert!(!world.work().join("made").exists());
+    world.run(&["exec", "-p", "/unknown word"]).success();
+    assert_eq!(last_prompt(&server, 0), "/unknown word");
+}
+
+/// TRUST by content: before the folder is trusted its commands and skills give the model no byte, and a change asks again.
+#[test]
+fn a_projects_commands_and_skills_after_trust() {
+    let (world, server) = with_model(["1", "2", "3", "4"].map(anthropic::text));
+    world.write(".claude/commands/hi.md", "Say hello to $ARGUMENTS\n");
+    skill(&world, &world.work().join(".claude/skills"), "pdf", "");
+    let run = || world.run(&["exec", "-p", "/hi you"]).success();
+    let undecided = run().stderr();
+    assert!(
+        undecided.contains("is not trusted, so its own settings are not used: 1 command, 1 skill;"),
+        "{undecided}"
+    );
+    assert_eq!(last_prompt(&server, 0), "/hi you");
+    assert!(!tools(&server, 0).contains(&"skill".to_owned()) && !system(&server, 0).contains("pdf"));
+    world.run(&["trust", "allow", "--yes"]).success();
+    run();
+    assert_eq!(last_prompt(&server, 1), "Say hello to you");
+    assert!(tools(&server, 1).contains(&"skill".to_owned()));
+    assert!(system(&server, 1).contains("- pdf: Fill pdf forms in documents"), "{}", system(&server, 1));
+    world.write(".claude/commands/hi.md", "Say goodbye to $ARGUMENTS\n");
+    world.write(".claude/skills/pdf/run.sh", "true\n");
+    let changed = run().stderr();
+    assert!(changed.contains("1 command of this folder changed since it was trusted"), "{changed}");
+    assert!(changed.contains("1 skill of this folder changed since it was trusted"), "{changed}");
+    assert_eq!(last_prompt(&server, 2), "/hi you");
+    world.run(&["exec", "-p", "/hi you", "--trust-workspace"]).success();
+    assert_eq!(last_prompt(&server, 3), "Say goodbye to you");
+}
+
+/// DECISIONS 64: nothing configured, no byte.
+#[test]
+fn nothing_brought_costs_nothing() {
+    let (world, server) = with_model([anthropic::text("Hello")]);
+    world.run(&["exec", "-p", "hi"]).success();
+    assert!(!tools(&server, 0).contains(&"skill".to_owned()) && !system(&server, 0).contains("kills"));
+}
+
+/// SK-5, SK-6: a prompt that means a skill carries it, once; the model loads others, and a person calls one by its name.
+#[test]
+fn skills_by_meaning_by_tool_and_by_name() {
+    let (world, server) = with_model([
+        anthropic::tool_use("t1", "skill", json!({"name": "sql", "file": "tips.txt"})),
+        anthropic::text("1"),
+        anthropic::text("2"),
+        anthropic::text("3"),
+    ]);
+    let folder = world.base().join("skills");
+    skill(&world, &folder, "pdf", "");
+    skill(&world, &folder, "sql", "");
+    world.write(folder.join("sql/tips.txt"), "use an index\n");
+    let session = ["exec", "--session", "s", "-p"];
+    world.run(&[&session[..], &["Fill the pdf forms"]].concat()).success();
+    assert!(
+        last_prompt(&server, 0).contains("[skill pdf]\nFollow the pdf rules."),
+        "{}",
+        last_prompt(&server, 0)
+    );
+    assert!(
+        server.request(1).conversation().contains("use an index"),
+        "{}",
+        server.request(1).conversation()
+    );
+    world.run(&["exec", "-p", "/sql make it fast"]).success();
+    let called = last_prompt(&server, 2);
+    assert!(called.starts_with("Use the skill `sql`: make it fast"), "{called}");
+    assert!(called.contains("Follow the sql rules."), "{called}");
+    world.write(world.base().join("config.toml"), "[skills]\ninject = 0\n");
+    world.run(&["exec", "-p", "Fill the pdf forms"]).success();
+    assert_eq!(last_prompt(&server, 3), "Fill the pdf forms");
+}
+
+/// SK-8: they work under `--bare`, but for one that needs the index, which says the way out.
+#[test]
+fn skills_under_bare() {
+    let (world, server) = with_model([
+        anthropic::tool_use("t1", "skill", json!({"name": "indexed"})),
+        anthropic::tool_use("t2", "skill", json!({"name": "pdf"})),
+        anthropic::text("Done."),
+    ]);
+    let folder = world.base().join("skills");
+    skill(&world, &folder, "indexed", "x-requires: [code-index]\n");
+    skill(&world, &folder, "pdf", "");
+    world.run(&["exec", "--bare", "-p", "hi"]).success();
+    let talk = server.request(2).conversation();
+    assert!(
+        talk.contains("requires code-index, which `--bare` leaves out; the user has to run without `--bare`"),
+        "{talk}"
+    );
+    assert!(talk.contains("Follow the pdf rules."), "{talk}");
+}
+
+#[test]
+fn the_commands_about_skills() {
+    let world = world();
+    let folder = world.base().join("skills");
+    skill(&world, &folder, "pdf", "");
+    skill(&world, &world.work().join(".agents/skills"), "sql", "");
+    world.write(folder.join("broken/SKILL.md"), "nothing");
+    insta::assert_snapshot!(world.run(&["skills", "list"]), @"
+    sql (not approved: `zori skills trust`): Fill sql forms in documents
+    pdf: Fill pdf forms in documents
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["skills", "show", "pdf"]), @"
+    Follow the pdf rules.
+    [exit status: 0]
+    ");
+    assert_eq!(world.run(&["skills", "show", "nothing"]).code(), Some(5));
+    insta::assert_snapshot!(world.run(&["skills", "trust", "sql", "--yes"]), @"
+    Approved the skill sql
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["skills", "list"]), @"
+    sql: Fill sql forms in documents
+    pdf: Fill pdf forms in documents
+    [exit status: 0]
+    ");
+    let base = folder.to_str().expect("our paths are text").to_owned();
+    insta::assert_snapshot!(world.run(&["skills", "validate", &format!("{base}/pdf")]), @"
+    $BASE/skills/pdf/SKILL.md: fine
+    [exit status: 0]
+    ");
+    let broken = world.run(&["skills", "validate", &base]);
+    assert_eq!(broken.code(), Some(2), "{broken}");
+    assert!(broken.stderr().contains("broken/SKILL.md has no front matter"), "{broken}");
+}
+
+/// EXT-10: where AGENTS.md is missing, what other agents call it.
+#[test]
+fn instructions_of_other_agents() {
+    let (world, server) = with_model(["1", "2"].map(anthropic::text));
+    world.write("CLAUDE.md", "The rules, and @docs/more.md\n");
+    world.write("docs/more.md", "more of them");
+    world.write("GEMINI.md", "not read");
+    world.run(&["exec", "-p", "hi"]).success();
+    assert!(system(&server, 0).contains("The rules, and more of them"), "{}", system(&server, 0));
+    assert!(!system(&server, 0).contains("not read"));
+    world.write("AGENTS.md", "Only these");
+    world.run(&["exec", "-p", "hi"]).success();
+    assert!(system(&server, 1).contains("Only these") && !system(&server, 1).contains("The rules"));
+}
+
+/// EXT-31 to EXT-33: three homes, nothing secret copied but into the vault, nothing trusted, nothing twice.
+#[test]
+fn what_other_agents_left() {
+    let world = world();
+    let home = world.home();
+    world.write(
+        home.join(".claude.json"),
+        json!({"mcpServers": {
+            "git hub": {"command": "npx", "args": ["-y", "server"], "env": {"GITHUB_TOKEN": "planted-secret-1"}},
+            "plain": {"type": "http", "url": "https://mcp.example/mcp"},
+            "argv": {"command": "x", "args": ["--api-key=planted-secret-2"]}}})
+        .to_string(),
+    );
+    world.write(home.join(".claude/CLAUDE.md"), "mine");
+    world.write(home.join(".claude/commands/a.md"), "A");
+    world.write(home.join(".claude/skills/pdf/SKILL.md"), "---\ndescription: d\n---\nB\n");
+    world.write(
+        home.join(".claude/settings.json"),
+        r#"{"permissions":{"allow":["Bash(ls)"],"deny":["Read(.env)"]},"hooks":{},"env":{"KEY":"planted-secret-3"}}"#,
+    );
+    world.write(
+        home.join(".codex/config.toml"),
+        "[mcp_servers.docs]\nurl = \"https://docs.example\"\nbearer_token_env_var = \"DOCS\"\n[mcp_servers.docs.http_headers]\nX-Key = \"planted-secret-4\"\n",
+    );
+    world.write(
+        home.join(".gemini/settings.json"),
+        r#"{"mcpServers":{"old":{"url":"https://old.example/sse"}}}"#,
+    );
+    let dry = world.run(&["import", "--dry-run"]).success();
+    assert!(
+        dry.stdout().starts_with("Would import 8: MCP server git_hub from ")
+            && !dry.stdout().contains("planted"),
+        "{dry}"
+    );
+    assert!(!world.base().exists(), "a dry run writes nothing");
+    world.run(&["vault", "init"]).success();
+    let output = world.run(&["import", "--store-secrets", "--yes"]).success();
+    insta::assert_snapshot!(output, @"
+    Imported MCP server git_hub from $HOME/.claude.json, with a secret that belongs into the vault
+    Imported MCP server plain from $HOME/.claude.json
+    Imported MCP server docs from $HOME/.codex/config.toml, with a secret that belongs into the vault
+    Imported MCP server old from $HOME/.gemini/settings.json
+    Imported skills.paths += ~/.claude/skills
+    Imported commands.paths += ~/.claude/commands
+    Imported instructions.user_files += ~/.claude/CLAUDE.md
+    Imported permissions.deny += Read(.env)
+    Note: MCP server argv of claude is left out: there is a secret in its command line; give it by a variable
+    Note: the allow rules of claude are left out (1); add those you want to `permissions.allow` yourself
+    Note: `hooks` of claude is left out: it is never taken over
+    Note: `env` of claude is left out: it is never taken over
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.read(world.base().join("config.toml")), @r#"
+    [mcp.servers.git_hub]
+    command = "npx"
+    args = ["-y", "server"]
+    env = { "GITHUB_TOKEN" = "vault:mcp.git_hub.GITHUB_TOKEN" }
+
+    [mcp.servers.plain]
+    url = "https://mcp.example/mcp"
+
+    [mcp.servers.docs]
+    url = "https://docs.example"
+    headers = { "X-Key" = "vault:mcp.docs.X-Key", "Authorization" = "Bearer ${vault:DOCS}" }
+
+    [mcp.servers.old]
+    url = "https://old.example/sse"
+    transport = "sse"
+
+    [skills]
+    paths = ["~/.claude/skills"]
+
+    [commands]
+    paths = ["~/.claude/commands"]
+
+    [instructions]
+    user_files = ["~/.claude/CLAUDE.md"]
+
+    [permissions]
+    deny = ["Read(.env)"]
+    "#);
+    let all = fs::read_dir(world.base()).expect("it is there").flatten();
+    for entry in all.filter(|entry| entry.path().is_file()) {
+        let text = String::from_utf8_lossy(&fs::read(entry.path()).expect("a file of ours")).into_owned();
+        assert!(!text.contains("planted-secret"), "{:?}", entry.file_name());
+    }
+    assert!(!output.stdout().contains("planted") && !output.stderr().contains("planted"));
+    let github = world.run(&["vault", "get", "mcp.git_hub.GITHUB_TOKEN", "--reveal"]).success().stdout();
+    assert_eq!(github, "planted-secret-1\n");
+    let again = world.run(&["import", "--yes"]).success().stdout();
+    assert!(again.ends_with("There is nothing to import.\n"), "{again}");
+}

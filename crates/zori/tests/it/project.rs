@@ -1,0 +1,255 @@
+//! `project purge`: everything of one project goes, provably, and nothing else does.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::gate::Gate;
+use zori_testkit::output::CommandOutput;
+use zori_testkit::reply::Reply;
+use zori_testkit::running::{Stdin, Stdout};
+
+use crate::memory::said_in;
+use crate::world::{with_model, world};
+
+const CANARY: &str = "zanzibarcanary";
+
+/// Returns the folder of the project below the base directory.
+fn own(world: &TestEnv, root: &Path) -> PathBuf {
+    let key = blake3_key(world, root);
+    world.base().join("projects").join(key)
+}
+
+fn blake3_key(world: &TestEnv, root: &Path) -> String {
+    let mut command = world.cmd(&["project", "show", "--output", "json"]);
+    let output = command.current_dir(root).output().expect("it starts");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    answer["data"]["key"].as_str().expect("it has a key").to_owned()
+}
+
+/// A project whose every trace has the canary, beside another one that has the heron.
+fn two_projects() -> (TestEnv, PathBuf, PathBuf) {
+    let world = world();
+    let work = world.work().canonicalize().expect("it is there");
+    let (mine, other) = (work.join("mine"), work.join("other"));
+    for root in [&mine, &other] {
+        fs::create_dir_all(root.join(".git")).expect("it can be made");
+    }
+    for (root, word) in [(&mine, CANARY), (&other, "heron")] {
+        let name = root.file_name().and_then(|name| name.to_str()).expect("it is text");
+        let root_text = root.to_str().expect("it is text");
+        said_in(
+            &world,
+            &format!("{name}-1"),
+            root_text,
+            &format!("the {word} sings"),
+            &format!("a {word} indeed"),
+        );
+        said_in(&world, &format!("trash/{name}-0"), root_text, word, word);
+        world.write(world.base().join(format!("sessions/anthropic/{name}-1.json")), word);
+        world.write(world.base().join(format!("drafts/{name}-1.json")), word);
+        let own = own(&world, root);
+        world.write(own.join("history.jsonl"), format!("\"{word}\"\n"));
+        world.write(own.join("preferences.json"), format!("{{\"model\":\"{word}\"}}"));
+        world.write(own.join("audit.jsonl.1"), format!("{{\"summary\":\"{word}\"}}\n"));
+        world.write(root.join(".local/debug/s1/0000-request.json"), word);
+        let rebuilt = world.cmd(&["memory", "rebuild"]).current_dir(root).output().expect("it starts");
+        assert!(rebuilt.status.success(), "{rebuilt:?}");
+    }
+    world.write(
+        world.base().join("sessions/titles.json"),
+        json!({"mine-1": CANARY, "other-1": "the heron"}).to_string(),
+    );
+    world.write(
+        world.base().join("sessions/index"),
+        format!("{{\"id\":\"mine-1\",\"title\":\"{CANARY}\"}}\n"),
+    );
+    world.write(world.base().join("config.toml"), "[cli]\nauto = true\n");
+    world.write(world.base().join("skills/a/SKILL.md"), "a skill");
+    world.write(world.base().join("vault.age"), "not ours to touch");
+    (world, mine, other)
+}
+
+type Listing = BTreeMap<PathBuf, (u64, SystemTime, Vec<u8>)>;
+
+/// Every file below a folder with its length, time and bytes.
+fn listing(folder: &Path) -> Listing {
+    let mut found = Listing::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("it is a folder").flatten() {
+            let facts = entry.metadata().expect("it is there");
+            match facts.is_dir() {
+                true => folders.push(entry.path()),
+                false => {
+                    let bytes = fs::read(entry.path()).expect("it can be read");
+                    found
+                        .insert(entry.path(), (facts.len(), facts.modified().expect("it has a time"), bytes));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns the files that have a word, below the base directory and in the project.
+fn files_with(world: &TestEnv, folder: &Path, word: &str) -> Vec<String> {
+    let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
+    let mut found: Vec<_> = [world.base(), folder]
+        .into_iter()
+        .flat_map(listing)
+        .filter(|(_, (_, _, bytes))| has(bytes))
+        .map(|(path, _)| world.rewrite().apply(&path.display().to_string()))
+        .collect();
+    found.sort();
+    found
+}
+
+fn purge(world: &TestEnv, root: &Path, args: &[&str], stdin: &str) -> CommandOutput {
+    let mut command = world.cmd(&[&["project", "purge"], args].concat());
+    command.current_dir(root);
+    world.start(command, Stdin::Bytes(stdin.into()), Stdout::Captured).finish()
+}
+
+#[test]
+fn a_dry_run_changes_no_byte_and_says_what_a_purge_deletes() {
+    let (world, mine, _) = two_projects();
+    let before = (listing(world.base()), listing(&world.work()));
+    let dry = purge(&world, &mine, &["--dry-run", "--include-debug", "--output", "json"], "");
+    assert_eq!((listing(world.base()), listing(&world.work())), before);
+    let counts =
+        |output: &str| serde_json::from_str::<Value>(output).expect("it is JSON")["data"]["deleted"].clone();
+    let announced = counts(&dry.success().stdout());
+    let done = purge(&world, &mine, &["--yes", "--include-debug", "--output", "json"], "");
+    assert_eq!(counts(&done.success().stdout()), announced);
+    assert_eq!(
+        announced,
+        json!({"sessions": 1, "trashed_sessions": 1, "transcripts": 1, "drafts": 1, "recallable_messages": 2,
+            "embeddings": 2, "checkpoint_files": 0, "project_files": 3, "audit_files": 1, "debug_dumps": 1})
+    );
+}
+
+#[test]
+fn only_the_exact_name_goes_on() {
+    let (world, mine, _) = two_projects();
+    for wrong in ["", "Mine\n", " mine\n", "y\n", "yes\n", "min"] {
+        let before = files_with(&world, &mine, CANARY);
+        let output = purge(&world, &mine, &[], wrong);
+        assert_eq!(output.code(), Some(1), "{wrong:?}: {output}");
+        assert_eq!(files_with(&world, &mine, CANARY), before, "{wrong:?}");
+    }
+    insta::assert_snapshot!(purge(&world, &mine, &[], "mine\n"), @"
+    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 3 project files, 1 audit file
+    ------- stderr -------
+    WARNING: this deletes everything that zori keeps of the project $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 3 project files, 1 audit file. It cannot be undone.
+    Type the project name to confirm: [no newline]
+    [exit status: 0]
+    ");
+    assert_eq!(purge(&world, &mine, &["--confirm-destructive"], "").code(), Some(2), "`-y` alone");
+}
+
+/// The canary was planted in each place, and is in none afterwards; the other project is as it was.
+#[test]
+fn the_canary_is_gone_and_the_other_project_is_as_it_was() {
+    let (world, mine, other) = two_projects();
+    let key = blake3_key(&world, &mine);
+    let planted: Vec<_> =
+        files_with(&world, &mine, CANARY).iter().map(|file| file.replace(&key, "KEY")).collect();
+    insta::assert_snapshot!(planted.join("\n"), @"
+    $BASE/drafts/mine-1.json
+    $BASE/projects/KEY/audit.jsonl.1
+    $BASE/projects/KEY/history.jsonl
+    $BASE/projects/KEY/preferences.json
+    $BASE/sessions/anthropic/mine-1.json
+    $BASE/sessions/index
+    $BASE/sessions/mine-1.jsonl
+    $BASE/sessions/titles.json
+    $BASE/sessions/trash/mine-0.jsonl
+    $BASE/zori.db
+    $WORK/mine/.local/debug/s1/0000-request.json
+    ");
+    let search = || {
+        let output = world.cmd(&["memory", "list"]).current_dir(&other).output().expect("it starts");
+        String::from_utf8(output.stdout).expect("it is text")
+    };
+    let (recalled, before) = (search(), files_with(&world, &other, "heron"));
+    let kept = |name: &str| fs::read(world.base().join(name)).expect("it is there");
+    let untouched = [kept("config.toml"), kept("skills/a/SKILL.md"), kept("vault.age")];
+    insta::assert_snapshot!(purge(&world, &mine, &["--yes"], ""), @"
+    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 3 project files, 1 audit file
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(files_with(&world, &mine, CANARY).join("\n"), @"$WORK/mine/.local/debug/s1/0000-request.json");
+    assert_eq!(untouched, [kept("config.toml"), kept("skills/a/SKILL.md"), kept("vault.age")]);
+    assert_eq!((search(), files_with(&world, &other, "heron")), (recalled, before));
+    assert!(!own(&world, &mine).exists());
+    let log = world.read(world.base().join("audit.jsonl"));
+    assert!(log.contains("\"event\":\"purge\""), "{log}");
+    insta::assert_snapshot!(purge(&world, &mine, &["--yes", "--include-debug"], ""), @"
+    Deleted of $WORK/mine: 1 debug dump
+    [exit status: 0]
+    ");
+    assert_eq!(files_with(&world, &mine, CANARY), [""; 0]);
+}
+
+#[test]
+fn a_live_session_holds_it_off() {
+    let gate = Gate::new();
+    let (world, model) = with_model([Reply::from(anthropic::text("later")).wait_after(0, &gate)]);
+    let command = world.cmd(&["exec", "--session", "s", "-p", "wait"]);
+    let running = world.start(command, Stdin::Null, Stdout::Captured);
+    model.wait_for_requests(1);
+    let work = world.work();
+    let refused = purge(&world, &work, &["--yes"], "");
+    assert_eq!(refused.code(), Some(2), "{refused}");
+    assert!(refused.stderr().contains("session 's' of this project is open in process"), "{refused}");
+    gate.open();
+    running.finish().success();
+    assert_eq!(purge(&world, &work, &["--yes"], "").code(), Some(0));
+}
+
+#[test]
+fn dumps_behind_a_link_and_a_foreign_database_are_refused() {
+    let (world, mine, other) = two_projects();
+    fs::remove_dir_all(mine.join(".local/debug")).expect("it is there");
+    std::os::unix::fs::symlink(other.join(".local/debug"), mine.join(".local/debug"))
+        .expect("it can be made");
+    insta::assert_snapshot!(purge(&world, &mine, &["--yes", "--include-debug"], ""), @"
+    ------- stderr -------
+    Error: `.local/debug` leads out of the project; remove that link first
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["project", "purge", "--yes", "--root", "/"]), @"
+    ------- stderr -------
+    Error: the root directory is no project that could be purged
+    [exit status: 2]
+    ");
+    fs::remove_file(mine.join(".local/debug")).expect("it is there");
+    world.write(
+        world.base().join("zori.db"),
+        "this is no database at all, and long enough to be looked at as if it were one, or is it",
+    );
+    let before = files_with(&world, &mine, CANARY);
+    assert_eq!(purge(&world, &mine, &["--yes"], "").code(), Some(2));
+    assert_eq!(files_with(&world, &mine, CANARY), before);
+}
+
+#[test]
+fn what_is_listed() {
+    let (world, _, other) = two_projects();
+    fs::remove_dir_all(&other).expect("it is there");
+    let rows = world.run(&["project", "list", "--output", "json"]).success();
+    let answer: Value = serde_json::from_str(&rows.stdout()).expect("it is JSON");
+    let rows = answer["data"].as_array().expect("it is a list").iter().map(|row| {
+        let root = world.rewrite().apply(row["root"].as_str().unwrap_or("-"));
+        format!("{root} {} {} {} {}", row["sessions"], row["messages"], row["jobs"], row["exists"])
+    });
+    insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @"
+    $WORK/mine 1 2 0 true
+    $WORK/other 1 2 0 false
+    ");
+}
