@@ -55,8 +55,8 @@ impl BlockingSession {
 
     /// Ends the session; see [`Session::close`].
     pub fn close(self) -> io::Result<()> {
-        let (written, tools) = self.runtime.block_on(self.session.finish());
-        tools.shutdown();
+        let (written, remains) = self.runtime.block_on(self.session.finish());
+        remains.shutdown();
         // A blocking thread that still reads a slow disk must not keep the program from ending.
         if let Some(runtime) = Arc::into_inner(self.runtime) {
             runtime.shutdown_background();
@@ -67,8 +67,8 @@ impl BlockingSession {
     /// Goes on with another session, and ends this one.
     pub fn replace(&mut self, next: Session) -> io::Result<()> {
         let before = std::mem::replace(&mut self.session, next);
-        let (written, tools) = self.runtime.block_on(before.finish());
-        tools.shutdown();
+        let (written, remains) = self.runtime.block_on(before.finish());
+        remains.shutdown();
         written
     }
 }

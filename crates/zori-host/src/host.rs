@@ -302,7 +302,8 @@ impl Host {
             self.mcp.clone(),
         )
         .with_extensions(settings.extensions.clone())
-        .recalling(recall))
+        .recalling(recall)
+        .beside(settings.background.clone()))
     }
 
     /// Adds the tools of the project's memory, where it is in use.

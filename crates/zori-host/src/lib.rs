@@ -30,6 +30,7 @@
 
 mod agents;
 mod audit;
+mod background;
 mod blocking;
 mod child_env;
 mod error;
@@ -55,6 +56,7 @@ mod undo;
 
 pub use agents::AgentDescription;
 pub use audit::{AuditKeeping, AuditSettings};
+pub use background::Background;
 pub use blocking::{BlockingSession, runtime};
 pub use child_env::{ChildEnvironment, InheritEverything};
 pub use error::HostError;

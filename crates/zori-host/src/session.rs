@@ -24,6 +24,7 @@ use zori_store::SessionTurn;
 use zori_tools::process::jobs::Job;
 use zori_tools::toolset::ToolSet;
 
+use crate::background::{Background, OpenSession};
 use crate::extensions::Extensions;
 use crate::mcp;
 use crate::memory::AutoRecall;
@@ -53,6 +54,7 @@ pub struct Session {
     pub(crate) extensions: Extensions,
     mcp: Option<Arc<McpServers>>,
     recall: Option<AutoRecall>,
+    background: Option<OpenSession>,
 }
 
 /// How a turn ended.
@@ -124,12 +126,19 @@ impl Session {
             extensions: Extensions::default(),
             mcp,
             recall: None,
+            background: None,
         }
     }
 
     /// Lets what fits a prompt of earlier sessions go with it.
     pub(crate) fn recalling(mut self, recall: Option<AutoRecall>) -> Self {
         self.recall = recall;
+        self
+    }
+
+    /// Tells what goes on beside the turns when they begin and end.
+    pub(crate) fn beside(mut self, background: Option<Arc<dyn Background>>) -> Self {
+        self.background = background.map(OpenSession::new);
         self
     }
 
@@ -144,6 +153,7 @@ impl Session {
 
     /// Runs a turn, and waits meanwhile for what the peer says.
     pub async fn turn(&mut self, prompt: Prompt, peer: &mut impl Peer) -> TurnEnd {
+        let _running = self.background.as_ref().map(OpenSession::turn);
         self.record_rewinds();
         let prompt = self.prepare_prompt(prompt, peer).await;
         self.recall(&prompt.text).await;
@@ -500,14 +510,14 @@ impl Session {
     /// Ends the session: hooks hear of it, the last bytes are written, the last process is gone. Returns the first error
     /// of a renderer that could not write; one whose reader went away is none.
     pub async fn close(self) -> io::Result<()> {
-        let (written, tools) = self.finish().await;
+        let (written, remains) = self.finish().await;
         // Ending processes waits for them, and other sessions of this thread should not.
-        let _ = tokio::task::spawn_blocking(move || tools.shutdown()).await;
+        let _ = tokio::task::spawn_blocking(move || remains.shutdown()).await;
         written
     }
 
-    /// Ends the session but for its processes.
-    pub(crate) async fn finish(mut self) -> (io::Result<()>, Arc<ToolSet>) {
+    /// Ends the session but for what has to be waited for.
+    pub(crate) async fn finish(mut self) -> (io::Result<()>, Remains) {
         self.record_rewinds();
         if let Some(undo) = &self.undo {
             undo.capture.close();
@@ -520,7 +530,22 @@ impl Session {
             remains.staying.extend(staying);
         }
         let report = self.engine.finish().finish();
-        (report.errors.into_iter().next().map_or(Ok(()), Err), self.tools)
+        let remains = Remains { tools: self.tools, background: self.background };
+        (report.errors.into_iter().next().map_or(Ok(()), Err), remains)
+    }
+}
+
+/// What is left of a session that ended, and has to be waited for.
+pub(crate) struct Remains {
+    tools: Arc<ToolSet>,
+    background: Option<OpenSession>,
+}
+
+impl Remains {
+    /// Ends the processes, and what went on beside the turns.
+    pub(crate) fn shutdown(self) {
+        self.tools.shutdown();
+        drop(self.background);
     }
 }
 

@@ -24,6 +24,7 @@ use zori_tools::toolset::PatchModels;
 
 use crate::agents::AgentDescription;
 use crate::audit::AuditSettings;
+use crate::background::Background;
 use crate::child_env::{ChildEnvironment, InheritEverything};
 use crate::extensions::Extensions;
 use crate::mcp::McpSettings;
@@ -65,6 +66,8 @@ pub struct SessionSettings {
     pub memory: Option<MemorySettings>,
     /// The MCP servers whose tools it has.
     pub mcp: McpSettings,
+    /// What goes on beside its turns; `None`: nothing.
+    pub background: Option<Arc<dyn Background>>,
 }
 
 impl SessionSettings {
@@ -117,6 +120,7 @@ impl SessionSettings {
             extensions: Extensions::default(),
             memory: None,
             mcp: McpSettings::none(),
+            background: None,
         }
     }
 }

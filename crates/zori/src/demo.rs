@@ -138,6 +138,7 @@ impl Demo {
             rules_file: None,
             approval_timeout: None,
             bare: args.bare,
+            background: None,
             plain: args.plain,
         };
         Ok(Settings { session, run })

@@ -10,6 +10,7 @@ pub mod args;
 mod asking;
 mod attachment;
 mod audit;
+mod background;
 pub mod chat;
 mod child_env;
 mod claude_settings;

@@ -21,7 +21,8 @@ use zori_host::settings::{
     ToolSettings, WorkspaceSettings,
 };
 use zori_host::{
-    Answers, Backoff, CallOrder, CompactAt, Extensions, ModelGate, ModelSettings, Retry, check_budget,
+    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, ModelGate, ModelSettings, Retry,
+    check_budget,
 };
 use zori_policy::Policy;
 use zori_providers::catalog;
@@ -38,6 +39,7 @@ use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
 use crate::args::LowArgs;
 use crate::audit;
+use crate::background::{self, ProjectWorkers};
 use crate::child_env::ChildEnv;
 use crate::commands::AgentCx;
 use crate::config::Config;
@@ -60,6 +62,7 @@ use crate::trust::store::TrustState;
 use crate::trust::{self, TrustDialog};
 use crate::undo;
 use crate::which_session;
+use crate::workers::Workers;
 
 /// Everything an agent command needs to know.
 pub struct Settings {
@@ -91,6 +94,8 @@ pub struct RunSettings {
     pub approval_timeout: Option<Duration>,
     /// Nothing is started in the background, and with `--json` standard input is a stream of commands.
     pub bare: bool,
+    /// What goes on beside the turns, where something may.
+    pub background: Option<Arc<ProjectWorkers>>,
     /// The chat is the line chat.
     pub plain: bool,
 }
@@ -243,6 +248,12 @@ impl Settings {
         let child_env = ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config, &cx.app.env)?;
         let usual = timeouts::http_limits(args, &config);
         let limits_of_request = agent_zero.as_ref().map_or(usual, |setup| setup.limits(usual));
+        let bare = args.bare || config.flag("cli.bare").unwrap_or(false);
+        let background =
+            data_dir.clone().filter(|_| writable && cx.profile.built_in_prompt).map(|data_dir| {
+                let workers = Workers::new(bare, &cx.app, cx.ui);
+                background::of_project(workers, data_dir, root.clone(), cx.app.env.temp_dir().to_owned())
+            });
         let session = SessionSettings {
             model: ModelSettings {
                 context_window: config.count("context_window"),
@@ -296,7 +307,7 @@ impl Settings {
                         cx.app.env.text("CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING"),
                         Some("1" | "true")
                     ),
-                args.bare || config.flag("cli.bare").unwrap_or(false),
+                bare,
             ),
             permission: PermissionSettings {
                 policy,
@@ -337,6 +348,7 @@ impl Settings {
             },
             mcp,
             extensions,
+            background: background.clone().map(|workers| workers as Arc<dyn Background>),
             workspace: WorkspaceSettings { root, home, temp: cx.app.env.temp_dir().to_owned() },
         };
         let run = RunSettings {
@@ -349,7 +361,8 @@ impl Settings {
             guidelines: guidelines.loaded,
             rules_file,
             approval_timeout: timeouts::approval(&config),
-            bare: args.bare || config.flag("cli.bare").unwrap_or(false),
+            bare,
+            background,
             plain: config.flag("ui.plain").unwrap_or(false),
         };
         let settings = Self { session, run };

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::debug_log::{DebugLog, Level};
@@ -56,17 +57,34 @@ impl Workers {
         Self { bare, log: DebugLog::default(), trace: None }
     }
 
-    /// Starts a worker on a thread of its own. Returns whether it may run.
-    pub fn spawn(&self, worker: Worker, work: impl FnOnce() + Send + 'static) -> io::Result<bool> {
+    /// Starts a worker on a thread of its own. Returns the thread, or `None` for what may not run.
+    pub fn spawn(
+        &self,
+        worker: Worker,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Option<JoinHandle<()>>> {
+        self.spawn_if_due(worker, || true, work)
+    }
+
+    /// Does the same for a worker that has to look first whether there is anything to do, on its own thread. One that has nothing to do
+    /// did not run, and leaves no span.
+    pub fn spawn_if_due(
+        &self,
+        worker: Worker,
+        due: impl FnOnce() -> bool + Send + 'static,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Option<JoinHandle<()>>> {
         if self.bare && worker.need == Need::UnlessBare {
-            return Ok(false);
+            return Ok(None);
         }
         let span = Span { name: worker.name, log: self.log, trace: self.trace.clone() };
-        std::thread::Builder::new().name(worker.name.to_owned()).spawn(move || {
-            let _open = span.open();
-            work();
+        let thread = std::thread::Builder::new().name(worker.name.to_owned()).spawn(move || {
+            if due() {
+                let _open = span.open();
+                work();
+            }
         })?;
-        Ok(true)
+        Ok(Some(thread))
     }
 }
 
@@ -132,7 +150,7 @@ mod tests {
                     workers.spawn(Worker { name, need }, move || sender.send(name).unwrap()).unwrap();
                 // The receiver hears the end of the thread: the sender is dropped with it.
                 ran.extend(over.iter());
-                assert_eq!(started, ran.last() == Some(&name));
+                assert_eq!(started.is_some(), ran.last() == Some(&name));
             }
             assert_eq!(ran.join(" "), wanted);
             let lines = || std::fs::read_to_string(file.path()).unwrap();

@@ -131,6 +131,7 @@ fn value(kind: Kind) -> String {
         Kind::Price => "dollars for a million tokens".to_owned(),
         Kind::Money => "an amount of dollars".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
+        Kind::Switch => "`\"auto\"`, `true` or `false`".to_owned(),
         Kind::Logins => {
             let keys: Vec<_> = LOGIN_KEYS.iter().map(|key| format!("`{key}`")).collect();
             format!("tables of {}", keys.join(", "))

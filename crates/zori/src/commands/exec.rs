@@ -190,6 +190,9 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
         args.prompt.text.is_none() && args.recording.replay.is_none() && prompt::is_at_hand(&signals)?;
     let text = if from_stdin { Some(gather(cx, args, &signals)?) } else { None };
     let Settings { mut session, run } = Settings::with_session_and_key(cx, args, &signals)?;
+    if let Some(workers) = &run.background {
+        workers.for_one_prompt();
+    }
     let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
     let images = attachment::load_all(&args.prompt.images, viewer)?;
     let other_images = asked && run.prompts.first().is_some_and(|recorded| recorded.images != images);

@@ -31,6 +31,8 @@ pub enum Kind {
     /// An amount of dollars.
     Money,
     Flag,
+    /// `"auto"`, true or false.
+    Switch,
     /// Dollars for a million tokens.
     Price,
     /// Tables of [`LOGIN_KEYS`], by provider.
@@ -486,6 +488,9 @@ pub fn check(key: &Key, value: &Value) -> Result<(), String> {
     let wrong = |wanted: &str| Err(format!("`{}` must be {wanted}, not {}", key.name, describe(value)));
     match (key.kind, value) {
         (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => Ok(()),
+        (Kind::Switch, Value::Boolean(_)) => Ok(()),
+        (Kind::Switch, Value::String(text)) if text == "auto" => Ok(()),
+        (Kind::Switch, _) => wrong("\"auto\", true or false"),
         (Kind::List, Value::Array(entries)) if entries.iter().all(Value::is_str) => Ok(()),
         (Kind::List, _) => wrong("a list of strings"),
         (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),

@@ -1,0 +1,115 @@
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zori_testkit::wait;
+
+use super::*;
+use crate::workers::Need;
+
+fn project() -> Project {
+    let path = PathBuf::from("/nowhere");
+    Project {
+        place: MemoryPlace {
+            database: path.join("zori.db"),
+            sessions: path.join("sessions"),
+            project: path.clone(),
+            home: None,
+            scratch: path.clone(),
+            marker: path.join("memory"),
+        },
+        one_prompt: false,
+        clock: Arc::new(SystemClock::new()),
+    }
+}
+
+const fn task(name: &'static str, moment: Moment, run: fn(&Project, &Pace)) -> Task {
+    Task { worker: Worker { name, need: Need::UnlessBare }, moment, wanted: |_| true, due: |_| true, run }
+}
+
+fn of(bare: bool, tasks: &'static [Task]) -> ProjectWorkers {
+    ProjectWorkers::new(Workers::untraced(bare), tasks, project)
+}
+
+fn until(counter: &AtomicUsize, wanted: usize) {
+    wait::poll(wait::BOUND, || (counter.load(Ordering::SeqCst) == wanted).then_some(())).expect("in time");
+}
+
+/// A worker starts after the first turn, stops while another one runs, and ends with the session.
+#[test]
+fn between_turns_alone() {
+    static STEPS: AtomicUsize = AtomicUsize::new(0);
+    static ENDED: AtomicUsize = AtomicUsize::new(0);
+    const TASKS: &[Task] = &[task("steps", Moment::AfterTurn, |_, pace| {
+        while pace.go_on() {
+            STEPS.fetch_add(1, Ordering::SeqCst);
+            // One step a turn: the next begins when one has ended.
+            while !pace.is_interrupted() {
+                std::thread::yield_now();
+            }
+        }
+        ENDED.fetch_add(1, Ordering::SeqCst);
+    })];
+    let workers = of(false, TASKS);
+    workers.session_began();
+    workers.turn_began();
+    assert_eq!(STEPS.load(Ordering::SeqCst), 0, "nothing starts before the first turn has ended");
+    workers.turn_ended();
+    until(&STEPS, 1);
+    workers.turn_began();
+    workers.turn_ended();
+    until(&STEPS, 2);
+    workers.session_began();
+    workers.session_ended();
+    assert_eq!(ENDED.load(Ordering::SeqCst), 0, "another session is there");
+    workers.session_ended();
+    assert_eq!(ENDED.load(Ordering::SeqCst), 1, "it was waited for");
+}
+
+/// What does not stop is left behind after the grace, and what begins at the end is told in time.
+#[test]
+fn the_end_is_bounded() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    static LET_GO: AtomicUsize = AtomicUsize::new(0);
+    const TASKS: &[Task] = &[
+        task("deaf", Moment::AfterTurn, |_, _| until(&LET_GO, 1)),
+        task("last", Moment::AtEnd, |_, pace| {
+            while pace.go_on() {
+                std::thread::yield_now();
+            }
+            TOLD.fetch_add(1, Ordering::SeqCst);
+        }),
+    ];
+    let workers = of(false, TASKS);
+    workers.session_began();
+    workers.turn_began();
+    workers.turn_ended();
+    let begun = Instant::now();
+    workers.session_ended();
+    let took = begun.elapsed();
+    LET_GO.store(1, Ordering::SeqCst);
+    until(&TOLD, 1);
+    assert!(took >= GRACE, "{took:?}");
+    // Far above what is promised, so that a busy machine proves nothing.
+    assert!(took < GRACE * 20, "{took:?}");
+}
+
+/// FR-001: with `--bare` none of them runs, and a session without a turn has none either.
+#[test]
+fn none_where_none_may_be() {
+    static RAN: AtomicUsize = AtomicUsize::new(0);
+    fn ran(_: &Project, _: &Pace) {
+        RAN.fetch_add(1, Ordering::SeqCst);
+    }
+    const TASKS: &[Task] = &[task("between", Moment::AfterTurn, ran), task("end", Moment::AtEnd, ran)];
+    for (bare, turn, wanted) in [(true, true, 0), (false, false, 0), (false, true, 2)] {
+        RAN.store(0, Ordering::SeqCst);
+        let workers = of(bare, TASKS);
+        workers.session_began();
+        if turn {
+            workers.turn_began();
+            workers.turn_ended();
+        }
+        workers.session_ended();
+        until(&RAN, wanted);
+    }
+}
