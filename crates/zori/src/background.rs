@@ -4,8 +4,6 @@
 //!
 //! To add one: a file with a [`Task`], and its line in [`TASKS`].
 
-#![allow(dead_code, reason = "the first worker comes with the code index")]
-
 pub mod pace;
 
 use std::path::PathBuf;
@@ -58,7 +56,7 @@ pub enum Moment {
     AtEnd,
 }
 
-/// A setting that is `"auto"`, true or false (DECISIONS 70).
+/// A setting that is `"auto"`, true or false.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Switch {
     /// Once the project has used it; never in a run of one prompt.
