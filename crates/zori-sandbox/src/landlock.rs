@@ -1,6 +1,7 @@
 //! Landlock: rights on the tree as it is. Only rules grant rights, and a rule covers everything below it; so a path
 //! without a right has no rule above it, and everything beside it has a rule of its own (SB-3).
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -13,7 +14,8 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Dir, DirEntry, FileType, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
 
 use crate::spec::{Network, PathKind, Spec};
 
@@ -44,8 +46,26 @@ pub enum LandlockError {
     Missing,
 }
 
-/// Makes the rules; the child applies them with `landlock_restrict_self`.
-pub fn rules(spec: &Spec, network: Network) -> Result<OwnedFd, LandlockError> {
+/// What a spec hides and protects, as the tree is now.
+pub struct Closed {
+    /// Where hidden paths lead; missing ones are left out.
+    pub hidden: Vec<PathBuf>,
+    /// Protected paths: each by its own name and, where that leads through a link, by where it leads.
+    pub protected: Vec<PathBuf>,
+}
+
+impl Closed {
+    /// Looks where the paths lead.
+    pub fn of(spec: &Spec) -> Self {
+        let hidden = spec.hidden.iter().filter_map(|path| path.canonicalize().ok());
+        let protected = spec.protected.iter().map(|protected| &protected.path);
+        let protected = protected.flat_map(|path| path.canonicalize().into_iter().chain([path.clone()]));
+        Self { hidden: hidden.collect(), protected: protected.collect() }
+    }
+}
+
+/// Makes the rules; the child applies them with `landlock_restrict_self`. `closed` is what the spec hides and protects.
+pub fn rules(spec: &Spec, closed: &Closed, network: Network) -> Result<OwnedFd, LandlockError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V6))?
@@ -55,37 +75,55 @@ pub fn rules(spec: &Spec, network: Network) -> Result<OwnedFd, LandlockError> {
     }
     let mut rules = Rules { ruleset: Some(ruleset.create()?) };
 
-    let hidden: Vec<PathBuf> = spec.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let Closed { hidden, protected } = closed;
+    let unreadable = [hidden.as_slice(), &["/dev".into()]].concat();
     let secret_dirs: Vec<&PathBuf> = hidden.iter().filter(|path| path.is_dir()).collect();
-    let mut unreadable = hidden.clone();
-    unreadable.push("/dev".into());
     let listable = |dir: &Path| !secret_dirs.iter().any(|secret| secret.starts_with(dir));
-    rules
-        .grant(Path::new("/"), &Exclusions { paths: &unreadable, rights: reading(), listable: &listable })?;
+    rules.grant(Path::new("/"), &unreadable, &Grant { rights: reading(), listable: &listable })?;
     for visible in spec.visible.iter().filter(|path| path.is_dir()) {
-        rules.grant(visible, &Exclusions { paths: &[], rights: reading(), listable: &|_| false })?;
+        rules.grant(visible, &[], &Grant { rights: reading(), listable: &|_| false })?;
     }
     for device in DEVICES {
         rules.device(Path::new(device))?;
     }
-    let mut unwritable = hidden;
-    for protected in &spec.protected {
-        // By its own name and, where that leads through a link, by where it leads.
-        unwritable.extend(protected.path.canonicalize());
-        unwritable.push(protected.path.clone());
-    }
+    let unwritable = [hidden.as_slice(), protected].concat();
     for root in spec.writable().filter(|root| root.is_dir()) {
-        rules.grant(root, &Exclusions { paths: &unwritable, rights: writing(), listable: &|_| false })?;
+        rules.grant(root, &unwritable, &Grant { rights: writing(), listable: &|_| false })?;
     }
     Option::<OwnedFd>::from(rules.take()).ok_or(LandlockError::Missing)
 }
 
-/// What to leave out of a tree.
-struct Exclusions<'a> {
-    paths: &'a [PathBuf],
+/// What is granted on a tree.
+struct Grant<'a> {
     rights: BitFlags<AccessFs>,
     /// Whether a directory that cannot be granted as a whole may be listed, with all below it.
     listable: &'a dyn Fn(&Path) -> bool,
+}
+
+/// The paths left out of a tree, as a tree of names: a directory with hundreds of entries is asked for a name each, not for
+/// every path.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct LeftOut<'a> {
+    /// The place itself is left out, with all below it.
+    itself: bool,
+    /// Names in it below which something is left out.
+    below: BTreeMap<&'a OsStr, LeftOut<'a>>,
+}
+
+impl<'a> LeftOut<'a> {
+    /// Returns what is left out of `top`; `None` if nothing is.
+    fn of(top: &Path, paths: &'a [PathBuf]) -> Option<Self> {
+        let mut root = Self::default();
+        for path in paths {
+            let Ok(below) = path.strip_prefix(top) else { continue };
+            let mut at = &mut root;
+            for name in below {
+                at = at.below.entry(name).or_default();
+            }
+            at.itself = true;
+        }
+        (root != Self::default()).then_some(root)
+    }
 }
 
 struct Rules {
@@ -95,49 +133,45 @@ struct Rules {
 
 impl Rules {
     /// Grants the rights on everything at and below `top` but the paths left out.
-    fn grant(&mut self, top: &Path, exclusions: &Exclusions<'_>) -> Result<(), LandlockError> {
+    fn grant(&mut self, top: &Path, left_out: &[PathBuf], grant: &Grant<'_>) -> Result<(), LandlockError> {
         let open = openat(CWD, top, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
         let fd = open.map_err(|errno| LandlockError::Open { path: top.into(), source: errno.into() })?;
-        self.descend(fd, top, PathKind::Dir, exclusions)
+        match LeftOut::of(top, left_out) {
+            Some(left_out) => self.descend(fd, top, &left_out, grant),
+            None => self.add(fd.as_fd(), PathKind::Dir, grant.rights),
+        }
     }
 
+    /// Grants the rights on what is in a directory of which something is left out.
     fn descend(
         &mut self,
         fd: OwnedFd,
         path: &Path,
-        kind: PathKind,
-        exclusions: &Exclusions<'_>,
+        left_out: &LeftOut<'_>,
+        grant: &Grant<'_>,
     ) -> Result<(), LandlockError> {
-        if exclusions.paths.iter().any(|left_out| left_out == path) {
+        if left_out.itself {
             return Ok(());
-        }
-        if !exclusions.paths.iter().any(|left_out| left_out.starts_with(path)) {
-            return self.add(fd.as_fd(), kind, exclusions.rights);
-        }
-        if (exclusions.listable)(path) {
-            self.add(fd.as_fd(), kind, AccessFs::ReadDir.into())?;
         }
         // What cannot be listed is not granted, and what goes away meanwhile needs no rule. Each child is opened by its
         // name in the directory at hand, never by following a link: a link that is swapped in grants nothing.
-        let Ok(entries) =
-            openat(&fd, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-                .and_then(Dir::new)
-        else {
-            return Ok(());
-        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = openat(&fd, c".", flags, Mode::empty());
+        if (grant.listable)(path) && !matches!(opened, Err(Errno::NOTDIR)) {
+            self.add(fd.as_fd(), PathKind::Dir, AccessFs::ReadDir.into())?;
+        }
+        let Ok(entries) = opened.and_then(Dir::new) else { return Ok(()) };
         for entry in entries.flatten() {
             let name = entry.file_name();
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let Ok(child) = openat(&fd, name, flags, Mode::empty()) else { continue };
-            let kind = match fstat(&child).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-                Ok(FileType::Directory) => PathKind::Dir,
-                Ok(FileType::Symlink) | Err(_) => continue,
-                Ok(_) => PathKind::File,
-            };
-            self.descend(child, &path.join(OsStr::from_bytes(name.to_bytes())), kind, exclusions)?;
+            let Some((child, kind)) = open_child(&fd, &entry) else { continue };
+            let name = OsStr::from_bytes(name.to_bytes());
+            match left_out.below.get(name) {
+                Some(left_out) => self.descend(child, &path.join(name), left_out, grant)?,
+                None => self.add(child.as_fd(), kind, grant.rights)?,
+            }
         }
         Ok(())
     }
@@ -173,6 +207,29 @@ impl Rules {
     }
 }
 
+/// Opens an entry of a directory as what it was listed as; nothing for a link, and for what is something else by now.
+fn open_child(dir: &OwnedFd, entry: &DirEntry) -> Option<(OwnedFd, PathKind)> {
+    let open = |further: OFlags| {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | further;
+        openat(dir, entry.file_name(), flags, Mode::empty()).ok()
+    };
+    match entry.file_type() {
+        FileType::Directory => Some((open(OFlags::DIRECTORY)?, PathKind::Dir)),
+        FileType::Symlink => None,
+        // Some file systems do not say.
+        FileType::Unknown => {
+            let child = open(OFlags::empty())?;
+            match FileType::from_raw_mode(fstat(&child).ok()?.st_mode) {
+                FileType::Directory => Some((child, PathKind::Dir)),
+                FileType::Symlink => None,
+                _ => Some((child, PathKind::File)),
+            }
+        }
+        // On a directory that has come in its place the rights of a file are the fewer.
+        _ => Some((open(OFlags::empty())?, PathKind::File)),
+    }
+}
+
 fn reading() -> BitFlags<AccessFs> {
     AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute
 }
@@ -180,4 +237,28 @@ fn reading() -> BitFlags<AccessFs> {
 /// Returns all rights for writing, except for making devices.
 fn writing() -> BitFlags<AccessFs> {
     AccessFs::from_all(ABI::V3) & !(AccessFs::MakeBlock | AccessFs::MakeChar)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SB-3: what is left out is found by name, one directory at a time.
+    #[test]
+    fn paths_left_out_as_a_tree() {
+        let paths = ["/a/b/c", "/a/b", "/a/x/y", "/other", "/a/b/"].map(PathBuf::from);
+        let shown = |top: &str| LeftOut::of(Path::new(top), &paths).map(|tree| show(&tree));
+        assert_eq!(shown("/a").as_deref(), Some("(b!(c!) x(y!))"));
+        assert_eq!(shown("/a/b").as_deref(), Some("!(c!)"));
+        assert_eq!(shown("/a/b/c").as_deref(), Some("!"));
+        assert_eq!(shown("/a/z"), None, "all of it is granted");
+        assert_eq!(shown("/"), Some("(a(b!(c!) x(y!)) other!)".to_owned()));
+    }
+
+    fn show(tree: &LeftOut<'_>) -> String {
+        let below = tree.below.iter().map(|(name, tree)| format!("{}{}", name.display(), show(tree)));
+        let below: Vec<_> = below.collect();
+        let below = if below.is_empty() { String::new() } else { format!("({})", below.join(" ")) };
+        format!("{}{below}", if tree.itself { "!" } else { "" })
+    }
 }

@@ -10,7 +10,7 @@ use crate::attributes::{self, Places};
 use crate::backend::{Backend, INSTALL, Machine};
 use crate::bubblewrap;
 use crate::denial_hint::{self, HintFacts};
-use crate::landlock;
+use crate::landlock::{self, Closed};
 use crate::privileges;
 use crate::seccomp::{self, Arch, NamespaceUse, Policy};
 use crate::set_aside::SetAside;
@@ -78,18 +78,15 @@ impl Sandbox {
     }
 
     fn landlock(&self, network: Network) -> Result<Confined, ConfineError> {
-        let rules = landlock::rules(&self.spec, network)
+        let closed = Closed::of(&self.spec);
+        let rules = landlock::rules(&self.spec, &closed, network)
             .map_err(|error| ConfineError(format!("cannot set up the sandbox: {error}")))?;
         let filter = seccomp::program(Arch::here()?, Policy { network, space: NamespaceUse::Shared });
         let limits = self.spec.limits;
-        let existing = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
-            paths.iter().flat_map(|path| path.canonicalize().into_iter().chain([path.clone()])).collect()
-        };
+        let writable = self.spec.writable().map(PathBuf::from);
         let places = Places {
-            writable: existing(self.spec.writable().map(PathBuf::from).collect()),
-            closed: existing(
-                self.spec.hidden.iter().chain(self.spec.protected.iter().map(|p| &p.path)).cloned().collect(),
-            ),
+            writable: writable.flat_map(|path| path.canonicalize().into_iter().chain([path])).collect(),
+            closed: [closed.hidden, closed.protected, self.spec.hidden.clone()].concat(),
         };
         let asked = attributes::watch(places)
             .map_err(|error| ConfineError(format!("cannot set up the sandbox: {error}")))?;
