@@ -94,18 +94,22 @@ impl ConfigReader {
 
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    // Reading a pipe or a device may wait for ever. What is always empty sets nothing.
-    let other = |facts: &std::fs::Metadata| !facts.is_file() && !facts.is_dir();
-    if path != Path::new("/dev/null") && std::fs::metadata(path).is_ok_and(|facts| other(&facts)) {
-        let what =
-            format!("cannot read the config file {}: it is a pipe or a device, not a file", path.display());
-        return Err(invalid(what));
+    // A parent that is a file is the data directory's problem, not the config's.
+    let missing =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    match std::fs::metadata(path) {
+        Err(error) if missing(&error) => return Ok(None),
+        // Reading a pipe or a device may wait for ever. What is always empty sets nothing.
+        Ok(facts) if path != Path::new("/dev/null") && !facts.is_file() && !facts.is_dir() => {
+            let path = path.display();
+            let what = format!("cannot read the config file {path}: it is a pipe or a device, not a file");
+            return Err(invalid(what));
+        }
+        _ => {}
     }
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // A parent that is a file is the data directory's problem, not the config's.
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) if missing(&error) => Ok(None),
         Err(error) => Err(invalid(format!("cannot read the config file {}: {error}", path.display()))),
     }
 }

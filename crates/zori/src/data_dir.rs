@@ -3,6 +3,7 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -74,7 +75,8 @@ impl Locations {
         }
         let config = self.config_file.clone().unwrap_or_else(|| dir.join("config.toml"));
         let vault = VaultPlace::in_dir(self.vault_dir.as_deref().unwrap_or(&dir));
-        Ok(DataDir { dir, config, vault, home: env.home(), reader: self.reader.clone() })
+        let (env, reader) = (env.clone(), self.reader.clone());
+        Ok(DataDir { dir, config, vault, env, reader, project: Arc::default() })
     }
 }
 
@@ -84,8 +86,10 @@ pub struct DataDir {
     dir: PathBuf,
     config: PathBuf,
     vault: VaultPlace,
-    home: Option<PathBuf>,
+    env: Environment,
     reader: ConfigReader,
+    /// The folder whose project was asked for last, and that project: a run asks several times for the same one.
+    project: Arc<Mutex<Option<(PathBuf, PathBuf)>>>,
 }
 
 impl DataDir {
@@ -93,7 +97,8 @@ impl DataDir {
     #[cfg(test)]
     pub fn at(dir: PathBuf) -> Self {
         let (config, vault) = (dir.join("config.toml"), VaultPlace::in_dir(&dir));
-        Self { config, vault, dir, home: None, reader: ConfigReader::default() }
+        let (env, reader) = (Environment::default(), ConfigReader::default());
+        Self { config, vault, dir, env, reader, project: Arc::default() }
     }
 
     /// Returns the directory itself.
@@ -152,12 +157,18 @@ impl DataDir {
 
     /// Returns the root of the project that a folder belongs to.
     pub fn project_root(&self, folder: &Path) -> PathBuf {
-        zori_store::project_root(folder, self.home().as_deref()).to_owned()
+        let mut known = self.project.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, project)) = known.as_ref().filter(|(asked, _)| asked == folder) {
+            return project.clone();
+        }
+        let project = zori_store::project_root(folder, self.env.real_home()).to_owned();
+        *known = Some((folder.to_owned(), project.clone()));
+        project
     }
 
     /// Returns the home directory, above which no project is looked for.
     pub fn home(&self) -> Option<PathBuf> {
-        self.home.as_ref().and_then(|home| home.canonicalize().ok())
+        self.env.real_home().map(Path::to_owned)
     }
 
     /// Returns where what calls changed in a project is kept.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use zori_contract::cancel::Cancel;
@@ -39,6 +39,10 @@ struct Values {
     temp_dir: PathBuf,
     /// Words of the command line that are keys: nobody meant to type them there.
     typed_keys: Vec<String>,
+    /// Where the home directory really is, looked up when it is first asked for.
+    real_home: OnceLock<Option<PathBuf>>,
+    /// Whether there is a bash, looked up when it is first asked for.
+    bash: OnceLock<bool>,
 }
 
 /// Returns the words that are keys, also behind the sign of an option or its `=`.
@@ -60,6 +64,7 @@ impl Environment {
             cwd: std::env::current_dir().ok(),
             temp_dir: std::env::temp_dir(),
             typed_keys: typed_keys(std::env::args_os().skip(1)),
+            ..Values::default()
         }))
     }
 
@@ -72,7 +77,7 @@ impl Environment {
     #[cfg(test)]
     pub fn of(vars: &[(&str, &str)]) -> Self {
         let vars = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self(Arc::new(Values { vars, cwd: None, temp_dir: "/tmp".into(), typed_keys: Vec::new() }))
+        Self(Arc::new(Values { vars, temp_dir: "/tmp".into(), ..Values::default() }))
     }
 
     /// Returns a variable that is text; it may be empty.
@@ -95,6 +100,11 @@ impl Environment {
         self.path("HOME")
     }
 
+    /// Returns the user's home directory without links; `None` where there is none.
+    pub fn real_home(&self) -> Option<&Path> {
+        self.0.real_home.get_or_init(|| self.home()?.canonicalize().ok()).as_deref()
+    }
+
     /// Returns the folder of temporary files.
     pub fn temp_dir(&self) -> &Path {
         &self.0.temp_dir
@@ -108,8 +118,9 @@ impl Environment {
 
     /// Returns the shell that runs commands: bash where it exists, unless the profile's document has `sh` (FOR-1).
     pub fn shell(&self, profile: &Profile) -> ShellProgram {
-        let bash = |folder: PathBuf| folder.join("bash").is_file();
-        match profile.leniency == Leniency::Forgiving && self.search_path().into_iter().any(bash) {
+        let is_there = |folder: PathBuf| folder.join("bash").is_file();
+        let bash = || *self.0.bash.get_or_init(|| self.search_path().into_iter().any(is_there));
+        match profile.leniency == Leniency::Forgiving && bash() {
             true => ShellProgram::Bash,
             false => ShellProgram::Sh,
         }

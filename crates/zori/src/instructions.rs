@@ -34,6 +34,7 @@ pub struct Places<'a> {
     pub global: Option<PathBuf>,
     /// Further files of the user's.
     pub user_files: Vec<PathBuf>,
+    /// The home directory, canonical.
     pub home: Option<&'a Path>,
     /// Where the session works, canonical.
     pub root: &'a Path,
@@ -64,9 +65,7 @@ impl<'a> Places<'a> {
     /// Returns the files that there are: the user's, then from the home directory down to the root if the root lies under it, else
     /// the root's own.
     fn candidates(&self) -> Vec<PathBuf> {
-        let home =
-            self.home.and_then(|home| home.canonicalize().ok()).filter(|home| self.root.starts_with(home));
-        let mut directories: Vec<_> = match &home {
+        let mut directories: Vec<_> = match self.home.filter(|home| self.root.starts_with(home)) {
             Some(home) => self.root.ancestors().take_while(|dir| dir.starts_with(home)).collect(),
             None => vec![self.root],
         };

@@ -47,6 +47,8 @@ pub struct PolicySources<'a> {
     /// Whether the user marked the folder as untrusted.
     pub untrusted: bool,
     pub home: Option<&'a Path>,
+    /// The same without links.
+    pub real_home: Option<&'a Path>,
     /// Whether the agent runs on a server (DECISIONS 11).
     pub remote_agent: bool,
     /// The environment variable that sets the mode: name and value.
@@ -137,7 +139,7 @@ pub fn gather(sources: PolicySources<'_>) -> Result<ResolvedPolicy, Failure> {
     let workspace = Workspace::new(WorkspaceParts {
         roots: vec![root.to_path_buf()],
         cwd: root.to_path_buf(),
-        home: home.map(real),
+        home: sources.real_home.or(*home).map(Path::to_owned),
         data_dir: data_dir.map(|data_dir| real(data_dir.dir())),
         path_dirs: sources.programs,
         sensitive,
@@ -308,6 +310,7 @@ mod tests {
                 untrusted: self.untrusted,
                 remote_agent: false,
                 home: None,
+                real_home: None,
                 mode_variable: variable.map(|value| ("ZORI_PERMISSION_MODE", value.to_owned())),
                 programs: Vec::new(),
             });

@@ -184,7 +184,8 @@ impl Settings {
             Some(_) => Instructions::default(),
             None => {
                 let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
-                instructions::load(&instruction_places(cx, args, &config, &place))
+                let real_home = cx.app.env.real_home();
+                instructions::load(&instruction_places(cx, args, &config, &place, real_home))
             }
         };
         for warning in &guidelines.warnings {
@@ -559,6 +560,7 @@ fn permissions(
         untrusted,
         remote_agent,
         home,
+        real_home: app.env.real_home(),
         mode_variable: permissions::mode_variable(&app.env),
         programs: app.env.search_path(),
     })
@@ -570,9 +572,10 @@ fn instruction_places<'a>(
     args: &LowArgs,
     config: &Config,
     place: &RunFolders<'a>,
+    real_home: Option<&'a Path>,
 ) -> Places<'a> {
     let RunFolders { data_dir, root, home } = *place;
-    let places = Places::new(data_dir.map(DataDir::guidelines), home, root);
+    let places = Places::new(data_dir.map(DataDir::guidelines), real_home, root);
     // Of a program's own document, or of a client that wants no settings of the project, only AGENTS.md is known (DECISIONS 60).
     if !cx.profile.built_in_prompt || !args.settings.sources.project {
         return places.agents_only();

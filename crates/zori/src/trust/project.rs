@@ -4,6 +4,7 @@
 //! contacted to find out.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,6 +69,30 @@ pub struct Project {
     pub insecure: Option<String>,
 }
 
+/// Which of the places there are that a folder keeps settings in. Most folders have none of them, and pay one look for each.
+struct Present {
+    zori: bool,
+    claude: bool,
+    agents: bool,
+    servers: bool,
+}
+
+impl Present {
+    fn look(root: &Path) -> Self {
+        // A link is there, too: it is refused where it would be read. So is what cannot be looked at.
+        let there = |name: &str| match root.join(name).symlink_metadata() {
+            Err(error) => error.kind() != ErrorKind::NotFound,
+            Ok(_) => true,
+        };
+        Self {
+            zori: there(FOLDER),
+            claude: there(".claude"),
+            agents: there(".agents"),
+            servers: there(MCP_FILE),
+        }
+    }
+}
+
 /// A hook that the folder declares.
 #[derive(Clone, Debug)]
 pub struct ProjectHook {
@@ -91,14 +116,17 @@ impl Project {
     pub fn load(root: &Path) -> Result<Self, Failure> {
         let folder = root.join(FOLDER);
         let (config_path, settings_path) = (folder.join("config.toml"), folder.join("settings.json"));
+        let present = Present::look(root);
         let mut insecure = None;
         let unusable = |path: &Path, why: &str| {
             Failure::new(&CONFIG_INVALID, format!("{} {why}", path.display()))
                 .hint("it may hold rules that deny something, so nothing runs without it; mend or remove it")
         };
-        let config = match read_plain(root, "config.toml", &mut insecure)
-            .map_err(|why| unusable(&config_path, &why))?
-        {
+        let config = match present.zori {
+            true => read_plain(root, "config.toml", &mut insecure),
+            false => Ok(None),
+        };
+        let config = match config.map_err(|why| unusable(&config_path, &why))? {
             Some(bytes) => Config::parse(&bytes, &config_path, "")?,
             None => Config::default(),
         };
@@ -131,23 +159,35 @@ impl Project {
         }
         let table = project.config.hooks().unwrap_or_default();
         project.add(table, &config_path);
-        match read_plain(root, "settings.json", &mut insecure)
-            .and_then(|b| b.map(|b| hooks::parse_settings(&b)).transpose())
-        {
-            Ok(None) => {}
-            Ok(Some(file)) => {
-                project.add(file.table, &settings_path);
-                if !file.others.is_empty() {
-                    project.ignored.push((settings_path, file.others));
-                }
-            }
-            Err(why) => project.hooks_error = Some(format!("{}: {why}", settings_path.display())),
+        if present.zori {
+            project.add_settings(settings_path, &mut insecure);
         }
-        project.add_agents(&mut insecure);
-        project.add_servers(&mut insecure);
-        project.add_extensions(&mut insecure);
+        if present.zori || present.claude {
+            project.add_agents(&mut insecure);
+        }
+        if present.servers {
+            project.add_servers(&mut insecure);
+        }
+        if present.zori || present.claude || present.agents {
+            project.add_extensions(&mut insecure);
+        }
         project.insecure = insecure;
         Ok(project)
+    }
+
+    /// Reads the hooks of `settings.json`.
+    fn add_settings(&mut self, path: PathBuf, insecure: &mut Option<String>) {
+        let read = read_plain(&self.root, "settings.json", insecure);
+        match read.and_then(|bytes| bytes.map(|bytes| hooks::parse_settings(&bytes)).transpose()) {
+            Ok(None) => {}
+            Ok(Some(file)) => {
+                self.add(file.table, &path);
+                if !file.others.is_empty() {
+                    self.ignored.push((path, file.others));
+                }
+            }
+            Err(why) => self.hooks_error = Some(format!("{}: {why}", path.display())),
+        }
     }
 
     /// Reads the files that describe sub-agents. One that cannot be used costs that one.
@@ -204,11 +244,8 @@ impl Project {
         })
     }
 
-    /// Reads its custom commands and skills. Most folders have none of the places they are in.
+    /// Reads its custom commands and skills.
     fn add_extensions(&mut self, insecure: &mut Option<String>) {
-        if ![FOLDER, ".claude", ".agents"].iter().any(|name| self.root.join(name).is_dir()) {
-            return;
-        }
         let found = command_folder::of_project(&self.root, insecure);
         let digested = |command: CustomCommand| {
             let digest = command_folder::digest(&command);

@@ -17,6 +17,7 @@ mod errors;
 mod exec;
 mod extensions;
 mod faults;
+mod first_request;
 mod flags;
 mod forgiveness;
 mod going_on;

@@ -11,7 +11,7 @@ mod editors;
 mod ends;
 mod endurance;
 mod huge_files;
-mod interposer;
+pub(crate) mod interposer;
 mod killer;
 mod large;
 mod left_over;

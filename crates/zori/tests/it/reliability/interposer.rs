@@ -62,8 +62,9 @@ pub fn strike(world: &TestEnv, args: &[&str], at: At, paths: &[PathBuf]) -> Trac
 #[derive(Debug)]
 pub struct Call {
     pub name: String,
-    /// Its arguments, as the tracer shows them.
+    /// Its arguments and its result, as the tracer shows them.
     pub args: String,
+    succeeded: bool,
 }
 
 impl Call {
@@ -74,6 +75,13 @@ impl Call {
 
 /// Runs the executable and returns its output, and the calls of these kinds that succeeded.
 pub fn record(world: &TestEnv, args: &[&str], calls: &str) -> (CommandOutput, Vec<Call>) {
+    let (output, mut all) = record_all(world, args, calls);
+    all.retain(|call| call.succeeded);
+    (output, all)
+}
+
+/// Does the same, with the calls that failed.
+pub fn record_all(world: &TestEnv, args: &[&str], calls: &str) -> (CommandOutput, Vec<Call>) {
     let options = ["-y", "-s", "100000", "-e", &format!("trace={calls}")].map(str::to_owned);
     let (output, log) = run(world, args, &options);
     (output, parse(&log))
@@ -114,10 +122,8 @@ fn parse(log: &str) -> Vec<Call> {
                 None => continue,
             },
         };
-        let failed = args.rsplit_once(" = ").is_none_or(|(_, result)| result.starts_with('-'));
-        if !failed {
-            calls.push(Call { name, args });
-        }
+        let succeeded = args.rsplit_once(" = ").is_some_and(|(_, result)| !result.starts_with('-'));
+        calls.push(Call { name, args, succeeded });
     }
     calls
 }
@@ -128,7 +134,7 @@ fn lines_of_a_trace() {
                8  execve(\"/bin/sh\") = 0\n7  <... fdatasync resumed>) = 0\n7  +++ exited with 0 +++\n";
     let seen: Vec<String> = parse(log)
         .into_iter()
-        .map(|call| format!("{} {}", call.name, call.is_about(Path::new("/s.jsonl"))))
+        .map(|call| format!("{} {} {}", call.name, call.is_about(Path::new("/s.jsonl")), call.succeeded))
         .collect();
-    assert_eq!(seen, ["write true", "execve false", "fdatasync true"]);
+    assert_eq!(seen, ["write true true", "execve false false", "execve false true", "fdatasync true true"]);
 }
