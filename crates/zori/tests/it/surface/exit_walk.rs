@@ -110,6 +110,9 @@ fn each_fails_where_nothing_can_be_written() {
     assert!(truly > 15, "only {truly} commands have an answer in an empty world");
 }
 
+/// How many commands wait at the same time, each in three processes.
+const AT_ONCE: usize = 40;
+
 /// 10, 130 and 143: nobody reads the answer, so each is still there when its time is over, or a signal comes. Commands that
 /// print by themselves end in their own ways (`timeout.rs`, `interrupt.rs`).
 #[cfg(target_os = "linux")]
@@ -119,8 +122,8 @@ fn each_ends_in_time_and_when_it_is_told() {
     let silent = |command: &Command<App>| command.path == ["memory", "export"];
     let commands: Vec<_> =
         COMMANDS.iter().filter(|command| !command.owns_streams() && !silent(command)).collect();
-    // They wait most of the time, so they wait together.
-    for group in commands.chunks(8) {
+    // They wait most of the time, eight seconds where something is changed, so they wait together.
+    for group in commands.chunks(AT_ONCE) {
         let waiting: Vec<Waiting> = group
             .iter()
             .flat_map(|command| {
