@@ -17,6 +17,7 @@ mod long_answer;
 mod permissions;
 mod programs;
 mod protocols;
+mod relocations;
 mod replies;
 mod run;
 #[cfg(target_os = "linux")]
