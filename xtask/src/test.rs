@@ -19,8 +19,8 @@ const USER: &str = "ZORI_TEST_USER";
 /// What an ordinary user finds programs with: root's folders may be closed to them.
 const USERS_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Runs the tests, then the doc tests, which nextest does not know: also after a failure, which would hide theirs.
-/// Further arguments go to the test runner, and stand for a choice of tests, to which no doc test belongs.
+/// Runs the doc tests, which nextest does not know, then the tests, whether the first have failed or not: what is printed last says
+/// what failed in both. Further arguments go to the test runner, and stand for a choice of tests, to which no doc test belongs.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let target = target_folder(workspace);
     let list = target.join("tests-not-run");
@@ -33,14 +33,23 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     if let Some(user) = std::env::var(USER).ok().filter(|user| !user.is_empty()) {
         run_as(&user, &target, &mut command)?;
     }
+    let doc_tests = match args.is_empty() {
+        true => Some(status(&mut cargo(
+            workspace,
+            &["test", "--workspace", "--locked", "--doc", "--no-fail-fast"],
+        ))?),
+        false => None,
+    };
     let tests = status(&mut command)?;
     let said = fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
     print!("{}", summary(&said));
-    if !args.is_empty() {
-        return Ok(exit_code(tests));
+    match doc_tests.filter(|doc_tests| !doc_tests.success()) {
+        Some(failed) => {
+            println!("\nDoc tests failed: their output stands before that of the tests.");
+            Ok(exit_code(if tests.success() { failed } else { tests }))
+        }
+        None => Ok(exit_code(tests)),
     }
-    let doc_tests = status(&mut cargo(workspace, &["test", "--workspace", "--locked", "--doc"]))?;
-    Ok(exit_code(if tests.success() { doc_tests } else { tests }))
 }
 
 /// Makes the list empty, and open to the user the tests run as.
@@ -55,14 +64,19 @@ fn run_as(user: &str, target: &Path, command: &mut Command) -> Result<()> {
     let scratch = target.join("tmp");
     fs::create_dir_all(&scratch)
         .and_then(|()| fs::set_permissions(&scratch, Permissions::from_mode(0o1777)))?;
-    let version = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?.stdout;
-    let version = String::from_utf8(version).context("rustc prints text")?;
-    let host =
-        version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names its host")?;
-    let variable = format!("CARGO_TARGET_{}_RUNNER", host.to_ascii_uppercase().replace(['-', '.'], "_"));
+    let variable =
+        format!("CARGO_TARGET_{}_RUNNER", host_triple()?.to_ascii_uppercase().replace(['-', '.'], "_"));
     let become_them = format!("setpriv --reuid={user} --regid={user} --clear-groups");
     command.env(variable, format!("{become_them} env HOME=/home/{user} PATH={USERS_PATH}"));
     Ok(())
+}
+
+/// Returns what the compiler builds for if nobody says otherwise.
+pub fn host_triple() -> Result<String> {
+    let version = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?.stdout;
+    let version = String::from_utf8(version).context("rustc prints text")?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc names its host")
 }
 
 /// Returns what to print about tests that were not run: the names below each reason.
