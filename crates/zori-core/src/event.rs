@@ -253,6 +253,9 @@ pub enum StateEvent {
     FilesRewound(Box<Rewound>),
 }
 
+/// The code of a notice in which a provider tells what it is doing.
+pub const PROVIDER_STATUS: &str = "provider_status";
+
 /// A message for the user, which text front ends print on stderr.
 #[derive(Clone, Debug)]
 pub struct Notice {

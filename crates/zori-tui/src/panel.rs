@@ -30,6 +30,9 @@ const SMALLEST_FOR_GAMES: (u16, u16) = (20, 60);
 /// How large the game is that plays by itself.
 const WAITING: (u16, u16) = (34, 6);
 
+/// How many rows a notch of the wheel is.
+const WHEEL: isize = 3;
+
 /// What all tabs share.
 #[derive(Debug)]
 pub struct Panel {
@@ -116,6 +119,17 @@ impl Panel {
     /// Takes a key if it is the panel's; returns whether it was.
     pub fn key(&mut self, state: &mut State, key: Key, effects: &mut Vec<Effect>) -> bool {
         keys::key(self, state, key, effects)
+    }
+
+    /// Takes a notch of the wheel: the chat scrolls, whatever is typed. Nothing moves under what is open over it.
+    pub fn wheel(&self, state: &mut State, up: bool) {
+        if self.open.is_some() || !state.questions.is_empty() || state.pager.is_some() {
+            return;
+        }
+        let most = view::scrolled_most(state);
+        if let Some(tab) = &mut state.tab {
+            tab.scroll_by(if up { WHEEL } else { -WHEEL }, most);
+        }
     }
 
     /// Closes what a question has to be seen before (UI-51, UI-53).

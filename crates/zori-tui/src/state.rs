@@ -105,6 +105,8 @@ pub struct Options {
     pub modes: Vec<String>,
     /// What the footer shows.
     pub footer: Vec<Part>,
+    /// Whether the chat of the panel shows what the provider says of its work, too (UI-4).
+    pub status_in_chat: bool,
 }
 
 impl Default for Options {
@@ -121,6 +123,7 @@ impl Default for Options {
             brackets_pastes: true,
             modes: Vec::new(),
             footer: Part::DEFAULT.to_vec(),
+            status_in_chat: false,
         }
     }
 }

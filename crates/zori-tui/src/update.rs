@@ -164,7 +164,8 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
                 effects.push(Effect::LookAround);
             }
         }
-        Msg::Term(TermEvent::Answer(_)) => {}
+        // The panel scrolls by it.
+        Msg::Term(TermEvent::Wheel { .. } | TermEvent::Answer(_)) => {}
         Msg::Event(event) => session::event(state, event, &mut effects),
         Msg::Asked(asked) => question::asked(state, asked, &mut effects),
         Msg::TurnBegins(prompt) => session::turn_begins(state, prompt),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use zori_core::compaction::CompactCause;
-use zori_core::event::{MessageEvent, Notice, NoticeLevel, Reply};
+use zori_core::event::{MessageEvent, Notice, NoticeLevel, PROVIDER_STATUS, Reply};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::message::{Block, Message, ToolCall};
 use zori_core::provider::{Chunk, ChunkStream, Request};
@@ -251,7 +251,7 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
         while let Some(chunk) = self.next_chunk(&mut stream).await? {
             match chunk? {
                 Chunk::Status(text) => {
-                    self.emit(Notice { level: NoticeLevel::Info, code: "provider_status", text });
+                    self.emit(Notice { level: NoticeLevel::Info, code: PROVIDER_STATUS, text });
                 }
                 chunk => {
                     if let Some(shown) = assembly.push(chunk).map_err(TurnAbort::Failed)? {

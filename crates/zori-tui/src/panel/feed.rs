@@ -3,7 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use zori_core::event::{
-    DecidedBy, Event, EventKind, MessageEvent, SessionEvent, StateEvent, ToolEvent, ToolRequested, TurnEvent,
+    DecidedBy, Event, EventKind, MessageEvent, PROVIDER_STATUS, SessionEvent, StateEvent, ToolEvent,
+    ToolRequested, TurnEvent,
 };
 use zori_core::ids::CallId;
 use zori_core::outcome::Outcome;
@@ -124,6 +125,9 @@ impl Feed {
                 | StateEvent::FilesChanged(_)
                 | StateEvent::FilesRewound(_) => {}
             },
+            EventKind::Notice(notice) if notice.code == PROVIDER_STATUS => {
+                self.add(Tag::Status, &notice.text);
+            }
             EventKind::Notice(notice) => self.add(Tag::System, &notice.text),
             EventKind::Session(_) => {}
         }

@@ -15,6 +15,10 @@ pub enum TermEvent {
     Paste(String),
     /// The window got or lost the focus.
     Focus(bool),
+    /// The wheel was turned by a notch, away from the person or towards them.
+    Wheel {
+        up: bool,
+    },
     /// The answer to a question of ours.
     Answer(Answer),
 }
@@ -325,9 +329,22 @@ fn control_sequence(bytes: &[u8]) -> Step {
     Step::Taken(at + 1, sequence(params, last))
 }
 
+/// A report of the mouse (mode 1006): buttons 64 and 65 are the wheel, three bits of the number the modifiers.
+fn mouse(report: &str, last: u8) -> Option<TermEvent> {
+    let button: u32 = report.split(';').next()?.parse().ok()?;
+    match (button & !0b1_1100, last) {
+        (64, b'M') => Some(TermEvent::Wheel { up: true }),
+        (65, b'M') => Some(TermEvent::Wheel { up: false }),
+        _ => None,
+    }
+}
+
 fn sequence(params: &str, last: u8) -> Option<TermEvent> {
     if let Some(private) = params.strip_prefix('?') {
         return private_answer(private, last).map(TermEvent::Answer);
+    }
+    if let Some(report) = params.strip_prefix('<') {
+        return mouse(report, last);
     }
     let mut numbers = params.split(';').map(|part| {
         let mut subs = part.split(':').map(|number| number.parse::<u32>().ok());

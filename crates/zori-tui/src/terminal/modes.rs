@@ -15,6 +15,10 @@ pub const LEAVE: &str = "\x1b[23;2t\x1b[>4;0m\x1b[<1u\x1b[?2031l\x1b[?1004l\x1b[
 pub const CLUSTERS_ON: &str = "\x1b[?2027h";
 pub const CLUSTERS_OFF: &str = "\x1b[?2027l";
 
+/// Reports of the mouse, for its wheel; whoever marks text holds Shift then.
+pub const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+pub const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+
 /// The other screen, for what is leafed through and gone afterwards.
 pub const OTHER_SCREEN: &str = "\x1b[?1049h\x1b[H\x1b[2J";
 /// Back to the screen with the scrollback.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use zori_core::cost::Spent;
-use zori_core::event::{Event, EventKind, MessageEvent, NoticeLevel, StateEvent, ToolEvent, TurnEvent};
+use zori_core::event::{
+    Event, EventKind, MessageEvent, NoticeLevel, PROVIDER_STATUS, StateEvent, ToolEvent, TurnEvent,
+};
 use zori_core::ids::AgentId;
 use zori_core::input::Prompt;
 use zori_core::outcome::{CancelCause, Outcome};
@@ -52,9 +54,18 @@ pub(super) fn turn_begins(state: &mut State, prompt: Prompt) {
     });
 }
 
+/// Returns whether an event is what a provider says of its own work.
+fn is_status(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::Notice(notice) if notice.code == PROVIDER_STATUS)
+}
+
 /// Takes an event.
 pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>) {
-    state.transcript.event(event, state.now);
+    // What the panel's feed tells need not stand in the chat, too (UI-4).
+    let in_feed_only = state.tab.is_some() && !state.options.status_in_chat && is_status(event);
+    if !in_feed_only {
+        state.transcript.event(event, state.now);
+    }
     if let Some(tab) = &mut state.tab {
         tab.feed.event(event);
         tab.unread = true;

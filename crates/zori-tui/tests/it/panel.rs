@@ -1,6 +1,6 @@
 //! The panel: every screen at the sizes the contract names, and what its keys do.
 
-use zori_core::event::NoticeLevel;
+use zori_core::event::{EventKind, Notice, NoticeLevel, PROVIDER_STATUS};
 use zori_core::tool::ToolKind;
 use zori_tui::keys::Key;
 use zori_tui::panel::arcade::Kind;
@@ -326,4 +326,42 @@ fn a_new_width_in_the_middle_of_an_answer() {
     let last = rows.last().map(String::as_str);
     assert_eq!(last, Some("· the end of it"), "in the order it was said:\n{}", rows.join("\n"));
     assert!(stage.chat.state.tab.as_ref().is_some_and(|tab| tab.last_turn()[0].text().contains("fix add()")));
+}
+
+/// UI-50: a notch of the wheel is three rows, as far as there are any; nothing moves under what is open.
+#[test]
+fn the_wheel_scrolls() {
+    let mut stage = Stage::new((120, 36));
+    for number in 0..50 {
+        stage.chat.state.transcript.notice(NoticeLevel::Info, &format!("notice {number}"));
+    }
+    stage.view();
+    let scrolled = |stage: &Stage| stage.chat.state.tab.as_ref().map_or(0, |tab| tab.scroll);
+    stage.panel.wheel(&mut stage.chat.state, true);
+    stage.panel.wheel(&mut stage.chat.state, true);
+    assert_eq!(scrolled(&stage), 6);
+    stage.panel.wheel(&mut stage.chat.state, false);
+    assert_eq!(scrolled(&stage), 3);
+    stage.key("f2");
+    stage.panel.wheel(&mut stage.chat.state, true);
+    assert_eq!(scrolled(&stage), 3);
+    stage.key("esc");
+    for _ in 0..100 {
+        stage.panel.wheel(&mut stage.chat.state, true);
+    }
+    assert!(stage.screen().contains("notice 0"), "{}", stage.screen());
+}
+
+/// UI-4: what a provider says of its work is in the feed alone, unless somebody wants it in the chat, too.
+#[test]
+fn what_a_provider_says_of_its_work() {
+    for in_chat in [false, true] {
+        let mut stage = Stage::new((120, 36));
+        stage.chat.state.options.status_in_chat = in_chat;
+        let text = "Context ready".to_owned();
+        stage.chat.event(EventKind::Notice(Notice { level: NoticeLevel::Info, code: PROVIDER_STATUS, text }));
+        let screen = stage.screen();
+        assert!(screen.contains(" status    Context ready"), "{screen}");
+        assert_eq!(screen.contains("· Context ready"), in_chat, "{screen}");
+    }
 }

@@ -423,6 +423,18 @@ const GENERAL: &[Key] = &[
         "\"invaders\"",
         "What plays in the panel while a turn runs; F3 plays it, too",
     ),
+    key(
+        "ui.status_in_chat",
+        Kind::Flag,
+        "true",
+        "Whether the panel shows what the provider says of its work in the chat, too, not in the feed alone",
+    ),
+    key(
+        "ui.mouse",
+        Kind::Flag,
+        "true",
+        "Whether the wheel scrolls the panel; text is marked with Shift then",
+    ),
     key("ui.title", Kind::Flag, "false", "Whether the chat sets the title of the window"),
     key(
         "ui.notify_command",

@@ -272,6 +272,11 @@ impl Display {
                 return;
             }
         }
+        if let (Some(face), TermEvent::Wheel { up }) = (&self.face, &event) {
+            face.panel.wheel(&mut self.state, *up);
+            self.dirty = Dirty::Now;
+            return;
+        }
         self.take(Msg::Term(event));
     }
 

@@ -68,6 +68,9 @@ pub fn run(
     screen.display.state.facts.spent = Some(screen.spent());
     if resumed {
         screen.recall(false);
+    if config.flag("ui.mouse") == Some(true) {
+        screen.display.tty.use_mouse();
+    }
     }
     screen.restore_draft(resumed);
     if let Some(text) = prompt {

@@ -290,6 +290,7 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
 
 /// Returns what the footer says.
 pub fn facts(plain: &PlainSession, env: &Environment) -> Facts {
+        status_in_chat: config.flag("ui.status_in_chat").unwrap_or(false),
     let (session, host) = (plain.session(), &plain.host);
     let root = &host.settings.workspace.root;
     Facts {

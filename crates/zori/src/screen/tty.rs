@@ -28,6 +28,7 @@ static CLUSTERS: AtomicBool = AtomicBool::new(false);
 
 /// Whether we are on the other screen for good.
 static OTHER_SCREEN: AtomicBool = AtomicBool::new(false);
+static MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// How long answers that are due are waited for at the end.
 const SWALLOW: Duration = Duration::from_millis(200);
@@ -100,6 +101,9 @@ impl Tty {
         if OTHER_SCREEN.load(Ordering::Relaxed) {
             self.write(modes::OTHER_SCREEN);
         }
+        if MOUSE.load(Ordering::Relaxed) {
+            self.write(modes::MOUSE_ON);
+        }
         // That it goes on is known already.
         empty(self.continued.get_ref());
         Ok(())
@@ -110,6 +114,12 @@ impl Tty {
         if OTHER_SCREEN.swap(on, Ordering::Relaxed) != on {
             self.write(if on { modes::OTHER_SCREEN } else { modes::OWN_SCREEN });
         }
+    }
+
+    /// Has the terminal report the mouse.
+    pub fn use_mouse(&mut self) {
+        MOUSE.store(true, Ordering::Relaxed);
+        self.write(modes::MOUSE_ON);
     }
 
     /// Has the terminal count columns by cluster, as we do.
@@ -271,7 +281,8 @@ impl Drop for Tty {
 fn leaving() -> String {
     let clusters = if CLUSTERS.load(Ordering::Relaxed) { modes::CLUSTERS_OFF } else { "" };
     let screen = if OTHER_SCREEN.load(Ordering::Relaxed) { modes::OWN_SCREEN } else { "" };
-    format!("{clusters}{screen}{}", modes::LEAVE)
+    let mouse = if MOUSE.load(Ordering::Relaxed) { modes::MOUSE_OFF } else { "" };
+    format!("{mouse}{clusters}{screen}{}", modes::LEAVE)
 }
 
 /// Puts the terminal right for a signal that ends the program. A terminal that takes nothing does not keep it.

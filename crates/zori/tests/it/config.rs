@@ -331,6 +331,12 @@ fn init_writes_every_key_as_a_comment() {
     # What plays in the panel while a turn runs; F3 plays it, too.
     # ui.waiting_game = "invaders"
 
+    # Whether the panel shows what the provider says of its work in the chat, too, not in the feed alone.
+    # ui.status_in_chat = true
+
+    # Whether the wheel scrolls the panel; text is marked with Shift then.
+    # ui.mouse = true
+
     # Whether the chat sets the title of the window.
     # ui.title = false
 

@@ -143,3 +143,13 @@ fn alt_with_a_bracket() {
         assert!(!decoder.is_waiting(), "it may be an answer");
     }
 }
+
+/// UI-50: the wheel, with modifiers, too; what else the mouse does is nobody's.
+#[test]
+fn the_wheel() {
+    check(
+        b"\x1b[<64;10;5M\x1b[<65;10;5M\x1b[<68;1;1M",
+        &["Wheel { up: true }", "Wheel { up: false }", "Wheel { up: true }"],
+    );
+    check(b"\x1b[<0;10;5M\x1b[<0;10;5m\x1b[<64;1;1m\x1b[<66;1;1M\x1b[<;1M", &[]);
+}
