@@ -1,5 +1,6 @@
 //! An Agent Zero server on a loopback port, as far as its `api_message` handler goes: routes, key, chats and error texts of
-//! the real one, by version. Facts from its sources; no code of it.
+//! the real one, by version; or one that streams events, as the document of the API describes it. Facts from the real one's
+//! sources; no code of it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,6 +20,13 @@ pub enum Version {
     Old,
     /// 1.x: the handler is at `/api/api_message`.
     New,
+    /// The document's: events while the agent works, at `/api_message`.
+    Streaming,
+}
+
+impl Version {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Old, Self::New, Self::Streaming];
 }
 
 /// Starts a server whose agent answers as the function says: the number of the message in its chat, from 1, and its text.
@@ -27,14 +35,15 @@ pub fn start(version: Version, agent: impl Fn(usize, &str) -> String + Send + Sy
     ModelServer::answering(move |request| {
         let name = match (version, request.path.strip_prefix("/api/")) {
             (Version::New, Some(name)) => name,
-            (Version::Old, None) => request.path.trim_start_matches('/'),
+            (Version::Old | Version::Streaming, None) => request.path.trim_start_matches('/'),
             _ => return Reply::bytes(404, "text/html", "<!doctype html><title>404 Not Found</title>"),
         };
-        handle(name, request, &mut chats.lock().expect("no answer panicked"), &agent)
+        handle(version, name, request, &mut chats.lock().expect("no answer panicked"), &agent)
     })
 }
 
 fn handle(
+    version: Version,
     name: &str,
     request: &Request,
     chats: &mut BTreeMap<String, usize>,
@@ -68,6 +77,7 @@ fn handle(
                     chats.clear();
                     Reply::json(200, json!({"context_id": id, "response": "gone"}))
                 }
+                text if version == Version::Streaming => Reply::sse(events(&id, &text)),
                 text => Reply::json(200, json!({"context_id": id, "response": text})),
             }
         }
@@ -85,4 +95,18 @@ fn handle(
         }
         _ => Reply::bytes(404, "text/html", "<!doctype html><title>404 Not Found</title>"),
     }
+}
+
+/// What the agent says as events: it works, it thinks, it asks for a tool or answers.
+fn events(id: &str, text: &str) -> String {
+    let last = match serde_json::from_str::<Value>(text) {
+        Ok(request) if request["type"] == "tool_request" => request,
+        _ => json!({"type": "final_response", "content": text}),
+    };
+    let before = [
+        json!({"type": "status", "content": "Working", "context_id": id}),
+        json!({"type": "thinking", "content": "I think."}),
+    ];
+    let all = before.iter().chain([&last]).map(|event| format!("data: {event}\n\n"));
+    all.collect::<String>() + "data: [DONE]\n\n"
 }

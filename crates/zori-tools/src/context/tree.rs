@@ -17,6 +17,8 @@ pub struct Tree {
     pub truncated: bool,
     /// How many folders and files could not be read.
     pub unreadable: usize,
+    /// How many links, pipes, sockets and devices there were.
+    pub others: usize,
 }
 
 /// One file.
@@ -57,8 +59,12 @@ impl Tree {
                 tree.unreadable += 1;
                 continue;
             };
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
+            match entry.file_type() {
+                Some(kind) if kind.is_file() => {}
+                kind => {
+                    tree.others += usize::from(!kind.is_some_and(|kind| kind.is_dir()));
+                    continue;
+                }
             }
             if tree.files.len() == settings.max_files {
                 tree.truncated = true;
@@ -89,10 +95,15 @@ impl Tree {
         if self.files.is_empty() {
             return "empty".to_owned();
         }
-        let line = |file: &FileEntry| format!("{}:{}:{}", file.path, file.mtime, file.bytes);
-        let lines: Vec<String> = self.files.iter().map(line).collect();
+        let (mut hash, mut line) = (Sha256::new(), String::new());
+        for (number, file) in self.files.iter().enumerate() {
+            line.clear();
+            let between = if number == 0 { "" } else { "\n" };
+            let _ = write!(line, "{between}{}:{}:{}", file.path, file.mtime, file.bytes);
+            hash.update(&line);
+        }
         let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(lines.join("\n").as_bytes()) {
+        for byte in hash.finalize() {
             let _ = write!(hex, "{byte:02x}");
         }
         hex

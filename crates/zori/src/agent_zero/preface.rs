@@ -210,6 +210,16 @@ impl PrefaceBuilder for ContextPreface {
         }
         preface
     }
+        if tree.others > 0 {
+            lines.push(format!(
+                "Context: {} that are neither files nor folders are left out (links, pipes, devices)",
+                tree.others
+            ));
+        }
+        if tree.truncated {
+            let most = tree.files.len();
+            lines.push(format!("Context: only the first {most} files are named (`context.max_files`)"));
+        }
 }
 
 /// Returns a line for each tool, and how one is asked for (CB-6).

@@ -2,6 +2,10 @@
 
 mod acp;
 mod agent_zero;
+mod agent_zero_bad_input;
+mod agent_zero_context;
+mod agent_zero_front_ends;
+mod agent_zero_gate;
 mod asking;
 mod attacks;
 mod audit;

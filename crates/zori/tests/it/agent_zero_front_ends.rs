@@ -1,0 +1,186 @@
+//! The provider `agent-zero` through every front end, against the real server's handler (0.9 and 1.x) and against one that streams: a file is
+//! read without a question, a change is asked about where somebody can be asked, and what becomes of it goes back to the server
+//! (`docs/contracts/agent-zero.md`, TR-5, SEC-1).
+
+use serde_json::{Value, json};
+use zori_testkit::agent_zero::{self, KEY, Version};
+use zori_testkit::env::TestEnv;
+use zori_testkit::pty::Size;
+use zori_testkit::running::{Stdin, Stdout};
+use zori_testkit::server::ModelServer;
+
+use crate::acp::{self, Editor};
+use crate::asking::reply;
+use crate::chat::screen::{over, type_line};
+use crate::screen_stage::Person;
+use crate::stream_json;
+use crate::world::world;
+
+const PROVIDER: [&str; 3] = ["--no-save", "--provider", "agent-zero"];
+const SIZE: Size = Size { rows: 36, cols: 120 };
+
+/// What the person, or the program, says to the change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+}
+
+/// A server that asks for a file, then for a change, then is done.
+fn server(version: Version) -> ModelServer {
+    let asks = |tool: &str, payload: Value| {
+        json!({"type": "tool_request", "tool_name": tool, "reason": "to see", "payload": payload}).to_string()
+    };
+    agent_zero::start(version, move |count, _| match count {
+        1 => asks("read_file", json!({"path": "notes.txt"})),
+        2 => asks("write_file", json!({"path": "new.txt", "content": "beta"})),
+        _ => "All is done.".to_owned(),
+    })
+}
+
+/// Plays it through a front end against every server. `play` returns what the front end showed of the answer; `no` is what the server reads of a
+/// change that was not allowed.
+#[track_caller]
+fn check(no: &str, play: impl Fn(&TestEnv, Answer) -> String) {
+    for version in Version::ALL {
+        for answer in [Answer::No, Answer::Yes] {
+            let server = server(version);
+            let mut world = world();
+            world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+            world.set_var("AGENTZERO_API_KEY", KEY);
+            world.set_var("AGENTZERO_KEEPALIVE_SECONDS", "0");
+            world.write("notes.txt", "alpha\n");
+            let shown = play(&world, answer);
+            let told = format!("{version:?} {answer:?}: {shown}");
+            assert!(shown.contains("All is done."), "{told}");
+            let results: Vec<Value> = server
+                .requests()
+                .iter()
+                .filter_map(|request| {
+                    let message = request.json()["message"].as_str()?.to_owned();
+                    Some(serde_json::from_str::<Value>(&message).ok()?["tool_result"].clone())
+                })
+                .collect();
+            let read = json!({"tool_name": "read_file", "ok": true, "output": "alpha\n",
+                              "details": {"path": "notes.txt", "bytes": 6, "truncated": false}});
+            let second = match answer {
+                Answer::No => json!({"tool_name": "write_file", "ok": false, "output": no,
+                    "details": {"command": "write_file new.txt", "reason": no, "code": "permission_denied"}}),
+                Answer::Yes => {
+                    json!({"tool_name": "write_file", "ok": true, "output": results.get(1).map(|result| &result["output"]),
+                    "details": {"path": "new.txt", "bytes": 4}})
+                }
+            };
+            assert_eq!(results, [read, second], "{told}");
+            let made = std::fs::read_to_string(world.work().join("new.txt")).ok();
+            assert_eq!(made.as_deref(), (answer == Answer::Yes).then_some("beta"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn exec() {
+    let no = "approval_unavailable: mode balanced asks about W: Creates or edits inside a workspace root, and nobody can be asked in this \
+              run. Do it another way, or tell the user what would have to be allowed.";
+    check(no, |world, answer| {
+        let yes: &[&str] = if answer == Answer::Yes { &["-y"] } else { &[] };
+        let output = world.run(&[&["exec", "-p", "go"], &PROVIDER[..], yes].concat());
+        assert_eq!((output.code(), &*output.stdout()), (Some(0), "All is done.\n"), "{output}");
+        output.stdout()
+    });
+}
+
+#[test]
+fn json_lines() {
+    check("The user rejected this call: not yet", |world, answer| {
+        let args = [&["--json"], &PROVIDER[..]].concat();
+        let mut run = world.start(world.cmd(&args), Stdin::Open, Stdout::Captured);
+        run.write_stdin("go\n").wait_for_stdout("elicitation");
+        let said = match answer {
+            Answer::Yes => {
+                json!({"type": "elicitation_response", "action": "accept", "content": {"approve": true}})
+            }
+            Answer::No => {
+                json!({"type": "elicitation_response", "action": "decline", "content": {"reason": "not yet"}})
+            }
+        };
+        run.write_stdin(format!("{said}\n")).wait_for_stdout("All is done.");
+        run.close_stdin();
+        let output = run.finish();
+        assert_eq!(output.code(), Some(0), "{output}");
+        output.stdout()
+    });
+}
+
+#[test]
+fn claude_protocol() {
+    check("not yet", |world, answer| {
+        let args = [&["--permission-prompt-tool", "stdio"], &PROVIDER[..]].concat();
+        let mut run = stream_json::start(world, &args);
+        run.write_stdin(stream_json::user("go"));
+        let (id, question) = stream_json::asked(&mut run, "can_use_tool", 0);
+        let said = match answer {
+            Answer::Yes => json!({"behavior": "allow", "updatedInput": question["input"]}),
+            Answer::No => json!({"behavior": "deny", "message": "not yet"}),
+        };
+        run.write_stdin(stream_json::answer(&id, said));
+        run.wait_until("the end", |run| run.stdout().contains("{\"type\":\"result\""));
+        run.close_stdin();
+        let output = run.finish();
+        assert_eq!(output.code(), Some(0), "{output}");
+        output.stdout()
+    });
+}
+
+#[test]
+fn editors() {
+    check("The user rejected this call", |world, answer| {
+        let mut editor = Editor::with_session(world, &["--provider", "agent-zero"]);
+        let id = editor.prompt("go");
+        let asked = editor.next("session/request_permission").pop().expect("it was waited for");
+        let option = if answer == Answer::Yes { "allow" } else { "reject" };
+        editor.answer(&asked["id"], json!({"outcome": {"outcome": "selected", "optionId": option}}));
+        let (before, end) = editor.until(id);
+        assert_eq!(end, acp::stopped(id, "end_turn"));
+        let chunks = acp::updates(&before);
+        let is_text = |update: &&Value| update["sessionUpdate"] == "agent_message_chunk";
+        let text = |update: &Value| update["content"]["text"].as_str().unwrap_or_default().to_owned();
+        chunks.iter().filter(is_text).map(text).collect()
+    });
+}
+
+#[test]
+fn line_chat() {
+    check("The user rejected this call: not yet", |world, answer| {
+        let mut pty = world.pty(&PROVIDER, Size { rows: 50, cols: 160 });
+        type_line(&mut pty, 1, "go");
+        reply(&mut pty, 1, if answer == Answer::Yes { "y\r" } else { "n not yet\r" });
+        type_line(&mut pty, 2, ":q");
+        over(pty)
+    });
+}
+
+#[test]
+fn chat() {
+    check("The user rejected this call", |world, answer| {
+        let mut person = Person::before(world.screen(&PROVIDER, SIZE), SIZE);
+        person.says("go").answers(if answer == Answer::Yes { "y" } else { "n" });
+        person.sees("All is done.");
+        let shown = person.rows().join("\n");
+        person.leaves();
+        shown
+    });
+}
+
+#[test]
+fn panel() {
+    check("The user rejected this call", |world, answer| {
+        let mut person = Person::before(world.screen(&[&["tui"], &PROVIDER[..]].concat(), SIZE), SIZE);
+        person.says("go").sees(" asks").pauses(1300).keys(if answer == Answer::Yes { "y" } else { "n" });
+        person.sees("All is done.").sees("waiting  NO");
+        let shown = person.rows().join("\n");
+        person.keys("\x1b[21~");
+        assert!(person.ends().0.success());
+        shown
+    });
+}

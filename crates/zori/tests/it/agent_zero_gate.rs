@@ -1,0 +1,103 @@
+//! What an Agent Zero server's requests may do here, by mode (SEC-1 to SEC-8): nobody can be asked, so what would be asked about is answered
+//! with `ok: false`.
+
+use serde_json::{Value, json};
+use zori_testkit::agent_zero::{self, KEY, Version};
+
+use crate::world::world;
+
+/// What becomes of a request: the server reads `ok`, and why not.
+fn outcome(mode: &str, config: &str, tool: &'static str, payload: Value) -> String {
+    let asked = json!({"type": "tool_request", "tool_name": tool, "payload": payload}).to_string();
+    let server = agent_zero::start(Version::Old, move |count, _| match count {
+        1 => asked.clone(),
+        _ => "ok".to_owned(),
+    });
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+    world.set_var("AGENTZERO_API_KEY", KEY);
+    world.set_var("AGENTZERO_KEEPALIVE_SECONDS", "0");
+    world.write(world.base().join("config.toml"), config);
+    world.write("a.txt", "alpha\n");
+    world.write(".env", "KEY=1\n");
+    let args = [
+        "exec",
+        "--no-save",
+        "--provider",
+        "agent-zero",
+        "--sandbox",
+        "off",
+        "--permission-mode",
+        mode,
+        "-p",
+        "go",
+    ];
+    let output = world.run(&args);
+    assert_eq!(output.code(), Some(0), "{output}");
+    let message = server.request(1).json()["message"].as_str().expect("a text").to_owned();
+    let result = serde_json::from_str::<Value>(&message).expect("a result")["tool_result"].clone();
+    match result["ok"] == true {
+        true => "auto".to_owned(),
+        false => {
+            let why = result["output"].as_str().expect("a reason");
+            let kinds =
+                [("approval_unavailable", "ask"), ("shell commands are off", "off"), ("blacklist", "block")];
+            kinds.iter().find(|(words, _)| why.contains(words)).map_or(why, |(_, kind)| kind).to_owned()
+        }
+    }
+}
+
+const SHELL: &str = "[security]\nallow_shell = true\n";
+
+/// The matrix of modes and classes.
+#[test]
+fn modes_and_classes() {
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-alpha\n+beta\n";
+    let rows: [(&str, &'static str, Value, [&str; 3]); 9] = [
+        ("", "read_file", json!({"path": "a.txt"}), ["ask", "auto", "auto"]),
+        ("", "tree", json!({}), ["ask", "auto", "auto"]),
+        ("", "rg", json!({"query": "alpha"}), ["ask", "auto", "auto"]),
+        ("", "read_file", json!({"path": ".env"}), ["ask", "ask", "auto"]),
+        ("", "write_file", json!({"path": "b", "content": "x"}), ["ask", "ask", "auto"]),
+        ("", "replace", json!({"path": "a.txt", "find": "alpha", "replace": "beta"}), ["ask", "ask", "auto"]),
+        ("", "patch", json!({"diff": patch}), ["ask", "ask", "auto"]),
+        ("", "shell", json!({"command": "ls"}), ["off", "off", "off"]),
+        (SHELL, "shell", json!({"command": "touch b"}), ["ask", "ask", "auto"]),
+    ];
+    let mut lines = Vec::new();
+    for (config, tool, payload, expected) in rows {
+        let got =
+            ["paranoid", "balanced", "god_mode"].map(|mode| outcome(mode, config, tool, payload.clone()));
+        if got != expected {
+            lines.push(format!("{tool} {payload}: {got:?}, not {expected:?}"));
+        }
+    }
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
+/// SEC-3, SEC-6, SEC-7: whole leading words, nothing behind them that starts something else, and the blacklist in every mode.
+#[test]
+fn commands() {
+    let rows: [(&str, [&str; 3]); 11] = [
+        ("ls", ["ask", "auto", "auto"]),
+        ("whoami", ["ask", "auto", "auto"]),
+        ("ls; touch b", ["ask", "ask", "auto"]),
+        ("echo $(touch b)", ["ask", "ask", "auto"]),
+        ("echo x > b", ["ask", "ask", "auto"]),
+        ("lsof -v", ["ask", "ask", "auto"]),
+        ("rm -rf b", ["block", "block", "block"]),
+        ("rm -r --force b", ["block", "block", "block"]),
+        ("echo ok && rm -fr b", ["block", "block", "block"]),
+        ("shutdown now", ["block", "block", "block"]),
+        ("sudo mkfs.ext4 x", ["block", "block", "block"]),
+    ];
+    let mut lines = Vec::new();
+    for (command, expected) in rows {
+        let got = ["paranoid", "balanced", "god_mode"]
+            .map(|mode| outcome(mode, SHELL, "shell", json!({"command": command})));
+        if got != expected {
+            lines.push(format!("{command}: {got:?}, not {expected:?}"));
+        }
+    }
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
