@@ -8,12 +8,14 @@
 //! program are left to the release build then.
 
 mod area;
+mod context;
 mod count;
 mod decode;
 mod events;
 mod figure;
 mod forgiveness;
 mod long_answer;
+mod panel;
 mod permissions;
 mod programs;
 mod protocols;
@@ -61,6 +63,8 @@ const AREAS: &[Area] = &[
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
     Area { name: "search", measure: search::search },
+    Area { name: "context", measure: context::context },
+    Area { name: "panel", measure: panel::panel },
     Area { name: "utilities", measure: utilities::utilities },
     Area { name: "permissions", measure: permissions::permissions },
     #[cfg(target_os = "linux")]

@@ -96,7 +96,7 @@ pub fn search(_: &Bench) -> Result<Vec<Figure>> {
 }
 
 /// Makes the tree: source files of some twenty lines, with an ignore file at the top as projects have it.
-fn grow(root: &Path) -> Result<()> {
+pub fn grow(root: &Path) -> Result<()> {
     fs::write(root.join(".gitignore"), "*.log\nbuild/\n")?;
     let mut number = 0;
     for folder in 0..FOLDERS {

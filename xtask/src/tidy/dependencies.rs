@@ -315,6 +315,7 @@ const RULES: &[Rule] = &[
             "zori-sandbox",
             "zori-testkit",
             "zori-tools",
+            "zori-tui",
             "zori-undo",
         ],
         others: &[
