@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use zori_core::BoxFuture;
 use zori_core::failure::ProviderFailure;
+use zori_core::message::Message;
 use zori_core::provider::{ChunkStream, Provider, Request};
 
 use crate::endpoint::Endpoint;
@@ -102,6 +103,7 @@ pub trait PrefaceBuilder: Send + Sync {
 }
 
 /// A server of Agent Zero.
+#[derive(Clone)]
 pub struct AgentZero {
     connection: Arc<Connection>,
 }
@@ -126,16 +128,13 @@ impl AgentZero {
         Self { connection: Arc::new(Connection { endpoint, options, preface, other_route }) }
     }
 
-    /// Clears the history of a session's chat on the server; the chat stays (SRV-10).
-    pub async fn reset(&self, messages: &[Arc<zori_core::message::Message>]) -> Result<(), ProviderFailure> {
+    /// Clears the history of a session's chat on the server; the chat stays (SRV-10). Returns whether there was one.
+    pub async fn reset(&self, messages: &[Arc<Message>]) -> Result<bool, ProviderFailure> {
         self.connection.manage("api_reset_chat", messages).await
     }
 
-    /// Deletes a session's chat on the server.
-    pub async fn terminate(
-        &self,
-        messages: &[Arc<zori_core::message::Message>],
-    ) -> Result<(), ProviderFailure> {
+    /// Deletes a session's chat on the server. Returns whether there was one.
+    pub async fn terminate(&self, messages: &[Arc<Message>]) -> Result<bool, ProviderFailure> {
         self.connection.manage("api_terminate_chat", messages).await
     }
 }

@@ -1,24 +1,26 @@
 //! The settings of the provider `agent-zero`: its server, what its agent is told of the workspace, and named projects.
 //!
 //! `connection` reads how the server is spoken to, `preface` puts the workspace before a message, `redaction` takes
-//! secrets out of it, `project` lays a named project over the config, `import` reads the YAML file of another client.
+//! secrets out of it, `server_chat` clears and ends chats on the server, `project` lays a named project over the config, `import` reads the YAML file of another client.
 
 pub mod connection;
 pub mod import;
 pub mod preface;
 pub mod project;
 mod redaction;
+pub mod server_chat;
 pub mod yaml;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zori_core::transport::Timeouts;
-use zori_providers::agent_zero::{AgentZeroOptions, PrefaceBuilder};
+use zori_providers::agent_zero::{AgentZero, AgentZeroOptions};
 use zori_providers::catalog::{Api, ProviderFacts};
 
 use crate::config::Config;
 use crate::environment::Environment;
+use preface::ContextPreface;
 
 /// What the provider is made from beside its address and key.
 pub struct AgentZeroSetup {
@@ -27,7 +29,13 @@ pub struct AgentZeroSetup {
     pub mock: bool,
     /// How long the server may be silent; `None`: for ever (REQ-7).
     pub timeout: Option<Duration>,
-    pub preface: Option<Arc<dyn PrefaceBuilder>>,
+    pub preface: Arc<ContextPreface>,
+    /// Whether a chat on the server is deleted when it is closed here (SRV-10).
+    pub terminate_on_close: bool,
+    /// The server's own user interface (F5).
+    pub ui_url: Option<String>,
+    /// The server, once a session has it.
+    pub server: OnceLock<AgentZero>,
 }
 
 impl AgentZeroSetup {

@@ -44,6 +44,8 @@ pub struct LowArgs {
     pub limits: LimitArgs,
     /// `--settings` and `--agents`.
     pub settings: SettingsArgs,
+    /// `/project` and `/agent`.
+    pub overlay: OverlayArgs,
     /// `--output-format` and the rest of the Claude protocol.
     pub protocol: ProtocolArgs,
     /// `--bare`.
@@ -203,6 +205,15 @@ pub struct SettingsArgs {
     pub sources: Sources,
 }
 
+/// Which of the user's named settings hold, where that was chosen while the program ran. No flag sets them.
+#[derive(Clone, Debug, Default)]
+pub struct OverlayArgs {
+    /// `/project`.
+    pub project: Option<String>,
+    /// `/agent`.
+    pub agent: Option<String>,
+}
+
 /// How a program at the other end is spoken to.
 #[derive(Clone, Debug, Default)]
 pub struct ProtocolArgs {
@@ -239,6 +250,26 @@ impl ProtocolArgs {
 }
 
 impl LowArgs {
+    /// Returns what would have to be typed for a new session like this one.
+    pub fn anew(&self) -> Self {
+        let mut args = self.clone();
+        args.prompt.text = None;
+        args.prompt.images.clear();
+        args.session.resume = None;
+        args.session.continues = false;
+        args.session.fork = false;
+        args.session.named = None;
+        args.session.new_id = None;
+        args
+    }
+
+    /// Returns the same with a project's settings. The agent profile is the one that the project names.
+    pub fn with_project(&self, name: &str) -> Self {
+        let mut args = self.anew();
+        args.overlay = OverlayArgs { project: Some(name.to_owned()), agent: None };
+        args
+    }
+
     /// Returns the same, with the answer in a protocol's lines.
     pub fn speaking(&self, protocol: Protocol) -> Self {
         let mut args = self.clone();
@@ -258,6 +289,7 @@ impl LowArgs {
             _ => Protocol::Claude,
         });
         Self {
+            overlay: OverlayArgs::default(),
             workspace: WorkspaceArgs {
                 root: text(&flags::ROOT),
                 add_dirs: args.all(&claude::ADD_DIR).to_vec(),

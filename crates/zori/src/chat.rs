@@ -25,6 +25,7 @@ use zori_core::input::Prompt;
 use zori_core::text::one_line;
 use zori_host::{Answers, SessionSettings, Which};
 
+use crate::agent_zero::server_chat;
 use crate::args::LowArgs;
 use crate::asking;
 use crate::attachment::{self, Viewer};
@@ -33,6 +34,7 @@ use crate::chat::slash::Next;
 use crate::commands::{AgentCx, demo, exec};
 use crate::data_dir::DataDir;
 use crate::error::SESSION_NOT_FOUND;
+use crate::frontend;
 use crate::model_choice;
 use crate::outcome;
 use crate::plain::{Advice, PlainSession};
@@ -50,6 +52,8 @@ pub(crate) struct Chat<'a, 'c> {
     pub(crate) plain: PlainSession,
     /// What was typed, where the chat can be opened anew with something else.
     pub(crate) args: Option<LowArgs>,
+    /// What was typed, for the line chat, which goes on in its place.
+    pub(crate) typed: Option<LowArgs>,
     /// What goes with the next prompt.
     pub(crate) attached: Vec<Image>,
     /// The title of a new session, which its file gets as soon as there is one (`/new NAME`).
@@ -118,13 +122,17 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
         false => Lines::pipe(),
     };
     let plain = PlainSession::start(cx, prepared, run, None)?;
-    let mut chat = Chat { cx, signals, plain, args: None, attached, title: None, supervised: false };
+    let typed = Some(args.clone());
+    let mut chat = Chat { cx, signals, plain, args: None, typed, attached, title: None, supervised: false };
     let exit = match &args.prompt.text {
         Some(text) => chat.begin(text, &mut lines),
         None => chat.converse(&mut lines),
     };
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();
+    if let Some(words) = server_chat::terminate(&plain) {
+        cx.ui.warn(&words);
+    }
     plain.close(cx.ui, Advice::default());
     signals.die_of_hangup();
     exit
@@ -344,6 +352,35 @@ impl Chat<'_, '_> {
     /// Returns whether it can be opened anew with something else.
     pub(crate) fn can_go_on(&self) -> bool {
         self.args.is_some()
+    }
+
+    /// Returns whether another session with other settings can take the place of this one.
+    fn can_reopen(&self) -> bool {
+        self.typed.is_some()
+    }
+
+    /// Goes on with a project's settings, in a new session (UI-13).
+    fn with_project(&mut self, name: &str) -> Result<(), Failure> {
+        let args = self.typed.clone().unwrap_or_default().with_project(name);
+        let answers = self.plain.host.settings.permission.answers;
+        let asks = match answers {
+            Answers::Person => TrustDialog::Person(&self.signals),
+            _ => TrustDialog::Nobody,
+        };
+        let Settings { mut session, run } = Settings::resolve(self.cx, &args, &asks)?;
+        session.permission.answers = answers;
+        let prepared = wire_up::prepare(self.cx, session, &run, Which::New)?;
+        let parts = Box::new(frontend::plain);
+        let next = PlainSession::start_on(self.cx, self.plain.runtime(), prepared, run, None, parts)?;
+        let before = std::mem::replace(&mut self.plain, next);
+        before.close(self.cx.ui, Advice::default());
+        self.typed = Some(args);
+        self.cx.ui.say(&format!("Project: {name}"));
+        let session = self.plain.session();
+        if session.is_saved() {
+            self.cx.ui.say(&format!("Session: {}", session.id()));
+        }
+        Ok(())
     }
 
     /// Leaves the running session and goes on with another.

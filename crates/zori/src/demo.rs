@@ -19,6 +19,7 @@ use zori_providers::endpoint::Endpoint;
 use zori_providers::scripted::{Pace, ScriptedProvider};
 use zori_tools::env::ShellProgram;
 
+use crate::agent_zero::project::ActiveNames;
 use crate::args::LowArgs;
 use crate::child_env::ChildEnv;
 use crate::commands::AgentCx;
@@ -132,6 +133,7 @@ impl Demo {
             key: Ok(None),
             http_limits: Timeouts::DEFAULT,
             agent_zero: None,
+            names: ActiveNames::of(&Config::default()),
             recording_mode: RecordingMode::None,
             prompts: Vec::new(),
             guidelines: Vec::new(),

@@ -97,6 +97,8 @@ enum Begun {
     Compact(Option<String>),
     /// A tab with what was typed for it, and this name.
     Tab(Box<LowArgs>, String),
+    /// The same tab with what was typed for it.
+    Again(Box<LowArgs>),
 }
 
 impl Screen<'_, '_> {

@@ -35,6 +35,7 @@ use zori_store::Durability;
 use zori_tools::hooks::Origin;
 
 use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
+use crate::agent_zero::project::ActiveNames;
 use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
 use crate::args::LowArgs;
@@ -82,6 +83,8 @@ pub struct RunSettings {
     pub http_limits: transport::Timeouts,
     /// How an Agent Zero server is spoken to, where that is the provider.
     pub agent_zero: Option<AgentZeroSetup>,
+    /// Which of the user's named settings are in force.
+    pub names: ActiveNames,
     /// Whether the traffic is recorded, or replayed.
     pub recording_mode: RecordingMode,
     /// What the user of a replayed run said and showed.
@@ -139,7 +142,7 @@ impl Settings {
             Some(data_dir) => data_dir.read_config()?,
             None => Config::default(),
         };
-        let config = agent_zero::project::overlaid(config, &cx.app.env)?;
+        let config = agent_zero::project::overlaid(config, &cx.app.env, &args.overlay)?;
         for warning in &config.warnings {
             cx.ui.warn(warning);
         }
@@ -357,6 +360,7 @@ impl Settings {
             key,
             http_limits: limits_of_request,
             agent_zero,
+            names: ActiveNames::of(&config),
             recording_mode: args.recording.record.clone().map_or(RecordingMode::None, RecordingMode::Record),
             prompts: Vec::new(),
             guidelines: guidelines.loaded,
@@ -498,7 +502,7 @@ fn agent_zero_setup(
         shell: &policy.shell,
         redactor: Redactor::new(model.secrets.clone()),
     })?;
-    let (setup, remarks) = agent_zero::connection::read(config, &cx.app.env, Some(Arc::new(preface)));
+    let (setup, remarks) = agent_zero::connection::read(config, &cx.app.env, Arc::new(preface));
     warnings.extend(remarks);
     if setup.mock {
         warnings.push("`connection.use_mock`: a script inside this program answers, no server".to_owned());
@@ -526,6 +530,7 @@ fn policy_with(
         Some(data_dir) => data_dir.read_config()?,
         None => Config::default(),
     };
+    let config = agent_zero::project::overlaid(config, &app.env, &args.overlay)?;
     let (home, root) = (app.env.home(), root(args)?);
     let (project, state) = trust::load_project(data_dir.as_ref(), &root)?;
     let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };

@@ -158,7 +158,10 @@ fn agent_zero(
         limits: run.http_limits,
         clock: Arc::new(SystemClock::new()),
     };
-    Arc::new(AgentZero::new(endpoint, setup.options.clone(), setup.preface.clone()))
+    let server = AgentZero::new(endpoint, setup.options.clone(), Some(setup.preface.clone()));
+    // One run has one server; what it learns of the routes is known to all that ask it.
+    let server = setup.server.get_or_init(|| server).clone();
+    Arc::new(server)
 }
 
 /// Returns a model, asked with this key.

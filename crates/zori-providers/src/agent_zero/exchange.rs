@@ -339,18 +339,46 @@ impl Connection {
         reply.end()
     }
 
-    /// Asks the server to do something with a session's chat.
-    pub(super) async fn manage(&self, name: &str, messages: &[Arc<Message>]) -> Result<(), ProviderFailure> {
+    /// Asks the server to do something with a session's chat; returns whether there was one. A program that has just started learns here
+    /// which routes the server has, as with a message (SRV-1).
+    pub(super) async fn manage(
+        &self,
+        name: &str,
+        messages: &[Arc<Message>],
+    ) -> Result<bool, ProviderFailure> {
         let state = ChatState::of(messages.iter().map(|message| &**message));
-        let (Some(id), Some(url)) = (state.context_id, self.sibling(name)) else { return Ok(()) };
-        let request = self.post(url, json!({ "context_id": id }).to_string().into_bytes())?;
-        let sent = self.endpoint.transport.send(request).await;
-        let response = sent.map_err(|failure| failure::before_answer(&failure))?;
-        match response.status {
-            // A chat that is gone needs neither.
-            200..300 | 404 => Ok(()),
-            _ => Err(failure::from_response(response, self.endpoint.clock.now()).await),
+        let Some(id) = state.context_id else { return Ok(false) };
+        for first in [true, false] {
+            let Some(url) = self.sibling(name) else { return Ok(false) };
+            let request = self.post(url, json!({ "context_id": id }).to_string().into_bytes())?;
+            let sent = self.endpoint.transport.send(request).await;
+            let mut response =
+                sent.map_err(|failure| self.endpoint.without_key(failure::before_answer(&failure)))?;
+            match response.status {
+                200..300 => return Ok(true),
+                404 | 405 => {
+                    let (body, _) = failure::read_bounded(&mut response.body, MAX_ERROR_BODY).await;
+                    let is_json = serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
+                    match (is_json, first) {
+                        // A chat that is gone needs neither.
+                        (true, _) => return Ok(false),
+                        (false, true) => {
+                            self.other_route.fetch_xor(true, Ordering::Relaxed);
+                        }
+                        (false, false) => {
+                            self.other_route.fetch_xor(true, Ordering::Relaxed);
+                            let message = format!("the server has no `{name}` ({})", self.endpoint.base_url);
+                            return Err(ProviderFailure::new(FailureKind::HttpStatus, message));
+                        }
+                    }
+                }
+                _ => {
+                    let failed = failure::from_response(response, self.endpoint.clock.now()).await;
+                    return Err(self.endpoint.without_key(failed));
+                }
+            }
         }
+        Ok(false)
     }
 }
 

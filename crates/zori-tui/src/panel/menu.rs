@@ -35,6 +35,8 @@ struct Group {
 struct Line {
     label: String,
     does: Does,
+    /// It is the one in force.
+    now: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,24 +62,32 @@ impl Menu {
     /// Opens it.
     pub fn new(panel: &Panel, state: &State) -> Self {
         let mut groups = Vec::new();
-        let named = |name: &'static str, command: &str, names: &[String]| {
+        let named = |name: &'static str, command: &str, names: &[String], now: &str| {
             let items = names.iter().map(|name| Line {
                 label: name.clone(),
                 does: Does::Run(format!("{command} {}", quoted(name))),
+                now: name == now,
             });
             Group { name, items: items.collect() }
         };
         let has = |command: &str| state.options.commands.iter().any(|known| known.name == command);
-        if has("/project") && !panel.projects.is_empty() {
-            groups.push(named("Projects", "/project", &panel.projects));
+        let facts = state.tab.as_ref().map(|tab| &tab.facts);
+        if let Some(facts) = facts.filter(|_| has("/project") && !panel.projects.is_empty()) {
+            groups.push(named("Projects", "/project", &panel.projects, &facts.project));
         }
-        if has("/agent") && !panel.agents.is_empty() {
-            groups.push(named("Agents", "/agent", &panel.agents));
+        if let Some(facts) =
+            facts.filter(|facts| facts.has_agents && has("/agent") && !panel.agents.is_empty())
+        {
+            groups.push(named("Agents", "/agent", &panel.agents, &facts.agent));
         }
-        let themes =
-            panel.themes.iter().map(|name| Line { label: name.clone(), does: Does::Theme(name.clone()) });
+        let themes = panel.themes.iter().map(|name| Line {
+            label: name.clone(),
+            does: Does::Theme(name.clone()),
+            now: *name == panel.theme,
+        });
         groups.push(Group { name: "Themes", items: themes.collect() });
-        let panel_line = |label: &str, effect| Line { label: label.to_owned(), does: Does::Panel(effect) };
+        let panel_line =
+            |label: &str, effect| Line { label: label.to_owned(), does: Does::Panel(effect), now: false };
         let mut actions = vec![
             panel_line("New tab", PanelEffect::NewTab(None)),
             panel_line("Close this tab", PanelEffect::CloseTab),
@@ -93,7 +103,7 @@ impl Menu {
         ];
         for (label, command, typed) in commands.into_iter().filter(|(_, command, _)| has(command)) {
             let does = if typed { Does::Type(format!("{command} ")) } else { Does::Run(command.to_owned()) };
-            actions.push(Line { label: label.to_owned(), does });
+            actions.push(Line { label: label.to_owned(), does, now: false });
         }
         if state.tab.as_ref().is_some_and(|tab| tab.facts.web.is_some()) {
             actions.push(panel_line("Open the web UI", PanelEffect::WebUi));
@@ -102,7 +112,7 @@ impl Menu {
         groups.push(Group { name: "Actions", items: actions });
         if !super::cards::fit(state) {
             let cards = super::cards::rows(state, panel, 60);
-            let lines = cards.iter().map(|row| Line { label: row.text(), does: Does::Nothing });
+            let lines = cards.iter().map(|row| Line { label: row.text(), does: Does::Nothing, now: false });
             groups.push(Group { name: "Cards", items: lines.collect() });
         }
         let first = groups.iter().position(|group| group.name == "Themes").unwrap_or(0);
@@ -146,8 +156,7 @@ impl Menu {
 
     fn enter_group(&mut self, effects: &mut Vec<Effect>) {
         let items = &self.groups[self.group].items;
-        let now =
-            items.iter().position(|line| matches!(&line.does, Does::Theme(name) if *name == self.theme));
+        let now = items.iter().position(|line| line.now);
         self.item = (!items.is_empty()).then(|| now.unwrap_or(0));
         self.preview(effects);
     }

@@ -31,6 +31,8 @@ pub struct Tab {
 pub struct TabFacts {
     pub project: String,
     pub agent: String,
+    /// Whether agent profiles mean something to the provider.
+    pub has_agents: bool,
     /// Where the model is asked.
     pub api: String,
     pub stream: bool,

@@ -31,6 +31,7 @@ impl Stage {
         tab.facts = TabFacts {
             project: "default".into(),
             agent: "default".into(),
+            has_agents: false,
             api: "http://localhost:50001".into(),
             stream: true,
             shell: true,

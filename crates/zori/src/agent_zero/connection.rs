@@ -1,10 +1,11 @@
 //! How the server is reached and spoken to: the keys of `[connection]` (REQ-4).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use zori_contract::failure::Failure;
-use zori_providers::agent_zero::{AgentZeroOptions, NAME, PrefaceBuilder, StreamMode, mock};
+use zori_providers::agent_zero::{AgentZeroOptions, NAME, StreamMode, mock};
 
+use super::preface::ContextPreface;
 use super::{AgentZeroSetup, Reader};
 use crate::args::LowArgs;
 use crate::config::Config;
@@ -53,7 +54,7 @@ pub fn workspace_root<'a>(
 pub fn read(
     config: &Config,
     env: &Environment,
-    preface: Option<Arc<dyn PrefaceBuilder>>,
+    preface: Arc<ContextPreface>,
 ) -> (AgentZeroSetup, Vec<String>) {
     let mut reader = Reader::new(config, env);
     let mode = reader.text("connection.stream_mode", "AGENTZERO_STREAM_MODE").unwrap_or("auto");
@@ -81,5 +82,16 @@ pub fn read(
     };
     let timeout = reader.seconds("connection.timeout_seconds", "AGENTZERO_TIMEOUT_SECONDS", 0.0);
     let mock = config.flag("connection.use_mock") == Some(true);
-    (AgentZeroSetup { options, mock, timeout, preface }, reader.warnings)
+    let terminate_on_close = config.flag("connection.terminate_on_close").unwrap_or(false);
+    let ui_url = own("connection.ui_url");
+    let setup = AgentZeroSetup {
+        options,
+        mock,
+        timeout,
+        preface,
+        terminate_on_close,
+        ui_url,
+        server: OnceLock::new(),
+    };
+    (setup, reader.warnings)
 }

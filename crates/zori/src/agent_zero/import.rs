@@ -51,6 +51,7 @@ impl Imported {
         if is_secret(&name) {
             return self.secrets.push(name);
         }
+        let name = if name == "connection.dashboard_url" { "connection.ui_url".to_owned() } else { name };
         let known = KEYS.iter().find(|key| key.name == name);
         // One text stands for a list of one.
         let value = match (known.map(|key| key.kind), value) {

@@ -1,7 +1,7 @@
 //! What goes before a message: the observer's block and the context block, when they are due (CB-1, OBS-2).
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zori_contract::failure::Failure;
 use zori_core::time::Clock;
@@ -13,6 +13,7 @@ use zori_redact::Redactor;
 use zori_tools::context::{self, BlockFacts, ContextSettings, Previews, Tree};
 
 use super::Reader;
+use super::project::{ActiveNames, DEFAULT, profile_prompt};
 use super::redaction::ContextRedactor;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -36,6 +37,16 @@ pub struct ContextPreface {
     enabled: bool,
     facts: BlockFacts,
     clock: Arc<dyn Clock>,
+    live: Mutex<Live>,
+}
+
+/// What changes while the program runs.
+struct Live {
+    /// The agent profile and its words (`/agent`).
+    profile: String,
+    profile_prompt: String,
+    /// The beginning of the last hash that was sent.
+    sent: Option<String>,
 }
 
 /// What the blocks depend on beside the config.
@@ -100,12 +111,12 @@ impl ContextPreface {
             _ => None,
         };
         let enabled = reader.flag("context.enabled", "AGENTZERO_CONTEXT", true);
-        let project = super::project::active(config, env).unwrap_or("default").to_owned();
-        let profile = super::project::profile(config, env);
+        let ActiveNames { project, agent } = ActiveNames::of(config);
+        let live = Live { profile_prompt: profile_prompt(config, &agent)?, profile: agent, sent: None };
         let facts = BlockFacts {
             project,
-            profile_prompt: super::project::profile_prompt(config, &profile)?,
-            profile,
+            profile: String::new(),
+            profile_prompt: String::new(),
             time_utc: String::new(),
             security_mode: mode.shown().to_owned(),
             tools: tool_lines(mode, shell),
@@ -117,7 +128,42 @@ impl ContextPreface {
         );
         warnings.append(&mut reader.warnings);
         let clock = Arc::new(SystemClock::new());
-        Ok((Self { settings, redactor, due, observer, enabled, facts, clock }, warnings))
+        let live = Mutex::new(live);
+        Ok((Self { settings, redactor, due, observer, enabled, facts, clock, live }, warnings))
+    }
+
+    /// Tells the server's agent other words from the next prompt on. Returns whether the blocks are sent without being asked for.
+    pub fn set_profile(&self, name: &str, prompt: String) -> bool {
+        let mut live = self.live();
+        (live.profile, live.profile_prompt) = (name.to_owned(), prompt);
+        self.enabled && self.due != Due::Manual
+    }
+
+    /// Returns when the block is sent and what came of it, for a card of the panel (UI-3).
+    pub fn status(&self) -> String {
+        let mode = match self.due {
+            _ if !self.enabled => return "off".to_owned(),
+            Due::Always => "always",
+            Due::OnChange => "on_change",
+            Due::Once => "once",
+            Due::Manual => "manual",
+        };
+        match &self.live().sent {
+            Some(hash) => format!("{mode} · sent, hash {hash}"),
+            None => format!("{mode} · Pending"),
+        }
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what is noted of a block that was sent: the workspace's hash, and which profile was told with it.
+    fn noted(&self, signature: &str) -> String {
+        match self.live().profile.as_str() {
+            DEFAULT => signature.to_owned(),
+            profile => format!("{signature} {profile}"),
+        }
     }
 
     /// Returns both blocks as they would be sent now, whether or not they are due.
@@ -141,7 +187,12 @@ impl ContextPreface {
     }
 
     fn block(&self, tree: &Tree, previews: &Previews) -> String {
-        let facts = BlockFacts { time_utc: self.clock.now().rfc3339(), ..self.facts.clone() };
+        let (profile, profile_prompt) = {
+            let live = self.live();
+            (live.profile.clone(), live.profile_prompt.clone())
+        };
+        let time_utc = self.clock.now().rfc3339();
+        let facts = BlockFacts { time_utc, profile, profile_prompt, ..self.facts.clone() };
         let redact = |text: &str| self.redactor.redact(text);
         context::block(&self.settings, &facts, tree, previews, &redact)
     }
@@ -159,6 +210,16 @@ impl ContextPreface {
                 tree.unreadable
             ));
         }
+        if tree.others > 0 {
+            lines.push(format!(
+                "Context: {} that are neither files nor folders are left out (links, pipes, devices)",
+                tree.others
+            ));
+        }
+        if tree.truncated {
+            let most = tree.files.len();
+            lines.push(format!("Context: only the first {most} files are named (`context.max_files`)"));
+        }
         if !previews.left_out.is_empty() {
             lines.push(format!("Context: {} may hold secrets and is left out", previews.left_out.join(", ")));
         }
@@ -174,11 +235,15 @@ impl PrefaceBuilder for ContextPreface {
         }
         let tree = Tree::read(&self.settings);
         let signature = tree.signature();
-        let changed = new_chat || known != Some(signature.as_str());
+        let noted = self.noted(&signature);
+        let changed = new_chat || known != Some(noted.as_str());
+        // Another profile is news, too.
+        let profile = |noted: &str| noted.split_once(' ').map(|(_, profile)| profile.to_owned());
+        let other_profile = known.is_none_or(|known| profile(known) != profile(&noted));
         let is_due = |due: Due| match due {
             Due::Always => true,
             Due::OnChange => changed,
-            Due::Once => new_chat || known.is_none(),
+            Due::Once => new_chat || other_profile,
             Due::Manual => false,
         };
         let (observe, describe) = (self.observer.is_some_and(is_due), wanted && is_due(self.due));
@@ -187,7 +252,7 @@ impl PrefaceBuilder for ContextPreface {
         }
         let redact = |text: &str| self.redactor.redact(text);
         let previews = Previews::read(&self.settings, &redact);
-        let mut preface = Preface { signature: Some(signature.clone()), ..Preface::default() };
+        let mut preface = Preface { signature: Some(noted), ..Preface::default() };
         let names: Vec<&str> = previews.files.iter().map(|(name, _)| name.as_str()).collect();
         let (files, bytes, hash) = (tree.files.len(), tree.bytes(), &signature[..signature.len().min(8)]);
         let previewed = names.join(", ");
@@ -199,27 +264,21 @@ impl PrefaceBuilder for ContextPreface {
         }
         if describe {
             let block = self.block(&tree, &previews);
-            let BlockFacts { project, profile, .. } = &self.facts;
+            let project = &self.facts.project;
+            let mut live = self.live();
+            live.sent = Some(hash.to_owned());
+            let profile = &live.profile;
             preface.status.push(format!(
                 "Context ready ({project}/{profile}): files={files}, workspace={bytes}B, context={}B, previews=[{previewed}], \
                  hash={hash}",
                 block.len()
             ));
+            drop(live);
             preface.blocks.push(block);
             preface.status.extend(self.left_out(&tree, &previews));
         }
         preface
     }
-        if tree.others > 0 {
-            lines.push(format!(
-                "Context: {} that are neither files nor folders are left out (links, pipes, devices)",
-                tree.others
-            ));
-        }
-        if tree.truncated {
-            let most = tree.files.len();
-            lines.push(format!("Context: only the first {most} files are named (`context.max_files`)"));
-        }
 }
 
 /// Returns a line for each tool, and how one is asked for (CB-6).

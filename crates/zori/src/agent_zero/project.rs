@@ -3,6 +3,7 @@
 use toml::Value;
 use zori_contract::failure::Failure;
 
+use crate::args::OverlayArgs;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::SETTING_INVALID;
@@ -20,16 +21,36 @@ const SHORT: &[(&str, &str)] = &[
     ("security_mode", "security.mode"),
 ];
 
-/// Returns the project that is in force: the one that is named, else `default` where there is one.
-pub fn active<'a>(config: &'a Config, env: &'a Environment) -> Option<&'a str> {
-    let named = env.text("AGENTZERO_PROJECT").or_else(|| config.text("active_project"));
-    named.map(str::trim).filter(|name| !name.is_empty())
+/// The project and the agent profile that are in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActiveNames {
+    pub project: String,
+    pub agent: String,
 }
 
-/// Returns the agent profile that is in force.
-pub fn profile(config: &Config, env: &Environment) -> String {
-    let named = env.text("AGENTZERO_AGENT_PROFILE").or_else(|| config.text("agent_profile"));
-    named.map(str::trim).filter(|name| !name.is_empty()).unwrap_or("default").to_owned()
+/// The name of what holds where nothing is named; it need not be written down.
+pub const DEFAULT: &str = "default";
+
+impl ActiveNames {
+    /// Reads them from a config that went through [`overlaid`].
+    pub fn of(config: &Config) -> Self {
+        let name = |key| named(config.text(key)).unwrap_or(DEFAULT).to_owned();
+        Self { project: name("active_project"), agent: name("agent_profile") }
+    }
+}
+
+/// Returns the names that a table of the config has (`projects`, `agent_profiles`); `default` is always among them.
+pub fn names(config: &Config, table: &str) -> Vec<String> {
+    let mut names: Vec<String> =
+        config.table(table).into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    if !names.iter().any(|name| name == DEFAULT) {
+        names.insert(0, DEFAULT.to_owned());
+    }
+    names
+}
+
+fn named(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Returns the words of a profile for the agent.
@@ -40,11 +61,10 @@ pub fn profile_prompt(config: &Config, name: &str) -> Result<String, Failure> {
         if name == "default" {
             return Ok(String::new());
         }
-        let known: Vec<&str> = profiles.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         let message = format!("there is no agent profile `{name}`");
-        let hint = match known.is_empty() {
-            true => format!("add `[agent_profiles.{name}]` with `prompt` to the config file"),
-            false => format!("there are {}", known.join(", ")),
+        let hint = match profiles {
+            None => format!("add `[agent_profiles.{name}]` with `prompt` to the config file"),
+            Some(_) => format!("there are {}", names(config, "agent_profiles").join(", ")),
         };
         return Err(Failure::new(&SETTING_INVALID, message).hint(hint));
     };
@@ -56,21 +76,22 @@ pub fn profile_prompt(config: &Config, name: &str) -> Result<String, Failure> {
     Ok(words.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Lays the active project over a config.
-pub fn overlaid(config: Config, env: &Environment) -> Result<Config, Failure> {
-    let Some(projects) = config.table("projects") else {
-        return match active(&config, env) {
-            None | Some("default") => Ok(config),
-            Some(name) => Err(unknown(name, &[])),
-        };
-    };
-    let name = active(&config, env).unwrap_or("default");
-    let Some(project) = projects.get(name) else {
-        let known: Vec<&str> = projects.keys().map(String::as_str).collect();
-        return if name == "default" { Ok(config) } else { Err(unknown(name, &known)) };
+/// Lays a project over a config, and notes in it which project and agent profile are in force: what was chosen while the program runs, else
+/// what a variable names, else what the file names.
+pub fn overlaid(config: Config, env: &Environment, chosen: &OverlayArgs) -> Result<Config, Failure> {
+    let project = named(chosen.project.as_deref()).or_else(|| named(env.text("AGENTZERO_PROJECT")));
+    let agent = named(chosen.agent.as_deref()).or_else(|| named(env.text("AGENTZERO_AGENT_PROFILE")));
+    let noted = |key: &str, name: Option<&str>| Some((key.to_owned(), Value::String(name?.to_owned())));
+    let notes = [noted("active_project", project), noted("agent_profile", agent)];
+    let name = project.or_else(|| named(config.text("active_project"))).unwrap_or(DEFAULT);
+    let Some(settings) = config.table("projects").and_then(|projects| projects.get(name)) else {
+        if name != DEFAULT {
+            return Err(unknown(name, &names(&config, "projects")));
+        }
+        return Ok(config.with(notes.into_iter().flatten().collect()).expect("names are texts"));
     };
     let mut values = Vec::new();
-    for (key, value) in project.as_table().into_iter().flatten() {
+    for (key, value) in settings.as_table().into_iter().flatten() {
         let long = SHORT.iter().find(|(short, _)| short == key).map(|(_, long)| *long);
         match (long, value) {
             (Some(long), value) => values.push((long.to_owned(), value.clone())),
@@ -81,13 +102,15 @@ pub fn overlaid(config: Config, env: &Environment) -> Result<Config, Failure> {
         }
     }
     let place = format!("projects.{name}");
+    values.extend(notes.into_iter().flatten());
     config.with(values).map_err(|wrong| Failure::new(&SETTING_INVALID, format!("{place}: {wrong}")))
 }
 
-fn unknown(name: &str, known: &[&str]) -> Failure {
+/// Returns the error for a project nobody wrote down.
+pub fn unknown(name: &str, known: &[String]) -> Failure {
     let failure = Failure::new(&SETTING_INVALID, format!("there is no project `{name}` in the config file"));
     match known {
-        [] => failure.hint(format!("add `[projects.{name}]`, or leave `active_project` out")),
+        [only] if only == DEFAULT => failure.hint(format!("add `[projects.{name}]` to it")),
         known => failure.hint(format!("there are {}", known.join(", "))),
     }
 }

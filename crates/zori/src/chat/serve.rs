@@ -55,7 +55,8 @@ pub fn serve(
         frontend::plain_with(cx, settings, &wanted)
     });
     let plain = PlainSession::start_with(cx, prepared, run, Some(client), parts)?;
-    let mut chat = Chat { cx, signals, plain, args: None, attached, title: None, supervised: false };
+    let mut chat =
+        Chat { cx, signals, plain, args: None, typed: None, attached, title: None, supervised: false };
     let exit = chat.follow(&events);
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();

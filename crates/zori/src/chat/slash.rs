@@ -5,6 +5,7 @@ mod image;
 pub(crate) mod jobs;
 mod mcp;
 mod model;
+mod named_settings;
 pub(crate) mod report;
 mod session;
 mod usage;
@@ -52,6 +53,8 @@ pub(crate) enum Elsewhere {
     Login(String),
     /// After the demo.
     Demo,
+    /// With the settings of this project, in a new session.
+    Project(String),
 }
 
 impl Elsewhere {
@@ -68,7 +71,19 @@ impl Elsewhere {
                 format!("leave the chat and run `{name} auth login --provider {provider}`")
             }
             Self::Demo => format!("leave the chat and run `{name} demo`"),
+            Self::Project(project) => {
+                format!("leave the chat and run `AGENTZERO_PROJECT={} {name}`", sh_word(project))
+            }
         }
+    }
+}
+
+/// Returns a name as a shell reads it back.
+fn sh_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 
@@ -89,6 +104,10 @@ impl Slash {
     /// Runs it where the chat cannot be opened anew: what would need that is told.
     pub(crate) fn run_here(&self, chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
         match self.run(chat, rest)? {
+            Next::Elsewhere(Elsewhere::Project(name)) if chat.can_reopen() => {
+                chat.with_project(&name)?;
+                Ok(Next::Done)
+            }
             Next::Elsewhere(wanted) => {
                 let session = chat.plain.session();
                 let id = session.is_saved().then(|| session.id().to_string());
@@ -263,6 +282,20 @@ pub const COMMANDS: &[Slash] = &[
         about: "Show the provider, or go on with the default model of another",
         category: "Configuration",
         run: model::provider,
+    },
+    Slash {
+        names: &["/project"],
+        args: "[NAME]",
+        about: "Show the projects of the config file, or go on with one, in a new session",
+        category: "Configuration",
+        run: named_settings::project,
+    },
+    Slash {
+        names: &["/agent"],
+        args: "[NAME]",
+        about: "Show the agent profiles, or tell an Agent Zero server another one",
+        category: "Configuration",
+        run: named_settings::agent,
     },
     Slash {
         names: &["/effort"],

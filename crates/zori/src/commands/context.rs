@@ -36,7 +36,7 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         Ok(data_dir) => data_dir.read_config()?,
         Err(_) => Config::default(),
     };
-    let config = project::overlaid(config, &cx.app.env)?;
+    let config = project::overlaid(config, &cx.app.env, &args.overlay)?;
     let root = match connection::workspace_root(&args, &config, &cx.app.env, cx.app.profile) {
         Some(given) => settings::root_at(given)?,
         None => settings::root(&args)?,

@@ -21,6 +21,18 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "Answer from a script inside this program, to try it without a server",
     ),
+    key(
+        "connection.ui_url",
+        Kind::Text,
+        "\"http://localhost:50001\"",
+        "The server's own user interface, which F5 opens; unset: the address without its path",
+    ),
+    key(
+        "connection.terminate_on_close",
+        Kind::Flag,
+        "false",
+        "Whether the server deletes a chat when it is closed here: a tab, the chat, the panel",
+    ),
     key("connection.lifetime_hours", Kind::Number, "24", "How long the server keeps a chat, in hours"),
     key("connection.timeout_seconds", SECONDS, "0", "How long the server may be silent; 0: for ever"),
     key("connection.keepalive_seconds", SECONDS, "5", "How often a wait is reported; 0: never"),

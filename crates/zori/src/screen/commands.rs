@@ -11,6 +11,7 @@ use zori_tui::update::Msg;
 use super::peer::ScreenPeer;
 use super::start::facts;
 use super::{Begun, Screen, look};
+use crate::agent_zero::server_chat;
 use crate::chat::slash::{self, Elsewhere, Next};
 use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
@@ -20,6 +21,9 @@ impl Screen<'_, '_> {
     pub(super) fn command(&mut self, line: &str) -> bool {
         if line.trim() == "/clear" {
             self.display.clear();
+            if let Some(words) = server_chat::reset(&self.chat.plain) {
+                self.say(NoticeLevel::Info, &words);
+            }
         }
         let line = if line.trim() == "/clear" { "/new" } else { line };
         let before_cell = match self.before_cell(line) {
@@ -147,6 +151,7 @@ impl Screen<'_, '_> {
         self.display.state.facts = facts(&self.chat.plain, &self.outside.env);
         self.display.state.facts.spent = Some(self.spent());
         self.display.state.facts.title = title;
+        self.show_tab_facts();
         self.display.touch();
     }
 
@@ -164,6 +169,7 @@ impl Screen<'_, '_> {
                     Elsewhere::Folder(folder) => self.in_folder(&folder)?,
                     Elsewhere::Login(provider) => self.log_in(&provider)?,
                     Elsewhere::Demo => self.play_demo()?,
+                    Elsewhere::Project(name) => self.with_project(&name)?,
                 }
                 return Ok(true);
             }

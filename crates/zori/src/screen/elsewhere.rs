@@ -59,6 +59,21 @@ impl Screen<'_, '_> {
         self.leave_for(again)
     }
 
+    /// Goes on with a project's settings, in a new session (UI-13).
+    pub(super) fn with_project(&mut self, name: &str) -> Result<(), Failure> {
+        let args = self.project_args(name)?;
+        let draft = self.display.state.draft();
+        let words = format!("Project: {name}; this is a new session");
+        let spent = self.spent();
+        self.leave_for(Again { args, which: Which::New, spent, draft, words, demo: false })
+    }
+
+    /// Returns what would have to be typed for a project.
+    pub(super) fn project_args(&self, name: &str) -> Result<LowArgs, Failure> {
+        let demo = || Failure::new(&VALIDATION_ERROR, "this is the demo, which has no projects");
+        Ok(self.chat.args.as_ref().ok_or_else(demo)?.with_project(name))
+    }
+
     /// Finds a folder as it was named.
     pub(super) fn found_folder(&self, folder: &str) -> Result<String, Failure> {
         let root = &self.chat.plain.host.settings.workspace.root;
@@ -118,14 +133,7 @@ impl Screen<'_, '_> {
                     .hint("`/new` begins another one first"));
             }
         };
-        let mut args = args.clone();
-        args.prompt.text = None;
-        args.prompt.images.clear();
-        args.session.resume = None;
-        args.session.continues = false;
-        args.session.fork = false;
-        args.session.named = None;
-        args.session.new_id = None;
+        let mut args = args.anew();
         let settings = &self.chat.plain.host.settings;
         let provider = settings.model.facts.name;
         args.model.name = Some(format!("{provider}:{}", session.model()));

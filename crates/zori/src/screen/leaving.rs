@@ -5,6 +5,7 @@ use zori_contract::failure::Failure;
 use zori_tui::update::Effect;
 
 use super::{Left, Screen, greeting};
+use crate::agent_zero::server_chat;
 use crate::chat::Chat;
 use crate::plain::Advice;
 
@@ -31,6 +32,10 @@ impl Screen<'_, '_> {
         }
         if again.is_none() {
             signals.leave();
+        }
+        // A chat that goes on elsewhere is not closed.
+        if let Some(words) = again.is_none().then(|| server_chat::terminate(&plain)).flatten() {
+            cx.ui.warn(&words);
         }
         plain.close(cx.ui, Advice::default());
         if ending == Some(signal_hook::consts::SIGHUP) {

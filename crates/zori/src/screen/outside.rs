@@ -66,6 +66,8 @@ pub struct Outside {
     /// The models `/model` offers, and the modes.
     pub models: Vec<Choice>,
     pub modes: Vec<Item>,
+    /// Projects and agent profiles.
+    pub names: [Vec<Item>; 2],
     pub sessions: Sessions,
     pub look: look::Look,
     /// The files that `@` finds.
@@ -171,6 +173,8 @@ impl Outside {
                         self.models.iter().map(|choice| choice.item(&facts.model, facts.context)).collect()
                     }
                     "/mode" => self.modes.clone(),
+                    "/project" => self.names[0].clone(),
+                    "/agent" => self.names[1].clone(),
                     SESSIONS => {
                         let listed = self.sessions.list(everywhere);
                         everything = Some(listed.all);

@@ -29,6 +29,7 @@ use zori_tui::update::{self, Effect, FindRequest, Msg};
 use super::in_turn::{self, Led};
 use super::start::{Seat, on_terminal};
 use super::{Begun, Screen, outside, peer};
+use crate::agent_zero::server_chat;
 use crate::args::LowArgs;
 use crate::commands::AgentCx;
 use crate::settings::RunSettings;
@@ -61,16 +62,18 @@ pub fn run(
     let (mut screen, listening) = on_terminal(cx, signals, seat)?;
     let mut panel = Panel::new(brand, &screen.display.paint.theme.name);
     panel.themes = screen.outside.theme_names();
+    panel.projects = seat::names(&config, "projects");
+    panel.agents = seat::names(&config, "agent_profiles");
     panel.waiting_game = seat::waiting_game(&config);
     panel.colour = screen.display.paint.depth != Depth::None;
     panel.tabs = vec![TabSign::of(&screen.display.state)];
     screen.display.use_panel(panel);
-    screen.display.state.facts.spent = Some(screen.spent());
-    if resumed {
-        screen.recall(false);
     if config.flag("ui.mouse") == Some(true) {
         screen.display.tty.use_mouse();
     }
+    screen.display.state.facts.spent = Some(screen.spent());
+    if resumed {
+        screen.recall(false);
     }
     screen.restore_draft(resumed);
     if let Some(text) = prompt {
@@ -318,6 +321,7 @@ impl Desk<'_, '_> {
         let screen = &mut self.screen;
         let running: Pin<Box<dyn Future<Output = (BlockingSession, Done)>>> = match begun {
             Begun::Tab(args, name) => return self.open_tab(*args, Some(name)),
+            Begun::Again(args) => return self.begin_anew(*args),
             Begun::Turn(prompt) => {
                 let prompt = screen.before_turn(prompt);
                 let mut lent = screen.chat.plain.lend();
@@ -347,6 +351,7 @@ impl Desk<'_, '_> {
     /// What ran in the tab is over.
     fn ended(&mut self, session: BlockingSession, done: Done) {
         self.screen.chat.plain.give_back(session);
+        self.screen.show_tab_facts();
         match done {
             Done::Turn(end) => {
                 let failed = matches!(end.summary.outcome, Outcome::Failed(_));
@@ -444,11 +449,15 @@ impl Desk<'_, '_> {
         if self.slots[self.on_screen].work.is_some() {
             return self.hint("a turn is running; Esc stops it");
         }
-        self.screen.command("/clear");
+        let told = server_chat::reset(&self.screen.chat.plain);
+        self.screen.command("/new");
         let state = &mut self.screen.display.state;
         state.transcript = Transcript::new(state.options.signs, state.options.thinking);
         if let Some(tab) = &mut state.tab {
             tab.clear();
+        }
+        if let Some(words) = told {
+            self.screen.say(NoticeLevel::Info, &words);
         }
         self.screen.display.forget();
     }

@@ -27,7 +27,8 @@ use super::look::{self, Look, Notify};
 use super::outside::Outside;
 use super::sessions::Sessions;
 use super::{Again, Left, Screen, completions, first_time, greeting, tty};
-use crate::args::LowArgs;
+use crate::agent_zero::project;
+use crate::args::{LowArgs, OverlayArgs};
 use crate::chat::Chat;
 use crate::commands::AgentCx;
 use crate::config::Config;
@@ -114,7 +115,7 @@ pub(super) fn on_terminal<'a, 'c>(
     let mut display = Display::new(state, tty, terminal, paint, events, ending);
     display.titled = config.flag("ui.title").unwrap_or(true);
     display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
-    let chat = Chat { cx, signals, plain, args, attached, title: None, supervised: false };
+    let chat = Chat { cx, signals, plain, args, typed: None, attached, title: None, supervised: false };
     let screen = Screen {
         chat,
         display,
@@ -170,6 +171,10 @@ impl Seat {
         let greeting = if again { Vec::new() } else { greeting::rows(cx, &prepared, &run) };
         let keyless = missing_key(&prepared.host.settings.model, &run.key, cx.profile.name).is_some();
         let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
+        let chosen = OverlayArgs { project: Some(run.names.project.clone()), agent: None };
+        let names = [project::names(&config, "projects"), project::names(&config, "agent_profiles")];
+        // It was laid over the settings of the run already.
+        let config = project::overlaid(config, &cx.app.env, &chosen).unwrap_or_default();
         let settings = &prepared.host.settings;
         let answers = settings.permission.answers;
         let base = run.base.as_ref().filter(|_| settings.storage.save).map(|base| base.dir().to_owned());
@@ -215,6 +220,7 @@ impl Seat {
             later: std::collections::VecDeque::new(),
             models: completions::models(&plain, &env),
             modes: completions::modes(),
+            names: names.map(|names| names.into_iter().map(|name| super::item(name, "")).collect()),
             sessions: Sessions::of(&plain),
             beside: Some(plain.beside("")),
             aside: None,
@@ -284,13 +290,13 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
             .map(|mode| (*mode).to_owned())
             .collect(),
         footer,
+        status_in_chat: config.flag("ui.status_in_chat").unwrap_or(false),
     };
     (options, wrong)
 }
 
 /// Returns what the footer says.
 pub fn facts(plain: &PlainSession, env: &Environment) -> Facts {
-        status_in_chat: config.flag("ui.status_in_chat").unwrap_or(false),
     let (session, host) = (plain.session(), &plain.host);
     let root = &host.settings.workspace.root;
     Facts {

@@ -260,6 +260,8 @@ fn slash_commands() {
       /review [REF]     Review uncommitted changes, or what a branch or commit changed
       /model [NAME]     Show or change the model
       /provider [NAME]  Show the provider, or go on with the default model of another
+      /project [NAME]   Show the projects of the config file, or go on with one, in a new session
+      /agent [NAME]     Show the agent profiles, or tell an Agent Zero server another one
       /effort [LEVEL]   Show or change how much the model thinks
       /login [PROVIDER] Store a key, or log in, and go on with it
       /mode [NAME]      Show or change the permission mode; --save behind it keeps it for later chats

@@ -397,6 +397,12 @@ fn init_writes_every_key_as_a_comment() {
     # Answer from a script inside this program, to try it without a server.
     # connection.use_mock = false
 
+    # The server's own user interface, which F5 opens; unset: the address without its path.
+    # connection.ui_url = "http://localhost:50001"
+
+    # Whether the server deletes a chat when it is closed here: a tab, the chat, the panel.
+    # connection.terminate_on_close = false
+
     # How long the server keeps a chat, in hours.
     # connection.lifetime_hours = 24
 

@@ -6,6 +6,7 @@ mod agent_zero_bad_input;
 mod agent_zero_context;
 mod agent_zero_front_ends;
 mod agent_zero_gate;
+mod agent_zero_projects;
 mod asking;
 mod attacks;
 mod audit;

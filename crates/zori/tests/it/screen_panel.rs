@@ -189,7 +189,7 @@ fn the_bare_call_of_a0() {
     std::fs::create_dir_all(world.base()).unwrap();
     std::fs::write(world.base().join("config.toml"), "[connection]\nuse_mock = true\n").unwrap();
     let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
-    person.sees("[Chat 1]").sees("BALANCED").sees("F5 web UI");
+    person.sees("[Chat 1]").sees("BALANCED").sees("mock server, no network").sees_no_more("F5 web UI");
     person.says("hi").sees("I am the mock server inside this program").sees("waiting  NO");
     person.keys(F10);
     assert!(person.ends().0.success());

@@ -9,6 +9,7 @@ use zori_serve::parse_session;
 use zori_store::SessionDir;
 
 use super::{COMMANDS, Elsewhere, Next};
+use crate::agent_zero::server_chat;
 use crate::chat::Chat;
 use crate::commands::{copy_session, latest_session, session_named};
 
@@ -40,6 +41,9 @@ pub(super) fn new(chat: &mut Chat<'_, '_>, title: &str) -> Result<Next, Failure>
 pub(super) fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     if chat.cx.terminal.stderr && chat.cx.front.events().is_none() {
         chat.cx.ui.raw("\x1b[2J\x1b[3J\x1b[H");
+    }
+    if let Some(words) = server_chat::reset(&chat.plain) {
+        chat.cx.ui.say(&words);
     }
     new(chat, "")
 }

@@ -12,6 +12,7 @@ use zori_tui::update::Effect;
 
 use super::super::{Left, greeting, tty};
 use super::{Came, Desk, Screen};
+use crate::agent_zero::server_chat;
 use crate::plain::Advice;
 
 /// How soon the key to quit has to come again while turns run.
@@ -71,6 +72,7 @@ impl Desk<'_, '_> {
                 let words = greeting::farewell(session, session.totals().spent, name);
                 lines.push(words.replacen(" -c ", &format!(" --resume {} ", session.id()), 1));
             }
+            lines.extend(server_chat::terminate(&parked.plain).map(|words| format!("Warning: {words}")));
             parked.plain.close(screen.chat.cx.ui, Advice::default());
         }
         lines.iter().for_each(|line| screen.chat.cx.ui.say(line));

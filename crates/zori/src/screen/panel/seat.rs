@@ -20,13 +20,11 @@ use super::super::history::HistoryFile;
 use super::super::outside::Outside;
 use super::super::start::Seat;
 use super::Screen;
+use crate::agent_zero::project::{self, ActiveNames};
 use crate::args::LowArgs;
 use crate::chat::undo::UndoPlan;
 use crate::config::Config;
 use crate::plain::PlainSession;
-
-/// The provider with a user interface of its own.
-const HAS_WEB_UI: &str = "agent-zero";
 
 /// A tab that is not in the screen.
 pub(super) struct Parked {
@@ -111,18 +109,47 @@ pub(super) fn furnish(seat: &mut Seat, name: String) {
     }
 }
 
+/// Returns what the cards say of a session beside what its chat knows.
 fn facts(plain: &PlainSession) -> TabFacts {
     let settings = &plain.host.settings;
-    let api = settings.model.base_url.clone();
-    let web = (settings.model.facts.name == HAS_WEB_UI).then(|| origin(&api));
-    TabFacts {
-        project: "default".to_owned(),
-        agent: "default".to_owned(),
+    let url = &settings.model.base_url;
+    let ActiveNames { project, agent } = plain.run.names.clone();
+    let facts = TabFacts {
+        project,
+        agent,
+        has_agents: false,
         stream: settings.request.delivery == Delivery::Streamed,
         shell: plain.session().policy().shell.allowed,
         context: None,
-        web,
-        api,
+        web: None,
+        api: url.clone(),
+    };
+    let Some(server) = &plain.run.agent_zero else { return facts };
+    TabFacts {
+        has_agents: true,
+        stream: server.options.stream,
+        context: Some(server.preface.status()),
+        // The script inside this program has no pages.
+        web: (!server.mock).then(|| server.ui_url.clone().unwrap_or_else(|| origin(url))),
+        api: if server.mock { "mock server, no network".to_owned() } else { origin(url) },
+        ..facts
+    }
+}
+
+impl Screen<'_, '_> {
+    /// Shows in the cards what the session is now.
+    pub(in crate::screen) fn show_tab_facts(&mut self) {
+        if let Some(tab) = &mut self.display.state.tab {
+            tab.facts = facts(&self.chat.plain);
+        }
+    }
+}
+
+/// Returns the names that the user gave settings of a kind; none where there is nothing to choose from.
+pub(super) fn names(config: &Config, table: &str) -> Vec<String> {
+    match config.table(table) {
+        Some(_) => project::names(config, table),
+        None => Vec::new(),
     }
 }
 

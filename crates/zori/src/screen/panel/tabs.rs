@@ -10,6 +10,7 @@ use zori_tui::update::{Effect, Msg};
 use super::super::start::Seat;
 use super::seat::{self, Parked};
 use super::{Begun, Desk, Screen, Slot};
+use crate::agent_zero::server_chat;
 use crate::args::LowArgs;
 use crate::chat::slash::Elsewhere;
 use crate::plain::Advice;
@@ -103,6 +104,27 @@ impl Desk<'_, '_> {
         }
     }
 
+    /// Begins the tab in the screen anew: other settings, a new session. What is being typed stays.
+    pub(super) fn begin_anew(&mut self, args: LowArgs) {
+        let name = self.screen.display.state.tab.as_ref().map(|tab| tab.name.clone());
+        match self.new_seat(args, name) {
+            Ok(mut parked) => {
+                std::mem::swap(&mut parked.state.composer, &mut self.screen.display.state.composer);
+                parked.swap(&mut self.screen);
+                parked.plain.close(self.screen.chat.cx.ui, Advice::default());
+                if self.on_screen == self.shown {
+                    self.show(self.on_screen);
+                }
+                self.screen.tell();
+            }
+            Err(failure) => {
+                self.screen.tell();
+                self.screen.display.state.transcript.error(&failure.message, &failure.facts.hints);
+                self.screen.display.touch();
+            }
+        }
+    }
+
     fn new_seat(&mut self, args: LowArgs, name: Option<String>) -> Result<Parked, Failure> {
         let cx = &mut *self.screen.chat.cx;
         let Settings { mut session, run } = Settings::resolve(cx, &args, &TrustDialog::Nobody)?;
@@ -145,6 +167,9 @@ impl Desk<'_, '_> {
             face.panel.active = self.shown;
         }
         if let Some(parked) = closed.parked {
+            if let Some(words) = server_chat::terminate(&parked.plain) {
+                self.screen.say(NoticeLevel::Warning, &words);
+            }
             parked.plain.close(self.screen.chat.cx.ui, Advice::default());
         }
         self.screen.tell();
@@ -158,15 +183,7 @@ impl Screen<'_, '_> {
         let Some(args) = &self.chat.args else {
             return Err(Failure::new(&VALIDATION_ERROR, "this is the demo, which has one tab"));
         };
-        let mut args = args.clone();
-        args.prompt.text = None;
-        args.prompt.images.clear();
-        args.session.resume = None;
-        args.session.continues = false;
-        args.session.fork = false;
-        args.session.named = None;
-        args.session.new_id = None;
-        Ok(args)
+        Ok(args.anew())
     }
 
     /// What the chat would go on with elsewhere is a tab of its own here.
@@ -182,6 +199,11 @@ impl Screen<'_, '_> {
             Elsewhere::Folder(folder) => {
                 args.workspace.root = Some(self.found_folder(folder)?);
                 folder.clone()
+            }
+            Elsewhere::Project(name) => {
+                let args = self.project_args(name)?;
+                self.begun = Some(Begun::Again(Box::new(args)));
+                return Ok(());
             }
             Elsewhere::Login(_) | Elsewhere::Demo => {
                 let words = wanted.by_hand(self.chat.cx.profile.name, None).replace("the chat", "the panel");

@@ -1,0 +1,37 @@
+//! A session's chat on its Agent Zero server, when the session ends here: cleared by `/clear`, deleted where
+//! `connection.terminate_on_close` says so (SRV-10).
+
+use std::time::Duration;
+
+use zori_core::failure::{FailureKind, ProviderFailure};
+
+use crate::plain::PlainSession;
+
+/// How long the server may take; the person waits.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Clears the chat's history on the server. Returns what to say; `None` where the session has no chat on one.
+pub fn reset(plain: &PlainSession) -> Option<String> {
+    let server = plain.run.agent_zero.as_ref()?.server.get()?;
+    match plain.block_on(within(server.reset(plain.session().messages()))) {
+        Ok(false) => None,
+        Ok(true) => Some("The server has cleared this chat, too".to_owned()),
+        Err(failure) => Some(format!("The server still has this chat: {}", failure.message)),
+    }
+}
+
+/// Deletes the chat on the server, if that is wanted when a chat is closed. Returns what to say of a failure.
+pub fn terminate(plain: &PlainSession) -> Option<String> {
+    let setup = plain.run.agent_zero.as_ref().filter(|setup| setup.terminate_on_close)?;
+    let server = setup.server.get()?;
+    let failed = plain.block_on(within(server.terminate(plain.session().messages()))).err()?;
+    Some(format!("the chat was not deleted on the server: {}", failed.message))
+}
+
+async fn within(asked: impl Future<Output = Result<bool, ProviderFailure>>) -> Result<bool, ProviderFailure> {
+    let late = || {
+        let message = format!("no answer after {} s", LIMIT.as_secs());
+        ProviderFailure::new(FailureKind::Timeout, message)
+    };
+    tokio::time::timeout(LIMIT, asked).await.unwrap_or_else(|_| Err(late()))
+}
