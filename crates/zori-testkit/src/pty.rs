@@ -10,7 +10,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal};
@@ -43,6 +45,8 @@ pub struct Pty {
     keys: File,
     drawn: Capture,
     held: Arc<Mutex<()>>,
+    /// How many bytes a second are taken at most; 0 for as many as come.
+    rate: Arc<AtomicU32>,
     rewrite: Rewrite,
 }
 
@@ -75,14 +79,20 @@ impl Pty {
         let keys = File::from(clone(&ours));
         let held = Arc::new(Mutex::new(()));
         let holding = Arc::clone(&held);
+        let rate = Arc::new(AtomicU32::new(0));
+        let slow = Arc::clone(&rate);
         let drawn = Capture::start(File::from(ours), usize::MAX, move |piece| {
             drop(holding.lock().unwrap_or_else(PoisonError::into_inner));
             if piece.windows(CURSOR_QUESTION.len()).any(|w| w == CURSOR_QUESTION) {
                 // A process that has ended in the meantime needs no answer.
                 let _ = answers.write_all(b"\x1b[1;1R");
             }
+            let rate = slow.load(Ordering::Relaxed);
+            if rate > 0 {
+                std::thread::sleep(Duration::from_secs_f64(piece.len() as f64 / f64::from(rate)));
+            }
         });
-        Self { child, keys, drawn, held, rewrite }
+        Self { child, keys, drawn, held, rate, rewrite }
     }
 
     /// Types the keys: text as it is, `\r` for Enter, `\x03` for Ctrl-C, `\x04` for Ctrl-D.
@@ -129,6 +139,11 @@ impl Pty {
         });
         taken.pass(|| false);
         Held(letting_go)
+    }
+
+    /// Takes so many bytes a second from now on, as a slow line does; 0 for as many as come.
+    pub fn slow_down(&self, bytes_per_second: u32) {
+        self.rate.store(bytes_per_second, Ordering::Relaxed);
     }
 
     /// Returns whether the terminal shows what is typed.

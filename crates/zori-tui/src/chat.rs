@@ -4,6 +4,7 @@ use crate::completion::Completion;
 use crate::composer::layout::Layout;
 use crate::footer;
 use crate::row::{Role, Row, Span};
+use crate::shortcuts;
 use crate::state::State;
 use crate::status;
 use crate::terminal::inline::{Caret, View};
@@ -202,6 +203,13 @@ pub(crate) fn composer(state: &State, width: u16, out: &mut Vec<Row>) -> (usize,
     (row - first, column + 2)
 }
 
+/// Returns whether a question is open that keys do not answer, because something is being typed.
+fn asks_behind_draft(state: &State) -> bool {
+    let call = !state.questions.is_empty() && !question_has_keys(state);
+    let own = state.confirm.is_some() && !confirm_has_keys(state);
+    !state.composer.is_empty() && (call || own)
+}
+
 /// The words at the right of the composer: what its keys do now.
 fn with_hint(state: &State, line: Row, width: u16) -> Row {
     if width < 60 {
@@ -211,7 +219,7 @@ fn with_hint(state: &State, line: Row, width: u16) -> Row {
         hint.text.clone()
     } else if let Some(note) = state.completion.as_ref().and_then(Completion::note) {
         note
-    } else if !state.questions.is_empty() && !question_has_keys(state) && !state.composer.is_empty() {
+    } else if asks_behind_draft(state) {
         "Tab: answer the question".to_owned()
     } else if state.turn.is_some() && !state.composer.is_empty() {
         "Enter queues · Tab sends into this turn".to_owned()
@@ -225,7 +233,8 @@ fn with_hint(state: &State, line: Row, width: u16) -> Row {
 fn below(state: &State, width: u16, room: usize) -> Vec<Row> {
     match &state.completion {
         Some(completion) => completion.rows(width, room),
-        _ => match &state.hint {
+        None if state.shortcuts => shortcuts::rows(&state.options, width),
+        None => match &state.hint {
             Some(hint) if width < 60 => vec![wrap::truncate(
                 &Span::new(format!("  {}", hint.text)).muted().into(),
                 usize::from(width),

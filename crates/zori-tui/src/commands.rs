@@ -5,13 +5,36 @@
 pub struct CommandInfo {
     /// Its name, with the slash.
     pub name: &'static str,
+    /// What it is called, too.
+    pub aliases: &'static [&'static str],
     pub args: &'static str,
     pub about: &'static str,
     pub category: &'static str,
     /// Whether it waits for the end of a running turn.
     pub waits: bool,
+    /// Whether somebody brought it along: it is a prompt then.
+    pub brought: bool,
     /// Whether the screen itself does it.
     pub own: Option<ScreenCommand>,
+}
+
+impl CommandInfo {
+    /// One without a name, for those that say only what is special about them.
+    pub const NOTHING: Self = Self {
+        name: "",
+        aliases: &[],
+        args: "",
+        about: "",
+        category: "",
+        waits: false,
+        brought: false,
+        own: None,
+    };
+
+    /// Returns whether it is called so, in whichever case (UI-8).
+    pub fn is_called(&self, name: &str) -> bool {
+        std::iter::once(&self.name).chain(self.aliases).any(|known| known.eq_ignore_ascii_case(name))
+    }
 }
 
 /// A command that is about the screen or its cells.
@@ -28,6 +51,17 @@ pub enum ScreenCommand {
     History,
     Editor,
     Theme,
+}
+
+/// Returns whether a line is a command of the program's own, or looks like one; a path does not, and what somebody brought along is a prompt.
+pub fn is_command(commands: &[CommandInfo], line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    match commands.iter().find(|command| command.is_called(word)) {
+        Some(command) => !command.brought,
+        None => word.strip_prefix('/').is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        }),
+    }
 }
 
 /// Returns the commands that a word may become, best first.
@@ -67,7 +101,7 @@ mod tests {
 
     #[test]
     fn best_first() {
-        let command = |name| CommandInfo { name, args: "", about: "", category: "", waits: false, own: None };
+        let command = |name| CommandInfo { name, ..CommandInfo::NOTHING };
         let all = ["/compact", "/copy", "/config", "/recap", "/show"].map(command);
         let found = |word| matching(&all, word).iter().map(|command| command.name).collect::<Vec<_>>();
         assert_eq!(found("/co"), ["/compact", "/copy", "/config"]);

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     fn subject(text: &str, back: usize) -> Option<(Subject, String)> {
-        let info = |name, args| CommandInfo { name, args, about: "", category: "", waits: false, own: None };
+        let info = |name, args| CommandInfo { name, args, ..CommandInfo::NOTHING };
         let mut buffer = Buffer::default();
         buffer.insert(text);
         buffer.move_to(text.len() - back);

@@ -69,11 +69,16 @@ impl Composer {
 
     /// Replaces everything that was typed, as one step that can be undone.
     pub fn set(&mut self, text: &str) {
+        self.history.leave();
         self.buffer.replace_all(text);
     }
 
     /// Shows the entry before this one.
     pub fn older(&mut self) -> bool {
+        // The history has words only; an image is not exchanged for them.
+        if self.buffer.images() > 0 {
+            return false;
+        }
         let draft = self.buffer.text();
         match self.history.older(&draft) {
             Some(text) => {

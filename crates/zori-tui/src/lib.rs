@@ -24,6 +24,7 @@ pub mod pager;
 pub mod panel;
 pub mod question;
 pub mod row;
+pub mod shortcuts;
 pub mod state;
 pub mod status;
 pub mod terminal;

@@ -1,8 +1,11 @@
 //! The pager over all cells (Ctrl-O) and over the whole text of a question, on the other screen.
 
+use std::time::Duration;
+
 use crate::cell::{CellCx, Detail};
 use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode};
+use crate::question::QUIET_FOR;
 use crate::row::{Ground, Row, Span};
 use crate::state::{Size, State};
 use crate::wrap::{self, Break};
@@ -20,6 +23,8 @@ pub struct Pager {
     begin: Option<u32>,
     /// Whether cells are as short as in the transcript.
     folded: bool,
+    /// When the last `y` came, of which the first opened the question; none so soon after another approves.
+    asked: Duration,
 }
 
 #[derive(Debug)]
@@ -52,11 +57,12 @@ impl Pager {
             typing: false,
             begin,
             folded: false,
+            asked: Duration::ZERO,
         }
     }
 
-    /// Opens the whole text of a question.
-    pub fn question(rows: Vec<Row>) -> Self {
+    /// Opens the whole text of a question, by a key that came now.
+    pub fn question(rows: Vec<Row>, now: Duration) -> Self {
         Self {
             subject: Subject::Question(rows),
             top: Some(0),
@@ -64,12 +70,13 @@ impl Pager {
             typing: false,
             begin: None,
             folded: false,
+            asked: now,
         }
     }
 
     /// Opens a text that is only read.
     pub fn text(rows: Vec<Row>) -> Self {
-        Self { subject: Subject::Text(rows), ..Self::question(Vec::new()) }
+        Self { subject: Subject::Text(rows), ..Self::question(Vec::new(), Duration::ZERO) }
     }
 
     /// Looks for words.
@@ -78,7 +85,7 @@ impl Pager {
     }
 
     /// Takes a key. `rows`: everything there is at this width.
-    pub fn key(&mut self, key: Key, action: Bound, rows: &[Row], size: Size) -> PagerEnd {
+    pub fn key(&mut self, key: Key, action: Bound, rows: &[Row], size: Size, now: Duration) -> PagerEnd {
         let page = usize::from(size.rows).saturating_sub(1).max(1);
         let last = rows.len().saturating_sub(page);
         let top = self.top(rows, page);
@@ -107,7 +114,9 @@ impl Pager {
                 return PagerEnd::Closed;
             }
             (KeyCode::Char('y'), _) if matches!(self.subject, Subject::Question(_)) => {
-                if top >= last {
+                // A key that is held comes again and again, and nobody has read anything meanwhile (SAF-1).
+                let meant = now.saturating_sub(std::mem::replace(&mut self.asked, now)) >= QUIET_FOR;
+                if top >= last && meant {
                     return PagerEnd::Approved;
                 }
                 to(self, last);

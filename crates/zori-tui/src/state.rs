@@ -47,6 +47,8 @@ pub struct State {
     pub turn_notes: Vec<String>,
     /// `/keys ACTION` waits for the key that it gets.
     pub learning: Option<Action>,
+    /// The list of keys is open.
+    pub shortcuts: bool,
     /// Words in the status row that go with the next key or after a while.
     pub hint: Option<Hint>,
     /// What leaves the chat when it comes again.
@@ -307,6 +309,7 @@ impl State {
             todos: Vec::new(),
             turn_notes: Vec::new(),
             learning: None,
+            shortcuts: false,
             hint: None,
             leaving: None,
             focused: None,

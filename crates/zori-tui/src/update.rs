@@ -177,7 +177,10 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::Preview(rows) => state.pager = Some(Pager::text(rows)),
         Msg::Edited(text) => {
             if let Some(text) = text {
+                // The file has the words only; images stay.
+                let images = state.composer.buffer.prompt().images;
                 state.composer.set(&text);
+                images.into_iter().for_each(|image| state.composer.attach(image));
             }
         }
         Msg::Resized(size) => state.size = size,

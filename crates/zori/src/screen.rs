@@ -7,6 +7,7 @@ mod commands;
 mod completions;
 mod display;
 mod elsewhere;
+mod errand;
 mod feed;
 mod feedback;
 mod files;
@@ -104,6 +105,14 @@ enum Begun {
 impl Screen<'_, '_> {
     fn converse(&mut self) {
         loop {
+            if self.display.is_lent() && !self.await_terminal() {
+                return;
+            }
+            if let Some(facts) = self.outside.logged_in.take()
+                && self.go_on_with_key(facts)
+            {
+                return;
+            }
             let Self { chat, display, outside, .. } = self;
             let effect = match outside.later.pop_front() {
                 Some(effect) => effect,
@@ -160,6 +169,22 @@ impl Screen<'_, '_> {
                 return;
             }
         }
+    }
+
+    /// Waits until the terminal is back; returns whether the chat goes on. Nothing begins meanwhile that might want the terminal, too.
+    fn await_terminal(&mut self) -> bool {
+        let Self { chat, display, outside, .. } = self;
+        let came = chat.plain.block_on(async {
+            tokio::select! {
+                biased;
+                () = display.lent() => None,
+                came = outside.aside() => Some(came),
+            }
+        });
+        let Some(came) = came else { return false };
+        outside.came(display, came);
+        self.count_asides();
+        true
     }
 
     /// Adds what questions beside the conversation used to what the session has.

@@ -283,6 +283,19 @@ fn calls_that_did_not_run() {
         ToolOutput::failure(ToolCode::Canceled, "The turn was cancelled"),
     );
     insta::assert_snapshot!(drawn(&stopped, 60), @"⊘ Fetch x: stopped                                  0.1s  #7");
+    let mut half =
+        ToolCell::new(&requested("bash", Some(ToolKind::Bash), r#"{"command":"make"}"#, Vec::new()));
+    half.output(OutputStream::Stdout, "cc a.c\ncc b.c\n");
+    half.finished(&finished(
+        Some(ToolKind::Bash),
+        ToolOutput::failure(ToolCode::Canceled, "The call was canceled"),
+        103,
+    ));
+    insta::assert_snapshot!(drawn(&half, 60), @"
+    ⊘ $ make: stopped                                   0.1s  #7
+      cc a.c
+      cc b.c
+    ");
     let mut timed_out = shell("partial\n", -1);
     timed_out.process = Some(ProcessEnd { exit_code: -1, signal: Some(9), timed_out: true });
     insta::assert_snapshot!(drawn(&cell(ToolKind::Bash, r#"{"command":"sleep 99"}"#, timed_out), 60), @"
@@ -330,6 +343,50 @@ fn words_to_the_user() {
       second line
     ");
     assert_eq!(UserCell::new(&"x\n".repeat(100_000)).rows(40, &CX).len(), 12);
+}
+
+/// Test row 12 of the contract: each kind of tool, and each way a call ends.
+#[test]
+fn each_kind_in_each_end() {
+    let kinds: [(Option<ToolKind>, &str, &str); 15] = [
+        (Some(ToolKind::Read), "read", r#"{"path":"calc.py"}"#),
+        (Some(ToolKind::Write), "write", r#"{"path":"calc.py","content":"x\n"}"#),
+        (Some(ToolKind::Edit), "edit", r#"{"path":"calc.py","old":"a","new":"b"}"#),
+        (Some(ToolKind::MultiEdit), "multi_edit", r#"{"path":"calc.py","edits":[]}"#),
+        (Some(ToolKind::Patch), "apply_patch", r#"{"patch":"*** Begin Patch\n*** End Patch"}"#),
+        (Some(ToolKind::Glob), "glob", r#"{"pattern":"*.rs"}"#),
+        (Some(ToolKind::Grep), "grep", r#"{"pattern":"add("}"#),
+        (Some(ToolKind::Ls), "ls", r#"{"path":"src"}"#),
+        (Some(ToolKind::Bash), "bash", r#"{"command":"cargo test"}"#),
+        (Some(ToolKind::Fetch), "web_fetch", r#"{"url":"https://example.org/a"}"#),
+        (Some(ToolKind::WebSearch), "web_search", r#"{"query":"rust"}"#),
+        (Some(ToolKind::Todo), "todo_write", r#"{"todos":[]}"#),
+        (Some(ToolKind::Task), "task", r#"{"description":"who calls add()"}"#),
+        (Some(ToolKind::JobOutput), "job_output", r#"{"id":"j1"}"#),
+        (None, "jira.search", r#"{"jql":"a = b"}"#),
+    ];
+    let mut table = String::new();
+    for (kind, name, input) in kinds {
+        let ends: [(&str, ToolOutput); 5] = [
+            ("ok", ToolOutput::success("{}")),
+            ("failed", ToolOutput::failure(ToolCode::ReadError, "it cannot be read")),
+            ("denied", ToolOutput::failure(ToolCode::PermissionDenied, "a rule forbids it")),
+            ("cancelled", ToolOutput::failure(ToolCode::Canceled, "The turn was cancelled")),
+            ("timed out", ToolOutput::failure(ToolCode::Timeout, "no end within 120 s")),
+        ];
+        for (end, output) in ends {
+            let mut cell = ToolCell::new(&requested(name, kind, input, Vec::new()));
+            if end == "denied" {
+                cell.resolved(
+                    &Decision::new(Verdict::Deny, Class::Shell, "a rule forbids it"),
+                    DecidedBy::Policy,
+                );
+            }
+            cell.finished(&finished(kind, output, 103));
+            table.push_str(&format!("{end:<10} {}", drawn(&cell, 69)));
+        }
+    }
+    insta::assert_snapshot!("each_kind_in_each_end", table);
 }
 
 /// TRN-3: ten megabytes of output take a bounded place, and drawing them a bounded time.

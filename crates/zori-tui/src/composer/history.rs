@@ -20,13 +20,13 @@ impl History {
 
     /// Adds an entry, unless it is the last one again.
     pub fn add(&mut self, text: &str) {
+        self.leave();
         if self.entries.last().is_none_or(|last| last != text) {
             self.entries.push(text.to_owned());
         }
         if self.entries.len() > MOST {
             self.entries.remove(0);
         }
-        self.at = None;
     }
 
     /// Puts the draft away as if it had been sent, so that Up brings it back.
@@ -34,10 +34,12 @@ impl History {
         self.add(text);
     }
 
-    /// Goes on from what is being typed.
+    /// Goes on from what is shown. What was being typed before that is an entry then, so that it is not lost (UI-36).
     pub fn leave(&mut self) {
-        self.at = None;
-        self.draft.clear();
+        let draft = std::mem::take(&mut self.draft);
+        if self.at.take().is_some() && !draft.trim().is_empty() {
+            self.add(&draft);
+        }
     }
 
     /// Returns whether an entry is shown.
@@ -68,6 +70,12 @@ impl History {
         Some(std::mem::take(&mut self.draft))
     }
 
+    /// Returns what was being typed before the first step back.
+    #[cfg(test)]
+    pub(crate) fn draft(&self) -> &str {
+        &self.draft
+    }
+
     /// Returns the entries that contain the words, newest first, each once.
     pub fn search<'a>(&'a self, words: &str) -> Vec<&'a str> {
         let words = words.to_lowercase();
@@ -96,5 +104,8 @@ mod tests {
         assert_eq!(history.newer(), None);
         history.add("two");
         assert_eq!(history.search("O"), ["two", "one"]);
+        assert_eq!(history.older("half").as_deref(), Some("two"));
+        history.leave();
+        assert_eq!(history.older("").as_deref(), Some("half"), "somebody went on from the entry");
     }
 }

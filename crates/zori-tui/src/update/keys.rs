@@ -36,6 +36,9 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     if question::takes(state, before, key, effects) || confirm::takes(state, before, key, effects) {
         return;
     }
+    if asks_for_keys(state, key, fast) {
+        return;
+    }
     if state.options.vim
         && state.search.is_none()
         && state.keys.chord.is_empty()
@@ -76,10 +79,30 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     }
 }
 
+/// `?` on nothing: the list of keys, until the next key, which does what it does; returns whether the key was for it.
+fn asks_for_keys(state: &mut State, key: Key, fast: bool) -> bool {
+    let question_mark = Mods { shift: false, ..key.mods } == Mods::NONE && key.code == KeyCode::Char('?');
+    match std::mem::take(&mut state.shortcuts) {
+        // Text that comes so fast is a paste, and the sign was its beginning.
+        true if fast => state.composer.buffer.insert("?"),
+        true => return question_mark || key.code == KeyCode::Esc,
+        false => {
+            let insert = !state.options.vim || state.composer.vim.mode == Mode::Insert;
+            let free = state.composer.is_empty() && state.search.is_none() && state.keys.chord.is_empty();
+            if question_mark && insert && free && state.options.keymap.find(&[key]) == Bound::Nothing {
+                state.shortcuts = true;
+                return true;
+            }
+        }
+    }
+    false
+}
+
 /// Takes pasted text, which answers nothing and sends nothing.
 pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     state.keys.last = Some(state.now);
     state.leaving = None;
+    state.shortcuts = false;
     if let Some(asked) = state.questions.front_mut() {
         asked.entered = false;
     }
@@ -255,8 +278,7 @@ fn escape(state: &mut State, escaped: Option<Duration>, effects: &mut Vec<Effect
     if let Some(asked) = state.questions.front_mut()
         && let Some(draft) = asked.because.take()
     {
-        state.composer.set(&draft);
-        return;
+        return question::put_reason_away(state, &draft);
     }
     if state.turn.is_some() {
         return leave::stop(state, effects);

@@ -13,12 +13,10 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// Ctrl-C: the first that fits.
 pub(super) fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(asked) = state.questions.pop_front() {
-        state.questions.clear();
-        effects.push(Effect::Input(Input::Approve {
-            call: asked.call,
-            answer: Approval::Reject { reason: None },
-        }));
+    if let Some(asked) = state.questions.front() {
+        let answer = Approval::Reject { reason: None };
+        effects.push(Effect::Input(Input::Approve { call: asked.call.clone(), answer }));
+        super::question::drop_where(state, |_| true);
         return stop(state, effects);
     }
     if state.completion.take().is_some() || state.pager.take().is_some() {

@@ -140,7 +140,7 @@ fn whole(state: &mut State) {
     if let Some(asked) = state.questions.front() {
         let mut rows = asked.lines();
         rows.push(Row::empty());
-        state.pager = Some(Pager::question(rows));
+        state.pager = Some(Pager::question(rows, state.now));
     }
 }
 
@@ -163,6 +163,28 @@ fn grant(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
             answer(state, Approval::Grant(0), effects);
         }
     }
+}
+
+/// Nobody has to answer any more. What was being typed comes back, and a reason that was begun is an older message then (UI-36).
+pub(super) fn drop_where(state: &mut State, gone: impl Fn(&Asked) -> bool) {
+    let mut drafts = Vec::new();
+    state.questions.retain_mut(|asked| {
+        let goes = gone(asked);
+        if goes {
+            drafts.extend(asked.because.take());
+        }
+        !goes
+    });
+    drafts.iter().for_each(|draft| put_reason_away(state, draft));
+}
+
+/// Nobody writes a reason any more: what was being typed before is back.
+pub(super) fn put_reason_away(state: &mut State, draft: &str) {
+    let reason = state.composer.buffer.text();
+    if !reason.trim().is_empty() {
+        state.composer.history.put_away(&reason);
+    }
+    state.composer.set(draft);
 }
 
 /// Answers the first question. The next one has a guard of its own.

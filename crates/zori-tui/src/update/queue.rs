@@ -3,6 +3,7 @@
 use zori_core::input::{Input, Prompt};
 
 use super::{Effect, screen_command};
+use crate::commands::is_command;
 use crate::state::State;
 
 /// Enter: sends what was typed, or queues it while a turn runs.
@@ -38,9 +39,15 @@ fn runs_now(state: &State, text: &str) -> bool {
     if is_shell(text) {
         return true;
     }
+    if text.trim_end() == ":q" {
+        return true;
+    }
     let name = text.split_whitespace().next().unwrap_or_default();
-    let known = state.options.commands.iter().find(|command| command.name == name);
-    known.is_some_and(|command| command.own.is_some() || !command.waits)
+    match state.options.commands.iter().find(|command| command.is_called(name)) {
+        Some(command) => command.own.is_some() || !command.waits,
+        // One that does not exist is said so at once.
+        None => is_command(&state.options.commands, text),
+    }
 }
 
 /// Returns whether a line is a command of the user's own.
@@ -121,8 +128,13 @@ pub(super) fn send(state: &mut State, prompt: Prompt, effects: &mut Vec<Effect>)
             let text = text[1..].to_owned();
             effects.push(Effect::Prompt(Prompt { text, ..prompt }));
         }
-        [b'/', ..] => effects.push(Effect::Command(text.to_owned())),
-        b":q" => effects.push(Effect::Leave),
+        [b'/', ..] if is_command(&state.options.commands, text) => {
+            effects.push(Effect::Command(text.to_owned()));
+        }
+        b":q" => {
+            super::leave::stop(state, effects);
+            effects.push(Effect::Leave);
+        }
         // A heading of a longer text is no guideline.
         [b'#', rest @ ..] if !rest.contains(&b'\n') && !text[1..].trim().is_empty() => {
             super::confirm::ask_guideline(state, text[1..].trim());

@@ -17,7 +17,7 @@ pub(super) fn find<'a, 's>(
     line: &'a str,
 ) -> Option<(&'s CommandInfo, ScreenCommand, &'a str)> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let command = state.options.commands.iter().find(|command| command.name == name)?;
+    let command = state.options.commands.iter().find(|command| command.is_called(name))?;
     Some((command, command.own?, rest.trim()))
 }
 
@@ -211,9 +211,9 @@ pub(super) fn open_pager(state: &mut State, number: Option<u32>) {
 /// A key while the pager is open.
 pub(super) fn pager_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let action = state.options.keymap.find(&[key]);
-    let (rows, size) = (crate::pager::content(state), state.size);
+    let (rows, size, now) = (crate::pager::content(state), state.size, state.now);
     let Some(pager) = &mut state.pager else { return };
-    match pager.key(key, action, &rows, size) {
+    match pager.key(key, action, &rows, size, now) {
         PagerEnd::No => {}
         PagerEnd::Closed => state.pager = None,
         PagerEnd::Copy(row) => {

@@ -10,7 +10,7 @@ use zori_core::ids::AgentId;
 use zori_core::input::Prompt;
 use zori_core::outcome::{CancelCause, Outcome};
 
-use super::{Effect, queue};
+use super::{Effect, question, queue};
 use crate::state::{Phase, State, Turn};
 
 /// A turn from which on its end is told (TRN-6).
@@ -104,7 +104,7 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
     }
     if let EventKind::Tool(ToolEvent::ApprovalResolved { call, .. }) = &event.kind {
         // Answered elsewhere, or nobody is asked any more.
-        state.questions.retain(|asked| asked.call != *call);
+        question::drop_where(state, |asked| asked.call == *call);
     }
     let Some(turn) = &mut state.turn else { return };
     turn.heard = now;
@@ -163,7 +163,7 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
 /// The turn is over.
 pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Effect>) {
     state.transcript.settle_all();
-    state.questions.clear();
+    question::drop_where(state, |_| true);
     state.facts.context = over.context;
     state.facts.spent = Some(over.spent);
     queue::take_back_steered(state);

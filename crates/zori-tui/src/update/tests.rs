@@ -32,7 +32,7 @@ fn stage() -> Stage {
         about: "about it",
         category: "Session",
         waits: true,
-        own: None,
+        ..CommandInfo::NOTHING
     };
     let options = Options {
         signs: Signs::Unicode,
@@ -302,8 +302,7 @@ fn somebody_elsewhere_is_told() {
 fn keys_of_the_list_of_sessions() {
     let mut stage = stage();
     let about = "about it";
-    let resume =
-        CommandInfo { name: "/resume", args: "[ID]", about, category: "Session", waits: true, own: None };
+    let resume = CommandInfo { name: "/resume", args: "[ID]", about, waits: true, ..CommandInfo::NOTHING };
     stage.state.options.commands.push(resume);
     let find = |word: &str, everywhere| {
         Effect::Find(FindRequest::Argument { command: "/resume", word: word.into(), everywhere })
@@ -353,9 +352,9 @@ fn what_is_hidden_is_read_first() {
     stage.turn().asked(Class::Shell, &long).take(Msg::Drawn).wait(5000).key_now("y");
     assert_eq!(stage.effects(), none());
     assert!(stage.state.pager.is_some(), "y opens the whole text");
-    stage.key_now("y");
+    stage.key("y");
     assert_eq!(stage.effects(), none(), "y goes to its end");
-    stage.key_now("y");
+    stage.key("y");
     assert_eq!(stage.effects(), [approved("call-0")]);
 
     let mut stage = self::stage();
@@ -474,7 +473,8 @@ fn nothing_moves_while_idle() {
     assert_eq!(next_tick(&stage.state), Some(Duration::from_millis(11_250)));
 }
 
-/// UI-36, reduced: whatever is pressed in whichever order, no character is lost.
+/// UI-36: whatever is pressed in whichever order, in turns, questions, reasons, searches and lists, no character is lost: it is in what was sent, in
+/// the queue, the composer or the history. A key that answers, opens or closes something is none.
 #[test]
 fn no_key_is_lost() {
     let mut random = 7u64;
@@ -482,52 +482,63 @@ fn no_key_is_lost() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) % most
     };
-    for _ in 0..300 {
+    for round in 0..600 {
         let mut stage = stage();
         let mut typed = String::new();
-        for _ in 0..40 {
-            match next(12) {
-                0 => {
-                    stage.turn();
-                }
-                1 => {
-                    stage.asked(Class::Shell, "ls").take(Msg::Drawn);
-                }
-                2 => {
-                    stage.over(Outcome::Completed(StopReason::EndTurn));
-                }
-                3 => {
-                    stage.key_now("esc");
-                }
-                4 => {
-                    stage.key_now("enter");
+        for step in 0..40 {
+            match next(20) {
+                0 => _ = stage.turn(),
+                1 => _ = stage.asked(Class::Shell, "ls").take(Msg::Drawn),
+                2 => _ = stage.over(Outcome::Completed(StopReason::EndTurn)),
+                3 => _ = stage.over(Outcome::Cancelled(CancelCause::User)),
+                4 => _ = stage.key_now("esc"),
+                5 => _ = stage.key_now("enter"),
+                6 => _ = stage.key_now("ctrl+c"),
+                7 => _ = stage.key_now("up"),
+                8 => _ = stage.key_now("down"),
+                9 => _ = stage.key_now("ctrl+enter"),
+                // A reason is begun with what was typed put aside.
+                10 => {
+                    if stage.state.questions.front().is_some_and(|asked| asked.because.is_none()) {
+                        stage.key_now("tab");
+                        if stage.state.questions[0].entered {
+                            stage.key_now("w");
+                        }
+                    }
                 }
                 _ => {
-                    // Within the guard of any question.
+                    // Within the guard of any question; each is there once.
                     stage.now += Duration::from_millis(next(60));
-                    let c = ["y", "n", "a", "1", "x"][next(5) as usize];
-                    typed.push_str(c);
-                    stage.key_now(c);
+                    if let Some(asked) = stage.state.questions.front_mut() {
+                        asked.entered = false;
+                    }
+                    let c = char::from_u32(0x4e00 + step).unwrap();
+                    typed.push(c);
+                    stage.key_now(&c.to_string());
                 }
             }
         }
-        let mut kept = String::new();
-        let sent = stage.effects();
-        for effect in &sent {
+        let mut kept = stage.text();
+        for effect in stage.effects() {
             match effect {
                 Effect::Prompt(prompt) => kept.push_str(&prompt.text),
+                Effect::Input(Input::Steer(text)) => kept.push_str(&text),
+                Effect::Input(Input::Approve { answer: Approval::Reject { reason }, .. }) => {
+                    kept.push_str(&reason.unwrap_or_default());
+                }
                 Effect::Input(Input::Approve { answer: Approval::Allow, .. }) => {
                     panic!("answered by accident")
                 }
                 _ => {}
             }
         }
-        let queued: String = stage.state.queue.items.iter().map(|prompt| prompt.text.as_str()).collect();
-        let given_back = stage.text();
-        let all = format!("{kept}{queued}{given_back}");
-        for c in ['y', 'n', 'a', '1', 'x'] {
-            let count = |text: &str| text.matches(c).count();
-            assert!(count(&all) >= count(&typed), "{c} of {typed:?} is not in {all:?}");
+        let state = &stage.state;
+        kept.extend(state.queue.items.iter().map(|prompt| prompt.text.as_str()));
+        kept.extend(state.questions.iter().filter_map(|asked| asked.because.as_deref()));
+        kept.extend(state.composer.history.search(""));
+        kept.push_str(state.composer.history.draft());
+        for c in typed.chars() {
+            assert!(kept.contains(c), "round {round}: {c} of {typed:?} is not in {kept:?}");
         }
     }
 }
@@ -590,4 +601,99 @@ fn a_long_paste_key_by_key() {
         stage.wait(1000);
         assert_eq!(stage.state.draft.kept.text, format!("{start}{word}{text}"));
     }
+}
+
+/// SAF-1, SAF-4: a key that is held opens the whole text, and approves nothing however long it is held.
+#[test]
+fn a_held_key_approves_nothing() {
+    let mut stage = stage();
+    stage.turn().asked(Class::ShellUnknown, "eval $X").take(Msg::Drawn).wait(5000).key_now("y");
+    for _ in 0..100 {
+        stage.wait(30).key_now("y");
+    }
+    assert_eq!(stage.effects(), none());
+    stage.wait(700).key_now("y");
+    assert_eq!(stage.effects(), [approved("call-0")]);
+}
+
+/// UI-36: the draft that stepped aside for a reason is back when nobody has to answer any more, and the reason is an older message.
+#[test]
+fn a_question_that_goes_gives_the_draft_back() {
+    let begun = |stage: &mut Stage| {
+        stage.turn().typed("later").asked(Class::Shell, "ls").take(Msg::Drawn).wait(1000).key_now("tab");
+        stage.key("w").typed("use rg");
+    };
+    let mut stage = stage();
+    begun(&mut stage);
+    stage.key("ctrl+c");
+    assert_eq!(stage.text(), "later");
+    stage.key("up");
+    assert_eq!(stage.text(), "use rg");
+    let mut stage = self::stage();
+    begun(&mut stage);
+    stage.over(Outcome::Cancelled(CancelCause::Terminate));
+    assert_eq!(stage.text(), "later");
+}
+
+/// CMD-1: what can be done at once is done at once in a turn, by every name it has; what does not exist is said, and what looks like a path is text.
+#[test]
+fn commands_in_a_turn() {
+    let mut stage = stage();
+    let exit = CommandInfo { name: "/exit", aliases: &["/quit"], ..CommandInfo::NOTHING };
+    let own = CommandInfo { name: "/mine", waits: true, brought: true, ..CommandInfo::NOTHING };
+    stage.state.options.commands.extend([exit, own]);
+    for (line, runs) in [
+        ("/exit", true),
+        ("/quit", true),
+        ("/QUIT", true),
+        ("/nonsense", true),
+        ("/recap", false),
+        ("/mine x", false),
+        ("/usr/bin/x is odd", false),
+        ("//exit", false),
+    ] {
+        stage.state.queue.items.clear();
+        stage.turn().typed(line).key("esc").key("enter");
+        let sent = stage.effects().contains(&Effect::Command(line.to_owned()));
+        assert_eq!((sent, stage.state.queue.items.len()), (runs, usize::from(!runs)), "{line}");
+        stage.state.turn = None;
+    }
+    stage.turn().typed(":q").key("enter");
+    assert_eq!(stage.effects(), [Effect::Input(Input::Cancel(CancelCause::User)), Effect::Leave]);
+}
+
+/// An image goes along with a prompt that begins with a path, and with a command that somebody brought along.
+#[test]
+fn an_image_goes_along_with_what_begins_with_a_slash() {
+    let png =
+        b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\
+        \x08\x02\x00\x00\x00\x90\x77\x53\xde\x00\x00\x00\x0c\x49\x44\x41\x54\x78\x9c\x63\x60\x60\x60\x00\
+        \x00\x00\x04\x00\x01\xf6\x17\x38\x55\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
+    for line in ["/tmp/x.rs what is wrong", "/mine it"] {
+        let mut stage = stage();
+        let own = CommandInfo { name: "/mine", waits: true, brought: true, ..CommandInfo::NOTHING };
+        stage.state.options.commands.push(own);
+        stage.typed(line).key("esc");
+        stage.state.composer.attach(Image::parse(png.to_vec()).unwrap());
+        stage.key("enter");
+        let effects = stage.effects();
+        let [Effect::Prompt(prompt)] = effects.as_slice() else { panic!("{effects:?}") };
+        assert_eq!((prompt.text.as_str(), prompt.images.len()), (line, 1));
+    }
+}
+
+/// `?` on nothing lists keys until the next one; in a text, and in what comes as fast as a paste, it is itself.
+#[test]
+fn a_question_mark_lists_keys() {
+    let mut stage = stage();
+    stage.key("?");
+    assert!(stage.screen().contains("another line"), "{}", stage.screen());
+    stage.key("h");
+    assert_eq!((stage.text().as_str(), stage.state.shortcuts), ("h", false));
+    stage.key("?");
+    assert_eq!(stage.text(), "h?");
+    stage.key("ctrl+u").key("?").key("?");
+    assert_eq!((stage.text().as_str(), stage.state.shortcuts), ("", false));
+    stage.key("?").key_now("x");
+    assert_eq!(stage.text(), "?x");
 }

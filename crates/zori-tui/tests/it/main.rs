@@ -2,6 +2,7 @@
 
 mod frames;
 mod hostile;
+mod key_states;
 mod panel;
 mod resize;
 mod screens;

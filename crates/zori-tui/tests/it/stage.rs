@@ -63,8 +63,7 @@ impl Chat {
             args,
             about,
             category: "Session",
-            waits: false,
-            own: None,
+            ..CommandInfo::NOTHING
         });
         let options = Options { commands: commands.collect(), ..Options::default() };
         let usage = Usage { input: 900, cache_read: 9100, ..Usage::NOTHING };

@@ -7,33 +7,59 @@ use std::process::{Command, Stdio};
 
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
+use zori_core::ids::SessionId;
 use zori_redact::Redactor;
 use zori_store::SessionDir;
 
 use super::Chat;
+use crate::data_dir::DataDir;
 use crate::environment::Environment;
 
+/// What the folder is put together from; a chat whose turn does not end has it, too.
+#[derive(Clone)]
+pub(crate) struct Subject {
+    base: Option<DataDir>,
+    session: SessionId,
+    saved: bool,
+    facts: String,
+    redactor: Redactor,
+    env: Environment,
+}
+
+impl Subject {
+    pub(crate) fn of(chat: &Chat<'_, '_>) -> Self {
+        let session = chat.plain.session();
+        let facts = [
+            format!("version {}", env!("CARGO_PKG_VERSION")),
+            format!("model {}", session.model()),
+            format!("mode {}", session.policy().mode.shown()),
+            format!("messages {}\n", session.messages().len()),
+        ];
+        Self {
+            base: chat.plain.run.base.clone(),
+            session: session.id().clone(),
+            saved: session.is_saved(),
+            facts: facts.join("\n"),
+            redactor: chat.plain.host.redactor(),
+            env: chat.cx.app.env.clone(),
+        }
+    }
+}
+
 /// Writes the folder, with files of the caller's beside its own; returns what is said about it.
-pub(crate) fn write(chat: &Chat<'_, '_>, extra: &[(&str, String)]) -> Result<String, Failure> {
-    let Some(base) = &chat.plain.run.base else {
+pub(crate) fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<String, Failure> {
+    let Subject { base, session, saved, facts, redactor, env } = subject;
+    let Some(base) = base else {
         return Err(Failure::new(&VALIDATION_ERROR, "there is no base directory to put it into"));
     };
-    let session = chat.plain.session();
-    let name = format!("{}-{:04x}", session.id(), zori_host::random_number() as u16);
+    let name = format!("{session}-{:04x}", zori_host::random_number() as u16);
     let folder = base.dir().join("feedback").join(name);
     let failed = |error: std::io::Error| Failure::new(&IO_ERROR, format!("{}: {error}", folder.display()));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
-    let redactor = chat.plain.host.redactor();
-    let facts = [
-        format!("version {}", env!("CARGO_PKG_VERSION")),
-        format!("model {}", session.model()),
-        format!("mode {}", session.policy().mode.shown()),
-        format!("messages {}\n", session.messages().len()),
-    ];
-    let mut files = vec![("facts.txt", facts.join("\n")), ("doctor.txt", doctor(&chat.cx.app.env))];
-    if session.is_saved() {
-        let file = SessionDir::new(base.sessions()).file(session.id());
-        files.extend(lines(&file, &redactor).map(|text| ("session.jsonl", text)));
+    let mut files = vec![("facts.txt", facts.clone()), ("doctor.txt", doctor(env))];
+    if *saved {
+        let file = SessionDir::new(base.sessions()).file(session);
+        files.extend(lines(&file, redactor).map(|text| ("session.jsonl", text)));
     }
     files.extend(extra.iter().cloned());
     for (name, text) in &files {

@@ -3,7 +3,7 @@
 mod attached;
 mod image;
 pub(crate) mod jobs;
-mod mcp;
+pub(crate) mod mcp;
 mod model;
 mod named_settings;
 pub(crate) mod report;
@@ -116,7 +116,7 @@ impl Slash {
                 Ok(Next::Done)
             }
             Next::Feedback => {
-                let folder = super::feedback::write(chat, &[])?;
+                let folder = super::feedback::write(&super::feedback::Subject::of(chat), &[])?;
                 chat.cx.ui.say(&folder);
                 Ok(Next::Done)
             }
@@ -493,7 +493,9 @@ pub(crate) fn find(line: &str) -> Found<'_> {
     if !is_slash_command(word) {
         return Found::Nothing;
     }
-    match COMMANDS.iter().find(|command| command.names.contains(&word)) {
+    // In whichever case (UI-8).
+    let called = |name: &&str| name.eq_ignore_ascii_case(word);
+    match COMMANDS.iter().find(|command| command.names.iter().any(called)) {
         Some(command) => Found::Command(command, rest.trim()),
         None => {
             let near = nearest(word).map_or_else(String::new, |name| format!("; did you mean {name}?"));

@@ -12,6 +12,7 @@ use super::peer::ScreenPeer;
 use super::start::facts;
 use super::{Begun, Screen, look};
 use crate::agent_zero::server_chat;
+use crate::chat::feedback;
 use crate::chat::slash::{self, Elsewhere, Next};
 use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
@@ -202,7 +203,11 @@ impl Screen<'_, '_> {
                     Err(why) => self.display.state.transcript.error(&format!("Recap failed: {why}"), &[]),
                 }
             }
-            Next::Feedback => self.feedback(),
+            Next::Feedback => {
+                let subject = feedback::Subject::of(&self.chat);
+                let Self { display, outside, .. } = self;
+                outside.feedback(display, subject);
+            }
             Next::Undo(plan) => self.ask_undo(plan),
             Next::Report(report) => {
                 let Self { display, outside, .. } = self;

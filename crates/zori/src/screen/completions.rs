@@ -31,18 +31,20 @@ pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
         about: kept(one_line(&entry.about).into_owned()),
         category: "Integration",
         waits: true,
-        own: None,
+        brought: true,
+        ..CommandInfo::NOTHING
     });
     let mut all: Vec<CommandInfo> = COMMANDS
         .iter()
         .filter(|command| !OWN.iter().any(|own| own.name == command.names[0]))
         .map(|command| CommandInfo {
             name: command.names[0],
+            aliases: &command.names[1..],
             args: command.args,
             about: command.about,
             category: command.category,
             waits: !in_turn::COMMANDS.contains(&command.names[0]),
-            own: None,
+            ..CommandInfo::NOTHING
         })
         .chain(OWN.iter().copied())
         .chain(brought)
@@ -63,7 +65,7 @@ const fn own(
     category: &'static str,
     own: ScreenCommand,
 ) -> CommandInfo {
-    CommandInfo { name, args, about, category, waits: false, own: Some(own) }
+    CommandInfo { name, args, about, category, own: Some(own), ..CommandInfo::NOTHING }
 }
 
 /// What the screen does itself, in a turn, too.

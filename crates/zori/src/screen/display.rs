@@ -50,6 +50,8 @@ pub struct Display {
     escape: Option<Instant>,
     resized: Option<Instant>,
     pager_shown: bool,
+    /// Another program has the terminal.
+    lent: bool,
     /// The title of the window, as it was set last, and whether it is set at all.
     title: String,
     pub titled: bool,
@@ -109,6 +111,7 @@ impl Display {
             escape: None,
             resized: None,
             pager_shown: false,
+            lent: false,
             title: String::new(),
             titled: true,
             inputs: VecDeque::new(),
@@ -190,6 +193,10 @@ impl Display {
     /// Waits until something has to be done: an input for the turn, or an effect. A wait that is dropped loses nothing.
     pub async fn wait(&mut self) {
         while self.inputs.is_empty() && self.effects.is_empty() && !self.gone && self.ending.is_none() {
+            if self.lent {
+                self.while_lent().await;
+                continue;
+            }
             self.draw();
             let next = self.next_time();
             let sleep = async {
@@ -208,6 +215,33 @@ impl Display {
                     self.drain_events();
                 }
                 () = sleep => self.time(),
+            }
+        }
+    }
+
+    /// Waits, while another program has the terminal, until a signal ends this one.
+    pub async fn lent(&mut self) {
+        while self.ending.is_none() {
+            self.while_lent().await;
+        }
+    }
+
+    /// Takes what comes while another program has the terminal: its keys and its Ctrl-C are not ours.
+    async fn while_lent(&mut self) {
+        tokio::select! {
+            biased;
+            () = self.tty.suspension() => {
+                // The program stopped, and its shell waits for us to do the same.
+                let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
+            }
+            Some(signal) = self.signals.recv() => {
+                if matches!(signal, signal_hook::consts::SIGHUP | signal_hook::consts::SIGTERM) {
+                    self.signal(signal);
+                }
+            }
+            Some(event) = self.events.recv() => {
+                self.event(&event);
+                self.drain_events();
             }
         }
     }
@@ -323,7 +357,12 @@ impl Display {
             Dirty::Soon => self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME),
         };
         // While the terminal changes its size nothing is known of where things are.
-        if !due || !self.tty.is_free() || self.resized.is_some() || !self.state.size.is_drawable() {
+        if !due
+            || self.lent
+            || !self.tty.is_free()
+            || self.resized.is_some()
+            || !self.state.size.is_drawable()
+        {
             return;
         }
         self.dirty = Dirty::No;
@@ -426,8 +465,28 @@ impl Display {
         self.dirty = Dirty::Now;
     }
 
+    /// Lets another program have the terminal; nothing is drawn or read until it is taken back.
+    pub fn lend(&mut self) {
+        self.release();
+        self.lent = true;
+    }
+
+    /// Returns whether another program has the terminal.
+    pub fn is_lent(&self) -> bool {
+        self.lent
+    }
+
+    /// Has the terminal again.
+    pub fn take_back(&mut self) {
+        self.lent = false;
+        self.resume();
+    }
+
     /// Takes the viewport off the screen, and lets the terminal go.
     pub fn release(&mut self) {
+        if self.lent {
+            self.take_back();
+        }
         self.drain_events();
         if std::mem::take(&mut self.pager_shown) {
             self.tty.write(modes::OWN_SCREEN);

@@ -11,6 +11,7 @@ use zori_core::cost::Spent;
 use zori_host::Which;
 use zori_providers::catalog::ProviderFacts;
 use zori_tui::state::Draft;
+use zori_tui::update::Effect;
 
 use super::Screen;
 use crate::args::LowArgs;
@@ -98,18 +99,40 @@ impl Screen<'_, '_> {
             name => zori_providers::catalog::provider(name)
                 .ok_or_else(|| crate::model_choice::unknown_provider(name))?,
         };
-        let mut again = self.again()?;
-        if !provider.is_empty() && facts.name != self.chat.plain.host.settings.model.facts.name {
-            again.args.model.name = None;
-            again.args.model.provider = Some(facts.name.to_owned());
-            again.args.model.api_base = None;
-        }
-        again.words = format!("Logged in: {}", facts.display);
+        let again = self.again_with(facts)?;
         self.display.release();
         let done = self.outside.log_in(facts);
         self.display.resume();
         done?;
         self.leave_for(again)
+    }
+
+    /// Goes on with a key that was stored while a turn ran; returns whether the screen is left for that. What was about to be sent waits there.
+    pub(super) fn go_on_with_key(&mut self, facts: &'static ProviderFacts) -> bool {
+        let Self { display, outside, .. } = self;
+        for effect in outside.later.drain(..).chain(display.effects.drain(..)).rev() {
+            if let Effect::Prompt(prompt) = effect {
+                display.state.queue.items.push_front(prompt);
+            }
+        }
+        let gone = self.again_with(facts).and_then(|again| self.leave_for(again));
+        if let Err(failure) = &gone {
+            self.display.state.transcript.error(&failure.message, &failure.facts.hints);
+            self.display.touch();
+        }
+        gone.is_ok()
+    }
+
+    /// Returns what this chat would go on with after a login.
+    fn again_with(&self, facts: &'static ProviderFacts) -> Result<Again, Failure> {
+        let mut again = self.again()?;
+        if facts.name != self.chat.plain.host.settings.model.facts.name {
+            again.args.model.name = None;
+            again.args.model.provider = Some(facts.name.to_owned());
+            again.args.model.api_base = None;
+        }
+        again.words = format!("Logged in: {}", facts.display);
+        Ok(again)
     }
 
     /// Plays the demo, and comes back.

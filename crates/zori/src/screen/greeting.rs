@@ -38,13 +38,8 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
         }
         mode => first.push(format!("{shown}: {}", lower(mode.about()))),
     }
-    let mut parts = Vec::new();
-    let count = run.guidelines.len();
-    match count {
-        0 => {}
-        1 => parts.push("AGENTS.md".to_owned()),
-        count => parts.push(format!("{count} AGENTS.md")),
-    }
+    let mut parts: Vec<String> =
+        Some(brought(prepared, run)).filter(|parts| !parts.is_empty()).into_iter().collect();
     if let Some((confinement, holding)) = prepared.host.confinement_of(settings.permission.policy.mode.mode) {
         parts.push(format!("sandbox: {}", confinement.status(holding)));
     }
@@ -52,7 +47,7 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
         0 => parts.extend(last_here(run, root, cx.profile.name)),
         messages => parts.push(format!("{messages} messages loaded")),
     }
-    parts.push("F1 keys and commands".to_owned());
+    parts.push("? keys".to_owned());
     let mut rows = vec![first];
     match missing_key(&settings.model, &run.key, cx.profile.name) {
         Some(error) => rows.extend(without_key(&error.message, settings.model.facts)),
@@ -64,6 +59,28 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
         rows.push(Row::from(Span::new(permissions::AS_ROOT).role(Role::Warning)));
     }
     rows
+}
+
+/// Returns what the model gets beside the prompt: guidelines, skills, MCP servers.
+fn brought(prepared: &Prepared, run: &RunSettings) -> String {
+    let settings = &prepared.host.settings;
+    let counted = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
+    };
+    let guidelines = match run.guidelines.len() {
+        0 => None,
+        1 => Some("AGENTS.md".to_owned()),
+        count => Some(format!("{count} AGENTS.md")),
+    };
+    let skills = settings.extensions.skills.iter().map(|skills| skills.all().count()).sum();
+    let servers = settings.mcp.servers.len();
+    [guidelines, counted(skills, "skill"), counted(servers, "MCP server")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns what was asked last in this folder, and how to go on with it. It looks at the newest sessions only.

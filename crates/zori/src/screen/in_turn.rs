@@ -14,9 +14,11 @@ use zori_tui::update::{Effect, Msg};
 
 use super::Screen;
 use super::display::Display;
+use super::errand;
 use super::outside::Outside;
+use crate::chat::feedback;
 use crate::chat::slash::report::{self, Subject};
-use crate::chat::slash::{self, Found, jobs};
+use crate::chat::slash::{self, Found, jobs, mcp};
 use crate::ui::Ui;
 
 /// The commands that do not wait, beside those that the screen does itself.
@@ -41,10 +43,17 @@ pub const COMMANDS: &[&str] = &[
     "/doctor",
     "/log",
     "/memory",
+    "/mcp",
+    "/agents",
+    "/skills",
+    "/hooks",
+    "/feedback",
+    "/login",
 ];
 
-/// Those that show something of the session.
+/// Those that show something of the session that a turn changes, and something that it does not.
 const SHOWN: [&str; 4] = ["/status", "/cost", "/context", "/permissions"];
+const FIXED: [&str; 3] = ["/agents", "/skills", "/hooks"];
 
 /// What is known of the session while a turn has it.
 pub struct Snapshot {
@@ -53,6 +62,9 @@ pub struct Snapshot {
     models: ModelGate,
     model: String,
     provider: &'static ProviderFacts,
+    effort: Option<Effort>,
+    servers: mcp::Known,
+    feedback: feedback::Subject,
     /// The background jobs as they are now.
     jobs: Box<dyn Fn() -> Vec<Arc<Job>>>,
 }
@@ -73,7 +85,7 @@ impl Screen<'_, '_> {
         let (mut ui, said) = Ui::collecting(&self.chat.cx.app.env);
         std::mem::swap(self.chat.cx.ui, &mut ui);
         let mut shown = Vec::new();
-        for name in SHOWN {
+        for name in SHOWN.into_iter().chain(FIXED) {
             if let Found::Command(command, _) = slash::find(name)
                 && command.run(&mut self.chat, "").is_ok()
             {
@@ -87,6 +99,9 @@ impl Screen<'_, '_> {
             models: ModelGate::new(&self.chat.plain.host.settings),
             model: self.chat.plain.session().model().to_owned(),
             provider: self.chat.plain.host.settings.model.facts,
+            effort: self.chat.plain.host.settings.request.effort,
+            servers: mcp::Known::of(&self.chat),
+            feedback: feedback::Subject::of(&self.chat),
             jobs: Box::new(self.chat.plain.session().job_list()),
         }
     }
@@ -95,17 +110,29 @@ impl Screen<'_, '_> {
 impl Outside {
     /// Runs a command while a turn runs.
     pub fn in_turn(&mut self, display: &mut Display, line: &str) -> Led {
-        let Found::Command(command, rest) = slash::find(line) else { return Led::Waits };
+        let (command, rest) = match slash::find(line) {
+            Found::Command(command, rest) => (command, rest),
+            Found::Nothing => return Led::Waits,
+            Found::Unknown(why) => {
+                display.state.transcript.notice(NoticeLevel::Warning, &why);
+                display.touch();
+                return Led::Done;
+            }
+        };
         let name = command.names[0];
         let Some(snapshot) = self.snapshot.as_mut().filter(|_| COMMANDS.contains(&name)) else {
             return Led::Waits;
         };
+        let in_panel = display.face.is_some();
         let mut say = |level, text: &str| {
             display.state.transcript.notice(level, text);
             display.touch();
         };
         if let Some((_, text)) = snapshot.shown.iter().find(|(shown, _)| *shown == name) {
-            say(NoticeLevel::Info, &format!("{text}\n(as it was when the turn began)"));
+            match FIXED.contains(&name) {
+                true => say(NoticeLevel::Info, text),
+                false => say(NoticeLevel::Info, &format!("{text}\n(as it was when the turn began)")),
+            }
             return Led::Done;
         }
         match (name, rest) {
@@ -118,13 +145,43 @@ impl Outside {
                 let words = match name {
                     "/mode" => format!("Mode: {}", facts.mode),
                     "/model" => format!("Model: {}", facts.model),
-                    _ => return Led::Waits,
+                    _ => {
+                        let effort = self.effort.unwrap_or(snapshot.effort);
+                        format!("Effort: {}", effort.map_or("as the provider has it", Effort::as_str))
+                    }
                 };
                 say_to(display, &words);
             }
             ("/jobs", rest) => {
                 let lines = jobs::told(&(snapshot.jobs)(), rest);
                 say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
+            }
+            ("/mcp", rest) => {
+                let lines = snapshot.servers.told(rest);
+                say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
+            }
+            ("/feedback", _) => {
+                let subject = snapshot.feedback.clone();
+                self.feedback(display, subject);
+            }
+            // A tab of the panel has its own way.
+            ("/login", _) if in_panel => return Led::Waits,
+            ("/login", provider) => {
+                let facts = match provider {
+                    "" => Some(snapshot.provider),
+                    name => zori_providers::catalog::provider(name),
+                };
+                match facts {
+                    Some(facts) => {
+                        let login = errand::log_in(&self.env, facts);
+                        self.send(display, login);
+                    }
+                    None => {
+                        let failure = crate::model_choice::unknown_provider(provider);
+                        let words = [vec![failure.message.clone()], failure.facts.hints.clone()].concat();
+                        say(NoticeLevel::Warning, &words.join("; "));
+                    }
+                }
             }
             ("/provider", "") => {
                 let ProviderFacts { name, display, .. } = snapshot.provider;

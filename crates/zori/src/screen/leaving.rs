@@ -14,6 +14,8 @@ impl Screen<'_, '_> {
     pub(super) fn end(mut self) -> Result<Left, Failure> {
         let draft = self.display.state.draft();
         self.outside.run(&mut self.display, Effect::Keep(draft));
+        // A program that has the terminal ends with the chat.
+        self.outside.errand = None;
         self.display.release();
         let spent = self.spent();
         let Self { chat, display, said, exit, outer: mut ui, again, .. } = self;

@@ -23,6 +23,7 @@ use zori_tui::update::{Effect, FindRequest, Msg};
 use super::aside::{Answered, Asking, Beside, RECAP};
 use super::completions::Choice;
 use super::display::Display;
+use super::errand::{self, Back, Errand};
 use super::files::Files;
 use super::in_turn::Snapshot;
 use super::look;
@@ -39,7 +40,7 @@ pub type Reporting = Pin<Box<dyn Future<Output = Reported>>>;
 
 /// A report, and what it says.
 pub struct Reported {
-    report: Report,
+    diff: bool,
     text: Result<String, String>,
 }
 
@@ -47,6 +48,7 @@ pub struct Reported {
 pub enum Came {
     Answered(Answered),
     Reported(Reported),
+    Back(Back),
 }
 
 /// The outside of a chat.
@@ -80,6 +82,10 @@ pub struct Outside {
     pub used: Vec<Usage>,
     /// What the program was asked for beside the chat.
     pub report: Option<Reporting>,
+    /// Who has the terminal.
+    pub errand: Option<Errand>,
+    /// A key was stored while a turn ran.
+    pub logged_in: Option<&'static ProviderFacts>,
     /// The session as it was when the running turn began.
     pub snapshot: Option<Snapshot>,
     /// The effort that was chosen in a turn.
@@ -96,13 +102,8 @@ impl Outside {
         match effect {
             Effect::Find(request) => self.find(display, request),
             Effect::Edit(text) => {
-                display.release();
-                let edited = self.edit(&text);
-                display.resume();
-                match edited {
-                    Ok(text) => display.take(Msg::Edited(Some(text))),
-                    Err(why) => display.state.transcript.notice(NoticeLevel::Warning, &why),
-                }
+                let editing = errand::edit(&self.env, &self.root, &text);
+                self.send(display, editing);
             }
             Effect::Copy(text) => display.tty.write(&format!("\x1b]52;c;{}\x07", base64(text.as_bytes()))),
             Effect::PasteClipboard => {
@@ -146,7 +147,10 @@ impl Outside {
             Effect::Notify(text) => {
                 let text = CleanText::from(format!("zori: {text}"));
                 self.look.run_command(text.as_str());
-                display.tty.write(&self.look.notification(&display.terminal, &text));
+                // Nobody writes into a program that has the terminal (TTY-5).
+                if !display.is_lent() {
+                    display.tty.write(&self.look.notification(&display.terminal, &text));
+                }
             }
             Effect::Remember { rules } => self.remember(display, &rules),
             Effect::Die => {
@@ -225,24 +229,55 @@ impl Outside {
 
     /// Asks the program for a report, which comes while something else is waited for.
     pub fn ask_report(&mut self, display: &mut Display, report: Report) {
-        if self.report.is_some() {
-            display.state.say("one at a time; the last one is not there yet");
-            return display.touch();
-        }
         let command = report.command(&self.env);
-        self.report = Some(Box::pin(async move {
+        let made = async move {
             let output = match command {
                 Ok(command) => tokio::process::Command::from(command).kill_on_drop(true).output().await,
                 Err(error) => Err(error),
             };
-            let text = report.finish(output);
-            Reported { report, text }
-        }));
+            Reported { diff: report.diff, text: report.finish(output) }
+        };
+        self.await_report(display, Box::pin(made));
+    }
+
+    /// Has work done beside the conversation that takes its time and ends with words.
+    pub fn ask_work(
+        &mut self,
+        display: &mut Display,
+        work: impl FnOnce() -> Result<String, String> + Send + 'static,
+    ) {
+        let made = async move {
+            let text = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()));
+            Reported { diff: false, text }
+        };
+        self.await_report(display, Box::pin(made));
+    }
+
+    fn await_report(&mut self, display: &mut Display, made: Reporting) {
+        if self.report.is_some() {
+            display.state.say("one at a time; the last one is not there yet");
+            return display.touch();
+        }
+        self.report = Some(made);
         display.state.say("looking …");
         display.touch();
     }
 
-    /// Waits for the answer of `/btw` and for a report, for ever if nothing was asked.
+    /// Lets a program have the terminal until it comes back; a turn goes on meanwhile.
+    pub fn send(&mut self, display: &mut Display, errand: Result<Errand, String>) {
+        match errand {
+            Ok(errand) => {
+                display.lend();
+                self.errand = Some(errand);
+            }
+            Err(why) => {
+                display.state.transcript.notice(NoticeLevel::Warning, &why);
+                display.touch();
+            }
+        }
+    }
+
+    /// Waits for the answer of `/btw`, for a report and for the terminal, for ever if nothing was asked and nobody has it.
     pub async fn aside(&mut self) -> Came {
         tokio::select! {
             answered = zori_host::pending_or(&mut self.aside) => {
@@ -253,17 +288,38 @@ impl Outside {
                 self.report = None;
                 Came::Reported(reported)
             }
+            back = zori_host::pending_or(&mut self.errand) => {
+                self.errand = None;
+                Came::Back(back)
+            }
         }
+    }
+
+    /// The terminal is back.
+    fn back(&mut self, display: &mut Display, back: Back) {
+        display.take_back();
+        let (level, words) = match back {
+            Back::Edited(Ok(text)) => return display.take(Msg::Edited(Some(text))),
+            Back::Edited(Err(why)) => (NoticeLevel::Warning, why),
+            Back::LoggedIn(facts, Ok(())) => {
+                self.logged_in = Some(facts);
+                (NoticeLevel::Info, format!("Logged in: {}, from the end of this turn on", facts.display))
+            }
+            Back::LoggedIn(_, Err(why)) => (NoticeLevel::Warning, why),
+        };
+        display.state.transcript.notice(level, &words);
+        display.touch();
     }
 
     /// Shows what came.
     pub fn came(&mut self, display: &mut Display, came: Came) {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
-            Came::Reported(Reported { report, text }) => {
+            Came::Back(back) => self.back(display, back),
+            Came::Reported(Reported { diff, text }) => {
                 let transcript = &mut display.state.transcript;
                 match text {
-                    Ok(text) if report.diff => transcript.rows(look::diff(&self.redactor.redact(&text))),
+                    Ok(text) if diff => transcript.rows(look::diff(&self.redactor.redact(&text))),
                     Ok(text) => transcript.notice(NoticeLevel::Info, &self.redactor.redact(&text)),
                     Err(why) => transcript.error(&self.redactor.redact(&why), &[]),
                 }
@@ -347,33 +403,6 @@ impl Outside {
         display.touch();
     }
 
-    /// Lets the user edit the draft (CMP-9).
-    fn edit(&self, text: &str) -> Result<String, String> {
-        let editor = ["VISUAL", "EDITOR"]
-            .iter()
-            .find_map(|name| self.env.text(name).filter(|value| !value.trim().is_empty()));
-        let Some(editor) = editor else {
-            return Err("no editor: set $VISUAL or $EDITOR to a program that edits a file".to_owned());
-        };
-        let file = self.env.temp_dir().join(format!("zori-draft-{:016x}.md", zori_host::random_number()));
-        let told = |error: io::Error| format!("{}: {error}", file.display());
-        private_file(&file).and_then(|mut opened| opened.write_all(text.as_bytes())).map_err(told)?;
-        let status = std::process::Command::new("sh")
-            .args(["-c", &format!("{editor} \"$1\""), "sh"])
-            .arg(&file)
-            .current_dir(&self.root)
-            .status();
-        let edited = fs::read_to_string(&file);
-        let _ = fs::remove_file(&file);
-        match status {
-            Ok(status) if status.success() => edited
-                .map(|text| text.trim_end_matches('\n').to_owned())
-                .map_err(|error| format!("the draft is as it was: {error}")),
-            Ok(status) => Err(format!("`{editor}` ended with {status}; the draft is as it was")),
-            Err(error) => Err(format!("`{editor}` cannot be started: {error}")),
-        }
-    }
-
     /// Keeps what is typed, so that it is there after the program was killed (CMP-10).
     fn keep(&self, draft: &Draft) {
         let Some(file) = self.draft_file() else { return };
@@ -442,7 +471,7 @@ fn providers() -> Vec<Item> {
         .collect()
 }
 
-fn private_file(path: &Path) -> io::Result<fs::File> {
+pub fn private_file(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 

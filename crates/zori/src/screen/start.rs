@@ -226,6 +226,8 @@ impl Seat {
             aside: None,
             used: Vec::new(),
             report: None,
+            errand: None,
+            logged_in: None,
             snapshot: None,
             effort: None,
             kept_branch: None,

@@ -241,6 +241,17 @@ impl Tty {
         }
     }
 
+    /// Waits until the program is asked to stop for a while. Nothing else is looked at: another program has the terminal.
+    pub async fn suspension(&mut self) {
+        loop {
+            if let Ok(mut ready) = self.suspended.readable().await {
+                empty(self.suspended.get_ref());
+                ready.clear_ready();
+                return;
+            }
+        }
+    }
+
     /// Reads what is still due of the terminal's answers, for 200 ms at most, so that the shell does not get them as keys (TTY-1). What is read
     /// goes to `took`, which says whether more is due.
     pub fn swallow(&mut self, mut took: impl FnMut(&[u8]) -> bool) {

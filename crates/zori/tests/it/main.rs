@@ -33,6 +33,7 @@ mod interrupt;
 mod jobs;
 mod jsonl;
 mod limits;
+mod loop_and_recap;
 mod mcp_client;
 mod mcp_http;
 mod mcp_serve;

@@ -159,14 +159,38 @@ fn more_commands_while_a_turn_runs() {
     person.leaves();
 }
 
+/// What is attached from outside is listed at once, what helps to understand a turn that does not end is written at once, and a command that
+/// does not exist is said so at once.
 #[test]
-fn leaving_while_a_turn_runs() {
+fn lists_while_a_turn_runs() {
     let gate = Gate::new();
     let (world, _model) = with_model([Reply::from(anthropic::text("Late.")).wait_after(0, &gate)]);
     let mut person = Person::open(&world, &["--no-save"]);
-    person.says("go").sees("Waiting for").says("/exit");
-    let (status, _) = person.ends();
-    assert!(status.success(), "{status}");
+    person.says("go").sees("Waiting for");
+    person.says("/mcp").sees("There are no MCP servers; `zori mcp add NAME -- COMMAND` adds one.");
+    person.says("/agents").sees("No sub-agent was described; the general one can be started.");
+    person.says("/hooks").sees("There are no hooks.");
+    person.says("/skills").sees("skills");
+    person.says("/effort").sees("Effort: as the provider has it");
+    person.says("/HELPP").sees("Unknown command /HELPP; did you mean /help?");
+    person.says("/login nobody").sees("nobody");
+    person.says("/feedback").sees("Nothing was sent; look through it before you pass it on.");
+    assert!(!person.screen().contains("queued"), "{}", person.screen());
+    gate.open();
+    person.sees("Late.").leaves();
+}
+
+/// By each of its names.
+#[test]
+fn leaving_while_a_turn_runs() {
+    for name in ["/exit", "/quit", ":q"] {
+        let gate = Gate::new();
+        let (world, _model) = with_model([Reply::from(anthropic::text("Late.")).wait_after(0, &gate)]);
+        let mut person = Person::open(&world, &["--no-save"]);
+        person.says("go").sees("Waiting for").says(name);
+        let (status, _) = person.ends();
+        assert!(status.success(), "{name}: {status}");
+    }
 }
 
 /// The program's own reports, beside the conversation.

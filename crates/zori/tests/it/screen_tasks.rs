@@ -38,7 +38,13 @@ fn fix_this_test_with_an_approval_in_between() {
     ]);
     calc(&world);
     let mut person = Person::open(&world, &ASKING);
-    person.says("fix this test").answers("y").sees("y run it once").keys("y").sees("● Edit calc.sh  +1 -1");
+    person
+        .says("fix this test")
+        .answers("y")
+        .sees("y run it once")
+        .pauses(800)
+        .keys("y")
+        .sees("● Edit calc.sh  +1 -1");
     person.sees("bash wants to").answers("y");
     person.sees("calc.sh adds now.").sees("  5");
     assert_eq!(world.read("calc.sh"), "echo $(($1 + $2))\n");
@@ -218,7 +224,7 @@ fn read_all_of_a_long_command() {
     let mut person = Person::open(&world, &ASKING);
     person.says("run it").answers("y").sees("space next page");
     assert_eq!(model.count(), 1);
-    person.keys("y").sees("y run it once").keys("y").sees("Long.").leaves();
+    person.pauses(800).keys("y").sees("y run it once").pauses(800).keys("y").sees("Long.").leaves();
 }
 
 #[test]

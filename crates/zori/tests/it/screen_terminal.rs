@@ -198,6 +198,25 @@ fn an_editor_may_leave_the_terminal_odd() {
     }
 }
 
+/// The turn goes on while an editor has the terminal: what it does is done, and drawn when the terminal is back.
+#[test]
+fn a_turn_goes_on_behind_an_editor() {
+    let gate = Gate::new();
+    let call = anthropic::tool_use("t1", "bash", json!({"command": "touch made"}));
+    let (mut world, _model) =
+        with_model([Reply::from(call).wait_after(0, &gate), Reply::from(anthropic::text("Made."))]);
+    let editor = world.write(
+        "editor.sh",
+        "#!/bin/sh\ntouch opened\nwhile [ ! -e made ]; do sleep 0.02; done\nprintf edited > \"$1\"\n",
+    );
+    world.set_var("EDITOR", format!("sh {}", editor.display()));
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("go").sees("Waiting for").keys("\x07");
+    wait::until("the editor to open", || world.work().join("opened").exists());
+    gate.open();
+    person.sees("› edited").sees("Made.").keys("\x15").pauses(20).leaves();
+}
+
 /// TTY-3: a defect in what draws: the terminal is as before, and the defect is told where it can be read.
 #[test]
 fn a_panic_while_drawing_leaves_the_terminal_as_it_was() {
@@ -293,6 +312,96 @@ fn ten_megabytes_are_pasted_whole() {
     let sent = model.request(0).messages();
     let sent = sent[0]["content"].as_str().map_or_else(|| sent[0]["content"][0]["text"].as_str(), Some);
     assert!(sent == Some(text.as_str()), "not byte for byte");
+}
+
+/// CMP-2: lines that come with CR and LF, as one piece and key by key from a terminal that brackets nothing: the text that is sent is the text that
+/// was pasted.
+#[test]
+fn two_hundred_lines_are_pasted_whole() {
+    let lines: Vec<String> = (0..200).map(|i| format!("line {i}\twith {i}%")).collect();
+    for (bracketed, end) in [(true, "\n"), (true, "\r\n"), (true, "\r"), (false, "\n"), (false, "\r")] {
+        let (mut world, model) = with_model([anthropic::text("Read.")]);
+        world.set_var("TERM", "vt220");
+        let mut person = Person::open(&world, &["--no-save"]);
+        let text = lines.join(end);
+        match bracketed {
+            true => person.keys(&format!("\x1b[200~{text}\x1b[201~")).sees("[200 lines pasted]"),
+            false => person.keys(&text).sees("line 199"),
+        };
+        person.pauses(100).keys("\r").sees("Read.");
+        let sent = model.request(0).messages();
+        let sent = sent[0]["content"].as_str().map_or_else(|| sent[0]["content"][0]["text"].as_str(), Some);
+        // A terminal sends CR for the end of a line.
+        let wanted = lines.join(if end == "\r" { "\n" } else { end });
+        assert_eq!(sent, Some(wanted.as_str()), "bracketed: {bracketed}, {end:?}");
+        person.leaves();
+    }
+}
+
+/// A line of two kilobytes a second: the engine does not wait for it, frames are left out, and no row is.
+#[test]
+fn a_slow_line_loses_no_row() {
+    let text = paragraphs(60);
+    let (world, model) =
+        with_model([Reply::from(anthropic::text(&text)).chunks_of(64), anthropic::text("Second.").into()]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.pty.slow_down(2000);
+    person.says("go").sees("UNIQ-020");
+    // A key is seen although more is due than the line takes.
+    person.types("mehr").sees("UNIQ-059").sees_no_more("· Esc");
+    each_row_once(&person.rows(), 60);
+    let bytes = person.pty.drawn().len();
+    assert!(bytes < 6 * text.len(), "{bytes} bytes for a text of {}", text.len());
+    person.pty.slow_down(0);
+    person.keys("\x15").pauses(50).says("again").sees("Second.").leaves();
+    assert_eq!(model.count(), 2);
+}
+
+/// MD-5: letters of other scripts and clusters: typed, sent byte for byte, and shown where a terminal shows them.
+#[test]
+fn other_scripts() {
+    let said = "日本語の文 with 👩‍👩‍👧 and é, 한국어";
+    let (world, model) =
+        with_model([anthropic::text("مرحبا بالعالم\n\n| 名前 | 値 |\n|---|---|\n| 日本 | 🇩🇪 |\n")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.keys(said).sees("한국어").pauses(50).keys("\r").sees("مرحبا بالعالم").sees("日本").leaves();
+    assert_eq!(model.request(0).conversation(), format!("user: {said}\n"));
+}
+
+/// A window of one column and one row: nothing can be shown, nothing is lost, and all is there when it is larger.
+#[test]
+fn one_by_one() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    let tiny = Size { rows: 1, cols: 1 };
+    let mut person = Person::at(world.screen(&["--no-save"], tiny), SIZE);
+    person.pauses(300).keys("hi").pauses(100).keys("\r").pauses(300);
+    person.pty.resize(SIZE);
+    person.sees("› hi").sees("Hello.").leaves();
+}
+
+/// CMP-10: killed with messages in the queue, a paste in the draft, and an editor open: what was typed is there.
+#[test]
+fn what_was_typed_survives_a_kill() {
+    let (mut world, _model) = with_model([Reply::from(anthropic::text("First.")), Reply::stall()]);
+    let editor = world.write("editor.sh", "#!/bin/sh\ntouch opened\nsleep 30\n");
+    world.set_var("EDITOR", format!("sh {}", editor.display()));
+    let paste: String = (0..20).map(|i| format!("line {i}\n")).collect();
+    let mut person = Person::open(&world, &[]);
+    person.says("one").sees("First.").says("two").sees("Waiting for").says("three").sees("queued: three");
+    person.types("see ").keys(&format!("\x1b[200~{paste}\x1b[201~")).sees("[20 lines pasted]");
+    let kept = || -> Vec<String> {
+        let files = std::fs::read_dir(world.base().join("drafts")).into_iter().flatten();
+        files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok()).collect()
+    };
+    let wanted = json!({"draft": format!("see {paste}"), "queue": ["three"]}).to_string();
+    wait::until("the draft to be kept", || kept() == [wanted.clone()]);
+    person.keys("\x07");
+    wait::until("the editor to open", || world.work().join("opened").exists());
+    person.signal(Signal::KILL);
+    drop(person);
+    assert_eq!(kept(), [wanted]);
+    let mut person = Person::open(&world, &["-c"]);
+    person.sees("⏎ held: three").sees("  line 19");
 }
 
 /// What is wrong with a theme or with keys is said, and the chat goes on with what is right.

@@ -135,7 +135,10 @@ pub fn title(
 
 fn verb(row: &mut Row, verb: &str, what: &str) {
     row.push(Span::new(verb).bold());
-    row.push(Span::new(format!(" {what}")));
+    // A patch that names no file is an edit of nothing.
+    if !what.is_empty() {
+        row.push(Span::new(format!(" {what}")));
+    }
 }
 
 fn place(row: &mut Row, arguments: &Arguments) {

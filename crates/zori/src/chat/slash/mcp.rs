@@ -1,5 +1,8 @@
 //! `/mcp`: the MCP servers of the chat, a line each, and what can be done about one (MCP-91).
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use zori_contract::failure::Failure;
 use zori_mcp::client::{McpServers, Server};
 
@@ -9,33 +12,54 @@ use crate::chat::Chat;
 const USAGE: &str = "/mcp lists the MCP servers, /mcp reconnect|enable|disable NAME changes one, /mcp log NAME says where its log is";
 
 pub(super) fn run(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
-    let servers = chat.plain.session().mcp().cloned();
-    let Some(servers) = servers else {
-        let name = chat.cx.profile.name;
-        chat.cx.ui.say(&format!("There are no MCP servers; `{name} mcp add NAME -- COMMAND` adds one."));
-        return Ok(Next::Done);
-    };
+    let said = Known::of(chat).told(rest);
+    said.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// What `/mcp` has to know; a turn that runs does not change it.
+pub(crate) struct Known {
+    servers: Option<Arc<McpServers>>,
+    /// What the program is called.
+    name: &'static str,
+    base: Option<PathBuf>,
+}
+
+impl Known {
+    pub(crate) fn of(chat: &Chat<'_, '_>) -> Self {
+        let servers = chat.plain.session().mcp().cloned();
+        let base = chat.plain.run.base.as_ref().map(|base| base.dir().to_owned());
+        Self { servers, name: chat.cx.profile.name, base }
+    }
+
+    /// Does what is asked about the servers, and returns what to say.
+    pub(crate) fn told(&self, rest: &str) -> Vec<String> {
+        match &self.servers {
+            Some(servers) => told(servers, rest, self.base.as_deref()),
+            None => {
+                let name = self.name;
+                vec![format!("There are no MCP servers; `{name} mcp add NAME -- COMMAND` adds one.")]
+            }
+        }
+    }
+}
+
+fn told(servers: &Arc<McpServers>, rest: &str, base: Option<&Path>) -> Vec<String> {
     let mut words = rest.split_whitespace();
     let (verb, name) = (words.next(), words.next());
-    let said = match (verb, name) {
-        (None, _) => lines(&servers),
+    match (verb, name) {
+        (None, _) => lines(servers),
         (Some("reconnect"), Some(name)) => changed(servers.reconnect(name), name, "is being connected to"),
         (Some("enable"), Some(name)) => changed(servers.enable(name, true), name, "is being connected to"),
         (Some("disable"), Some(name)) => changed(servers.enable(name, false), name, "is not used any more"),
-        (Some("log"), Some(name)) => {
-            match chat.plain.run.base.as_ref().filter(|_| servers.named(name).is_some()) {
-                Some(base) => {
-                    vec![
-                        base.dir().join("logs").join("mcp").join(format!("{name}.log")).display().to_string(),
-                    ]
-                }
-                None => vec![format!("There is no log of an MCP server {name}.")],
+        (Some("log"), Some(name)) => match base.filter(|_| servers.named(name).is_some()) {
+            Some(base) => {
+                vec![base.join("logs").join("mcp").join(format!("{name}.log")).display().to_string()]
             }
-        }
+            None => vec![format!("There is no log of an MCP server {name}.")],
+        },
         _ => vec![USAGE.to_owned()],
-    };
-    said.iter().for_each(|line| chat.cx.ui.say(line));
-    Ok(Next::Done)
+    }
 }
 
 fn changed(known: bool, name: &str, what: &str) -> Vec<String> {

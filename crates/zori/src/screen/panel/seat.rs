@@ -100,7 +100,7 @@ pub(super) fn furnish(seat: &mut Seat, name: String) {
         *new = CommandInfo { args: "[NAME]", about: "Open another tab", waits: false, ..*new };
     }
     let own =
-        |name, args, about, category| CommandInfo { name, args, about, category, waits: false, own: None };
+        |name, args, about, category| CommandInfo { name, args, about, category, ..CommandInfo::NOTHING };
     commands.insert(0, own("/close", "", "Close this tab", "Session"));
     let upload = own("/upload", "PATH", "Copy a file into the folder uploads/ of this project", "Context");
     match commands.iter().position(|command| command.category == "Context") {
