@@ -15,7 +15,7 @@ pub use answer::AnswerCell;
 pub use diff::line_counts;
 pub use notice::{ErrorCell, NoticeCell};
 pub use thinking::ThinkingCell;
-pub use tool::{ToolCell, joined};
+pub use tool::{ToolCell, joined, joined_row};
 pub use user::UserCell;
 pub use words::{bytes, dollars, duration, thousands};
 

@@ -206,7 +206,13 @@ pub enum Phase {
     Answering,
     Running(String),
     Asking,
-    Retrying { at: Duration, attempt: u32, max: u32 },
+    /// A request failed, for this reason, and is sent again at this time.
+    Retrying {
+        at: Duration,
+        attempt: u32,
+        max: u32,
+        why: String,
+    },
     Compacting,
 }
 

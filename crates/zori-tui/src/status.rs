@@ -32,7 +32,7 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
         Phase::Answering => format!("Answering {elapsed}"),
         Phase::Running(tool) => format!("Running {tool} {}s", seconds(turn.since)),
         Phase::Asking => "Asking you".to_owned(),
-        Phase::Retrying { at, attempt, max } => {
+        Phase::Retrying { at, attempt, max, .. } => {
             format!("Retrying in {}s ({attempt}/{max})", at.saturating_sub(state.now).as_secs())
         }
         Phase::Compacting => format!("Compacting {elapsed}"),
@@ -51,6 +51,10 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
         }) {
             more.push(format!("{rate}/s"));
         }
+    }
+    if let Phase::Retrying { why, .. } = &turn.phase {
+        let why = wrap::truncate(&Row::from(Span::new(why.as_str())), usize::from(width) / 2);
+        more.push(why.text());
     }
     let silent = state.now.saturating_sub(turn.heard);
     if silent >= SILENCE && matches!(turn.phase, Phase::Waiting | Phase::Answering | Phase::Thinking) {

@@ -11,7 +11,7 @@ use zori_core::event::{Event, EventKind, MessageEvent, NoticeLevel, StateEvent, 
 use zori_core::ids::{AgentId, CallId};
 
 use crate::cell::{Cell, CellCx, Detail, Signs};
-use crate::cells::{AnswerCell, ErrorCell, NoticeCell, ThinkingCell, ToolCell, UserCell};
+use crate::cells::{AnswerCell, ErrorCell, NoticeCell, ThinkingCell, ToolCell, UserCell, joined};
 use crate::markdown::Stream;
 use crate::row::{Row, Span};
 use crate::state::Thinking;
@@ -36,6 +36,8 @@ pub struct Transcript {
     quiet: bool,
     /// What was committed, in that order, by its place in `entries`.
     order: Vec<usize>,
+    /// Nothing more comes of the turn.
+    settled: bool,
 }
 
 /// A cell with what people call it.
@@ -118,6 +120,7 @@ impl Transcript {
             thinking,
             quiet: false,
             order: Vec::new(),
+            settled: false,
         }
     }
 
@@ -270,6 +273,7 @@ impl Transcript {
                     self.end_thinking(now);
                     self.end_answer();
                 }
+                self.settled = false;
                 let number = self.number();
                 let cell = Box::new(ToolCell::new(requested));
                 self.open.push_back(Open::Tool { cell, number, started: None, done: false, own });
@@ -365,18 +369,15 @@ impl Transcript {
                 }
                 Open::Tool { done: false, .. } => break,
                 Open::Tool { number, cell, .. } => {
-                    let number = *number;
-                    let rows = cell.rows(width, &cx(self.signs, Some(number), None));
+                    let rows = cell.rows(width, &cx(self.signs, Some(*number), None));
+                    let looks = self.looks(0);
+                    if looks > 0 && self.may_look_on(looks) {
+                        break;
+                    }
+                    let rows = if looks > 1 { vec![self.joined(0, looks, width)] } else { rows };
                     self.commit(rows, Group::Tools, true, &mut out);
-                    if let Some(Open::Tool { cell, .. }) = self.open.pop_front() {
-                        self.entries.push(Entry {
-                            number: Some(number),
-                            cell,
-                            group: Group::Tools,
-                            hidden: false,
-                            committed: false,
-                        });
-                        self.committed(self.entries.len() - 1);
+                    for _ in 0..looks.max(1) {
+                        self.keep_tool();
                     }
                     continue;
                 }
@@ -384,6 +385,48 @@ impl Transcript {
             self.open.pop_front();
         }
         out
+    }
+
+    /// Returns how many calls from here on only looked at things, and went well.
+    fn looks(&self, from: usize) -> usize {
+        let looked = |open: &&Open| match open {
+            Open::Tool { cell, done: true, own: false, .. } => joined(&[cell.as_ref()]).is_some(),
+            _ => false,
+        };
+        self.open.iter().skip(from).take_while(looked).count()
+    }
+
+    /// Returns whether a call may come that joins the first ones.
+    fn may_look_on(&self, looks: usize) -> bool {
+        match self.open.get(looks) {
+            None => !self.settled,
+            Some(Open::Tool { cell, done: false, own: false, .. }) => cell.looks(),
+            Some(_) => false,
+        }
+    }
+
+    /// Returns the row of calls that stand as one.
+    fn joined(&self, from: usize, count: usize, width: u16) -> Row {
+        let calls = self.open.iter().skip(from).take(count).filter_map(|open| match open {
+            Open::Tool { cell, number, .. } => Some((cell.as_ref(), *number)),
+            _ => None,
+        });
+        let (cells, numbers): (Vec<&ToolCell>, Vec<u32>) = calls.unzip();
+        crate::cells::joined_row(&cells, &numbers, width, self.signs)
+    }
+
+    /// Puts the first call to what is complete.
+    fn keep_tool(&mut self) {
+        if let Some(Open::Tool { cell, number, .. }) = self.open.pop_front() {
+            self.entries.push(Entry {
+                number: Some(number),
+                cell,
+                group: Group::Tools,
+                hidden: false,
+                committed: false,
+            });
+            self.committed(self.entries.len() - 1);
+        }
     }
 
     /// Returns the rows that may still change.
@@ -398,7 +441,19 @@ impl Transcript {
         };
         let mut running = 0;
         let mut waiting = false;
-        for open in &self.open {
+        let mut skip = 0;
+        for (at, open) in self.open.iter().enumerate() {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let looks = self.looks(at);
+            if looks > 1 {
+                (waiting, skip) = (true, looks - 1);
+                gap(Group::Tools, &mut rows);
+                rows.push(self.joined(at, looks, width));
+                continue;
+            }
             match open {
                 // Words that came meanwhile are seen at once, and committed behind what is not complete yet.
                 Open::Done(at) if waiting => {
@@ -487,6 +542,7 @@ impl Transcript {
     }
 
     fn settle_but(&mut self, all: bool) {
+        self.settled = true;
         let now = Duration::MAX;
         for open in &mut self.open {
             match open {

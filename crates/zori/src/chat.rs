@@ -292,7 +292,8 @@ impl Chat<'_, '_> {
                     | Next::Elsewhere(_)
                     | Next::Feedback
                     | Next::Report(_)
-                    | Next::Undo(_) => {}
+                    | Next::Undo(_)
+                    | Next::WentBack(_) => {}
                     Next::Recap => match self.plain.recap(&self.signals).0 {
                         Ok(text) => self.cx.ui.say(&text),
                         Err(why) => self.cx.ui.say(&format!("Recap failed: {why}")),

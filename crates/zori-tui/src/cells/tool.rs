@@ -16,7 +16,7 @@ use super::arguments::Arguments;
 use super::diff::Diff;
 use super::output::{Output, Shown};
 use super::words::duration;
-use crate::cell::{Cell, CellCx, Detail};
+use crate::cell::{Cell, CellCx, Detail, Signs};
 use crate::row::{Role, Row, Span, Style};
 use crate::wrap::{Break, TAB, expand_tabs, truncate, wrap_spans};
 use facts::{Facts, title};
@@ -148,6 +148,11 @@ impl ToolCell {
         let diffs = output.changes.iter().map(Diff::new).collect();
         self.done = Some(Done { end, facts, body, diffs, took: finished.duration });
         self.live = Output::default();
+    }
+
+    /// Returns whether it only looks at things, which neighbours do together.
+    pub fn looks(&self) -> bool {
+        matches!(self.kind, Some(ToolKind::Read | ToolKind::Ls | ToolKind::Glob | ToolKind::Grep))
     }
 
     /// Returns everything it says as text, for the clipboard.
@@ -300,12 +305,24 @@ impl Cell for ToolCell {
     }
 
     fn summary(&self) -> Row {
-        let cx =
-            CellCx { number: None, detail: Detail::Short, running: None, signs: crate::cell::Signs::Unicode };
+        let cx = CellCx { number: None, detail: Detail::Short, running: None, signs: Signs::Unicode };
         let (sign, role) = self.sign(&cx);
         let mut row = Row::from(Span::new(format!("{sign} ")).role(role));
         row.spans.extend(self.title().spans);
         row
+    }
+}
+
+/// Returns the row of calls that stand as one, with the numbers of the first and the last.
+pub fn joined_row(cells: &[&ToolCell], numbers: &[u32], width: u16, signs: Signs) -> Row {
+    let left = Row::from(Span::new(format!("{} ", Sign::DOT.of(signs))).role(Role::Success))
+        .with(Span::new(joined(cells).unwrap_or_default()));
+    let (first, last) = (numbers.first().unwrap_or(&0), numbers.last().unwrap_or(&0));
+    let right = Row::from(Span::new(format!("  #{first}-{last}")).muted());
+    let left = truncate(&left, usize::from(width).saturating_sub(right.width()));
+    match width < NARROW {
+        true => Row { spans: left.spans.into_iter().chain(right.spans).collect() },
+        false => left.with_right(right, width),
     }
 }
 

@@ -122,8 +122,9 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
             (turn.bytes, turn.first) = (0, None);
             phase(turn, Phase::Waiting);
         }
-        EventKind::Message(MessageEvent::Retrying { attempt, max, delay, .. }) => {
-            phase(turn, Phase::Retrying { at: now + *delay, attempt: *attempt, max: *max });
+        EventKind::Message(MessageEvent::Retrying { attempt, max, delay, failure }) => {
+            let why = failure.message.lines().next().unwrap_or_default().to_owned();
+            phase(turn, Phase::Retrying { at: now + *delay, attempt: *attempt, max: *max, why });
         }
         EventKind::Message(MessageEvent::AssistantDelta { text }) => {
             turn.answered = true;

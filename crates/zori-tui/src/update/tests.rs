@@ -697,3 +697,26 @@ fn a_question_mark_lists_keys() {
     stage.key("?").key_now("x");
     assert_eq!(stage.text(), "?x");
 }
+
+/// TRN-4, STA-1: a request that is sent again has one row that says when, which time, and why.
+#[test]
+fn a_retry_says_why() {
+    use zori_core::event::{EventKind, MessageEvent};
+    use zori_core::failure::{FailureKind, ProviderFailure};
+    let mut stage = stage();
+    stage.turn();
+    let failure = ProviderFailure::new(FailureKind::HttpStatus, "HTTP 429: Too many requests\nat all");
+    let retrying = MessageEvent::Retrying { attempt: 2, max: 4, delay: Duration::from_secs(4), failure };
+    let event = Event {
+        seq: 0,
+        at: Timestamp(0),
+        session: SessionId::parse("s").unwrap(),
+        agent: AgentId::MAIN,
+        parent: None,
+        kind: EventKind::Message(retrying),
+    };
+    stage.take(Msg::Event(&event));
+    let screen = stage.screen();
+    let row = screen.lines().find(|row| row.contains("Retrying")).unwrap();
+    assert_eq!(row, "✶ Retrying in 4s (2/4) · HTTP 429: Too many requests · Esc stops");
+}

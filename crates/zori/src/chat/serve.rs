@@ -169,7 +169,8 @@ impl Chat<'_, '_> {
                 | Next::Elsewhere(_)
                 | Next::Feedback
                 | Next::Report(_)
-                | Next::Undo(_),
+                | Next::Undo(_)
+                | Next::WentBack(_),
             ) => LineAction::Done,
             Err(failure) => {
                 self.cx.ui.report(&failure);

@@ -38,6 +38,8 @@ pub(crate) enum Next {
     Report(Report),
     /// Files go back, if the person says so.
     Undo(UndoPlan),
+    /// The conversation went back, to before this prompt.
+    WentBack(Option<String>),
     /// The chat is over.
     Quit,
 }

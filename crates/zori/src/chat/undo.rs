@@ -100,7 +100,7 @@ fn back(chat: &mut Chat<'_, '_>, goal: UndoGoal, what: UndoScope) -> Result<Next
     let plan = UndoPlan { request: UndoRequest { dry_run: false, ..request }, lines, question };
     match plan.question.is_some() {
         true => Ok(Next::Undo(plan)),
-        false => plan.carry_out(chat).map(|_| Next::Done),
+        false => plan.carry_out(chat).map(Next::WentBack),
     }
 }
 

@@ -131,17 +131,21 @@ impl Screen<'_, '_> {
         self.display.drain_events();
         self.tell();
         match done {
-            Ok(prompt) => {
-                if let Some(prompt) = prompt.filter(|_| self.display.state.composer.is_empty()) {
-                    self.display.state.composer.set(&prompt);
-                }
-            }
+            Ok(prompt) => self.give_back(prompt),
             Err(failure) => {
                 let hints = failure.facts.hints.clone();
                 self.display.state.transcript.error(&failure.message, &hints);
             }
         }
         self.show_facts();
+    }
+
+    /// Puts the prompt of a turn that is gone into an empty composer.
+    fn give_back(&mut self, prompt: Option<String>) {
+        if let Some(prompt) = prompt.filter(|_| self.display.state.composer.is_empty()) {
+            self.display.state.composer.set(&prompt);
+            self.display.touch();
+        }
     }
 
     /// Shows what the session is now.
@@ -209,6 +213,7 @@ impl Screen<'_, '_> {
                 outside.feedback(display, subject);
             }
             Next::Undo(plan) => self.ask_undo(plan),
+            Next::WentBack(prompt) => self.give_back(prompt),
             Next::Report(report) => {
                 let Self { display, outside, .. } = self;
                 outside.ask_report(display, report);

@@ -114,6 +114,20 @@ fn undo_asks_on_the_screen() {
     person.sees("› write it").keys("\x15").pauses(50).leaves();
 }
 
+/// Where no file changed nothing is asked, and the prompt is back all the same.
+#[test]
+fn undo_of_words_gives_the_prompt_back() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    let mut person = Person::open(&world, &[]);
+    person
+        .says("say hello")
+        .sees("Hello.")
+        .sees_no_more("· Esc")
+        .says("/undo")
+        .sees("Its prompt was: say hello");
+    person.sees("› say hello").keys("\x15").pauses(50).leaves();
+}
+
 /// CMD-1: what need not wait is done while the turn runs; the others are queued.
 #[test]
 fn commands_while_a_turn_runs() {

@@ -484,7 +484,10 @@ fn several_calls_at_once() {
     let (world, _model) = with_model([two, anthropic::text("Both read.")]);
     calc(&world);
     let mut person = Person::open(&world, &UNSAVED);
-    person.says("look").sees("Both read.").leaves();
+    person.says("look").sees("Both read.");
+    let row = person.rows().into_iter().find(|row| row.starts_with("● Read")).expect("it is a row");
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>().join(" "), "● Read 1 file, searched \"echo\" #1-2");
+    person.leaves();
 }
 
 #[test]
