@@ -31,7 +31,7 @@ impl CommandInfo {
         own: None,
     };
 
-    /// Returns whether it is called so, in whichever case (UI-8).
+    /// Returns whether it is called so, in whichever case (CMD-1).
     pub fn is_called(&self, name: &str) -> bool {
         std::iter::once(&self.name).chain(self.aliases).any(|known| known.eq_ignore_ascii_case(name))
     }

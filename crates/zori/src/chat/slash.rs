@@ -495,7 +495,7 @@ pub(crate) fn find(line: &str) -> Found<'_> {
     if !is_slash_command(word) {
         return Found::Nothing;
     }
-    // In whichever case (UI-8).
+    // In whichever case (CMD-1).
     let called = |name: &&str| name.eq_ignore_ascii_case(word);
     match COMMANDS.iter().find(|command| command.names.iter().any(called)) {
         Some(command) => Found::Command(command, rest.trim()),
