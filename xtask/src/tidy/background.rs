@@ -27,6 +27,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori-host/src/memory/recall.rs", "one look into the memory, which the turn waits for"),
     ("crates/zori-host/src/memory/tools.rs", "the work of one call, which waits for it"),
     ("crates/zori-host/src/session.rs", "the end of one session, which waits for it"),
+    ("crates/zori/src/screen/outside.rs", "the folder of one `/feedback`, which the chat waits for"),
     ("crates/zori-providers/src/http/read_ahead.rs", "reads one answer ahead, and ends with it"),
     ("crates/zori-providers/src/drain_body.rs", "reads the rest of one answer, for a bounded time"),
     ("crates/zori-sandbox/src/attributes.rs", "answers the kernel for one command, and ends with it"),

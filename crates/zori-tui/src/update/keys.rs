@@ -168,6 +168,7 @@ pub(super) fn edited(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
     let width = usize::from(state.size.width()).saturating_sub(2);
+    let pasted = is_unbracketed_paste(state);
     let buffer = &mut state.composer.buffer;
     let at = buffer.cursor();
     match action {
@@ -176,6 +177,8 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
             buffer.insert("\n");
             edited(state, effects);
         }
+        // In what comes as fast as a paste it is a character.
+        Action::Tab if pasted => change(state, effects, |buffer| buffer.insert("\t")),
         Action::Tab => {
             if state.completion.is_some() {
                 complete::accept(state, effects);
@@ -252,6 +255,11 @@ fn change(
     edited(state, effects);
 }
 
+/// Returns whether the key that came is one of many that came at once, where the terminal does not say what is pasted (CMP-2).
+fn is_unbracketed_paste(state: &State) -> bool {
+    state.keys.burst >= BURST && !state.options.brackets_pastes
+}
+
 fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     if state.composer.buffer.raw().ends_with('\\')
         && state.composer.buffer.cursor() == state.composer.buffer.raw().len()
@@ -261,7 +269,7 @@ fn submit(state: &mut State, effects: &mut Vec<Effect>) {
         return edited(state, effects);
     }
     // What comes as fast as a paste is one, its line ends included.
-    if state.keys.burst >= BURST && !state.options.brackets_pastes {
+    if is_unbracketed_paste(state) {
         state.composer.buffer.insert("\n");
         return edited(state, effects);
     }
