@@ -20,13 +20,13 @@ pub trait Transport: Send + Sync {
 /// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
-    /// `GET` or `POST`.
+    /// What is asked of the server.
     pub method: Method,
     /// The absolute URL.
     pub url: String,
     /// Names and values. Values may be secret: `Debug` does not show them.
     pub headers: Vec<(&'static str, String)>,
-    /// The body; empty for `GET`.
+    /// The body; empty but for `POST`.
     pub body: Bytes,
     /// How long each phase may take.
     pub limits: Timeouts,
@@ -54,6 +54,19 @@ pub enum Method {
     Get,
     /// `POST`.
     Post,
+    /// `DELETE`.
+    Delete,
+}
+
+impl Method {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
 }
 
 /// Time limits, one per phase; `None` waits for ever. There is no total (NET-5).

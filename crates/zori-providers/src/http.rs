@@ -208,6 +208,7 @@ impl Hop {
         let late = |limit| TransportFailure::Timeout(format!("no answer within {}", seconds(limit)));
         let (builder, asked) = match self.method {
             Method::Get => (client.get(self.url.clone()), None),
+            Method::Delete => (client.delete(self.url.clone()), None),
             Method::Post => {
                 let (body, asked) = AnnouncedBody::new(self.body.clone());
                 // The length is said here because a streamed body does not know it; chunks would puzzle servers.

@@ -109,14 +109,16 @@ impl Player {
         let url = harmless_url(&request.url);
         let mut state = self.lock();
         let next = match request.method {
-            Method::Get => {
-                state.next(|recorded| recorded.method == Method::Get && same_page(&recorded.url, &url))
+            method @ (Method::Get | Method::Delete) => {
+                state.next(|recorded| recorded.method == method && same_page(&recorded.url, &url))
             }
             Method::Post => state.next(|recorded| recorded.method == Method::Post),
         };
         let Some(at) = next else {
             return Err(match request.method {
-                Method::Get => replay(format!("the recording has no answer to GET {url}")),
+                method @ (Method::Get | Method::Delete) => {
+                    replay(format!("the recording has no answer to {} {url}", method.as_str()))
+                }
                 Method::Post => {
                     let all = state.counted();
                     let why = format!("the run asks once more, but the recording has only {all}");

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::input::Prompt;
 use zori_core::time::Clock;
-use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Method, Transport, TransportFailure};
+use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Transport, TransportFailure};
 
 use super::line::{self, Out};
 use super::secrets::{Filter, Secrets, harmless_url};
@@ -78,10 +78,7 @@ impl Recorder {
         let raw = (!body.contains('\n')).then(|| RawValue::from_string(body.clone()).ok()).flatten();
         let text = (raw.is_none() && !body.is_empty()).then_some(body.as_str());
         let url = self.url(&request.url);
-        let method = match request.method {
-            Method::Get => "GET",
-            Method::Post => "POST",
-        };
+        let method = request.method.as_str();
         let n = {
             let mut state = self.lock();
             state.requests += 1;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use zori_contract::mask::REDACTED;
 use zori_contract::redact;
 use zori_core::BoxFuture;
-use zori_core::transport::{HttpRequest, HttpResponse, Method, Transport, TransportFailure};
+use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 
 use crate::environment::Environment;
 use crate::ui::Ui;
@@ -45,10 +45,7 @@ impl Transport for LoggingTransport {
 
 /// Returns the lines about a request.
 fn asked(request: &HttpRequest) -> Vec<String> {
-    let method = match request.method {
-        Method::Get => "GET",
-        Method::Post => "POST",
-    };
+    let method = request.method.as_str();
     let first = format!("Debug: {method} {} with {} bytes", shown(&request.url), request.body.len());
     let headers = request.headers.iter().map(|(name, value)| {
         let value = if redact::is_secret(name) { REDACTED } else { value.as_str() };
@@ -64,7 +61,7 @@ fn shown(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use zori_core::transport::{Redirects, Timeouts};
+    use zori_core::transport::{Method, Redirects, Timeouts};
 
     use super::*;
 
