@@ -145,14 +145,17 @@ pub async fn login(
     clock: &dyn Clock,
     show: impl FnOnce(&str),
 ) -> Result<Grant, LoginError> {
-    let listener = Listener::open(&pkce.state, matches!(flow, Flow::OpenRouter { .. })).await?;
+    let listener = match flow {
+        Flow::OpenRouter { .. } => Listener::with_secret_path(&pkce.state).await?,
+        Flow::OAuth { .. } => Listener::open(&pkce.state, None).await?,
+    };
     let redirect_uri = listener.redirect_uri();
     show(&flow.url(&pkce, &redirect_uri));
     let brought = listener.wait().await?;
     // Nobody else has any business here.
     drop(listener);
     match brought {
-        CallbackResult::Code(code) => {
+        CallbackResult::Code { code, .. } => {
             let exchanged = flow.exchange(transport, &code, &pkce, &redirect_uri, clock).await;
             exchanged.map_err(LoginError::Exchange)
         }

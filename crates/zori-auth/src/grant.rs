@@ -22,6 +22,8 @@ pub struct Grant {
     pub refresh: Option<Secret>,
     /// When the access token ends.
     pub expires_at: Option<Timestamp>,
+    /// What else belongs to it, as text of whoever stored it: who got the tokens of an MCP server, and where.
+    pub more: Option<Secret>,
 }
 
 /// What a grant is.
@@ -46,7 +48,7 @@ impl Kind {
 impl Grant {
     /// A key.
     pub fn api_key(key: Secret) -> Self {
-        Self { kind: Kind::ApiKey, access: key, refresh: None, expires_at: None }
+        Self { kind: Kind::ApiKey, access: key, refresh: None, expires_at: None, more: None }
     }
 
     /// The tokens of a login.
@@ -59,6 +61,7 @@ impl Grant {
             access: tokens.access,
             refresh: tokens.refresh,
             expires_at: tokens.expires_in.map(until),
+            more: None,
         }
     }
 
@@ -80,6 +83,7 @@ impl Grant {
             refresh_token: self.refresh.as_ref().map(|token| token.reveal().into()),
             expires_at: self.expires_at.map(|at| at.0),
             kind: self.kind.as_str().into(),
+            more: self.more.as_ref().map(|more| more.reveal().into()),
         };
         serde_json::to_string(&wire).expect("strings and numbers are JSON").into()
     }
@@ -105,6 +109,7 @@ impl Grant {
             access: wire.access_token.into(),
             refresh: wire.refresh_token.filter(|token| !token.is_empty()).map(Secret::from),
             expires_at: wire.expires_at.map(Timestamp),
+            more: wire.more.map(Secret::from),
         })
     }
 }
@@ -118,6 +123,8 @@ struct Wire {
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
     kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    more: Option<String>,
 }
 
 #[cfg(test)]
@@ -130,6 +137,7 @@ mod tests {
             access: "at".into(),
             refresh: Some("rt".into()),
             expires_at: Some(Timestamp(1_000)),
+            more: None,
         }
     }
 
@@ -141,6 +149,8 @@ mod tests {
             r#"{"access_token":"at","refresh_token":"rt","expires_at":1000,"kind":"oauth"}"#
         );
         assert!(Grant::parse(json.reveal()) == Ok(login()));
+        let more = Grant { more: Some("{\"a\":1}".into()), ..login() };
+        assert!(Grant::parse(more.to_json().reveal()) == Ok(more));
         let key = Grant::api_key("k-1".into());
         assert_eq!(key.to_json().reveal(), r#"{"access_token":"k-1","kind":"api_key"}"#);
         assert!(Grant::parse(" k-1\n") == Ok(key));

@@ -13,7 +13,7 @@ pub mod browser;
 pub mod grant;
 pub mod helper_program;
 mod helper_store;
-mod listener;
+pub mod listener;
 mod os_store;
 pub mod pkce;
 pub mod renewing;

@@ -31,7 +31,13 @@ pub struct Listener {
 
 /// What the browser brings back.
 pub enum CallbackResult {
-    Code(Secret),
+    /// The code that is exchanged for tokens.
+    Code {
+        /// The code itself.
+        code: Secret,
+        /// Who says to have sent it (RFC 9207).
+        issuer: Option<String>,
+    },
     /// Why there is none: the server's `error`, and its `error_description`.
     Refused(String),
 }
@@ -46,15 +52,38 @@ struct Expected {
 }
 
 impl Listener {
-    /// Opens a random port. Servers that send no state back get it as a part of the path.
-    pub async fn open(state: &Secret, in_path: bool) -> io::Result<Self> {
-        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    /// Opens this port, or a random one.
+    pub async fn open(state: &Secret, port: Option<u16>) -> io::Result<Self> {
+        Self::expecting("/callback".into(), Some(state.clone()), port).await
+    }
+
+    /// Opens a random port for servers that send no state back: it is a part of the path.
+    pub async fn with_secret_path(state: &Secret) -> io::Result<Self> {
+        Self::expecting(format!("/callback/{}", state.reveal()).into(), None, None).await
+    }
+
+    async fn expecting(path: Secret, state: Option<Secret>, port: Option<u16>) -> io::Result<Self> {
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await?;
         let host = format!("127.0.0.1:{}", socket.local_addr()?.port());
-        let (path, state) = match in_path {
-            true => (format!("/callback/{}", state.reveal()).into(), None),
-            false => ("/callback".into(), Some(state.clone())),
-        };
         Ok(Self { socket, expected: Arc::new(Expected { host, path, state }) })
+    }
+
+    /// Reads what somebody pasted in place of the browser: the address that it was sent to, or the code alone. An error says what is wrong
+    /// with it.
+    pub fn pasted(&self, text: &str) -> Result<CallbackResult, &'static str> {
+        let text = text.trim();
+        let Some((address, query)) = text.split_once('?') else {
+            let code = !text.is_empty() && !text.contains("://") && !text.contains(char::is_whitespace);
+            return match code {
+                true => Ok(CallbackResult::Code { code: text.into(), issuer: None }),
+                false => Err("that is neither the address that the browser was sent to nor a code"),
+            };
+        };
+        if address.split_once("://").is_none() {
+            return Err("that is neither the address that the browser was sent to nor a code");
+        }
+        answer(query.split('#').next().unwrap_or_default(), &self.expected)
+            .map_err(|_| "that address does not belong to this login")
     }
 
     /// Returns where the browser has to come.
@@ -87,7 +116,7 @@ impl Listener {
 async fn serve(mut stream: TcpStream, expected: Arc<Expected>) -> Option<CallbackResult> {
     let head = timeout(PATIENCE, read_head(&mut stream)).await.ok()??;
     let (status, text, brought) = match judge(&head, &expected) {
-        Ok(code @ CallbackResult::Code(_)) => (
+        Ok(code @ CallbackResult::Code { .. }) => (
             "200 OK",
             "The login has arrived. You can close this page and go back to the terminal.",
             Some(code),
@@ -145,6 +174,11 @@ fn judge(head: &str, expected: &Expected) -> Result<CallbackResult, &'static str
     if !same(path, expected.path.reveal()) {
         return Err("404 Not Found");
     }
+    answer(query, expected)
+}
+
+/// Returns what the parameters of an address bring.
+fn answer(query: &str, expected: &Expected) -> Result<CallbackResult, &'static str> {
     let state = parameter(query, "state")?;
     if let Some(wanted) = &expected.state
         && !state.is_some_and(|state| same(&state, wanted.reveal()))
@@ -159,7 +193,7 @@ fn judge(head: &str, expected: &Expected) -> Result<CallbackResult, &'static str
         }));
     }
     match parameter(query, "code")?.filter(|code| !code.is_empty()) {
-        Some(code) => Ok(CallbackResult::Code(code.into())),
+        Some(code) => Ok(CallbackResult::Code { code: code.into(), issuer: parameter(query, "iss")? }),
         None => Err("400 Bad Request"),
     }
 }
@@ -203,7 +237,10 @@ mod tests {
 
     fn judged(expected: &Expected, request: &str, headers: &str) -> String {
         match judge(&format!("{request} HTTP/1.1\r\n{headers}\r\n\r\n"), expected) {
-            Ok(CallbackResult::Code(code)) => format!("code {}", code.reveal()),
+            Ok(CallbackResult::Code { code, issuer: None }) => format!("code {}", code.reveal()),
+            Ok(CallbackResult::Code { code, issuer: Some(issuer) }) => {
+                format!("code {} of {issuer}", code.reveal())
+            }
             Ok(CallbackResult::Refused(why)) => format!("refused {why}"),
             Err(status) => status.to_owned(),
         }
@@ -213,6 +250,7 @@ mod tests {
     fn requests() {
         let to = |request: &str| judged(&expected(Some("st")), request, "Host: 127.0.0.1:99");
         assert_eq!(to("GET /callback?code=a%2Bb+c&state=st"), "code a+b c");
+        assert_eq!(to("GET /callback?code=a&state=st&iss=https%3A%2F%2Fas"), "code a of https://as");
         assert_eq!(to("GET /callback?state=st&error=access_denied"), "refused access_denied");
         assert_eq!(to("GET /callback?state=st&error=x&error_description=no%20way"), "refused x: no way");
         for bad in [
@@ -250,6 +288,28 @@ mod tests {
             "Host: 127.0.0.1:99\r\nOrigin: null",
         ] {
             assert_eq!(with(bad), "403 Forbidden", "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn pasted() {
+        let listener = Listener::open(&"st".into(), None).await.unwrap();
+        let of = |text: &str| match listener.pasted(text) {
+            Ok(CallbackResult::Code { code, issuer }) => format!("code {} {issuer:?}", code.reveal()),
+            Ok(CallbackResult::Refused(why)) => format!("refused {why}"),
+            Err(why) => why.to_owned(),
+        };
+        let back = listener.redirect_uri();
+        assert_eq!(of(&format!(" {back}?code=a%2Fb&state=st&iss=i\n")), "code a/b Some(\"i\")");
+        assert_eq!(of("a-code"), "code a-code None");
+        assert_eq!(of(&format!("{back}?error=access_denied&state=st")), "refused access_denied");
+        assert_eq!(of(&format!("{back}?code=a&state=other")), "that address does not belong to this login");
+        for bad in ["", "two words", "http://127.0.0.1:1/callback", "code?x=1"] {
+            assert_eq!(
+                of(bad),
+                "that is neither the address that the browser was sent to nor a code",
+                "{bad}"
+            );
         }
     }
 

@@ -204,6 +204,7 @@ mod tests {
             access: access.into(),
             refresh: Some("refresh".into()),
             expires_at: Some(Timestamp(expires_at)),
+            more: None,
         }
     }
 

@@ -11,6 +11,7 @@ use zori_core::tool::{Effect, ToolKind};
 use zori_engine::user_shell::UserCommand;
 use zori_extensions::command::CustomCommand;
 use zori_extensions::template::{self, Part};
+use zori_mcp::client::{McpServers, PromptCall};
 
 use crate::peer::Peer;
 use crate::session::Session;
@@ -20,6 +21,8 @@ use crate::skills::Skills;
 const MAX_OUTPUT: usize = 16 * 1024;
 /// The longest file that goes along with a custom command.
 const MAX_FILE: u64 = 64 * 1024;
+/// So many resources go along with a prompt.
+const MAX_RESOURCES: usize = 20;
 
 /// What people and the project bring to a session.
 #[derive(Clone, Default)]
@@ -30,6 +33,8 @@ pub struct Extensions {
     pub skills: Option<Arc<Skills>>,
     /// Where paths in commands begin.
     pub root: PathBuf,
+    /// MCP servers, which have prompts and resources; the session's own.
+    pub servers: Option<Arc<McpServers>>,
 }
 
 impl Extensions {
@@ -52,9 +57,14 @@ impl Extensions {
         skills.get(name).map(|skill| (skill.name.as_str(), rest.trim()))
     }
 
+    /// Returns the prompt of an MCP server that a line calls (MCP-61).
+    fn prompt_call<'l>(&self, line: &'l str) -> Option<PromptCall<'l>> {
+        self.servers.as_ref()?.called_prompt(line)
+    }
+
     /// Returns whether a line calls something that was brought along.
     pub fn is_call(&self, line: &str) -> bool {
-        self.command(line).is_some() || self.skill_call(line).is_some()
+        self.command(line).is_some() || self.skill_call(line).is_some() || self.prompt_call(line).is_some()
     }
 
     /// Returns name, arguments and meaning of all that can be called by a slash, commands first.
@@ -70,6 +80,9 @@ impl Extensions {
                 let (args, about) = (skill.args.clone(), skill.description.clone());
                 all.push(SlashEntry { name: skill.name.clone(), args, about });
             }
+        }
+        for (name, args, about) in self.servers.iter().flat_map(|servers| servers.prompts()) {
+            all.push(SlashEntry { name, args, about });
         }
         all
     }
@@ -102,7 +115,7 @@ impl Session {
     /// Lets prompts call what people and the project brought.
     #[must_use]
     pub fn with_extensions(mut self, extensions: Extensions) -> Self {
-        self.extensions = extensions;
+        self.extensions = Extensions { servers: self.mcp().cloned(), ..extensions };
         self
     }
 
@@ -115,6 +128,9 @@ impl Session {
     /// turn before anything is sent.
     pub(crate) async fn prepare_prompt(&mut self, mut prompt: Prompt, peer: &mut impl Peer) -> Prompt {
         let extensions = self.extensions.clone();
+        if let Some(servers) = &extensions.servers {
+            self.attach_resources(servers, &mut prompt, peer).await;
+        }
         if let Some((command, rest)) = extensions.command(&prompt.text) {
             let parts = template::expand(&command.template, rest);
             match self.run_parts(parts, peer).await {
@@ -137,12 +153,70 @@ impl Session {
                 }
                 Err(why) => self.refuse_prompt(why),
             }
+        } else if let Some((servers, call)) =
+            extensions.servers.as_ref().zip(extensions.prompt_call(&prompt.text))
+        {
+            match self.unless_cancelled(servers.get_prompt(&call), peer).await {
+                Ok(got) => {
+                    prompt.text = got.text;
+                    prompt.images.extend(got.images);
+                }
+                Err(why) => self.refuse_prompt(format!("The prompt /{} was stopped: {why}", call.shown())),
+            }
         } else if let Some(skills) = &extensions.skills {
             for text in skills.meant_by(&prompt.text) {
                 self.attach(text);
             }
         }
         prompt
+    }
+
+    /// Waits for a server, unless somebody gives up.
+    async fn unless_cancelled<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, String>>,
+        peer: &mut impl Peer,
+    ) -> Result<T, String> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                input = peer.next() => match input {
+                    Input::Cancel(_) => return Err("interrupted".to_owned()),
+                    change => self.engine_and_events().0.apply(change),
+                },
+            }
+        }
+    }
+
+    /// Lets the resources of MCP servers go along that a prompt names as `@SERVER:URI` (MCP-60). One that cannot be read ends the turn.
+    async fn attach_resources(
+        &mut self,
+        servers: &Arc<McpServers>,
+        prompt: &mut Prompt,
+        peer: &mut impl Peer,
+    ) {
+        let named: Vec<_> = prompt
+            .text
+            .split_whitespace()
+            .filter_map(|word| servers.named_resource(word))
+            .take(MAX_RESOURCES)
+            .collect();
+        let mut images = Vec::new();
+        for (server, uri) in named {
+            match self.unless_cancelled(servers.read_resource(&server, uri), peer).await {
+                Ok(read) => {
+                    images.extend(read.images);
+                    self.attach(format!(
+                        "The resource @{}:{uri}, which the prompt names:\n{}",
+                        server.config.name, read.text
+                    ));
+                }
+                Err(why) => return self.refuse_prompt(why),
+            }
+        }
+        prompt.images.extend(images);
     }
 
     /// Runs the commands of a template, and puts all parts together.

@@ -12,6 +12,7 @@ use zori_core::event::NoticeLevel;
 use zori_core::transport::Transport;
 use zori_engine::engine::Engine;
 use zori_frontends::Fanout;
+use zori_mcp::client::oauth::bearer::LoginParts;
 use zori_mcp::client::{
     Elicits, Launch, Launched, McpParts, McpServers, Program, Server, ServerConfig, Source, Status, Trust,
     Way,
@@ -53,6 +54,8 @@ pub struct McpSettings {
     pub budget: usize,
     /// So long the first request waits for servers whose tools are not known.
     pub first_wait: Duration,
+    /// Where logins to servers are kept; `None` where nobody can log in.
+    pub login: Option<LoginParts>,
     /// Whether whoever answers questions about calls is shown the forms of servers, too.
     pub forms: bool,
 }
@@ -75,6 +78,7 @@ impl McpSettings {
             version: "",
             budget: TOOLS_BUDGET,
             first_wait: Duration::from_secs(10),
+            login: None,
             forms: true,
         }
     }
@@ -123,6 +127,7 @@ pub fn start_servers(
         redact: Arc::new(move |text| redactor.redact(text).into_owned()),
         version: mcp.version,
         elicits,
+        login: mcp.login.clone(),
         budget: mcp.budget,
         first_wait: mcp.first_wait,
     };

@@ -21,6 +21,7 @@ pub mod forgiveness;
 pub mod gate;
 pub mod history;
 pub mod mcp;
+pub mod mcp_http;
 pub mod needs;
 pub mod output;
 pub mod process;

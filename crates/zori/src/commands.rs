@@ -136,6 +136,8 @@ pub const COMMANDS: &[Command<App>] = &[
     mcp::servers::GET,
     mcp::servers::ADD,
     mcp::servers::REMOVE,
+    mcp::login::LOGIN,
+    mcp::login::LOGOUT,
     mcp::tools::LIST,
     mcp::tools::CALL,
     sessions::LIST,

@@ -34,7 +34,7 @@ kinds! {
     VAULT_ENTRY_EXISTS Conflict "The vault has an entry of this name." .fix("Replace it with `--force`.");
     VAULT_ENTRY_NOT_FOUND NotFound "No backend of the vault has an entry of this name." .fix("Add it.") .by_command("vault list");
     MCP_UNAVAILABLE Unavailable "An MCP server that is needed cannot be reached, or does not start." .fix("Look at why with `mcp list --check`.") .by_command("mcp list");
-    MCP_LOGIN_MISSING AuthRequired "An MCP server that is needed wants a login." .fix("Give it a token in `headers`.") .by_command("mcp list");
+    MCP_LOGIN_MISSING AuthRequired "An MCP server that is needed wants a login." .fix("Log in with `mcp login`.") .by_command("mcp list");
     MCP_SERVER_NOT_FOUND NotFound "There is no such MCP server, or it has no such tool." .fix("Name one that exists.") .by_command("mcp list");
     MCP_TOOL_FAILED General "The tool of an MCP server failed.";
     MCP_SERVER_EXISTS Conflict "There is an MCP server of this name." .fix("Remove it first, or choose another name.") .by_command("mcp list");

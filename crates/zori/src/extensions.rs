@@ -75,6 +75,7 @@ pub fn gather(
         commands: commands.commands.into(),
         skills: Skills::new(skills.skills, settings, has_secret),
         root: folders.root.to_owned(),
+        servers: None,
     }
 }
 

@@ -31,6 +31,8 @@ mod hooks;
 mod host_failure;
 mod import;
 mod instructions;
+pub mod mcp_login;
+mod mcp_logins;
 mod mcp_servers;
 mod memory;
 mod model_choice;

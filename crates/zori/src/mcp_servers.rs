@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::environment::Environment;
 use crate::error::CONFIG_INVALID;
+use crate::mcp_logins;
 use crate::network::NetworkOptions;
 use crate::program::App;
 use crate::trust::ProjectTrust;
@@ -34,7 +35,8 @@ const FIRST_WAIT_SECS: (u64, u64) = (3, 10);
 pub const EXAMPLE: &str = "
 # MCP servers, whose tools the model gets: a program that is started, or an address. Each may also have `env_pass` (variables it
 # inherits), `trust` (trusted, untrusted, sandboxed), `tools_allow`, `tools_deny`, `defer` (auto, never, always), `required`, `enabled`,
-# `elicitation`, `answers`, `start_timeout_secs` and `tool_timeout_secs`.
+# `elicitation`, `answers`, `oauth` (for `zori mcp login`: client_id, client_secret, client_metadata_url, scopes, callback_port),
+# `start_timeout_secs` and `tool_timeout_secs`.
 # mcp.servers.time = { command = \"uvx\", args = [\"mcp-server-time==2026.10.19\"] }
 # mcp.servers.docs = { url = \"https://mcp.example/mcp\", headers = { Authorization = \"vault:docs\" } }
 ";
@@ -76,7 +78,7 @@ pub fn gather(
         let project = trust.project.mcp.as_ref().filter(|_| !strict && !trust.servers.is_empty());
         if own.is_none() && project.is_none() && args.protocol.mcp_config.is_empty() {
             // A client may still bring some.
-            return settings(&cx.app, config, data_dir, Vec::new(), person);
+            return settings(&cx.app, config, data_dir, Vec::new(), person, secrets);
         }
         let variables = variables(&cx.app, config, secrets)?;
         let mut all = ReadServers::default();
@@ -101,7 +103,7 @@ pub fn gather(
         cx.ui.warn(warning);
     }
     known_secrets(&servers, secrets);
-    settings(&cx.app, config, data_dir, servers, person)
+    settings(&cx.app, config, data_dir, servers, person, secrets)
 }
 
 /// Reads `--mcp-config`: JSON, or a file of it. Servers that live in the client are left to the client.
@@ -168,6 +170,7 @@ pub fn settings(
     data_dir: Option<&DataDir>,
     servers: Vec<ServerConfig>,
     person: bool,
+    secrets: &Secrets,
 ) -> Result<McpSettings, Failure> {
     let network: NetworkOptions = app.network.clone();
     let env = app.env.clone();
@@ -180,6 +183,7 @@ pub fn settings(
         version: env!("CARGO_PKG_VERSION"),
         budget: config.count("mcp.tools_budget_bytes").map_or(TOOLS_BUDGET, |bytes| bytes as usize),
         first_wait: Duration::from_secs(config.count("mcp.first_wait_secs").unwrap_or(wait)),
+        login: Some(mcp_logins::parts(config, &app.env, secrets)),
         forms: true,
     })
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use zori_auth::grant::Grant;
 use zori_auth::store::{self, CredentialStore, StoreError};
 use zori_contract::args::Args;
@@ -18,6 +19,10 @@ use crate::credentials;
 use crate::environment::Environment;
 use crate::error::{VAULT_ENTRY_EXISTS, VAULT_ENTRY_NOT_FOUND, VAULT_EXISTS, VAULT_MISSING, VAULT_UNUSABLE};
 
+/// The longest name of an entry.
+const MAX_ENTRY: usize = 128;
+/// How much of a name that does not fit is kept.
+const MAX_FOLDED: usize = 110;
 /// How long a credential store is waited for before the next backend is asked (VLT-6).
 const STORE_LOOKUP: Duration = Duration::from_secs(2);
 
@@ -92,8 +97,16 @@ impl VaultStore {
     }
 
     /// Returns what an account's entry is called; people see it in `vault list`.
+    /// Addresses have characters that names of entries do not: those are replaced, and a hash of the whole tells such names apart.
     fn entry(account: &str) -> String {
-        format!("login:{account}")
+        let whole = format!("login:{account}");
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+        if whole.len() <= MAX_ENTRY && whole.chars().all(fits) {
+            return whole;
+        }
+        let folded: String = whole.chars().map(|c| if fits(c) { c } else { '_' }).take(MAX_FOLDED).collect();
+        let hash = Sha256::digest(&whole);
+        format!("{folded}.{:02x}{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2], hash[3])
     }
 
     fn forget_opened(&self) {
@@ -127,4 +140,20 @@ impl CredentialStore for VaultStore {
 
 fn unusable(error: &VaultError) -> StoreError {
     StoreError::System(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MCP-82: a login to a server is kept by its address, which no name of an entry may have as it is.
+    #[test]
+    fn entries_of_logins() {
+        assert_eq!(VaultStore::entry("openai"), "login:openai");
+        let of = VaultStore::entry("mcp:http://localhost:1#http://localhost:2/");
+        assert!(of.starts_with("login:mcp:http:__localhost:1_http:__localhost:2_."), "{of}");
+        assert_ne!(of, VaultStore::entry("mcp:http://localhost:1#http://localhost:2#"));
+        let long = VaultStore::entry(&format!("mcp:https://{}", "x".repeat(200)));
+        assert!(long.len() <= MAX_ENTRY && long.is_ascii(), "{long}");
+    }
 }

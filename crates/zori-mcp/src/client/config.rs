@@ -1,6 +1,7 @@
 //! What is known of a server before it is contacted: how it is reached, whose it is, and what it may do (MCP-10 to MCP-14).
 
 mod expand;
+mod oauth;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 pub use self::expand::Variables;
+use super::oauth::OauthSettings;
 
 /// How long a server may take to start, unless it says otherwise.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -42,6 +44,8 @@ pub struct ServerConfig {
     pub elicitation: bool,
     /// What its forms are answered with under `-y`.
     pub answers: BTreeMap<String, Value>,
+    /// How one logs in to it.
+    pub oauth: OauthSettings,
     /// How long it may take to start.
     pub start_timeout: Duration,
     /// How long a call may take.
@@ -159,6 +163,7 @@ const OWN_KEYS: &[&str] = &[
     "defer",
     "elicitation",
     "answers",
+    "oauth",
     "start_timeout_secs",
     "tool_timeout_secs",
 ];
@@ -239,6 +244,7 @@ impl ServerConfig {
             defer: Defer::default(),
             elicitation: source != Source::Project,
             answers: BTreeMap::new(),
+            oauth: OauthSettings::default(),
             start_timeout: START_TIMEOUT,
             tool_timeout: TOOL_TIMEOUT,
             broken: None,
@@ -459,6 +465,8 @@ fn server(
                 .map(|(field, value)| (field.clone(), value.clone()))
                 .collect(),
         };
+        let (oauth, unusable) = oauth::read(table.get("oauth"), source, variables)?;
+        (server.oauth, server.broken) = (oauth, server.broken.or(unusable));
         server.start_timeout = seconds("start_timeout_secs", START_TIMEOUT)?;
         server.tool_timeout = seconds("tool_timeout_secs", TOOL_TIMEOUT)?;
     }
@@ -474,7 +482,7 @@ fn server(
 }
 
 /// Returns why an address may not be contacted (MCP-23).
-fn bad_address(url: &str) -> Option<String> {
+pub(super) fn bad_address(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

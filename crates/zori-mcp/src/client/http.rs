@@ -1,29 +1,43 @@
 //! A server over HTTP: each message is a request, and its answers come in the response (MCP-22, MCP-23). The older form, where a
 //! stream of events brings all answers, is spoken where a server is said to, or does not understand the newer one.
 
+mod events;
+pub(super) mod headers;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
-use zori_core::transport::{
-    Addresses, ByteStream, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport,
-};
+use tokio::task::{AbortHandle, JoinSet};
+use zori_core::secret::Secret;
+use zori_core::transport::{Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport};
 
+use self::events::Place;
 use super::config::{ServerConfig, Way};
-use super::peer::{Peer, RpcFailure};
-use super::stdio::MAX_MESSAGE;
+use super::handshake::META_VERSION;
+use super::oauth::bearer::Bearer;
+use super::oauth::{Challenge, LoginError};
+use super::peer::{Outgoing, Peer, RpcFailure};
 
 /// How long the older form may take to say where messages go.
 const ENDPOINT: Duration = Duration::from_secs(15);
+/// How long a session may take to end.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// So often in a row a stream is asked for again that brings nothing new.
+const FRUITLESS: usize = 5;
 
 /// The way to one server.
 pub struct Carrier {
+    name: String,
     transport: Arc<dyn Transport>,
     url: String,
     headers: Vec<(&'static str, String)>,
+    /// Whether somebody configured what lets requests in.
+    own_token: bool,
+    bearer: Option<Arc<Bearer>>,
     limits: Timeouts,
     state: Mutex<State>,
 }
@@ -36,22 +50,32 @@ struct State {
     endpoint: Option<String>,
     /// Whether the older form is spoken.
     events: bool,
+    /// The streams that stay open.
+    streams: Vec<AbortHandle>,
 }
 
 impl Carrier {
     /// Makes the way to a server. Nobody is contacted.
-    pub fn new(transport: Arc<dyn Transport>, config: &ServerConfig) -> Result<Self, String> {
+    pub fn new(
+        transport: Arc<dyn Transport>,
+        config: &ServerConfig,
+        bearer: Option<Arc<Bearer>>,
+    ) -> Result<Self, String> {
         let Way::Http { url, sse, headers } = &config.way else { return Err("it has no address".to_owned()) };
-        // A name of a header lives as long as the program; there are as many as servers have.
-        let named = |(name, value): (&String, &String)| (&*name.to_ascii_lowercase().leak(), value.clone());
-        let headers = headers.iter().map(named).collect();
+        let named = |(name, value): (&String, &String)| match headers::lasting(name) {
+            Some(name) => Ok((name, value.clone())),
+            None => Err(format!("`{name}` is no name of a header")),
+        };
+        let headers = headers.iter().map(named).collect::<Result<Vec<_>, _>>()?;
         let limits = Timeouts {
             first_byte: Some(config.tool_timeout),
             idle: Some(config.tool_timeout * 10),
             ..Timeouts::DEFAULT
         };
+        let own_token = headers.iter().any(|(name, _)| *name == "authorization");
         let state = Mutex::new(State { events: *sse, ..State::default() });
-        Ok(Self { transport, url: url.clone(), headers, limits, state })
+        let name = config.name.clone();
+        Ok(Self { name, transport, url: url.clone(), headers, own_token, bearer, limits, state })
     }
 
     fn request(&self, method: Method, url: String, body: Bytes) -> HttpRequest {
@@ -76,47 +100,152 @@ impl Carrier {
         }
     }
 
+    /// Returns the request that carries a message.
+    fn posting(&self, sent: &Outgoing, url: String) -> HttpRequest {
+        let message = &sent.message;
+        let mut request = self.request(Method::Post, url, Bytes::from(message.to_string()));
+        if let Some(version) = message["params"]["_meta"][META_VERSION].as_str() {
+            request.headers.retain(|(name, _)| *name != "mcp-protocol-version");
+            request.headers.push(("mcp-protocol-version", version.to_owned()));
+            request.headers.push(("mcp-method", message["method"].as_str().unwrap_or_default().to_owned()));
+            let name = match message["method"].as_str() {
+                Some("tools/call" | "prompts/get") => message["params"]["name"].as_str(),
+                Some("resources/read") => message["params"]["uri"].as_str(),
+                _ => None,
+            };
+            request.headers.extend(name.map(|name| ("mcp-name", headers::encoded(name))));
+            request.headers.extend(sent.headers.iter().cloned());
+        }
+        request
+    }
+
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sends one message, and hands in what comes back.
-    async fn post(self: &Arc<Self>, message: Value, peer: &Arc<Peer>) {
-        let id = message["id"].as_u64().filter(|_| message.get("method").is_some());
-        let first = message["method"] == "initialize";
-        if let Err(why) = self.exchange(&message, peer, first).await {
-            match (id, &why) {
-                (_, RpcFailure::NeedsAuth(_)) => peer.close(why),
-                (Some(id), _) => peer.fail(id, why),
-                (None, _) => {}
+    /// Sends a request with the token of a login, once more with another where that is refused.
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, RpcFailure> {
+        let mut token = match &self.bearer {
+            Some(bearer) => bearer.token(&*self.transport).await.map_err(|error| self.no_token(&error))?,
+            None => None,
+        };
+        let mut again = true;
+        loop {
+            let mut request = request.clone();
+            request.headers.extend(token.iter().map(|token| ("authorization", bearer_header(token))));
+            let sent = self.transport.send(request).await;
+            let response =
+                sent.map_err(|error| RpcFailure::Closed(format!("it cannot be reached: {error}")))?;
+            if !matches!(response.status, 401 | 403) {
+                return Ok(response);
             }
+            let challenge = Challenge::of(&response);
+            if response.status == 401
+                && let (Some(bearer), Some(refused), true) = (&self.bearer, &token, again)
+            {
+                let another = bearer.after_refusal(refused, &*self.transport).await;
+                let another = match another {
+                    Err(error @ LoginError::Unreachable(_)) => return Err(self.no_token(&error)),
+                    another => another.unwrap_or_default(),
+                };
+                if another.is_some() {
+                    (token, again) = (another, false);
+                    continue;
+                }
+            }
+            return Err(self.shut_out(response.status, challenge));
         }
+    }
+
+    fn no_token(&self, error: &LoginError) -> RpcFailure {
+        match error {
+            LoginError::TokenRefused(_) => RpcFailure::NeedsAuth(format!(
+                "its login has ended and could not be renewed: `zori mcp login {}`",
+                self.name
+            )),
+            error => RpcFailure::Closed(format!("its login cannot be used: {error}")),
+        }
+    }
+
+    /// Says why a request was not let in, and remembers what the server wants.
+    fn shut_out(&self, status: u16, challenge: Challenge) -> RpcFailure {
+        let name = &self.name;
+        let words = match &self.bearer {
+            _ if self.own_token => format!("it answered {status}: it does not take the token in `headers`"),
+            None => format!(
+                "it answered {status}: it wants a login, and there is nowhere to keep one; a token can be given in `headers`"
+            ),
+            Some(_) if challenge.wants_more_scope() => match &challenge.scope {
+                Some(scope) => format!(
+                    "its login is not good for this, which takes `{}`: `zori mcp login {name}` asks for it",
+                    zori_core::text::prefix(scope, 200)
+                ),
+                None => format!("its login is not good for this: `zori mcp login {name}`"),
+            },
+            Some(_) if status == 403 => {
+                format!("it answered 403: it does not let this user in (`zori mcp login {name}`)")
+            }
+            Some(_) => format!("it wants a login: `zori mcp login {name}`"),
+        };
+        if let Some(bearer) = &self.bearer {
+            bearer.challenged(challenge);
+        }
+        RpcFailure::NeedsAuth(words)
+    }
+
+    /// Sends one message, and hands in what comes back.
+    async fn post(self: Arc<Self>, sent: Outgoing, peer: Arc<Peer>) {
+        let id = sent.message["id"].as_u64().filter(|_| sent.message.get("method").is_some());
+        let first = sent.message["method"] == "initialize";
+        let mut outcome = match self.events_ready(&peer).await {
+            Ok(()) => self.exchange(&sent, &peer, first).await,
+            Err(why) => Err(why),
+        };
+        if first
+            && outcome
+                .as_ref()
+                .is_err_and(|why| matches!(why, RpcFailure::Error { message, .. } if message == OLDER))
+        {
+            self.with_state(|state| state.events = true);
+            outcome = match self.events_ready(&peer).await {
+                Ok(()) => self.exchange(&sent, &peer, false).await,
+                Err(why) => Err(why),
+            };
+        }
+        if sent.message["method"] == "notifications/initialized" && outcome.is_ok() {
+            self.attend(&peer);
+        }
+        let Err(why) = outcome else { return };
+        match (id, &why) {
+            // A login that is not good for one call is good for others.
+            (_, RpcFailure::NeedsAuth(_)) if self.locked_out() => peer.close(why),
+            (Some(_), RpcFailure::Closed(_)) if first => peer.close(why),
+            (Some(id), _) => peer.fail(id, why),
+            (None, _) => {}
+        }
+    }
+
+    fn locked_out(&self) -> bool {
+        let challenge = self.bearer.as_ref().and_then(|bearer| bearer.challenge());
+        !challenge.is_some_and(|challenge| challenge.wants_more_scope())
     }
 
     async fn exchange(
         self: &Arc<Self>,
-        message: &Value,
+        sent: &Outgoing,
         peer: &Arc<Peer>,
         first: bool,
     ) -> Result<(), RpcFailure> {
+        let message = &sent.message;
         let url = match self.with_state(|state| (state.events, state.endpoint.clone())) {
             (false, _) => self.url.clone(),
             (true, Some(endpoint)) => endpoint,
             (true, None) => return Err(RpcFailure::Closed("it did not say where messages go".to_owned())),
         };
-        let body = Bytes::from(message.to_string());
-        let sent = self.transport.send(self.request(Method::Post, url, body)).await;
-        let response = sent.map_err(|error| RpcFailure::Closed(format!("it cannot be reached: {error}")))?;
+        let response = self.send(self.posting(sent, url)).await?;
         match response.status {
             200..=299 => {}
-            401 | 403 => {
-                let why = format!(
-                    "it answered {}: it wants a login, and this version has none for MCP servers; a token can be given in `headers`",
-                    response.status
-                );
-                return Err(RpcFailure::NeedsAuth(why));
-            }
-            404 if self.with_state(|state| state.session.is_some()) => {
+            404 if self.with_state(|state| state.session.take()).is_some() => {
                 let why = RpcFailure::Closed("its session has ended".to_owned());
                 peer.close(why.clone());
                 return Err(why);
@@ -127,7 +256,7 @@ impl Carrier {
                     message: OLDER.to_owned(),
                 });
             }
-            status => return Err(RpcFailure::Closed(format!("it answered with the HTTP status {status}"))),
+            status => return Err(refused(status, response, message).await),
         }
         if first && let Some(session) = response.header("mcp-session-id") {
             let session = session.to_owned();
@@ -143,21 +272,9 @@ impl Carrier {
             id.is_some() && said["id"].as_u64() == id && said.get("method").is_none()
         };
         if events {
-            let mut answered = false;
-            read_events(response, |_, data| {
-                if let Ok(said) = serde_json::from_str::<Value>(data) {
-                    answered |= seen(&said);
-                    peer.receive(said);
-                }
-                !answered
-            })
-            .await?;
-            return match answered || id.is_none() {
-                true => Ok(()),
-                false => Err(RpcFailure::Closed("its answer ended early".to_owned())),
-            };
+            return self.follow(response, peer, id.is_some(), seen).await;
         }
-        let body = whole(response.body).await?;
+        let body = events::whole(response.body).await?;
         if body.trim_ascii().is_empty() {
             return Ok(());
         }
@@ -168,34 +285,174 @@ impl Carrier {
         Ok(())
     }
 
-    /// Opens the stream of the older form, which brings all answers. Returns when it ends.
-    async fn listen(self: Arc<Self>, peer: Arc<Peer>, ready: watch::Sender<bool>) {
-        let sent = self.transport.send(self.request(Method::Get, self.url.clone(), Bytes::new())).await;
-        let ended = match sent {
-            Err(error) => RpcFailure::Closed(format!("it cannot be reached: {error}")),
-            Ok(response) if response.status == 401 || response.status == 403 => {
-                RpcFailure::NeedsAuth(format!("it answered {}: it wants a login", response.status))
+    /// Reads the stream that a message is answered with, and takes it up again where it ends early and says where it was.
+    async fn follow(
+        self: &Arc<Self>,
+        mut response: HttpResponse,
+        peer: &Arc<Peer>,
+        expected: bool,
+        seen: impl Fn(&Value) -> bool,
+    ) -> Result<(), RpcFailure> {
+        let (mut place, mut fruitless) = (Place::default(), 0);
+        loop {
+            let (mut answered, before) = (false, place.last.clone());
+            let read = events::read(response, &mut place, |_, data| {
+                if let Ok(said) = serde_json::from_str::<Value>(data) {
+                    answered |= seen(&said);
+                    peer.receive(said);
+                }
+                !answered
+            })
+            .await;
+            if answered || !expected {
+                return Ok(());
             }
-            Ok(response) if response.status != 200 => {
-                RpcFailure::Closed(format!("it answered with the HTTP status {}", response.status))
+            fruitless = if place.last == before { fruitless + 1 } else { 0 };
+            if place.last.is_none() || fruitless >= FRUITLESS {
+                return Err(read
+                    .err()
+                    .unwrap_or_else(|| RpcFailure::Closed("its answer ended early".to_owned())));
             }
-            Ok(response) => {
-                let read = read_events(response, |event, data| {
-                    if event == "endpoint" {
-                        let place = joined(&self.url, data.trim());
-                        self.with_state(|state| state.endpoint = place);
-                        ready.send_replace(true);
-                    } else if let Ok(said) = serde_json::from_str::<Value>(data) {
-                        peer.receive(said);
+            response = loop {
+                tokio::time::sleep(place.pause()).await;
+                match self.stream(&place, self.limits).await {
+                    Ok(response) if response.status == 200 => break response,
+                    Ok(response) => {
+                        let why = format!(
+                            "its answer ended early, and cannot be taken up again (HTTP status {})",
+                            response.status
+                        );
+                        return Err(RpcFailure::Closed(why));
                     }
-                    true
-                });
-                read.await.err().unwrap_or_else(|| RpcFailure::Closed("it closed its stream".to_owned()))
-            }
-        };
-        peer.close(ended);
-        ready.send_replace(true);
+                    Err(why) if fruitless + 1 >= FRUITLESS || matches!(why, RpcFailure::NeedsAuth(_)) => {
+                        return Err(why);
+                    }
+                    Err(_) => fruitless += 1,
+                }
+            };
+        }
     }
+
+    /// Asks for a stream of events, from where it was.
+    async fn stream(&self, place: &Place, limits: Timeouts) -> Result<HttpResponse, RpcFailure> {
+        let mut request = self.request(Method::Get, self.url.clone(), Bytes::new());
+        request.limits = limits;
+        request.headers.extend(place.last.clone().map(|last| ("last-event-id", last)));
+        self.send(request).await
+    }
+
+    /// Listens to what a server says by itself, beside everything else, if it has such a stream.
+    fn attend(self: &Arc<Self>, peer: &Arc<Peer>) {
+        if self.with_state(|state| state.events || !state.streams.is_empty()) {
+            return;
+        }
+        // The carrier is not to live for its own stream.
+        let (carrier, peer) = (Arc::downgrade(self), peer.clone());
+        let limits = Timeouts { first_byte: None, idle: None, pings: None, ..self.limits };
+        let listening = tokio::spawn(async move {
+            let (mut place, mut fruitless) = (Place::default(), 0);
+            while fruitless < FRUITLESS {
+                let Some(carrier) = carrier.upgrade() else { return };
+                let asked = carrier.stream(&place, limits).await;
+                drop(carrier);
+                let before = place.last.clone();
+                match asked {
+                    Ok(response) if response.status == 200 => {
+                        let mut heard = false;
+                        let _ = events::read(response, &mut place, |_, data| {
+                            if let Ok(said) = serde_json::from_str::<Value>(data) {
+                                heard = true;
+                                peer.receive(said);
+                            }
+                            true
+                        })
+                        .await;
+                        fruitless = if heard || place.last != before { 0 } else { fruitless + 1 };
+                    }
+                    Err(RpcFailure::Closed(_)) => fruitless += 1,
+                    // It has none.
+                    _ => return,
+                }
+                tokio::time::sleep(place.pause()).await;
+            }
+        });
+        self.with_state(|state| state.streams.push(listening.abort_handle()));
+    }
+
+    /// Waits until the older form says where messages go, where that is spoken.
+    async fn events_ready(self: &Arc<Self>, peer: &Arc<Peer>) -> Result<(), RpcFailure> {
+        if self.with_state(|state| !state.events || !state.streams.is_empty()) {
+            return Ok(());
+        }
+        let (ready, mut is_ready) = watch::channel(false);
+        let listening = tokio::spawn(listen(Arc::downgrade(self), peer.clone(), ready));
+        self.with_state(|state| state.streams.push(listening.abort_handle()));
+        match tokio::time::timeout(ENDPOINT, is_ready.wait_for(|ready| *ready)).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(RpcFailure::Closed("it did not say where messages go".to_owned())),
+        }
+    }
+
+    /// Ends the session, if there is one (MCP-23).
+    async fn farewell(&self) {
+        if self.with_state(|state| state.session.is_none() || state.events) {
+            return;
+        }
+        let request = self.request(Method::Delete, self.url.clone(), Bytes::new());
+        let _ = tokio::time::timeout(FAREWELL, self.send(request)).await;
+    }
+}
+
+fn bearer_header(token: &Secret) -> String {
+    format!("Bearer {}", token.reveal())
+}
+
+/// Returns what a server said with a status that is none of success.
+async fn refused(status: u16, response: HttpResponse, message: &Value) -> RpcFailure {
+    let body = events::whole(response.body).await.unwrap_or_default();
+    let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if let (Some(code), words) = (said["error"]["code"].as_i64(), said["error"]["message"].as_str()) {
+        let message = words.unwrap_or("it gave no reason").to_owned();
+        return RpcFailure::Error { code, message };
+    }
+    let words = format!("it answered with the HTTP status {status}");
+    match message["method"] == "server/discover" {
+        true => RpcFailure::Error { code: i64::from(status), message: words },
+        false => RpcFailure::Closed(words),
+    }
+}
+
+/// Reads the stream of the older form, which brings all answers. Returns when it ends.
+async fn listen(carrier: std::sync::Weak<Carrier>, peer: Arc<Peer>, ready: watch::Sender<bool>) {
+    let Some(strong) = carrier.upgrade() else { return };
+    let url = strong.url.clone();
+    let limits = Timeouts { idle: None, pings: None, ..strong.limits };
+    let asked = strong.stream(&Place::default(), limits).await;
+    drop(strong);
+    let ended = match asked {
+        Err(why) => why,
+        Ok(response) if response.status != 200 => {
+            RpcFailure::Closed(format!("it answered with the HTTP status {}", response.status))
+        }
+        Ok(response) => {
+            let mut place = Place::default();
+            let read = events::read(response, &mut place, |event, data| {
+                if event == "endpoint" {
+                    let place = joined(&url, data.trim());
+                    if let Some(carrier) = carrier.upgrade() {
+                        carrier.with_state(|state| state.endpoint = place);
+                    }
+                    ready.send_replace(true);
+                } else if let Ok(said) = serde_json::from_str::<Value>(data) {
+                    peer.receive(said);
+                }
+                true
+            });
+            read.await.err().unwrap_or_else(|| RpcFailure::Closed("it closed its stream".to_owned()))
+        }
+    };
+    peer.close(ended);
+    ready.send_replace(true);
 }
 
 /// What tells that a server does not understand the newer form.
@@ -205,106 +462,39 @@ const OLDER: &str = "it does not understand the newer form of HTTP";
 pub async fn carry(
     carrier: Carrier,
     peer: Arc<Peer>,
-    mut queue: mpsc::UnboundedReceiver<Value>,
+    mut queue: mpsc::UnboundedReceiver<Outgoing>,
     mut stop: watch::Receiver<bool>,
 ) {
     let carrier = Arc::new(carrier);
     let mut tasks = JoinSet::new();
-    if carrier.with_state(|state| state.events) {
-        open_events(&carrier, &peer, &mut tasks).await;
-    }
+    let mut running: HashMap<u64, AbortHandle> = HashMap::new();
     loop {
         tokio::select! {
             biased;
             () = async { drop(stop.wait_for(|stop| *stop).await) } => break,
             _ = peer.closed() => break,
             Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
-            message = queue.recv() => {
-                let Some(message) = message else { break };
-                if message["method"] == "initialize" && !carrier.with_state(|state| state.events) {
-                    let failed = carrier.exchange(&message, &peer, true).await.err();
-                    match failed {
-                        None => {}
-                        Some(RpcFailure::Error { message: why, .. }) if why == OLDER => {
-                            carrier.with_state(|state| state.events = true);
-                            open_events(&carrier, &peer, &mut tasks).await;
-                            carrier.post(message, &peer).await;
-                        }
-                        Some(why) => peer.close(why),
+            sent = queue.recv() => {
+                let Some(sent) = sent else { break };
+                let message = &sent.message;
+                // With the newer protocol a call is given up by closing its stream.
+                if message["method"] == "notifications/cancelled" && message["params"]["_meta"][META_VERSION].is_string() {
+                    if let Some(task) = message["params"]["requestId"].as_u64().and_then(|id| running.remove(&id)) {
+                        task.abort();
                     }
                     continue;
                 }
-                let (carrier, peer) = (carrier.clone(), peer.clone());
-                tasks.spawn(async move { carrier.post(message, &peer).await });
+                running.retain(|_, task| !task.is_finished());
+                let id = message["id"].as_u64();
+                let task = tasks.spawn(carrier.clone().post(sent, peer.clone()));
+                running.extend(id.map(|id| (id, task)));
             }
         }
     }
     peer.close(RpcFailure::Closed("it was stopped".to_owned()));
     tasks.abort_all();
-}
-
-async fn open_events(carrier: &Arc<Carrier>, peer: &Arc<Peer>, tasks: &mut JoinSet<()>) {
-    let (ready, mut is_ready) = watch::channel(false);
-    tasks.spawn(carrier.clone().listen(peer.clone(), ready));
-    let _ = tokio::time::timeout(ENDPOINT, is_ready.wait_for(|ready| *ready)).await;
-}
-
-/// Reads a body whole, within the bound of a message.
-async fn whole(mut body: ByteStream) -> Result<Vec<u8>, RpcFailure> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = next(&mut body).await? {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() > MAX_MESSAGE {
-            return Err(too_long());
-        }
-    }
-    Ok(bytes)
-}
-
-fn too_long() -> RpcFailure {
-    RpcFailure::Closed(format!("it sent a message of more than {} MiB", MAX_MESSAGE >> 20))
-}
-
-async fn next(body: &mut ByteStream) -> Result<Option<Bytes>, RpcFailure> {
-    match std::future::poll_fn(|cx| body.as_mut().poll_next(cx)).await {
-        None => Ok(None),
-        Some(Ok(chunk)) => Ok(Some(chunk)),
-        Some(Err(error)) => Err(RpcFailure::Closed(format!("its answer broke off: {error}"))),
-    }
-}
-
-/// Reads events until the stream ends or `take` has enough.
-async fn read_events(
-    response: HttpResponse,
-    mut take: impl FnMut(&str, &str) -> bool,
-) -> Result<(), RpcFailure> {
-    let mut body = response.body;
-    let (mut buffer, mut event, mut data) = (Vec::new(), String::new(), String::new());
-    while let Some(chunk) = next(&mut body).await? {
-        buffer.extend_from_slice(&chunk);
-        if buffer.len() + data.len() > MAX_MESSAGE {
-            return Err(too_long());
-        }
-        while let Some(end) = buffer.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = buffer.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
-            let line = line.trim_end_matches(['\n', '\r']);
-            if line.is_empty() {
-                let (event, data) = (std::mem::take(&mut event), std::mem::take(&mut data));
-                if !data.is_empty() && !take(&event, &data) {
-                    return Ok(());
-                }
-            } else if let Some(name) = line.strip_prefix("event:") {
-                event = name.trim().to_owned();
-            } else if let Some(more) = line.strip_prefix("data:") {
-                if !data.is_empty() {
-                    data.push('\n');
-                }
-                data.push_str(more.strip_prefix(' ').unwrap_or(more));
-            }
-        }
-    }
-    Ok(())
+    carrier.with_state(|state| state.streams.drain(..).for_each(|stream| stream.abort()));
+    carrier.farewell().await;
 }
 
 /// Returns where a relative address leads, within the same origin; `None` where it leads elsewhere.

@@ -79,6 +79,7 @@ impl McpServers {
         }
         let mut tools: Vec<(ToolSpec, Arc<dyn Tool>)> =
             by_id.into_values().map(|(_, tool)| (tool.spec(), tool as Arc<dyn Tool>)).collect();
+        tools.extend(self.resource_tool(&servers));
         if !deferred.is_empty() {
             deferred.sort_by(|a, b| a.config.name.cmp(&b.config.name));
             let deferred = Arc::new(Deferred { servers: deferred, shared: self.shared.clone() });

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -47,6 +47,10 @@ pub struct Progressed {
 pub enum Said {
     /// Its tools are others now.
     ToolsChanged,
+    /// Its resources are others now.
+    ResourcesChanged,
+    /// Its prompts are others now.
+    PromptsChanged,
     /// A line for its log.
     Log(String),
     /// It asks the user.
@@ -56,6 +60,21 @@ pub enum Said {
         /// What it asks.
         params: Value,
     },
+}
+
+/// A message on its way to the server.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// The message.
+    pub message: Value,
+    /// Headers that go with it where it is a request of HTTP.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl From<Value> for Outgoing {
+    fn from(message: Value) -> Self {
+        Self { message, headers: Vec::new() }
+    }
 }
 
 struct Waiting {
@@ -71,13 +90,13 @@ struct State {
 
 /// The other end of a connection.
 pub struct Peer {
-    outgoing: mpsc::UnboundedSender<Value>,
+    outgoing: mpsc::UnboundedSender<Outgoing>,
     state: Mutex<State>,
     next: AtomicU64,
     said: mpsc::UnboundedSender<Said>,
     closed: watch::Sender<bool>,
     /// What every request of the newer protocol carries; empty with the older one.
-    meta: OnceLock<Map<String, Value>>,
+    meta: Mutex<Map<String, Value>>,
     /// Whether the server was told that it may ask the user.
     pub may_elicit: bool,
 }
@@ -86,7 +105,7 @@ impl Peer {
     /// Makes one end, with the queue of what is to be sent and that of what the server says by itself.
     pub fn new(
         may_elicit: bool,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Value>, mpsc::UnboundedReceiver<Said>) {
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Outgoing>, mpsc::UnboundedReceiver<Said>) {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (said, heard) = mpsc::unbounded_channel();
         let peer = Self {
@@ -95,7 +114,7 @@ impl Peer {
             next: AtomicU64::new(1),
             said,
             closed: watch::Sender::new(false),
-            meta: OnceLock::new(),
+            meta: Mutex::default(),
             may_elicit,
         };
         (Arc::new(peer), queue, heard)
@@ -105,13 +124,22 @@ impl Peer {
     pub async fn call(
         self: &Arc<Self>,
         method: &str,
+        params: Value,
+        progress: Option<mpsc::UnboundedSender<Progressed>>,
+    ) -> Result<Value, RpcFailure> {
+        self.call_with(method, params, Vec::new(), progress).await
+    }
+
+    /// Calls a method, with headers where it is a request of HTTP.
+    pub async fn call_with(
+        self: &Arc<Self>,
+        method: &str,
         mut params: Value,
+        headers: Vec<(&'static str, String)>,
         progress: Option<mpsc::UnboundedSender<Progressed>>,
     ) -> Result<Value, RpcFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        for (name, value) in self.meta.get().into_iter().flatten() {
-            params["_meta"][name] = value.clone();
-        }
+        self.add_meta(&mut params);
         if progress.is_some() {
             params["_meta"]["progressToken"] = id.into();
         }
@@ -124,30 +152,38 @@ impl Peer {
             state.waiting.insert(id, Waiting { reply, progress });
         }
         let mut unanswered = Unanswered { peer: self, id, done: method == "initialize" };
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let _ = self.outgoing.send(Outgoing { message, headers });
         let answer = answer.await;
         unanswered.done = true;
         answer.unwrap_or_else(|_| Err(RpcFailure::Closed("it went away".to_owned())))
     }
 
-    /// Speaks the newer protocol from now on: every request says who asks.
+    /// Speaks the newer protocol from now on, where every request says who asks; the older one with nothing.
     pub fn say_always(&self, meta: Map<String, Value>) {
-        let _ = self.meta.set(meta);
+        *self.meta.lock().unwrap_or_else(PoisonError::into_inner) = meta;
+    }
+
+    fn add_meta(&self, params: &mut Value) {
+        for (name, value) in &*self.meta.lock().unwrap_or_else(PoisonError::into_inner) {
+            params["_meta"][name] = value.clone();
+        }
     }
 
     /// Tells the server something.
-    pub fn notify(&self, method: &str, params: Value) {
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    pub fn notify(&self, method: &str, mut params: Value) {
+        self.add_meta(&mut params);
+        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "method": method, "params": params}).into());
     }
 
     /// Answers a request of the server's.
     pub fn answer(&self, id: &Value, result: Value) {
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "result": result}).into());
     }
 
     fn refuse(&self, id: &Value, code: i64, message: &str) {
         let error = json!({"code": code, "message": message});
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "error": error}));
+        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "error": error}).into());
     }
 
     /// Takes a message of the server's. Answers nobody waits for are dropped.
@@ -189,6 +225,12 @@ impl Peer {
             }
             (Some("notifications/tools/list_changed"), _) => {
                 let _ = self.said.send(Said::ToolsChanged);
+            }
+            (Some("notifications/resources/list_changed"), _) => {
+                let _ = self.said.send(Said::ResourcesChanged);
+            }
+            (Some("notifications/prompts/list_changed"), _) => {
+                let _ = self.said.send(Said::PromptsChanged);
             }
             (Some("notifications/message"), _) => {
                 let params = &message["params"];
@@ -280,7 +322,7 @@ mod tests {
             let (peer, mut queue, _heard) = Peer::new(false);
             let call = peer.call("tools/list", json!({}), None);
             let server = async {
-                let sent = queue.recv().await.unwrap();
+                let sent = queue.recv().await.unwrap().message;
                 assert_eq!(sent["method"], "tools/list");
                 peer.receive(json!({"jsonrpc": "2.0", "id": 99, "result": {}}));
                 peer.receive(json!({"jsonrpc": "2.0", "id": sent["id"], "result": {"tools": []}}));
@@ -300,8 +342,8 @@ mod tests {
                 tokio::pin!(call);
                 assert!(futures_poll(call.as_mut()).await.is_none());
             }
-            assert_eq!(queue.recv().await.unwrap()["method"], "tools/call");
-            assert_eq!(queue.recv().await.unwrap()["method"], "notifications/cancelled");
+            assert_eq!(queue.recv().await.unwrap().message["method"], "tools/call");
+            assert_eq!(queue.recv().await.unwrap().message["method"], "notifications/cancelled");
             peer.close(RpcFailure::Closed("exit status 3".to_owned()));
             let late = peer.call("tools/call", json!({}), None).await.unwrap_err();
             assert_eq!(late.words(), "exit status 3");
@@ -315,9 +357,12 @@ mod tests {
             peer.receive(json!({"jsonrpc": "2.0", "id": "a", "method": "ping"}));
             peer.receive(json!({"jsonrpc": "2.0", "id": "b", "method": "sampling/createMessage"}));
             peer.receive(json!({"jsonrpc": "2.0", "id": "c", "method": "elicitation/create"}));
-            assert_eq!(queue.recv().await.unwrap(), json!({"jsonrpc": "2.0", "id": "a", "result": {}}));
-            assert_eq!(queue.recv().await.unwrap()["error"]["code"], -32601);
-            assert_eq!(queue.recv().await.unwrap()["error"]["code"], -32601);
+            assert_eq!(
+                queue.recv().await.unwrap().message,
+                json!({"jsonrpc": "2.0", "id": "a", "result": {}})
+            );
+            assert_eq!(queue.recv().await.unwrap().message["error"]["code"], -32601);
+            assert_eq!(queue.recv().await.unwrap().message["error"]["code"], -32601);
         });
     }
 

@@ -12,11 +12,15 @@ use zori_core::tool::AskUser;
 
 use super::config::{ServerConfig, Trust, Way};
 use super::elicitation;
-use super::handshake::{self, ServerFacts};
+use super::handshake::{self, Opening, ServerFacts};
 use super::log::ServerLog;
+use super::oauth::bearer::Bearer;
 use super::peer::{Peer, RpcFailure, Said};
+use super::prompt::{self, ListedPrompt};
+use super::resource::{self, ListedResource};
 use super::servers::Shared;
 use super::stdio;
+use super::store::CachedList;
 use super::tool_list::ListedTool;
 
 /// So long after the last notice the tools are listed again.
@@ -64,6 +68,10 @@ pub struct ServerState {
     pub reason: Option<String>,
     /// Its tools, those that count; also those of the last time.
     pub tools: Arc<[ListedTool]>,
+    /// Its resources; also those of the last time.
+    pub resources: Arc<[ListedResource]>,
+    /// Its prompts; also those of the last time.
+    pub prompts: Arc<[ListedPrompt]>,
     /// Whether its tools are known, now or from the last time.
     pub listed: bool,
     /// What it says of itself.
@@ -85,6 +93,8 @@ pub struct Server {
     pub(super) identity: String,
     pub(super) state: watch::Sender<ServerState>,
     pub(super) orders: mpsc::UnboundedSender<Order>,
+    /// The login to it, where one can log in.
+    pub(super) bearer: Option<Arc<Bearer>>,
     /// Who can be asked while calls run, the latest last.
     pub(super) askers: Mutex<Vec<Arc<dyn AskUser>>>,
 }
@@ -94,22 +104,37 @@ impl Server {
     pub(super) fn new(config: ServerConfig, shared: &Shared) -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
         let identity = config.identity();
         let kept = shared.store.list(&identity).filter(|_| config.enabled && config.broken.is_none());
-        let (listed, tools, instructions) = match kept {
-            Some(kept) => (true, kept.tools, kept.instructions),
-            None => (false, Vec::new(), None),
-        };
+        let listed = kept.is_some();
+        let CachedList { tools, instructions, resources, prompts } = kept.unwrap_or_default();
         let state = ServerState {
             status: Status::Pending,
             reason: None,
             tools: tools.into_iter().filter(|tool| config.takes(&tool.name)).collect(),
+            resources: resources.into(),
+            prompts: prompts.into(),
             listed,
             facts: ServerFacts { info: Value::Null, instructions },
             peer: None,
         };
         let (orders, taken) = mpsc::unbounded_channel();
-        let server =
-            Self { config, identity, state: watch::Sender::new(state), orders, askers: Mutex::default() };
+        let parts = shared.parts.login.clone();
+        let bearer = parts.and_then(|parts| Bearer::of(&config, shared.known.clone(), parts)).map(Arc::new);
+        let state = watch::Sender::new(state);
+        let server = Self { config, identity, state, orders, bearer, askers: Mutex::default() };
         (Arc::new(server), taken)
+    }
+
+    /// Returns the login to it; `None` where one cannot log in.
+    pub fn bearer(&self) -> Option<&Arc<Bearer>> {
+        self.bearer.as_ref()
+    }
+
+    /// Returns the greeting that it is likely to understand (MCP-22).
+    fn opening(&self, shared: &Shared) -> Opening {
+        match &self.config.way {
+            Way::Stdio { .. } | Way::Http { sse: true, .. } => Opening::Initialize,
+            Way::Http { .. } => shared.known.get(&self.identity).opening.unwrap_or(Opening::Discover),
+        }
     }
 
     /// Returns what is known of it now.
@@ -240,10 +265,22 @@ async fn one_life(
         }
     };
     let limit = server.config.start_timeout;
+    let over_http = matches!(server.config.way, Way::Http { .. });
     let greeting = async {
-        let facts = handshake::greet(&connection.peer, shared.parts.version).await?;
-        let listed = handshake::list_tools(&connection.peer).await?;
-        Ok::<_, RpcFailure>((facts, listed))
+        let opening = server.opening(shared);
+        let greeting = handshake::greet(&connection.peer, shared.parts.version, opening).await?;
+        if over_http {
+            shared.known.change(&server.identity, |known| known.opening = Some(greeting.opening));
+        }
+        let (listed, resources, prompts) = tokio::join!(
+            handshake::list_tools(&connection.peer, over_http),
+            list_if(greeting.capabilities["resources"].is_object(), resource::list(&connection.peer)),
+            list_if(greeting.capabilities["prompts"].is_object(), prompt::list(&connection.peer)),
+        );
+        let (tools, left_out) = listed?;
+        let list =
+            CachedList { tools, instructions: greeting.facts.instructions.clone(), resources, prompts };
+        Ok::<_, RpcFailure>((greeting.facts, list, left_out))
     };
     let greeted = tokio::select! {
         greeted = tokio::time::timeout(limit, greeting) => greeted,
@@ -252,7 +289,7 @@ async fn one_life(
             return obeyed(order, enabled);
         }
     };
-    let (facts, (tools, left_out)) = match greeted {
+    let (facts, list, left_out) = match greeted {
         Ok(Ok(greeted)) => greeted,
         failed => {
             let (status, why) = match failed {
@@ -266,7 +303,9 @@ async fn one_life(
         }
     };
     left_out.iter().for_each(|why| log.line(&format!("left out: {why}")));
-    keep(server, shared, tools, facts, Some(&connection.peer));
+    let mut list = list;
+    keep(server, shared, list.clone(), facts, Some(&connection.peer));
+    let mut changed = Changes::default();
     let (mut relist, connected): (Option<Instant>, _) = (None, Instant::now());
     let next = loop {
         tokio::select! {
@@ -280,17 +319,22 @@ async fn one_life(
                 break Next::Restart(why.words());
             }
             Some(said) = connection.heard.recv() => match said {
-                Said::ToolsChanged => relist = Some(Instant::now() + RELIST_AFTER),
+                said @ (Said::ToolsChanged | Said::ResourcesChanged | Said::PromptsChanged) => {
+                    changed.note(&said);
+                    relist = Some(Instant::now() + RELIST_AFTER);
+                }
                 Said::Log(line) => log.line(&line),
                 Said::Elicit { id, params } => elicit(server, shared, &connection.peer, id, params),
             },
             () = tokio::time::sleep_until(relist.unwrap_or_else(Instant::now)), if relist.is_some() => {
                 relist = None;
                 let peer = connection.peer.clone();
-                if let Ok(Ok((tools, _))) = tokio::time::timeout(limit, handshake::list_tools(&peer)).await {
+                let again = changed.listed(&peer, over_http, &mut list);
+                if let Ok(Ok(())) = tokio::time::timeout(limit, again).await {
                     let facts = server.now().facts;
-                    keep(server, shared, tools, facts, Some(&peer));
+                    keep(server, shared, list.clone(), facts, Some(&peer));
                 }
+                changed = Changes::default();
             }
         }
     };
@@ -312,21 +356,59 @@ fn obeyed(order: Option<Order>, enabled: &mut bool) -> Next {
     }
 }
 
-/// Takes a list of tools over, and keeps it for the next time.
-fn keep(
-    server: &Server,
-    shared: &Shared,
-    tools: Vec<ListedTool>,
-    facts: ServerFacts,
-    peer: Option<&Arc<Peer>>,
-) {
-    shared.store.keep_list(&server.identity, &tools, facts.instructions.as_deref());
+/// What a server said to be others.
+#[derive(Default)]
+struct Changes {
+    tools: bool,
+    resources: bool,
+    prompts: bool,
+}
+
+impl Changes {
+    fn note(&mut self, said: &Said) {
+        match said {
+            Said::ResourcesChanged => self.resources = true,
+            Said::PromptsChanged => self.prompts = true,
+            _ => self.tools = true,
+        }
+    }
+
+    /// Lists what has changed again.
+    async fn listed(
+        &self,
+        peer: &Arc<Peer>,
+        over_http: bool,
+        list: &mut CachedList,
+    ) -> Result<(), RpcFailure> {
+        if self.tools {
+            list.tools = handshake::list_tools(peer, over_http).await?.0;
+        }
+        if self.resources {
+            list.resources = resource::list(peer).await;
+        }
+        if self.prompts {
+            list.prompts = prompt::list(peer).await;
+        }
+        Ok(())
+    }
+}
+
+async fn list_if<T>(wanted: bool, list: impl Future<Output = Vec<T>>) -> Vec<T> {
+    if wanted { list.await } else { Vec::new() }
+}
+
+/// Takes over what a server has, and keeps it for the next time.
+fn keep(server: &Server, shared: &Shared, list: CachedList, facts: ServerFacts, peer: Option<&Arc<Peer>>) {
+    shared.store.keep_list(&server.identity, list.clone());
+    let CachedList { tools, resources, prompts, .. } = list;
     let tools: Arc<[ListedTool]> = tools.into_iter().filter(|tool| server.config.takes(&tool.name)).collect();
     server.state.send_modify(|state| {
         *state = ServerState {
             status: Status::Connected,
             reason: None,
             tools,
+            resources: resources.into(),
+            prompts: prompts.into(),
             listed: true,
             facts,
             peer: peer.cloned(),
@@ -348,7 +430,7 @@ fn open(server: &Arc<Server>, shared: &Arc<Shared>, log: &ServerLog) -> Result<C
         }
         Way::Http { .. } => {
             let transport = shared.parts.transport.clone().ok_or("there is no network here")?;
-            let carrier = super::http::Carrier::new(transport, config)?;
+            let carrier = super::http::Carrier::new(transport, config, server.bearer.clone())?;
             tokio::spawn(super::http::carry(carrier, peer.clone(), queue, stopped))
         }
     };
@@ -358,11 +440,14 @@ fn open(server: &Arc<Server>, shared: &Arc<Shared>, log: &ServerLog) -> Result<C
 /// Answers a form of the server's, beside everything else.
 fn elicit(server: &Arc<Server>, shared: &Arc<Shared>, peer: &Arc<Peer>, id: Value, params: Value) {
     let (server, shared, peer) = (server.clone(), shared.clone(), peer.clone());
-    tokio::spawn(async move {
-        // One form at a time, over all servers.
-        let _turn = shared.forms.lock().await;
-        let asker = server.askers.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
-        let answer = elicitation::answer(&server.config, shared.parts.elicits, asker, &params).await;
-        peer.answer(&id, serde_json::to_value(answer).unwrap_or_else(|_| json!({"action": "cancel"})));
-    });
+    tokio::spawn(async move { peer.answer(&id, answer_form(&server, &shared, &params).await) });
+}
+
+/// Answers a form of the server's.
+pub(super) async fn answer_form(server: &Server, shared: &Shared, params: &Value) -> Value {
+    // One form at a time, over all servers.
+    let _turn = shared.forms.lock().await;
+    let asker = server.askers.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
+    let answer = elicitation::answer(&server.config, shared.parts.elicits, asker, params).await;
+    serde_json::to_value(answer).unwrap_or_else(|_| json!({"action": "cancel"}))
 }

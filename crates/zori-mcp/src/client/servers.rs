@@ -11,7 +11,9 @@ use zori_core::transport::Transport;
 use super::config::ServerConfig;
 use super::content::PrivateFiles;
 use super::elicitation::Elicits;
+use super::known::KnownServers;
 use super::log::Redact;
+use super::oauth::bearer::LoginParts;
 use super::server::{self, Order, Server, Status};
 use super::stdio::Launch;
 use super::store::McpStore;
@@ -37,6 +39,8 @@ pub struct McpParts {
     pub version: &'static str,
     /// Who answers the forms of servers.
     pub elicits: Elicits,
+    /// Where logins are kept; `None` where nobody can log in.
+    pub login: Option<LoginParts>,
     /// So many bytes of tools are listed one by one.
     pub budget: usize,
     /// So long the first request waits for servers whose tools are not known.
@@ -47,6 +51,7 @@ pub struct McpParts {
 pub(super) struct Shared {
     pub(super) parts: McpParts,
     pub(super) store: McpStore,
+    pub(super) known: KnownServers,
     pub(super) files: PrivateFiles,
     /// Held while a form is open.
     pub(super) forms: tokio::sync::Mutex<()>,
@@ -88,7 +93,8 @@ impl McpServers {
     pub fn start(configs: Vec<ServerConfig>, parts: McpParts) -> std::io::Result<Arc<Self>> {
         let store = McpStore::new(parts.folder.clone());
         let files = PrivateFiles::new(parts.files.clone());
-        let shared = Arc::new(Shared { parts, store, files, forms: tokio::sync::Mutex::new(()) });
+        let known = KnownServers::new(parts.folder.clone());
+        let shared = Arc::new(Shared { parts, store, known, files, forms: tokio::sync::Mutex::new(()) });
         let (births, born) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let of_thread = shared.clone();

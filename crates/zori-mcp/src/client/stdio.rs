@@ -14,7 +14,7 @@ use zori_core::BoxFuture;
 
 use super::config::ServerConfig;
 use super::log::ServerLog;
-use super::peer::{Peer, RpcFailure};
+use super::peer::{Outgoing, Peer, RpcFailure};
 
 /// A line may be so long.
 pub const MAX_MESSAGE: usize = 16 << 20;
@@ -52,15 +52,15 @@ pub trait Program: Send {
 pub async fn carry(
     launched: Launched,
     peer: Arc<Peer>,
-    mut queue: mpsc::UnboundedReceiver<Value>,
+    mut queue: mpsc::UnboundedReceiver<Outgoing>,
     log: ServerLog,
     mut stop: tokio::sync::watch::Receiver<bool>,
 ) {
     let Launched { stdin, stdout, stderr, mut program } = launched;
     let writing = async {
         let mut stdin = stdin;
-        while let Some(message) = queue.recv().await {
-            let mut line = message.to_string();
+        while let Some(sent) = queue.recv().await {
+            let mut line = sent.message.to_string();
             line.push('\n');
             if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
                 // Its end says why.

@@ -12,6 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use zori_core::tool::McpChange;
 
+use super::prompt::ListedPrompt;
+use super::resource::ListedResource;
 use super::tool_list::ListedTool;
 
 /// How long a list counts.
@@ -34,16 +36,23 @@ type Pins = BTreeMap<String, BTreeMap<String, String>>;
 struct KeptList {
     /// When it was made, in seconds.
     at: u64,
-    instructions: Option<String>,
-    tools: Vec<ListedTool>,
+    #[serde(flatten)]
+    list: CachedList,
 }
 
-/// A list that was kept.
+/// What a server has, as it was kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CachedList {
     /// The tools.
     pub tools: Vec<ListedTool>,
     /// What the server says of itself.
     pub instructions: Option<String>,
+    /// Its resources.
+    #[serde(default)]
+    pub resources: Vec<ListedResource>,
+    /// Its prompts.
+    #[serde(default)]
+    pub prompts: Vec<ListedPrompt>,
 }
 
 impl McpStore {
@@ -95,27 +104,20 @@ impl McpStore {
         let mut lists: BTreeMap<String, KeptList> = self.read("lists.json")?;
         let kept = lists.remove(identity)?;
         let age = (self.now)().checked_sub(kept.at)?;
-        (age <= LIST_AGE.as_secs())
-            .then_some(CachedList { tools: kept.tools, instructions: kept.instructions })
+        (age <= LIST_AGE.as_secs()).then_some(kept.list)
     }
 
     /// Keeps the list of a server.
-    pub fn keep_list(&self, identity: &str, tools: &[ListedTool], instructions: Option<&str>) {
+    pub fn keep_list(&self, identity: &str, list: CachedList) {
         let mut lists: BTreeMap<String, KeptList> = self.read("lists.json").unwrap_or_default();
         let now = (self.now)();
         lists.retain(|_, kept| now.saturating_sub(kept.at) <= LIST_AGE.as_secs());
-        let kept = KeptList { at: now, instructions: instructions.map(str::to_owned), tools: tools.to_vec() };
-        lists.insert(identity.to_owned(), kept);
+        lists.insert(identity.to_owned(), KeptList { at: now, list });
         self.write("lists.json", &lists);
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        let path = self.folder.as_ref()?.join(name);
-        let facts = std::fs::symlink_metadata(&path).ok()?;
-        if !facts.is_file() || facts.len() > MAX_FILE {
-            return None;
-        }
-        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+        read_whole(self.folder.as_ref()?, name)
     }
 
     /// Writes a file whole, or leaves the old one. What cannot be kept is learnt again.
@@ -125,7 +127,18 @@ impl McpStore {
     }
 }
 
-fn write_whole(folder: &Path, name: &str, value: &impl Serialize) -> std::io::Result<()> {
+/// Reads a file of ours; one that is missing, too long or damaged is none.
+pub(super) fn read_whole<T: DeserializeOwned>(folder: &Path, name: &str) -> Option<T> {
+    let path = folder.join(name);
+    let facts = std::fs::symlink_metadata(&path).ok()?;
+    if !facts.is_file() || facts.len() > MAX_FILE {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Writes a file of ours, whole or not at all.
+pub(super) fn write_whole(folder: &Path, name: &str, value: &impl Serialize) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let made = folder.join(format!(".{name}.{}", std::process::id()));
     let mut file =
@@ -167,7 +180,8 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("zori-mcp-lists-{}", std::process::id()));
         let mut store = McpStore::new(Some(dir.clone()));
         store.now = || 1_000_000;
-        store.keep_list("id", &[tool("a", "x")], Some("use a"));
+        let list = CachedList { tools: vec![tool("a", "x")], ..CachedList::default() };
+        store.keep_list("id", list);
         assert_eq!(store.list("id").unwrap().tools, [tool("a", "x")]);
         store.now = || 1_000_000 + 8 * 24 * 3600;
         assert!(store.list("id").is_none());

@@ -15,7 +15,9 @@ use zori_core::tool::{
 
 use super::config::Trust;
 use super::content;
-use super::server::Server;
+use super::http::headers;
+use super::peer::{Peer, RpcFailure};
+use super::server::{self, Server};
 use super::servers::Shared;
 use super::tool_list::ListedTool;
 
@@ -23,6 +25,9 @@ use super::tool_list::ListedTool;
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// So many times its limit a call may take that reports progress.
 const MOST_EXTENSIONS: u32 = 10;
+
+/// So often a call may ask for more input.
+const MAX_ROUNDS: usize = 10;
 
 /// A tool of a server.
 pub(super) struct McpTool {
@@ -82,47 +87,111 @@ impl McpTool {
             self.shared.store.approve(&self.server.identity, &tool, &self.server.now().tools);
         }
         let _asked = cx.ask.clone().map(|asker| Registered::new(&self.server, asker));
+        let mut clock = CallClock::new(self.server.config.tool_timeout);
+        let mut params = json!({"name": self.listed.name, "arguments": arguments});
+        for _ in 0..=MAX_ROUNDS {
+            let result = match self.round(&peer, params.clone(), &cx, &mut clock).await {
+                Ok(Ok(result)) => result,
+                Ok(Err(failure)) => return lost(failure.words()),
+                Err(late) => return late,
+            };
+            if result["resultType"] != "input_required" {
+                return content::laid_out(&result, &self.shared.files);
+            }
+            match self.inputs(&peer, &result["inputRequests"]).await {
+                Ok(responses) => params["inputResponses"] = responses,
+                Err(why) => return lost(why),
+            }
+            // What the server gave goes back as it is, and to nobody else.
+            match result.get("requestState") {
+                Some(state) => params["requestState"] = state.clone(),
+                None => drop(params.as_object_mut().and_then(|params| params.remove("requestState"))),
+            }
+        }
+        lost(format!("it asked for more input {MAX_ROUNDS} times"))
+    }
+
+    /// Calls once. An error is the output of a call that took too long.
+    async fn round(
+        &self,
+        peer: &Arc<Peer>,
+        params: Value,
+        cx: &ToolCx,
+        clock: &mut CallClock,
+    ) -> Result<Result<Value, RpcFailure>, ToolOutput> {
         let (told, mut progress) = mpsc::unbounded_channel();
-        let params = json!({"name": self.listed.name, "arguments": arguments});
-        let mut answer = std::pin::pin!(peer.call("tools/call", params, Some(told)));
-        let limit = self.server.config.tool_timeout;
-        let began = Instant::now();
-        let (mut deadline, mut shown) = (began + limit, None::<Instant>);
+        let headers = headers::of_arguments(&self.listed.schema, &params["arguments"]);
+        let mut answer = std::pin::pin!(peer.call_with("tools/call", params, headers, Some(told)));
         loop {
             tokio::select! {
                 biased;
-                answer = &mut answer => {
-                    return match answer {
-                        Ok(result) => content::laid_out(&result, &self.shared.files),
-                        Err(failure) => lost(failure.words()),
-                    };
-                }
+                answer = &mut answer => return Ok(answer),
                 Some(progressed) = progress.recv() => {
                     let now = Instant::now();
-                    deadline = (now + limit).min(began + limit * MOST_EXTENSIONS);
+                    clock.progressed(now);
                     if let Some(live) = &cx.live
                         && !progressed.words.is_empty()
-                        && shown.is_none_or(|last| now - last >= PROGRESS_EVERY)
+                        && clock.shown.is_none_or(|last| now - last >= PROGRESS_EVERY)
                     {
-                        shown = Some(now);
+                        clock.shown = Some(now);
                         live.push(OutputStream::Stdout, &format!("{}\n", progressed.words));
                     }
                 }
                 // While a form is open the time stands still.
-                () = tokio::time::sleep_until(deadline) => {
+                () = tokio::time::sleep_until(clock.deadline) => {
                     if self.shared.forms.try_lock().is_err() {
-                        deadline = Instant::now() + limit.min(Duration::from_secs(1));
+                        clock.deadline = Instant::now() + clock.limit.min(Duration::from_secs(1));
                         continue;
                     }
                     let message = format!(
-                        "the MCP server `{name}` did not answer within {} seconds (`tool_timeout_secs`)", limit.as_secs()
+                        "the MCP server `{}` did not answer within {} seconds (`tool_timeout_secs`)",
+                        self.server.config.name,
+                        clock.limit.as_secs()
                     );
                     let mut output = ToolOutput::failure(ToolCode::Timeout, message.clone());
                     output.text = Some(message.into());
-                    return output;
+                    return Err(output);
                 }
             }
         }
+    }
+
+    /// Answers what a call asks for before it goes on (MCP-70).
+    async fn inputs(&self, peer: &Peer, requests: &Value) -> Result<Value, String> {
+        let mut responses = serde_json::Map::new();
+        for (key, request) in requests.as_object().into_iter().flatten() {
+            let method = request["method"].as_str().unwrap_or_default();
+            if method != "elicitation/create" {
+                let method = zori_core::text::prefix(method, 40);
+                return Err(format!("it asks for `{method}`, which is not offered by this client"));
+            }
+            let answer = match peer.may_elicit {
+                true => server::answer_form(&self.server, &self.shared, &request["params"]).await,
+                false => json!({"action": "decline"}),
+            };
+            responses.insert(key.clone(), answer);
+        }
+        Ok(responses.into())
+    }
+}
+
+/// The time that a call may take.
+struct CallClock {
+    limit: Duration,
+    began: Instant,
+    deadline: Instant,
+    /// When progress was last shown.
+    shown: Option<Instant>,
+}
+
+impl CallClock {
+    fn new(limit: Duration) -> Self {
+        let began = Instant::now();
+        Self { limit, began, deadline: began + limit, shown: None }
+    }
+
+    fn progressed(&mut self, now: Instant) {
+        self.deadline = (now + self.limit).min(self.began + self.limit * MOST_EXTENSIONS);
     }
 }
 

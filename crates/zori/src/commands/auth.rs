@@ -377,7 +377,7 @@ fn in_browser(
     result
 }
 
-async fn cancelled(inputs: &mut mpsc::Receiver<Input>) -> CancelCause {
+pub(crate) async fn cancelled(inputs: &mut mpsc::Receiver<Input>) -> CancelCause {
     loop {
         match inputs.recv().await {
             Some(Input::Cancel(cause)) => return cause,
@@ -388,7 +388,7 @@ async fn cancelled(inputs: &mut mpsc::Receiver<Input>) -> CancelCause {
     }
 }
 
-fn given_up(cause: CancelCause) -> Failure {
+pub(crate) fn given_up(cause: CancelCause) -> Failure {
     match cause {
         CancelCause::User => Failure::new(&CANCELLED, "interrupted"),
         CancelCause::Terminate | CancelCause::Hangup => {

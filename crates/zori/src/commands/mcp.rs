@@ -2,6 +2,7 @@
 
 mod drift;
 mod listen;
+pub mod login;
 pub mod servers;
 pub mod tools;
 pub mod validate;

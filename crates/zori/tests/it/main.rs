@@ -36,6 +36,7 @@ mod limits;
 mod loop_and_recap;
 mod mcp_client;
 mod mcp_http;
+mod mcp_login;
 mod mcp_serve;
 mod memory;
 mod model_lists;

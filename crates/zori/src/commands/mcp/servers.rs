@@ -139,9 +139,9 @@ pub const REMOVE: Command<App> = Command {
 /// The servers that commands see, and what they need to be started.
 pub(super) struct Configured {
     pub(super) servers: Vec<ServerConfig>,
-    config: Config,
+    pub(super) config: Config,
     root: PathBuf,
-    secrets: Secrets,
+    pub(super) secrets: Secrets,
 }
 
 impl Configured {
@@ -184,7 +184,8 @@ impl Configured {
         servers: Vec<ServerConfig>,
     ) -> Result<Option<std::sync::Arc<McpServers>>, Failure> {
         let data_dir = cx.app.data_dir()?;
-        let settings = mcp_servers::settings(cx.app, &self.config, Some(&data_dir), servers, false)?;
+        let settings =
+            mcp_servers::settings(cx.app, &self.config, Some(&data_dir), servers, false, &self.secrets)?;
         let workspace = WorkspaceSettings {
             root: self.root.clone(),
             home: cx.app.env.home(),

@@ -172,7 +172,7 @@ fn a_dry_run_touches_nothing() {
             ["schedule", "add"] => &["a", "--at", "2999-01-01T00:00", "--prompt", "x"],
             ["schedule", "rm"] => &["a"],
             ["mcp", "add"] => &["a", "--url", "https://mcp.example"],
-            ["mcp", "remove"] => &["a"],
+            ["mcp", "remove" | "login" | "logout"] => &["a"],
             ["mcp", "call"] => &["a", "b"],
             ["config", "import"] => &["old.yaml"],
             ["vault", "set" | "rm"] => &["A"],

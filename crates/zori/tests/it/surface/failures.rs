@@ -9,6 +9,7 @@ use zori_testkit::anthropic;
 use zori_testkit::authorization::{AuthFault, AuthorizationServer, TokenOptions};
 use zori_testkit::browser;
 use zori_testkit::mcp;
+use zori_testkit::mcp_http::{McpAuthFault, McpHttpServer};
 use zori_testkit::output::CommandOutput;
 use zori_testkit::pty::Size;
 use zori_testkit::reply::Reply;
@@ -91,6 +92,10 @@ const DECLARED: &[(&str, Exit, Provoke)] = &[
         world.run(&["mcp", "add", "s", "--", "sh"])
     }),
     ("mcp remove", Exit::NotFound, || run(&["mcp", "remove", "nothing"])),
+    ("mcp login", Exit::NotFound, || run(&["mcp", "login", "nothing"])),
+    ("mcp login", Exit::AuthRequired, || mcp_login(true)),
+    ("mcp login", Exit::Unavailable, || mcp_login(false)),
+    ("mcp logout", Exit::NotFound, || run(&["mcp", "logout", "nothing"])),
     ("mcp tools", Exit::NotFound, || run(&["mcp", "tools", "nothing"])),
     ("mcp tools", Exit::AuthRequired, || wants_login(&["mcp", "tools", "s"])),
     ("mcp tools", Exit::Unavailable, || served("dies", &["mcp", "tools", "s"])),
@@ -157,6 +162,17 @@ fn served(mode: &str, args: &[&str]) -> CommandOutput {
     let config = format!("[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}, {mode:?}]\n");
     world.write(world.base().join("config.toml"), config);
     world.run(args)
+}
+
+/// A login to an MCP server that cannot be trusted, or that is there no more.
+fn mcp_login(there: bool) -> CommandOutput {
+    let world = bare();
+    world.run(&["vault", "init"]).success();
+    let server = McpHttpServer::start(McpAuthFault::NoS256, 60);
+    let config = format!("[mcp.servers.s]\nurl = {:?}\n", server.url());
+    world.write(world.base().join("config.toml"), config);
+    let _server = there.then_some(server);
+    world.run(&["mcp", "login", "s", "--no-browser"])
 }
 
 /// A call about an MCP server that wants a login.

@@ -120,6 +120,8 @@ fn what_fails() {
         (&["auth", "logout"], 4, "CREDENTIAL_STORE_UNAVAILABLE"),
         (&["mcp", "get", "nothing"], 5, "MCP_SERVER_NOT_FOUND"),
         (&["mcp", "call", "nothing", "x"], 5, "MCP_SERVER_NOT_FOUND"),
+        (&["mcp", "login", "nothing"], 5, "MCP_SERVER_NOT_FOUND"),
+        (&["mcp", "logout", "nothing"], 5, "MCP_SERVER_NOT_FOUND"),
         (&["vault", "list"], 4, "VAULT_MISSING"),
         (&["vault", "get", "NOTHING"], 5, "VAULT_ENTRY_NOT_FOUND"),
         (&["vault", "which", "NOTHING"], 5, "VAULT_ENTRY_NOT_FOUND"),

@@ -1,0 +1,333 @@
+//! An MCP server over HTTP on a loopback port that wants a login, and gives out the tokens for it itself: metadata, registration, PKCE,
+//! refresh tokens that are good once. It takes down what it was asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use zori_core::secret::{base64url, percent};
+
+use crate::browser::fields;
+use crate::http;
+use crate::server::Request;
+
+/// How the server misbehaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpAuthFault {
+    /// Not at all.
+    None,
+    /// Its metadata is that of another issuer.
+    OtherIssuer,
+    /// It does not protect codes.
+    NoS256,
+    /// It names an address that is a script.
+    ScriptUrl,
+    /// Somebody else answers in its place.
+    WrongAnswerer,
+    /// Its metadata is that of another server.
+    OtherResource,
+    /// It registers nobody.
+    NoRegistration,
+}
+
+/// The server. It ends when dropped.
+#[derive(Debug)]
+pub struct McpHttpServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    closing: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    base: String,
+    fault: McpAuthFault,
+    /// How long an access token is good for, in seconds.
+    expires_in: u64,
+    /// Whether a token is wanted at all.
+    open: bool,
+    /// What calls of a tool take.
+    call_scope: Option<String>,
+    codes: BTreeMap<String, (String, String)>,
+    /// Access tokens, with what they are good for.
+    access: BTreeMap<String, String>,
+    refresh: BTreeSet<String>,
+    made: usize,
+    log: Vec<String>,
+}
+
+impl McpHttpServer {
+    /// Starts a server that wants a login.
+    pub fn start(fault: McpAuthFault, expires_in: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let state = State {
+            base: format!("http://{address}"),
+            fault,
+            expires_in,
+            open: false,
+            call_scope: None,
+            codes: BTreeMap::new(),
+            access: BTreeMap::new(),
+            refresh: BTreeSet::new(),
+            made: 0,
+            log: Vec::new(),
+        };
+        let shared = Arc::new(Shared { closing: AtomicBool::new(false), state: Mutex::new(state) });
+        let accepting = std::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                for stream in listener.incoming().flatten() {
+                    if shared.closing.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let shared = Arc::clone(&shared);
+                    std::thread::spawn(move || serve(stream, &shared));
+                }
+            }
+        });
+        Self { address, shared, accepting: Some(accepting) }
+    }
+
+    /// Returns where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Returns who gives out its tokens.
+    pub fn issuer(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Wants no token from now on.
+    pub fn open_to_all(&self) {
+        self.lock().open = true;
+    }
+
+    /// Wants this scope for calls of tools from now on.
+    pub fn want_for_calls(&self, scope: &str) {
+        self.lock().call_scope = Some(scope.to_owned());
+    }
+
+    /// Takes every access token back; refresh tokens stay good.
+    pub fn expire(&self) {
+        self.lock().access.clear();
+    }
+
+    /// Takes every token back.
+    pub fn revoke(&self) {
+        let mut state = self.lock();
+        state.access.clear();
+        state.refresh.clear();
+    }
+
+    /// Returns what it was asked, a line each: a path, or the method of a message.
+    pub fn log(&self) -> Vec<String> {
+        self.lock().log.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for McpHttpServer {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::Relaxed);
+        // Wakes the accepting thread, which sees the flag.
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.accepting.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What is answered: a status, headers and a body.
+type Answer = (u16, Vec<(&'static str, String)>, String);
+
+fn serve(mut stream: TcpStream, shared: &Shared) {
+    let Ok(read_half) = stream.try_clone() else { return };
+    let Ok(Some(request)) = http::read_request(&mut BufReader::new(read_half)) else { return };
+    let (status, more, body) = shared.state.lock().unwrap_or_else(PoisonError::into_inner).answer(&request);
+    let mut headers = vec![
+        ("content-type".to_owned(), "application/json".to_owned()),
+        ("content-length".to_owned(), body.len().to_string()),
+        ("connection".to_owned(), "close".to_owned()),
+    ];
+    headers.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    // A client that breaks off is the client's business.
+    let _ = http::write_head(&mut stream, status, &headers).and_then(|()| stream.write_all(body.as_bytes()));
+}
+
+fn plain(status: u16, body: Value) -> Answer {
+    (status, Vec::new(), body.to_string())
+}
+
+impl State {
+    fn answer(&mut self, request: &Request) -> Answer {
+        let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let message = request.method == "POST" && path == "/mcp";
+        if !message {
+            self.log.push(format!("{} {path}", request.method));
+        }
+        match (request.method.as_str(), path) {
+            ("POST", "/mcp") => self.message(request),
+            ("DELETE", "/mcp") => plain(200, json!({})),
+            ("GET", "/.well-known/oauth-protected-resource/mcp") => {
+                let other = self.fault == McpAuthFault::OtherResource;
+                let resource =
+                    if other { "https://evil.example/mcp".to_owned() } else { format!("{}/mcp", self.base) };
+                plain(
+                    200,
+                    json!({"resource": resource, "authorization_servers": [self.base], "scopes_supported": ["read"]}),
+                )
+            }
+            ("GET", "/.well-known/oauth-authorization-server") => plain(200, self.metadata()),
+            ("POST", "/register") => plain(201, json!({"client_id": "registered"})),
+            ("GET", "/authorize") => self.authorize(&fields(query).into_iter().collect()),
+            ("POST", "/token") => {
+                let form: BTreeMap<_, _> =
+                    fields(&String::from_utf8_lossy(&request.body)).into_iter().collect();
+                self.token(&form)
+            }
+            _ => plain(if path == "/mcp" { 405 } else { 404 }, json!({})),
+        }
+    }
+
+    fn metadata(&self) -> Value {
+        let base = &self.base;
+        let mut metadata = json!({"issuer": base, "authorization_endpoint": format!("{base}/authorize"),
+            "token_endpoint": format!("{base}/token"), "registration_endpoint": format!("{base}/register"),
+            "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true});
+        match self.fault {
+            McpAuthFault::OtherIssuer => metadata["issuer"] = "https://evil.example".into(),
+            McpAuthFault::NoS256 => metadata["code_challenge_methods_supported"] = json!(["plain"]),
+            McpAuthFault::ScriptUrl => metadata["authorization_endpoint"] = "javascript:alert(1)".into(),
+            McpAuthFault::NoRegistration => {
+                drop(metadata.as_object_mut().and_then(|m| m.remove("registration_endpoint")))
+            }
+            _ => {}
+        }
+        metadata
+    }
+
+    fn authorize(&mut self, asked: &BTreeMap<String, String>) -> Answer {
+        let get = |name: &str| asked.get(name).map_or("", String::as_str);
+        let right = get("code_challenge_method") == "S256"
+            && get("resource") == format!("{}/mcp", self.base)
+            && get("redirect_uri").starts_with("http://127.0.0.1:");
+        if !right {
+            return plain(400, json!({"error": "invalid_request"}));
+        }
+        self.log.push(format!("scope {}", get("scope")));
+        let code = self.make("code");
+        self.codes.insert(code.clone(), (get("code_challenge").to_owned(), get("scope").to_owned()));
+        let from =
+            if self.fault == McpAuthFault::WrongAnswerer { "https://evil.example" } else { &self.base };
+        let place = format!(
+            "{}?code={code}&state={}&iss={}",
+            get("redirect_uri"),
+            percent(get("state")),
+            percent(from)
+        );
+        (302, vec![("location", place)], String::new())
+    }
+
+    fn token(&mut self, asked: &BTreeMap<String, String>) -> Answer {
+        let get = |name: &str| asked.get(name).map_or("", String::as_str);
+        self.log.push(format!("grant {}", get("grant_type")));
+        let scope = match get("grant_type") {
+            "authorization_code" => match self.codes.remove(get("code")) {
+                Some((challenge, scope)) if base64url(&Sha256::digest(get("code_verifier"))) == challenge => {
+                    scope
+                }
+                _ => return plain(400, json!({"error": "invalid_grant"})),
+            },
+            _ if self.refresh.remove(get("refresh_token")) => "read".to_owned(),
+            _ => {
+                return plain(
+                    400,
+                    json!({"error": "invalid_grant", "error_description": "it was used before"}),
+                );
+            }
+        };
+        let (access, refresh) = (self.make("access"), self.make("refresh"));
+        self.access.insert(access.clone(), scope);
+        self.refresh.insert(refresh.clone());
+        plain(
+            200,
+            json!({"access_token": access, "token_type": "Bearer", "expires_in": self.expires_in, "refresh_token": refresh}),
+        )
+    }
+
+    fn make(&mut self, what: &str) -> String {
+        self.made += 1;
+        format!("{what}-{:04}-0123456789abcdef", self.made)
+    }
+
+    fn message(&mut self, request: &Request) -> Answer {
+        let message = request.json();
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let token = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        let scope = token.and_then(|token| self.access.get(token)).cloned();
+        let place = format!("resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", self.base);
+        if scope.is_none() && !self.open {
+            self.log.push(format!("{method} 401"));
+            return (401, vec![("www-authenticate", format!("Bearer {place}"))], String::new());
+        }
+        if let Some(wanted) = self.call_scope.clone().filter(|_| method == "tools/call")
+            && !scope.unwrap_or_default().split(' ').any(|word| word == wanted)
+        {
+            self.log.push(format!("{method} 403"));
+            let words = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\", {place}");
+            return (403, vec![("www-authenticate", words)], String::new());
+        }
+        self.log.push(method.clone());
+        let params = &message["params"];
+        let result = match method.as_str() {
+            "initialize" => {
+                json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "http", "version": "1"},
+                "capabilities": {"tools": {}, "resources": {}, "prompts": {}}})
+            }
+            "tools/list" => {
+                json!({"tools": [{"name": "who", "description": "Says who is there", "inputSchema": {"type": "object"}}]})
+            }
+            "tools/call" => json!({"content": [{"type": "text", "text": "it is you"}]}),
+            "resources/list" => {
+                json!({"resources": [{"uri": "note://one", "name": "One", "description": "The first note"}]})
+            }
+            "resources/templates/list" => json!({"resourceTemplates": []}),
+            "resources/read" if params["uri"] == "note://one" => {
+                json!({"contents": [{"uri": "note://one", "mimeType": "text/plain", "text": "remember the milk"}]})
+            }
+            "prompts/list" => json!({"prompts": [{"name": "greet", "description": "Greets somebody",
+                "arguments": [{"name": "whom", "required": true}, {"name": "how"}]}]}),
+            "prompts/get" if params["name"] == "greet" => {
+                let text = format!(
+                    "Greet {} {}",
+                    params["arguments"]["whom"].as_str().unwrap_or("?"),
+                    params["arguments"]["how"].as_str().unwrap_or("warmly")
+                );
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
+            }
+            _ if message["id"].is_null() => return (202, Vec::new(), String::new()),
+            _ => {
+                let error = json!({"code": -32601, "message": format!("no {method}")});
+                return plain(400, json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));
+            }
+        };
+        let session = vec![("mcp-session-id", "session-1".to_owned())];
+        (200, session, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string())
+    }
+}
