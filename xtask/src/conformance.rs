@@ -33,6 +33,13 @@ struct Client {
 
 /// The client that needs the conformance suite's own tools, on our server code.
 const SUITE: &str = "mcp-suite";
+/// The suite that needs our client code as a program.
+const CLIENT_SUITE: &str = "mcp-client-suite";
+/// The examples that clients need, and the variables that name them.
+const EXAMPLES: &[(&str, &str, &str)] = &[
+    (SUITE, "fixtures", "CONFORMANCE_FIXTURES"),
+    (CLIENT_SUITE, "mcp_conformance", "CONFORMANCE_MCP_CLIENT"),
+];
 
 const CLIENTS: &[Client] = &[
     python("score", "score_cases", &[]),
@@ -49,6 +56,7 @@ const CLIENTS: &[Client] = &[
     python("fastmcp", "fastmcp_cases", &["fastmcp"]),
     node22("inspector", "inspector", &["@modelcontextprotocol/inspector"]),
     node22(SUITE, "mcp_suite", &["@modelcontextprotocol/conformance"]),
+    node22(CLIENT_SUITE, "mcp_client_suite", &["@modelcontextprotocol/conformance"]),
 ];
 
 const fn python(name: &'static str, cases: &'static str, packages: &'static [&'static str]) -> Client {
@@ -96,7 +104,9 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
             round => folder.join(format!("{}-{round}.log", client.name)),
         };
         let mut command = driver(client, installed, &bin, world.path(), &stage, &request.only);
-        command.env("CONFORMANCE_FIXTURES", target_folder(workspace).join("debug/examples/fixtures"));
+        for (_, example, variable) in EXAMPLES {
+            command.env(variable, target_folder(workspace).join("debug/examples").join(example));
+        }
         let tally = drive::drive(command, &log)?;
         println!("{}: {} cases, {} failed", client.name, tally.cases, tally.failed);
         if tally.failed > 0 {
@@ -148,9 +158,12 @@ fn prepare(
             Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display())),
             None => build(workspace, &["--tests"]),
         };
-        let bin = match request.clients.iter().any(|client| client.name == SUITE) {
-            true => bin.and_then(|bin| build(workspace, &["--example", "fixtures"]).map(|_| bin)),
-            false => bin,
+        let wanted =
+            EXAMPLES.iter().filter(|(name, ..)| request.clients.iter().any(|client| client.name == *name));
+        let wanted: Vec<&str> = wanted.flat_map(|(_, example, _)| ["--example", example]).collect();
+        let bin = match wanted.is_empty() {
+            false => bin.and_then(|bin| build(workspace, &wanted).map(|_| bin)),
+            true => bin,
         };
         let mut languages = BTreeMap::new();
         for (language, thread) in installing {
@@ -202,18 +215,18 @@ mod tests {
     fn which_clients_and_which_program() {
         assert_eq!(
             asked(&[]).unwrap(),
-            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite"] None [] x1"#
+            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite", "mcp-client-suite"] None [] x1"#
         );
         assert_eq!(
             asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
             r#"["acp-python"] Some("z") ["mode"] x1"#
         );
         assert_eq!(asked(&["--all", "llm"]).unwrap(), r#"["llm"] None [] x5"#);
-        assert!(asked(&["--all"]).unwrap().ends_with(r#""mcp-suite"] None [] x5"#));
+        assert!(asked(&["--all"]).unwrap().ends_with(r#""mcp-client-suite"] None [] x5"#));
         assert_eq!(
             asked(&["acp"]).unwrap_err().to_string(),
             "no client is called `acp`; there are score, sdk-python, sdk-typescript, vendors, acp-python, acp-typescript, \
-             code-sdk, llm, ai-sdk, acp-adapter, acpx, fastmcp, inspector, mcp-suite"
+             code-sdk, llm, ai-sdk, acp-adapter, acpx, fastmcp, inspector, mcp-suite, mcp-client-suite"
         );
         assert_eq!(asked(&["--bin"]).unwrap_err().to_string(), "`--bin` needs a path");
     }
