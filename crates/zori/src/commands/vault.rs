@@ -74,7 +74,7 @@ pub const SET: Command<App> = Command {
         example("another value", "zori vault set GITHUB_TOKEN --force < token.txt"),
     ],
     danger: Danger::Mutating,
-    preview: Some(|_, args| named_preview(args, "set")),
+    preview: Some(|_, args| Ok(Preview { verb: "set", items: vec![name(args)], reversible: true })),
     stdin: Some(StdinInput { max_bytes: value_input::MAX_LEN, format: "text", required: true }),
     exits: &[Exit::Conflict, Exit::NotFound],
     timeout_ms: Some(300_000),
@@ -122,7 +122,10 @@ pub const REMOVE: Command<App> = Command {
         example("without one", "zori vault rm OLD_TOKEN --yes"),
     ],
     danger: Danger::Destructive,
-    preview: Some(|_, args| named_preview(args, "delete")),
+    preview: Some(|cx, args| {
+        let items = has_entry(cx, args)?.then(|| name(args)).into_iter().collect();
+        Ok(Preview { verb: "delete", items, reversible: false })
+    }),
     timeout_ms: Some(300_000),
     output_schema: CHANGED,
     declares: WRITES,
@@ -239,6 +242,18 @@ fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     Ok(Reply::rows(names.into_iter().map(|name| json!({"name": name, "backend": "age"}))).text(text))
 }
 
+/// Returns whether there is something to remove.
+fn has_entry(cx: &Context<'_>, args: &Args) -> Result<bool, Failure> {
+    let name = name(args);
+    if in_keyring(args) {
+        let (store, account) = (store(cx, &config(cx)?)?, vault::store_account(&name));
+        let found = store.get(&account, zori_auth::store::WRITE).map_err(|error| unusable(&error))?;
+        return Ok(found.is_some());
+    }
+    let file = VaultFile::open(&place(cx)?).map_err(|error| failure(cx, &error))?;
+    Ok(file.names().any(|entry| entry == name))
+}
+
 fn remove(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (name, keyring) = (name(args), in_keyring(args));
     let removed = if keyring {
@@ -275,10 +290,6 @@ fn rekey(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let path = place.file.display().to_string();
     let text = format!("Gave the vault another key: {}", place.key.display());
     Ok(Reply::changed(Effect::Updated, json!({"path": path})).text(text))
-}
-
-fn named_preview(args: &Args, verb: &'static str) -> Result<Preview, Failure> {
-    Ok(Preview { verb, items: vec![name(args)], reversible: verb != "delete" })
 }
 
 /// Checks the name. One that is none is not said back: somebody may have typed a value (VLT-4).

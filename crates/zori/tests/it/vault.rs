@@ -103,8 +103,16 @@ fn an_entry_from_its_making_to_its_end() {
     TOKEN
     [exit status: 0]
     ");
+    insta::assert_snapshot!(world.run(&["vault", "rm", "TOKEN", "--dry-run"]), @"
+    Would delete 1, which cannot be undone: TOKEN
+    [exit status: 0]
+    ");
     insta::assert_snapshot!(world.run(&["vault", "rm", "TOKEN", "--yes"]), @"
     Removed TOKEN
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["vault", "rm", "TOKEN", "--dry-run"]), @"
+    Would delete nothing
     [exit status: 0]
     ");
     insta::assert_snapshot!(world.run(&["vault", "get", "TOKEN"]), @"
