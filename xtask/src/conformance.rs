@@ -57,6 +57,20 @@ const CLIENTS: &[Client] = &[
     node22("inspector", "inspector", &["@modelcontextprotocol/inspector"]),
     node22(SUITE, "mcp_suite", &["@modelcontextprotocol/conformance"]),
     node22(CLIENT_SUITE, "mcp_client_suite", &["@modelcontextprotocol/conformance"]),
+    Client {
+        name: "mcp-servers",
+        language: Language::Servers,
+        cases: "server_cases",
+        packages: &[
+            "@modelcontextprotocol/server-everything",
+            "@modelcontextprotocol/server-filesystem",
+            "@modelcontextprotocol/server-memory",
+            "@modelcontextprotocol/server-sequential-thinking",
+            "mcp-server-git",
+            "mcp-server-time",
+            "mcp-server-fetch",
+        ],
+    },
 ];
 
 const fn python(name: &'static str, cases: &'static str, packages: &'static [&'static str]) -> Client {
@@ -107,6 +121,8 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
         for (_, example, variable) in EXAMPLES {
             command.env(variable, target_folder(workspace).join("debug/examples").join(example));
         }
+        command.env("CONFORMANCE_SERVERS", folder.join("servers"));
+        command.env("CONFORMANCE_FIXTURES", target_folder(workspace).join("debug/examples/fixtures"));
         let tally = drive::drive(command, &log)?;
         println!("{}: {} cases, {} failed", client.name, tally.cases, tally.failed);
         if tally.failed > 0 {
@@ -215,18 +231,18 @@ mod tests {
     fn which_clients_and_which_program() {
         assert_eq!(
             asked(&[]).unwrap(),
-            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite", "mcp-client-suite"] None [] x1"#
+            r#"["score", "sdk-python", "sdk-typescript", "vendors", "acp-python", "acp-typescript", "code-sdk", "llm", "ai-sdk", "acp-adapter", "acpx", "fastmcp", "inspector", "mcp-suite", "mcp-client-suite", "mcp-servers"] None [] x1"#
         );
         assert_eq!(
             asked(&["acp-python", "--bin", "z", "--case", "mode"]).unwrap(),
             r#"["acp-python"] Some("z") ["mode"] x1"#
         );
         assert_eq!(asked(&["--all", "llm"]).unwrap(), r#"["llm"] None [] x5"#);
-        assert!(asked(&["--all"]).unwrap().ends_with(r#""mcp-client-suite"] None [] x5"#));
+        assert!(asked(&["--all"]).unwrap().ends_with(r#""mcp-servers"] None [] x5"#));
         assert_eq!(
             asked(&["acp"]).unwrap_err().to_string(),
             "no client is called `acp`; there are score, sdk-python, sdk-typescript, vendors, acp-python, acp-typescript, \
-             code-sdk, llm, ai-sdk, acp-adapter, acpx, fastmcp, inspector, mcp-suite, mcp-client-suite"
+             code-sdk, llm, ai-sdk, acp-adapter, acpx, fastmcp, inspector, mcp-suite, mcp-client-suite, mcp-servers"
         );
         assert_eq!(asked(&["--bin"]).unwrap_err().to_string(), "`--bin` needs a path");
     }

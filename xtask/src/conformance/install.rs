@@ -18,6 +18,8 @@ pub enum Language {
     TypeScript,
     /// For a Node that few machines have: it comes along.
     TypeScript22,
+    /// Not clients but MCP servers, of both kinds; Python drives zori as their client.
+    Servers,
 }
 
 impl Language {
@@ -27,13 +29,14 @@ impl Language {
             Self::Python => "conformance/python",
             Self::TypeScript => "conformance/typescript",
             Self::TypeScript22 => "conformance/typescript22",
+            Self::Servers => "conformance/servers",
         }
     }
 
     /// Returns the folder with its drivers.
     pub fn drivers(self) -> &'static str {
         match self {
-            Self::Python => "conformance/python",
+            Self::Python | Self::Servers => "conformance/python",
             Self::TypeScript | Self::TypeScript22 => "conformance/typescript",
         }
     }
@@ -63,6 +66,7 @@ pub fn install(workspace: &Workspace, folder: &Path, language: Language) -> Resu
     match language {
         Language::Python => python(workspace, &folder.join("python")),
         Language::TypeScript | Language::TypeScript22 => typescript(workspace, folder, language),
+        Language::Servers => servers(workspace, &folder.join("servers")),
     }
 }
 
@@ -82,13 +86,45 @@ fn python(workspace: &Workspace, folder: &Path) -> Result<Installed> {
         }
         Ok(())
     })?;
-    let versions = fs::read_to_string(&lists[1])?;
-    let versions = versions
-        .lines()
-        .filter_map(|line| line.trim_end_matches([' ', '\\']).split_once("=="))
-        .map(|(name, version)| (name.to_owned(), version.to_owned()))
-        .collect();
+    let versions = pinned(&fs::read_to_string(&lists[1])?);
     Ok(Installed { program, args: vec![ours.join("drive.py")], versions })
+}
+
+/// MCP servers: those of npm in one folder, those of PyPI in an environment, and in another one an SDK of old.
+fn servers(workspace: &Workspace, folder: &Path) -> Result<Installed> {
+    let ours = workspace.root.join(Language::Servers.folder());
+    let lists = ["package.json", "package-lock.json", ".npmrc", "requirements.txt", "old-requirements.txt"]
+        .map(|name| ours.join(name));
+    once(folder, &lists, || {
+        for list in &lists[..3] {
+            fs::copy(list, folder.join(list.file_name().context("a list is a file")?))?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);
+        run(&mut npm)?;
+        for (name, list) in [("venv", &lists[3]), ("old", &lists[4])] {
+            run(Command::new("python3").args(["-m", "venv"]).arg(folder.join(name)))?;
+            let mut pip = Command::new(folder.join(name).join("bin/python"));
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
+            run(pip.arg("--require-hashes").arg("--requirement").arg(list))?;
+        }
+        Ok(())
+    })?;
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(&lists[0])?)?;
+    let packages = manifest["dependencies"].as_object().context("package.json has dependencies")?;
+    let npm = packages
+        .iter()
+        .map(|(name, version)| (name.clone(), version.as_str().unwrap_or_default().to_owned()));
+    let python = pinned(&fs::read_to_string(&lists[3])?);
+    let program = folder.join("venv/bin/python");
+    let drive = workspace.root.join(Language::Servers.drivers()).join("drive.py");
+    Ok(Installed { program, args: vec![drive], versions: npm.chain(python).collect() })
+}
+
+/// Returns the packages of a list, with their versions.
+fn pinned(list: &str) -> Vec<(String, String)> {
+    let lines = list.lines().filter_map(|line| line.trim_end_matches([' ', '\\']).split_once("=="));
+    lines.map(|(name, version)| (name.to_owned(), version.to_owned())).collect()
 }
 
 /// A folder with the modules and a copy of the drivers: modules are looked for beside the file that imports them.
@@ -183,14 +219,20 @@ mod tests {
     fn the_lists_are_pinned() {
         let workspace = Workspace::load().unwrap();
         let text = |path: &str| workspace.text(path).unwrap_or_else(|| panic!("{path} is missing"));
-        for list in ["requirements.txt", "build-requirements.txt"] {
-            let list = text(&format!("conformance/python/{list}"));
+        let lists = [
+            "python/requirements",
+            "python/build-requirements",
+            "servers/requirements",
+            "servers/old-requirements",
+        ];
+        for list in lists {
+            let list = text(&format!("conformance/{list}.txt"));
             assert!(!list.contains("://"), "{list}");
             for package in list.replace("\\\n", "").lines() {
                 assert!(package.contains("==") && package.contains("--hash=sha256:"), "{package}");
             }
         }
-        for folder in ["typescript", "typescript22"] {
+        for folder in ["typescript", "typescript22", "servers"] {
             let lock: Value =
                 serde_json::from_str(text(&format!("conformance/{folder}/package-lock.json"))).unwrap();
             let packages = lock["packages"].as_object().unwrap();

@@ -262,6 +262,10 @@ impl Carrier {
             let session = session.to_owned();
             self.with_state(|state| state.session = Some(session));
         }
+        // It was taken, whatever words say so; what it is answered comes on the stream.
+        if response.status == 202 || self.with_state(|state| state.events) {
+            return whole(response.body).await.map(drop);
+        }
         let events =
             response.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         let id = message["id"].as_u64();
