@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod built_in;
 pub mod catalogue;
 pub mod command;
 pub mod command_folder;

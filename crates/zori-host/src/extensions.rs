@@ -9,6 +9,7 @@ use zori_core::permission::Verdict;
 use zori_core::text::prefix;
 use zori_core::tool::{Effect, ToolKind};
 use zori_engine::user_shell::UserCommand;
+use zori_extensions::built_in::{self, BuiltInSkill};
 use zori_extensions::command::CustomCommand;
 use zori_extensions::template::{self, Part};
 use zori_mcp::client::{McpServers, PromptCall};
@@ -31,10 +32,20 @@ pub struct Extensions {
     pub commands: Arc<[CustomCommand]>,
     /// Skills; `None` where there are none.
     pub skills: Option<Arc<Skills>>,
+    /// Whether a slash calls the program's own skills, too.
+    pub built_in: bool,
     /// Where paths in commands begin.
     pub root: PathBuf,
     /// MCP servers, which have prompts and resources; the session's own.
     pub servers: Option<Arc<McpServers>>,
+}
+
+/// A skill that a line calls.
+enum SkillCall<'e> {
+    /// One that somebody brought along.
+    Own(&'e Skills, &'e str),
+    /// One of the program's.
+    BuiltIn(&'static BuiltInSkill),
 }
 
 impl Extensions {
@@ -46,15 +57,20 @@ impl Extensions {
     }
 
     /// Returns the skill that a line calls: `/NAME args`, or `/skill NAME args`.
-    fn skill_call<'l>(&self, line: &'l str) -> Option<(&str, &'l str)> {
-        let skills = self.skills.as_ref()?;
+    fn skill_call<'l>(&self, line: &'l str) -> Option<(SkillCall<'_>, &'l str)> {
         let line = line.trim_start().strip_prefix('/')?;
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let (name, rest) = match word {
             "skill" => rest.trim_start().split_once(char::is_whitespace).unwrap_or((rest.trim(), "")),
             name => (name, rest),
         };
-        skills.get(name).map(|skill| (skill.name.as_str(), rest.trim()))
+        let own = self.skills.as_deref().and_then(|skills| Some((skills, skills.get(name)?)));
+        let built_in = || built_in::find(name).filter(|_| self.built_in);
+        let call = match own {
+            Some((skills, skill)) => SkillCall::Own(skills, &skill.name),
+            None => SkillCall::BuiltIn(built_in()?),
+        };
+        Some((call, rest.trim()))
     }
 
     /// Returns the prompt of an MCP server that a line calls (MCP-61).
@@ -140,10 +156,12 @@ impl Session {
                 }
                 Err(why) => self.refuse_prompt(format!("The command /{} was stopped: {why}", command.name)),
             }
-        } else if let Some((name, rest)) = extensions.skill_call(&prompt.text)
-            && let Some(skills) = &extensions.skills
-        {
-            match skills.load(name) {
+        } else if let Some((call, rest)) = extensions.skill_call(&prompt.text) {
+            let (name, loaded) = match call {
+                SkillCall::Own(skills, name) => (name, skills.load(name)),
+                SkillCall::BuiltIn(skill) => (skill.name, Ok(skill.text())),
+            };
+            match loaded {
                 Ok(text) => {
                     self.attach(text);
                     prompt.text = match rest {

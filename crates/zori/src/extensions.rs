@@ -74,6 +74,7 @@ pub fn gather(
     Extensions {
         commands: commands.commands.into(),
         skills: Skills::new(skills.skills, settings, has_secret),
+        built_in: true,
         root: folders.root.to_owned(),
         servers: None,
     }

@@ -12,6 +12,7 @@ use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::reply::{Effect, Reply};
 use zori_core::text::one_line;
+use zori_extensions::built_in::{BUILT_IN, BuiltInSkill};
 use zori_extensions::command::Origin;
 use zori_extensions::skill::{self, MAX_BYTES, Skill};
 use zori_extensions::skill_folder;
@@ -109,16 +110,37 @@ fn all(cx: &Context<'_>, args: &Args) -> Result<Vec<Listed>, Failure> {
         let counts = !found.iter().any(|known| known.counts && known.skill.name == skill.name);
         found.push(Listed { skill, counts });
     }
+    for own in BUILT_IN {
+        let counts = !found.iter().any(|known| known.counts && known.skill.name == own.name);
+        found.push(Listed { skill: built_in(own), counts });
+    }
     Ok(found)
 }
 
+/// Returns a skill of the program as one of a folder, which it does not have.
+fn built_in(own: &BuiltInSkill) -> Skill {
+    Skill {
+        name: own.name.to_owned(),
+        description: own.about.to_owned(),
+        triggers: Vec::new(),
+        folder: PathBuf::new(),
+        origin: Origin::BuiltIn,
+        requires: Vec::new(),
+        secrets: Vec::new(),
+        by_person_only: true,
+        args: String::new(),
+        remarks: Vec::new(),
+    }
+}
+
 fn row(Listed { skill, counts }: &Listed) -> Value {
+    let path = (skill.origin != Origin::BuiltIn).then(|| skill.folder.display().to_string());
     json!({
         "name": skill.name,
         "description": skill.description,
         "origin": skill.origin.as_str(),
         "counts": counts,
-        "path": skill.folder.display().to_string(),
+        "path": path,
         "_trusted": skill.origin != Origin::Project,
     })
 }
@@ -128,16 +150,14 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let line = |listed: &Listed| {
         let Skill { name, description, origin, .. } = &listed.skill;
         let fate = match (listed.counts, origin) {
+            (true, Origin::BuiltIn) => " (built-in, by its slash only)",
             (true, _) => "",
             (false, Origin::Project) => " (not approved: `zori skills trust`)",
             (false, _) => " (hidden by another of this name)",
         };
         format!("{}{fate}: {}\n", one_line(name), one_line(description))
     };
-    let text: String = match found.is_empty() {
-        true => "There are no skills.\n".to_owned(),
-        false => found.iter().map(line).collect(),
-    };
+    let text: String = found.iter().map(line).collect();
     Ok(Reply::rows(found.iter().map(row).collect::<Vec<_>>()).text(text))
 }
 
@@ -149,6 +169,12 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         .filter(|listed| listed.skill.name == name)
         .max_by_key(|listed| listed.counts)
         .ok_or_else(|| not_found(name))?;
+    if let Some(own) = BUILT_IN.iter().find(|own| own.name == name && listed.skill.origin == Origin::BuiltIn)
+    {
+        let mut data = row(listed);
+        (data["body"], data["files"]) = (json!(own.body.trim_end()), json!([]));
+        return Ok(Reply::one(data).text(own.body.to_owned()));
+    }
     let file = listed.skill.file();
     let unreadable = |why: String| Failure::new(&SKILL_INVALID, format!("{} {why}", file.display()));
     let bytes = skill_folder::read_head(&file, MAX_BYTES).map_err(unreadable)?.unwrap_or_default();

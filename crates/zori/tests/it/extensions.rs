@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
+use zori_testkit::mcp::scripted_server;
 use zori_testkit::server::ModelServer;
 
 use crate::world::{with_model, world};
@@ -161,6 +162,48 @@ fn skills_under_bare() {
     assert!(talk.contains("Follow the pdf rules."), "{talk}");
 }
 
+/// SK-9: the program's own skills are called by their slash; until then no request has a byte of them.
+#[test]
+fn skills_that_come_with_the_program() {
+    let (world, server) = with_model([anthropic::text("1"), anthropic::text("2")]);
+    world.run(&["exec", "-p", "/zori-setup for Rust"]).success();
+    let called = last_prompt(&server, 0);
+    assert!(called.starts_with("Use the skill `zori-setup`: for Rust"), "{called}");
+    assert!(called.contains("[skill zori-setup]\nHelp the user to set zori up"), "{called}");
+    assert!(!tools(&server, 0).contains(&"skill".to_owned()) && !system(&server, 0).contains("zori-setup"));
+    // One of the user's of that name counts instead.
+    skill(&world, &world.base().join("skills"), "zori-setup", "");
+    world.run(&["exec", "-p", "/skill zori-setup"]).success();
+    assert!(last_prompt(&server, 1).contains("Follow the zori-setup rules."), "{}", last_prompt(&server, 1));
+    let shown = world.run(&["skills", "show", "skill-creator"]).success().stdout();
+    assert!(shown.starts_with("Help the user to write a skill"), "{shown}");
+}
+
+/// FR-011: `--bare` loads a project's skills, the vault and MCP servers.
+#[test]
+fn fr_011_skills_vault_and_servers_under_bare() {
+    const KEY: &str = "vault-value-0123456789";
+    let server = ModelServer::strict([
+        anthropic::tool_use("t1", "mcp__s__add", json!({"a": 1, "b": 2})),
+        anthropic::text("Three."),
+    ]);
+    let mut world = world();
+    world.use_server(&server).remove_var("ANTHROPIC_API_KEY");
+    world.run(&["vault", "init"]).success();
+    world.run_with_stdin(&["vault", "set", "MY_KEY"], format!("{KEY}\n")).success();
+    let script = scripted_server(&world);
+    let servers = format!("[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}]\n");
+    world.write(world.base().join("config.toml"), format!("api_key = \"vault:MY_KEY\"\n{servers}"));
+    skill(&world, &world.work().join(".zori/skills"), "pdf", "");
+    world.run(&["trust", "allow", "--yes"]).success();
+    let output = world.run_with_stdin(&["--bare", "--json", "-y"], "/skills\nAdd one and two\n").success();
+    assert_eq!(server.request(0).header("x-api-key"), Some(KEY));
+    let told = server.request(1).messages().pop().expect("messages")["content"][0]["content"].clone();
+    assert_eq!(told, "3");
+    assert!(output.stdout().contains("pdf               Fill pdf forms in documents   project"), "{output}");
+    assert!(!output.to_string().contains(KEY), "{output}");
+}
+
 #[test]
 fn the_commands_about_skills() {
     let world = world();
@@ -171,6 +214,8 @@ fn the_commands_about_skills() {
     insta::assert_snapshot!(world.run(&["skills", "list"]), @"
     sql (not approved: `zori skills trust`): Fill sql forms in documents
     pdf: Fill pdf forms in documents
+    skill-creator (built-in, by its slash only): Write a skill, or mend one
+    zori-setup (built-in, by its slash only): Set zori up for this folder: instructions, rules, servers, what other agents left
     [exit status: 0]
     ");
     insta::assert_snapshot!(world.run(&["skills", "show", "pdf"]), @"
@@ -185,6 +230,8 @@ fn the_commands_about_skills() {
     insta::assert_snapshot!(world.run(&["skills", "list"]), @"
     sql: Fill sql forms in documents
     pdf: Fill pdf forms in documents
+    skill-creator (built-in, by its slash only): Write a skill, or mend one
+    zori-setup (built-in, by its slash only): Set zori up for this folder: instructions, rules, servers, what other agents left
     [exit status: 0]
     ");
     let base = folder.to_str().expect("our paths are text").to_owned();

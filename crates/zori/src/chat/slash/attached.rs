@@ -2,6 +2,7 @@
 
 use zori_contract::failure::Failure;
 use zori_core::text;
+use zori_extensions::built_in::BUILT_IN;
 
 use super::Next;
 use crate::chat::Chat;
@@ -41,6 +42,9 @@ pub(super) fn skills(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> 
             text::one_line(&skill.name),
             skill.origin.as_str()
         ));
+    }
+    for skill in BUILT_IN.iter().filter(|_| extensions.built_in) {
+        lines.push(format!("  {:<18}{}   built-in   only by /{}", skill.name, skill.about, skill.name));
     }
     lines.insert(0, if lines.is_empty() { "There are no skills.".to_owned() } else { "Skills:".to_owned() });
     if !extensions.commands.is_empty() {
