@@ -159,14 +159,20 @@ pub struct ToolCx {
     pub snapshot: PathSnapshot,
     /// What the user answered to the questions of the call, in their order; empty if nobody did.
     pub answers: Vec<String>,
-    /// Asks the user while the call runs; `None` if nobody can be asked.
+    /// Asks and warns the user while the call runs; `None` where there is no user to reach.
     pub ask: Option<Arc<dyn AskUser>>,
 }
 
 /// Asks the user while a call runs.
 pub trait AskUser: Send + Sync {
+    /// Returns whether somebody answers questions.
+    fn answers(&self) -> bool;
+
     /// Asks, and returns an answer to each question; `None` if nobody gave any. Dropping the future takes the question back.
     fn ask(&self, choices: Vec<Choice>) -> BoxFuture<'_, Option<Vec<String>>>;
+
+    /// Warns the user, who need not answer.
+    fn warn(&self, text: String);
 }
 
 /// Receives the output of a running tool. Implementations merge what comes faster than it is shown.

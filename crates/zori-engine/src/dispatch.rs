@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use zori_core::cancel::Cancel;
 use zori_core::checkpoint::Checkpoints;
 use zori_core::confine::Consent;
-use zori_core::event::{DecidedBy, StateEvent, ToolEvent, ToolFinished, ToolRequested};
+use zori_core::event::{DecidedBy, Notice, NoticeLevel, StateEvent, ToolEvent, ToolFinished, ToolRequested};
 use zori_core::hook::{HookCall, HookEvent, HookInput, HookVerdict, Hooks};
 use zori_core::ids::CallId;
 use zori_core::image::{Image, ImageSupport};
@@ -40,7 +40,7 @@ use zori_policy::withheld::withheld;
 use zori_policy::{Approver, Policy};
 
 use self::approve::Approved;
-use self::asking::{Asked, CallAsker};
+use self::asking::{Asked, CallAsker, CallQuestion};
 use self::live::{LiveQueue, OutputChunk};
 use crate::agent_registry::AgentRegistry;
 use crate::catch_panic::CatchPanic;
@@ -309,9 +309,9 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                     search: self.spawner.search().filter(|_| job.kind == Some(ToolKind::WebSearch)),
                     snapshot,
                     answers: std::mem::take(&mut job.answers),
-                    ask: (somebody && job.kind.is_none()).then(|| {
-                        Arc::new(CallAsker { call: job.call.id.clone(), queue: asks.clone() })
-                            as Arc<dyn AskUser>
+                    ask: job.kind.is_none().then(|| {
+                        let (call, queue) = (job.call.id.clone(), asks.clone());
+                        Arc::new(CallAsker { call, queue, somebody }) as Arc<dyn AskUser>
                     }),
                 };
                 let name = job.call.name.as_str().into();
@@ -342,7 +342,8 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
             match step {
                 Step::Done(index, output) => self.ended(&mut jobs[index], output, live.as_ref()),
                 Step::Live(deltas) => self.stream(deltas),
-                Step::Asked(question) => {
+                Step::Asked(Asked::Warning(text)) => self.warn(text),
+                Step::Asked(Asked::Question(question)) => {
                     if let Err(cause) = self.put(question, jobs, &mut running, live.as_mut()).await {
                         self.finish_subagents(jobs, running).await;
                         return Err(cause);
@@ -366,6 +367,11 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
         }
     }
 
+    /// Says what a running call warns of.
+    fn warn(&mut self, text: String) {
+        self.emitter.emit(Notice { level: NoticeLevel::Warning, code: "mcp_form", text });
+    }
+
     fn stream(&mut self, deltas: Vec<OutputChunk>) {
         for (call, stream, text) in deltas {
             self.emitter.emit(ToolEvent::ToolOutputDelta { call, stream, text });
@@ -375,12 +381,12 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
     /// Puts the question of a running call to the user, as those about calls are put, while all calls run on.
     async fn put(
         &mut self,
-        question: Asked,
+        question: CallQuestion,
         jobs: &mut [Job<'_>],
         running: &mut Vec<RunningCall>,
         mut live: Option<&mut LiveQueue>,
     ) -> Result<(), CancelCause> {
-        let Asked { call, choices, mut reply } = question;
+        let CallQuestion { call, choices, mut reply } = question;
         let Some(asks) = jobs.iter().position(|job| job.call.id == call) else { return Ok(()) };
         let permit = self.registry.prompt_permit(self.emitter.agent(), &call);
         let _permit = self.control.until(permit).await?;
@@ -564,16 +570,17 @@ async fn next(
     mut asked: Option<&mut mpsc::UnboundedReceiver<Asked>>,
 ) -> Step {
     poll_fn(|cx| {
+        // What a call says comes before its end.
+        if let Some(asked) = &mut asked
+            && let Poll::Ready(Some(question)) = asked.poll_recv(cx)
+        {
+            return Poll::Ready(Step::Asked(question));
+        }
         for slot in 0..running.len() {
             if let Poll::Ready(output) = Pin::new(&mut running[slot].output).poll(cx) {
                 let RunningCall { index, .. } = running.remove(slot);
                 return Poll::Ready(Step::Done(index, output));
             }
-        }
-        if let Some(asked) = &mut asked
-            && let Poll::Ready(Some(question)) = asked.poll_recv(cx)
-        {
-            return Poll::Ready(Step::Asked(question));
         }
         match &mut live {
             Some(live) => live.poll(cx).map(Step::Live),

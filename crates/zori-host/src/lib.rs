@@ -64,7 +64,7 @@ pub use extensions::{Extensions, SlashEntry};
 pub use frontend::{ClientIo, FrontendParts};
 pub use host::{Host, Machine, Upstream};
 pub use mcp::{
-    Environment, McpSettings, TOOLS_BUDGET, TransportMaker, failures as mcp_failures,
+    Environment, FormAnswers, McpSettings, TOOLS_BUDGET, TransportMaker, failures as mcp_failures,
     start_servers as start_mcp_servers,
 };
 pub use memory::{MemoryPlace, MemorySettings, Recall};

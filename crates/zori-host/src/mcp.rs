@@ -3,19 +3,19 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zori_core::BoxFuture;
 use zori_core::confine::{CommandStart, Confine, Consent, Holding};
 use zori_core::event::NoticeLevel;
-use zori_core::transport::Transport;
+use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_engine::engine::Engine;
 use zori_frontends::Fanout;
 use zori_mcp::client::oauth::bearer::LoginParts;
 use zori_mcp::client::{
-    Elicits, Launch, Launched, McpParts, McpServers, Program, Server, ServerConfig, Source, Status, Trust,
-    Way,
+    Elicits, Forms, Launch, Launched, McpParts, McpServers, Program, Server, ServerConfig, Source, Status,
+    Trust, Way,
 };
 use zori_redact::Redactor;
 use zori_tools::process::Processes;
@@ -56,8 +56,23 @@ pub struct McpSettings {
     pub first_wait: Duration,
     /// Where logins to servers are kept; `None` where nobody can log in.
     pub login: Option<LoginParts>,
-    /// Whether whoever answers questions about calls is shown the forms of servers, too.
-    pub forms: bool,
+    /// Who fills forms of servers in, if not whoever answers questions about calls.
+    pub forms: FormAnswers,
+    /// Whether a client may bring servers while the session runs.
+    pub grows: bool,
+}
+
+/// Who fills in the forms of servers.
+#[derive(Clone)]
+pub enum FormAnswers {
+    /// Whoever answers questions about calls.
+    AsCalls,
+    /// Whoever answers questions about a call, which is known when it runs.
+    PerCall,
+    /// A client that shows whole forms.
+    Client(Arc<dyn Forms>),
+    /// Nobody but configured answers.
+    Nobody,
 }
 
 impl fmt::Debug for McpSettings {
@@ -79,7 +94,8 @@ impl McpSettings {
             budget: TOOLS_BUDGET,
             first_wait: Duration::from_secs(10),
             login: None,
-            forms: true,
+            forms: FormAnswers::AsCalls,
+            grows: false,
         }
     }
 }
@@ -89,9 +105,12 @@ pub(crate) fn start(
     settings: &SessionSettings,
     confine: Option<Arc<dyn Confine>>,
 ) -> Option<Arc<McpServers>> {
-    let elicits = match settings.permission.answers {
-        Answers::Yes => Elicits::Yes,
-        Answers::Person | Answers::Client if settings.mcp.forms => Elicits::Somebody,
+    let elicits = match (settings.permission.answers, &settings.mcp.forms) {
+        (Answers::Yes, _) => Elicits::Yes,
+        (_, FormAnswers::Client(client)) => Elicits::Client(client.clone()),
+        (_, FormAnswers::PerCall) | (Answers::Person | Answers::Client, FormAnswers::AsCalls) => {
+            Elicits::Somebody
+        }
         _ => Elicits::Nobody,
     };
     let redactor = Redactor::new(settings.model.secrets.clone());
@@ -106,10 +125,10 @@ pub fn start_servers(
     elicits: Elicits,
     confine: Option<Arc<dyn Confine>>,
 ) -> Option<Arc<McpServers>> {
-    if mcp.servers.is_empty() {
+    if mcp.servers.is_empty() && !mcp.grows {
         return None;
     }
-    let remote = mcp.servers.iter().any(|server| matches!(server.way, Way::Http { .. }));
+    let transport = LateTransport { make: mcp.transport.clone(), made: OnceLock::new() };
     let temp = workspace.temp.clone();
     let launch = Launcher {
         processes: Processes::new(temp.clone()),
@@ -120,7 +139,7 @@ pub fn start_servers(
     let own = format!("zori-mcp-{}-{:016x}", std::process::id(), crate::random_number());
     let parts = McpParts {
         launch: Arc::new(launch),
-        transport: if remote { (mcp.transport)() } else { None },
+        transport: Some(Arc::new(transport)),
         folder: mcp.base.as_ref().map(|base| base.join("mcp")),
         logs: mcp.base.as_ref().map(|base| base.join("logs").join("mcp")),
         files: temp.join(own),
@@ -131,7 +150,25 @@ pub fn start_servers(
         budget: mcp.budget,
         first_wait: mcp.first_wait,
     };
-    McpServers::start(mcp.servers.clone(), parts).ok()
+    Some(McpServers::start(mcp.servers.clone(), parts))
+}
+
+/// The way to servers over HTTP, made where the first of them is contacted: on the thread that they live on.
+struct LateTransport {
+    make: TransportMaker,
+    made: OnceLock<Option<Arc<dyn Transport>>>,
+}
+
+impl Transport for LateTransport {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>> {
+        match self.made.get_or_init(|| (self.make)()) {
+            Some(made) => made.send(request),
+            None => {
+                let none = TransportFailure::Connect("there is no network here".to_owned());
+                Box::pin(std::future::ready(Err(none)))
+            }
+        }
+    }
 }
 
 /// Returns the tools of the servers as a session takes them, and warnings.
@@ -141,8 +178,22 @@ fn offered(servers: &McpServers) -> (Vec<ExternalTool>, Vec<String>) {
     (tools, offers.warnings)
 }
 
+/// What a client changed of the tools that it brings itself.
+#[derive(Default)]
+pub(crate) struct ClientTools {
+    /// Those that came.
+    pub(crate) added: Vec<ExternalTool>,
+    /// The names of those that were there from the beginning, and are not any more.
+    pub(crate) gone: Vec<String>,
+}
+
 /// Waits for the servers as long as the first request may, and adds their tools to the session.
-pub(crate) async fn settle(servers: &McpServers, tools: &ToolSet, engine: &mut Engine<Fanout>) {
+pub(crate) async fn settle(
+    servers: &McpServers,
+    tools: &ToolSet,
+    client: &ClientTools,
+    engine: &mut Engine<Fanout>,
+) {
     let waiting = |names: &[String]| {
         let text = format!("Waiting for the MCP servers {}", names.join(", "));
         engine.notice(NoticeLevel::Info, "mcp_waiting", text);
@@ -153,7 +204,7 @@ pub(crate) async fn settle(servers: &McpServers, tools: &ToolSet, engine: &mut E
     }
     let (offers, warnings) = offered(servers);
     warnings.into_iter().for_each(|why| engine.notice(NoticeLevel::Warning, "mcp_tool", why));
-    tools.add_late(offers);
+    tools.replace_late(client.added.iter().cloned().chain(offers).collect(), client.gone.clone());
 }
 
 /// Adds the tools of the servers if nobody has to be waited for, and returns what people should know.

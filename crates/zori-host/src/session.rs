@@ -22,7 +22,7 @@ use zori_policy::policy::ShellPolicy;
 use zori_policy::{ModeChoice, Policy};
 use zori_store::SessionTurn;
 use zori_tools::process::jobs::Job;
-use zori_tools::toolset::ToolSet;
+use zori_tools::toolset::{ExternalTool, ToolSet};
 
 use crate::background::{Background, OpenSession};
 use crate::extensions::Extensions;
@@ -53,6 +53,9 @@ pub struct Session {
     unrecorded: Unrecorded,
     pub(crate) extensions: Extensions,
     mcp: Option<Arc<McpServers>>,
+    /// What a client changed of its own tools, and whether the model has yet to be told of a change.
+    client_tools: mcp::ClientTools,
+    tools_changed: bool,
     recall: Option<AutoRecall>,
     background: Option<OpenSession>,
 }
@@ -125,6 +128,8 @@ impl Session {
             unrecorded,
             extensions: Extensions::default(),
             mcp,
+            client_tools: mcp::ClientTools::default(),
+            tools_changed: false,
             recall: None,
             background: None,
         }
@@ -160,15 +165,16 @@ impl Session {
         self.network.prompt(&prompt);
         let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
         let (mut notes, mut waiting, mut late) = (TurnNotes::default(), None, Vec::new());
-        let Self { engine, events, answers, tools, mcp, .. } = self;
+        let Self { engine, events, answers, tools, mcp, client_tools, tools_changed, .. } = self;
         let given_up = Notify::new();
         let mut shells = engine.user_shells();
         let mut shared = Vec::new();
         let summary = {
             let mut turn = std::pin::pin!(async {
-                if let Some(servers) = mcp.as_ref().filter(|_| !tools.has_late()) {
+                if let Some(servers) = mcp.as_ref().filter(|_| *tools_changed || !tools.has_late()) {
+                    *tools_changed = false;
                     tokio::select! {
-                        () = mcp::settle(servers, tools, engine) => {}
+                        () = mcp::settle(servers, tools, client_tools, engine) => {}
                         () = given_up.notified() => {}
                     }
                 }
@@ -430,6 +436,13 @@ impl Session {
     /// Returns the session's name.
     pub fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Lists the tools anew from the next prompt on: of the servers as they are then, and of the client. `gone` names those of its
+    /// tools that were there when the session began and are not any more.
+    pub fn change_tools(&mut self, added: Vec<ExternalTool>, gone: Vec<String>) {
+        self.client_tools = mcp::ClientTools { added, gone };
+        self.tools_changed = true;
     }
 
     /// Returns the MCP servers, if there are any.

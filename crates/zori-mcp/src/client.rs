@@ -25,7 +25,7 @@ mod tool;
 mod tool_list;
 
 pub use self::config::{Defer, ReadServers, ServerConfig, Source, Trust, Variables, Way};
-pub use self::elicitation::Elicits;
+pub use self::elicitation::{Elicits, Form, Forms};
 pub use self::known::KnownServers;
 pub use self::log::Redact;
 pub use self::offers::{CALL, FIND, Offers};

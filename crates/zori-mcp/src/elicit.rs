@@ -8,10 +8,12 @@ use rmcp::{Peer, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use zori_core::input::Approval;
-use zori_core::question::{Grant, wider_grants};
+use zori_core::question::{Choice, Grant, wider_grants};
 
 /// The key of the question whether a call may run.
 const APPROVAL: &str = "approval";
+/// The key of questions that a call asks while it runs, such as a form of another server.
+const ANSWERS: &str = "answers";
 
 /// Asks the client's user.
 pub struct Elicitor(Way);
@@ -48,6 +50,24 @@ impl Elicitor {
         }
     }
 
+    /// Has questions answered that a call asks while it runs: a field for each. No answer means no.
+    pub async fn choose(&self, message: String, choices: &[Choice]) -> Approval {
+        let result = match self.form(ANSWERS, message, questions(choices)).await {
+            Ok(result) => result,
+            Err(why) => return Approval::Unavailable { why },
+        };
+        if result["action"] != "accept" {
+            return Approval::Reject { reason: None };
+        }
+        let answer = |at: usize| match &result["content"][field(at)] {
+            Value::String(text) => text.clone(),
+            Value::Array(several) => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        Approval::answers((0..choices.len()).map(answer).collect())
+    }
+
     /// Has a form filled in, which is a JSON schema of flat properties. Returns the client's `action` and `content`, or why
     /// there is no answer.
     pub async fn form(&self, key: &str, message: String, schema: Value) -> Result<Value, String> {
@@ -77,6 +97,27 @@ impl Elicitor {
             }
         }
     }
+}
+
+fn field(at: usize) -> String {
+    format!("answer_{}", at + 1)
+}
+
+/// Returns the questions as the schema of a form. None has to be answered: what is left empty is the default, or missing, and
+/// whoever asked says so.
+fn questions(choices: &[Choice]) -> Value {
+    let property = |(at, choice): (usize, &Choice)| {
+        let labels: Vec<&str> = choice.options.iter().map(|option| option.label.as_str()).collect();
+        let mut property = match (labels.is_empty(), choice.multiple) {
+            (true, _) => json!({"type": "string"}),
+            (false, false) => json!({"type": "string", "enum": labels}),
+            (false, true) => json!({"type": "array", "items": {"type": "string", "enum": labels}}),
+        };
+        property["description"] = choice.question.as_str().into();
+        (field(at), property)
+    };
+    let properties: serde_json::Map<String, Value> = choices.iter().enumerate().map(property).collect();
+    json!({"type": "object", "properties": properties})
 }
 
 fn schema(grants: &[Grant]) -> ElicitationSchema {
@@ -138,6 +179,34 @@ mod tests {
         }
         let always = json!({"action": "accept", "content": {"approve": true, "always": true}});
         assert_eq!(heard(always, 0), Approval::Allow, "it was not offered");
+    }
+
+    /// MCP-70: a form of another server is a form for the client, whatever its fields are.
+    #[test]
+    fn questions_of_a_call() {
+        let option =
+            |label: &str| zori_core::question::ChoiceOption { label: label.to_owned(), description: None };
+        let choice = |question: &str, options: &[&str], multiple: bool| Choice {
+            question: question.to_owned(),
+            header: None,
+            options: options.iter().map(|label| option(label)).collect(),
+            multiple,
+        };
+        let all =
+            [choice("Who?", &[], false), choice("Which?", &["a", "b"], false), choice("All?", &["c"], true)];
+        let schema = questions(&all);
+        assert_eq!(
+            schema["properties"],
+            json!({
+                "answer_1": {"type": "string", "description": "Who?"},
+                "answer_2": {"type": "string", "enum": ["a", "b"], "description": "Which?"},
+                "answer_3": {"type": "array", "items": {"type": "string", "enum": ["c"]}, "description": "All?"},
+            })
+        );
+        assert!(
+            serde_json::from_value::<ElicitationSchema>(schema).is_ok(),
+            "it is one that the protocol has"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 pub mod acp;
 pub mod claude;
+mod client_servers;
 pub mod gui;
 pub mod jsonl;
 mod launcher;

@@ -43,7 +43,9 @@ while IFS= read -r line; do
     *'"method":"tools/call"'*'"name":"look"'*) text "$(env | sed 's/=.*//' | sort | tr '\n' ' ')" ;;
     *'"method":"tools/call"'*'"name":"ask"'*)
       waiting=$id
-      say '{"jsonrpc":"2.0","id":"form","method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","enum":["red","blue"],"default":"blue"}},"required":["name"]}}}' ;;
+      form='{"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","enum":["red","blue"],"default":"blue"}},"required":["name"]}'
+      [ -n "$FORM" ] && form=$FORM
+      say '{"jsonrpc":"2.0","id":"form","method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":'"$form"'}}' ;;
     *'"id":"form"'*)
       id=$waiting
       text "$(printf '%s' "$line" | sed 's/.*"result":\({.*}\)}$/\1/; s/.*"error":\({.*}\)}$/\1/; s/"/\\"/g')" ;;
@@ -60,10 +62,104 @@ pub fn scripted_server(world: &TestEnv) -> PathBuf {
     path
 }
 
+/// Returns a `[mcp.servers.s]` for the config, whose tool `ask` asks by this form.
+pub fn asking_server(script: &Path, form: &serde_json::Value) -> String {
+    let form = form.to_string();
+    format!("[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}]\nenv = {{ FORM = {form:?} }}\n")
+}
+
 /// Returns a `--mcp-config` with one server of this behaviour.
 pub fn config(name: &str, script: &Path, mode: &str) -> String {
     let server = serde_json::json!({"command": "sh", "args": [script, mode]});
     let mut servers = serde_json::Map::new();
     servers.insert(name.to_owned(), server);
     serde_json::json!({ "mcpServers": servers }).to_string()
+}
+
+/// A server that goes wrong at one moment in one way: `faulty.sh PHASE FAULT`. Phases are `open`, `initialize`, `list`, `relist`, `call`
+/// and `end`; after a fault that it survives it answers as it should. It has one tool, `add`, whose answer is 3.
+const FAULTY: &str = r#"
+phase=$1 fault=$2
+[ -n "$STARTS" ] && echo x >> "$STARTS"
+say() { printf '%s\n' "$1"; }
+answer() { say '{"jsonrpc":"2.0","id":'"$id"',"result":'"$1"'}'; }
+stay() { sh -c 'while :; do sleep 1; done' "$0"; }
+repeat() { n=0; while [ $n -lt "$1" ]; do n=$((n+1)); say "$2"; done; }
+# Does the deed. Returns false where there is to be no answer.
+misbehave() {
+  case $fault in
+    exit0) exit 0 ;;
+    exit3) echo "out of luck" >&2; exit 3 ;;
+    killed) kill -KILL $$ ;;
+    crash) ulimit -c 0; kill -SEGV $$ ;;
+    silent) return 1 ;;
+    stuck) stay ;;
+    stopped) kill -STOP $$ ;;
+    half_exit) printf '{"jsonrpc":"2.0","id":'; exit 0 ;;
+    half_stuck) printf '{"jsonrpc":"2.0","id":'; stay ;;
+    closes_output) exec 1>&-; stay ;;
+    closes_input) exec 0<&-; stay ;;
+    closes_all) exec 0<&- 1>&- 2>&-; stay ;;
+    huge) head -c 17825792 /dev/zero | tr '\0' x; say ; return 1 ;;
+    other_id) say '{"jsonrpc":"2.0","id":"'"$id"'","result":{}}'; return 1 ;;
+    error) say '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32000,"message":"not today"}}'; return 1 ;;
+    null) answer null; return 1 ;;
+    list) answer '[]'; return 1 ;;
+    garbage) say 'Loading model... 42 %' ;;
+    binary) printf '\377\376\000\001\n\n\r\n' ;;
+    number) repeat 3 42 ;;
+    deep) head -c 200000 /dev/zero | tr '\0' '['; say ;;
+    wrong_id) say '{"jsonrpc":"2.0","id":424242,"result":{}}'; say '{"jsonrpc":"2.0","id":null,"result":{}}' ;;
+    shapes) say '{}'; say '{"jsonrpc":"1.0"}'; say '{"id":{},"method":7}'; say '[1,[2],{"method":[]}]' ;;
+    notices) repeat 500 '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"x"}}' ;;
+    progress) repeat 200 '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":99,"progress":1e308}}' ;;
+    requests) repeat 50 '{"jsonrpc":"2.0","id":"r","method":"sampling/createMessage","params":{}}' ;;
+    stderr) head -c 4000000 /dev/zero | tr '\0' 'e' >&2; repeat 2000 'a line of words' >&2 ;;
+    child) stay & ;;
+    daemon) setsid sh -c 'while :; do sleep 1; done' "$0" & ;;
+    slow) sleep 0.3 ;;
+    twice) case $phase in call) answer '{"content":[{"type":"text","text":"3"}]}' ;; esac ;;
+  esac
+  return 0
+}
+[ "$phase" = open ] && { misbehave || true; }
+lists=0
+while IFS= read -r line; do
+  id=${line#*\"id\":}; id=${id%%,*}; id=${id%%\}*}
+  case $line in
+    *'"method":"initialize"'*)
+      [ "$phase" = initialize ] && { misbehave || continue; }
+      answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"faulty","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+      lists=$((lists+1))
+      [ "$phase" = list ] && { misbehave || continue; }
+      [ "$phase" = relist ] && [ $lists -gt 1 ] && { misbehave || continue; }
+      answer '{"tools":[{"name":"add","description":"Adds","inputSchema":{"type":"object"}}]}'
+      [ "$phase" = relist ] && [ $lists = 1 ] && say '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}' ;;
+    *'"method":"tools/call"'*)
+      [ "$phase" = call ] && { misbehave || continue; }
+      # The list is asked for again meanwhile.
+      [ "$phase" = relist ] && sleep 0.6
+      answer '{"content":[{"type":"text","text":"3"}]}' ;;
+  esac
+done
+[ "$phase" = end ] && { trap '' TERM HUP INT; misbehave; stay; }
+"#;
+
+/// Writes that server into a world, and returns its path.
+pub fn faulty_server(world: &TestEnv) -> PathBuf {
+    let path = world.tmp().join("faulty.sh");
+    world.write(path.clone(), FAULTY.trim_start());
+    path
+}
+
+/// The command lines of processes that run a script, or were started by it with its name.
+pub fn processes_of(script: &Path) -> Vec<String> {
+    let script = script.to_str().expect("its name is text");
+    let lines =
+        std::fs::read_dir("/proc").expect("the system shows processes").flatten().filter_map(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+            Some(String::from_utf8_lossy(&line).replace('\0', " "))
+        });
+    lines.filter(|line| line.starts_with("sh ") && line.contains(script)).collect()
 }

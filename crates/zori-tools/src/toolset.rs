@@ -65,8 +65,8 @@ pub struct ToolSet {
     /// The built-in ones that are offered, with their entries of the dialect.
     tools: Vec<(&'static Entry, Arc<dyn Tool>)>,
     others: Vec<ExternalTool>,
-    /// What came after the session was made: the tools of MCP servers.
-    late: OnceLock<Late>,
+    /// What came after the session was made: the tools of MCP servers. The last of the chain counts.
+    late: OnceLock<Box<Late>>,
     processes: Arc<Processes>,
     seen: Arc<SeenFiles>,
     /// What models get that edit by patches, and which ones those are.
@@ -81,11 +81,15 @@ pub struct ToolSet {
 /// Returns whether a model has learnt to edit files by patches.
 pub type PatchModels = fn(&str) -> bool;
 
-/// Tools that came later, and how the model sees all of them since.
+/// Tools that came later, and how the model sees all of them since. What replaces them comes behind: requests under way hold on to
+/// their listing.
 struct Late {
     others: Vec<ExternalTool>,
+    /// The names of tools of the beginning that are not there any more.
+    gone: Vec<String>,
     listing: Listing,
     patching: Option<Listing>,
+    next: OnceLock<Box<Late>>,
 }
 
 /// The tools as models see them that edit by patches.
@@ -96,6 +100,7 @@ struct Patching {
 
 /// A tool that is not built in: one of an MCP server, or one that only the binary can make. It has its own name, gets
 /// its arguments as the model wrote them, and formats its own results.
+#[derive(Clone)]
 pub struct ExternalTool {
     /// How the model sees it.
     pub spec: ToolSpec,
@@ -236,17 +241,41 @@ impl ToolSet {
         self
     }
 
-    /// Adds tools to a session that is under way, once; later ones are not taken. One whose name is taken is left out.
+    /// Adds tools to a session that is under way, in place of those that were added before. One whose name is taken is left out.
     pub fn add_late(&self, others: Vec<ExternalTool>) {
-        let taken = |name: &str| self.dialect.find(name).is_some() || self.listing.names(name);
+        self.replace_late(others, Vec::new());
+    }
+
+    /// Does the same, and takes away tools that were there from the beginning and are not built in.
+    pub fn replace_late(&self, others: Vec<ExternalTool>, gone: Vec<String>) {
+        let mut slot = &self.late;
+        while let Some(late) = slot.get() {
+            slot = &late.next;
+        }
+        let left = |name: &str| gone.iter().any(|gone| gone == name);
+        let taken = |name: &str| self.dialect.find(name).is_some() || self.listing.names(name) && !left(name);
         let kept: Vec<ExternalTool> = others.into_iter().filter(|other| !taken(&other.spec.name)).collect();
-        let specs = || kept.iter().map(|other| other.spec.clone());
-        let late = Late {
-            listing: self.listing.with(specs()),
-            patching: self.patching.as_ref().map(|patching| patching.listing.with(specs())),
-            others: kept,
+        let listing = |of: &Listing| {
+            let specs = kept.iter().map(|other| other.spec.clone());
+            of.map(|spec| (!left(&spec.name)).then(|| spec.clone())).with(specs)
         };
-        let _ = self.late.set(late);
+        let late = Late {
+            listing: listing(&self.listing),
+            patching: self.patching.as_ref().map(|patching| listing(&patching.listing)),
+            others: kept,
+            gone,
+            next: OnceLock::new(),
+        };
+        let _ = slot.set(Box::new(late));
+    }
+
+    /// Returns the tools that were added last.
+    fn late(&self) -> Option<&Late> {
+        let mut last = self.late.get()?;
+        while let Some(next) = last.next.get() {
+            last = next;
+        }
+        Some(last)
     }
 
     /// Returns whether tools were added to the session already.
@@ -256,7 +285,12 @@ impl ToolSet {
 
     /// Finds a tool that is not built in, also one that another stands for.
     fn other(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let all = || self.others.iter().chain(self.late.get().into_iter().flat_map(|late| &late.others));
+        let late = self.late();
+        let left = |other: &&ExternalTool| late.is_some_and(|late| late.gone.contains(&other.spec.name));
+        let all = || {
+            let own = self.others.iter().filter(|other| !left(other));
+            own.chain(late.into_iter().flat_map(|late| &late.others))
+        };
         let listed = all().find(|other| other.spec.name == name).map(|other| other.tool.clone());
         listed
             .or_else(|| name.starts_with("mcp__").then(|| all().find_map(|other| other.tool.named(name)))?)
@@ -435,13 +469,13 @@ impl ToolSet {
 
 impl Toolbox for ToolSet {
     fn specs(&self) -> &Arc<[ToolSpec]> {
-        self.late.get().map_or(&self.listing, |late| &late.listing).listed(self.in_use())
+        self.late().map_or(&self.listing, |late| &late.listing).listed(self.in_use())
     }
 
     fn specs_for(&self, model: &str) -> &Arc<[ToolSpec]> {
         match &self.patching {
             Some(patching) if (patching.models)(model) => {
-                let late = self.late.get().and_then(|late| late.patching.as_ref());
+                let late = self.late().and_then(|late| late.patching.as_ref());
                 late.unwrap_or(&patching.listing).listed(self.in_use())
             }
             _ => self.specs(),

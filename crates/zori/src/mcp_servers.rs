@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::secret::Secrets;
-use zori_host::{ChildEnvironment, McpSettings, TOOLS_BUDGET};
-use zori_mcp::client::config::{self, Source, Variables, Way};
+use zori_host::{ChildEnvironment, FormAnswers, McpSettings, TOOLS_BUDGET};
+use zori_mcp::client::config::{self, Source, Variables};
 use zori_mcp::client::{ReadServers, ServerConfig};
 use zori_policy::Mode;
 use zori_vault::Resolver;
@@ -147,20 +147,8 @@ fn variables(app: &App, config: &Config, secrets: &Secrets) -> Result<RunVariabl
 
 /// Has values of variables and headers taken out of whatever is printed or logged.
 fn known_secrets(servers: &[ServerConfig], secrets: &Secrets) {
-    for server in servers {
-        let values: Vec<&String> = match &server.way {
-            Way::Stdio { env, .. } => {
-                env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value).collect()
-            }
-            Way::Http { headers, .. } => headers.values().collect(),
-        };
-        values.into_iter().for_each(|value| secrets.add(&value.as_str().into()));
-    }
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["key", "token", "secret", "passw", "credential"].iter().any(|part| name.contains(part))
+    let values = servers.iter().flat_map(ServerConfig::secret_values);
+    values.for_each(|value| secrets.add(&value.into()));
 }
 
 /// Returns the settings for these servers.
@@ -184,7 +172,8 @@ pub fn settings(
         budget: config.count("mcp.tools_budget_bytes").map_or(TOOLS_BUDGET, |bytes| bytes as usize),
         first_wait: Duration::from_secs(config.count("mcp.first_wait_secs").unwrap_or(wait)),
         login: Some(mcp_logins::parts(config, &app.env, secrets)),
-        forms: true,
+        forms: FormAnswers::AsCalls,
+        grows: false,
     })
 }
 

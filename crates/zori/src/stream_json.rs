@@ -21,11 +21,12 @@ use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::LastTurn;
 use zori_frontends::claude::{FrameMode, FrameWriter, ModelFacts, SDK_LINE, Tally, TurnResult, uuid};
 use zori_host::{
-    BlockingSession, Force, SavedSession, SessionSettings, SystemClock, SystemIds, UndoRequest, UndoScope,
-    Which,
+    BlockingSession, Force, FormAnswers, SavedSession, SessionSettings, SystemClock, SystemIds, UndoRequest,
+    UndoScope, Which,
 };
 use zori_serve::claude::callbacks::SessionPaths;
 use zori_serve::claude::channel::Channel;
+use zori_serve::claude::forms::ClientForms;
 use zori_serve::claude::rewind_files::{self, Rewind};
 use zori_serve::claude::view::SharedView;
 use zori_serve::claude::{client, rewind};
@@ -106,9 +107,11 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let modes = start::gate(&start.settings, &args);
     let facts = start::facts(&start.settings, modes.clone(), view.clone());
     let mut client = Client::new(lines, frames.clone(), channel.clone(), facts, frontend::people(cx));
-    if prompt.is_some() {
-        client = client.silent();
+    match prompt.is_some() {
+        true => client = client.silent(),
+        false => start.settings.mcp.forms = FormAnswers::Client(Arc::new(ClientForms(channel.clone()))),
     }
+    client.secrets = start.settings.model.secrets.clone();
     client.rewind = rewind_before(&args.session, &start.settings);
     let first = match prompt {
         Some(prompt) => Some(User { prompt, left_out: Vec::new(), uuid: None, message: None }),
@@ -142,6 +145,7 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     };
     let upstream = wire_up::upstream(cx, &host, &start.run)?;
     client.mcp = host.mcp().cloned();
+    client.tools = start.introduction.client_tools();
     start.introduction.external_servers(&host);
     let paths = SessionPaths {
         session: opened.id.clone(),

@@ -6,8 +6,16 @@ use zori_core::ids::CallId;
 use zori_core::question::Choice;
 use zori_core::tool::AskUser;
 
+/// What a running call says.
+pub(super) enum Asked {
+    /// It asks.
+    Question(CallQuestion),
+    /// It warns.
+    Warning(String),
+}
+
 /// A question of a running call.
-pub(super) struct Asked {
+pub(super) struct CallQuestion {
     pub(super) call: CallId,
     pub(super) choices: Vec<Choice>,
     pub(super) reply: oneshot::Sender<Option<Vec<String>>>,
@@ -17,15 +25,26 @@ pub(super) struct Asked {
 pub(super) struct CallAsker {
     pub(super) call: CallId,
     pub(super) queue: mpsc::UnboundedSender<Asked>,
+    /// Whether somebody answers.
+    pub(super) somebody: bool,
 }
 
 impl AskUser for CallAsker {
+    fn answers(&self) -> bool {
+        self.somebody
+    }
+
     fn ask(&self, choices: Vec<Choice>) -> BoxFuture<'_, Option<Vec<String>>> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.queue.send(Asked { call: self.call.clone(), choices, reply });
+        let question = CallQuestion { call: self.call.clone(), choices, reply };
+        let sent = if self.somebody { self.queue.send(Asked::Question(question)).ok() } else { None };
         Box::pin(async move {
-            sent.ok()?;
+            sent?;
             answer.await.ok().flatten()
         })
+    }
+
+    fn warn(&self, text: String) {
+        let _ = self.queue.send(Asked::Warning(text));
     }
 }

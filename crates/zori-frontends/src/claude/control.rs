@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use zori_core::input::{Approval, PermissionUpdate, Terms};
 use zori_core::permission::Verdict;
 
@@ -35,6 +35,10 @@ pub enum Request {
     McpToggle {
         server: String,
         enabled: bool,
+    },
+    /// The client's servers, in place of those it brought before.
+    McpSetServers {
+        servers: Map<String, Value>,
     },
     /// How full the conversation is.
     GetContextUsage,
@@ -134,6 +138,10 @@ impl Request {
             "mcp_toggle" => match (text("serverName"), body["enabled"].as_bool()) {
                 (Some(server), Some(enabled)) => Self::McpToggle { server, enabled },
                 _ => Self::Bad { why: "mcp_toggle: `serverName` and `enabled` are needed".to_owned() },
+            },
+            "mcp_set_servers" => match &body["servers"] {
+                Value::Object(servers) => Self::McpSetServers { servers: servers.clone() },
+                _ => Self::Bad { why: "mcp_set_servers: `servers` is missing, an object".to_owned() },
             },
             "get_context_usage" => Self::GetContextUsage,
             "rewind_files" => match text("user_message_id") {

@@ -300,6 +300,20 @@ impl ServerConfig {
         }
     }
 
+    /// Returns the values of headers, and of variables whose names tell a secret.
+    pub fn secret_values(&self) -> Vec<&str> {
+        let is_secret = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            ["key", "token", "secret", "passw", "credential"].iter().any(|part| name.contains(part))
+        };
+        match &self.way {
+            Way::Stdio { env, .. } => {
+                env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.as_str()).collect()
+            }
+            Way::Http { headers, .. } => headers.values().map(String::as_str).collect(),
+        }
+    }
+
     /// Returns whether a tool of it counts.
     pub fn takes(&self, tool: &str) -> bool {
         let allowed = self.tools_allow.as_ref().is_none_or(|names| names.iter().any(|name| name == tool));
@@ -467,6 +481,13 @@ fn server(
         };
         let (oauth, unusable) = oauth::read(table.get("oauth"), source, variables)?;
         (server.oauth, server.broken) = (oauth, server.broken.or(unusable));
+        for answer in server.answers.values_mut() {
+            let Some(name) = answer.as_str().and_then(|text| text.strip_prefix("vault:")) else { continue };
+            match variables.vault(name) {
+                Ok(value) => *answer = value.into(),
+                Err(why) => drop(server.broken.get_or_insert(why)),
+            }
+        }
         server.start_timeout = seconds("start_timeout_secs", START_TIMEOUT)?;
         server.tool_timeout = seconds("tool_timeout_secs", TOOL_TIMEOUT)?;
     }

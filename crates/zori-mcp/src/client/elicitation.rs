@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use zori_core::BoxFuture;
 use zori_core::question::{Choice, ChoiceOption};
 use zori_core::text;
 use zori_core::tool::AskUser;
@@ -31,21 +32,39 @@ const SENSITIVE: &[&str] = &[
 ];
 
 /// Who answers forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Elicits {
     /// Nobody.
     Nobody,
     /// Whoever answers questions about calls.
     Somebody,
+    /// A client that shows whole forms.
+    Client(Arc<dyn Forms>),
     /// Nobody is asked: defaults and configured answers count (`-y`).
     Yes,
 }
 
 impl Elicits {
     /// Returns whether forms of a server can be answered at all.
-    pub fn somebody(self, server: &ServerConfig) -> bool {
-        self != Self::Nobody || !server.answers.is_empty()
+    pub fn somebody(&self, server: &ServerConfig) -> bool {
+        !matches!(self, Self::Nobody) || !server.answers.is_empty()
     }
+}
+
+/// Whoever shows whole forms: the client of a protocol that has them.
+pub trait Forms: Send + Sync {
+    /// Shows a form, and returns the answer: `action`, and `content` where that is `accept`. An error declines.
+    fn fill_in<'a>(&'a self, form: Form<'a>) -> BoxFuture<'a, Result<Value, String>>;
+}
+
+/// A form, as its server wrote it.
+pub struct Form<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// What it asks, behind a warning where a field looks like a secret.
+    pub message: &'a str,
+    /// Its fields, as a JSON schema.
+    pub schema: &'a Value,
 }
 
 /// The answer to a form.
@@ -89,20 +108,32 @@ enum FieldKind {
     Several(Vec<(Value, String)>),
 }
 
-/// Answers a form of a server.
+/// Answers a form of a server. `asker` is whoever can be reached while the call runs that the form is about.
 pub async fn answer(
     server: &ServerConfig,
-    elicits: Elicits,
+    elicits: &Elicits,
     asker: Option<Arc<dyn AskUser>>,
     params: &Value,
 ) -> FormAnswer {
     if params["mode"].as_str().is_some_and(|mode| mode != "form") {
         return FormAnswer::without("decline");
     }
-    let Some(fields) = fields(&params["requestedSchema"]) else { return FormAnswer::without("decline") };
-    match (elicits, asker) {
+    let schema = &params["requestedSchema"];
+    let Some(fields) = fields(schema) else { return FormAnswer::without("decline") };
+    let message = params["message"].as_str().unwrap_or_default();
+    let answering = asker.clone().filter(|asker| asker.answers());
+    match (elicits, answering) {
+        (Elicits::Client(forms), _) => {
+            let warning = fields.iter().filter(|field| field.sensitive).map(|field| warning(server, field));
+            let message = warning.chain([message.to_owned()]).collect::<Vec<_>>().join("\n");
+            let form = Form { server: &server.name, message: &message, schema };
+            match tokio::time::timeout(OPEN, forms.fill_in(form)).await {
+                Err(_) => FormAnswer::without("cancel"),
+                Ok(Err(_)) => FormAnswer::without("decline"),
+                Ok(Ok(answer)) => returned(&fields, &answer),
+            }
+        }
         (Elicits::Somebody, Some(asker)) => {
-            let message = params["message"].as_str().unwrap_or_default();
             match tokio::time::timeout(OPEN, asker.ask(choices(server, message, &fields))).await {
                 Err(_) => FormAnswer::without("cancel"),
                 Ok(None) => FormAnswer::without("decline"),
@@ -110,8 +141,20 @@ pub async fn answer(
             }
         }
         (Elicits::Somebody, None) if server.answers.is_empty() => FormAnswer::without("cancel"),
-        _ => by_itself(server, &fields),
+        _ => {
+            let (answer, warnings) = by_itself(server, &fields);
+            if let Some(asker) = asker {
+                warnings.into_iter().for_each(|why| asker.warn(why));
+            }
+            answer
+        }
     }
+}
+
+/// Says that a field looks like a secret (NFR-008).
+fn warning(server: &ServerConfig, field: &Field) -> String {
+    let name = text::one_line(&field.name);
+    format!("WARNING: `{name}` looks like a secret, and goes to the MCP server `{}`.", server.name)
 }
 
 /// Reads the fields of a form; `None` where it cannot be shown as one.
@@ -216,9 +259,7 @@ fn choices(server: &ServerConfig, message: &str, fields: &[Field]) -> Vec<Choice
             (None, true) => String::new(),
         };
         let warning = match field.sensitive {
-            true => {
-                format!("WARNING: this looks like a secret, and goes to the MCP server `{}`. ", server.name)
-            }
+            true => format!("{} ", warning(server, field)),
             false => String::new(),
         };
         let before = if at == 0 { format!("{intro}\n") } else { String::new() };
@@ -281,29 +322,72 @@ fn value(kind: &FieldKind, answer: &str) -> Option<Value> {
     }
 }
 
-/// Answers without a person: defaults, then configured answers, then what can only be one thing. Nothing is invented (MCP-70).
-fn by_itself(server: &ServerConfig, fields: &[Field]) -> FormAnswer {
+/// Checks what a client filled in. What does not fit its field declines the form; what is no field of it is left out.
+fn returned(fields: &[Field], answer: &Value) -> FormAnswer {
+    match answer["action"].as_str() {
+        Some("accept") => {}
+        Some("cancel") => return FormAnswer::without("cancel"),
+        _ => return FormAnswer::without("decline"),
+    }
     let mut content = Map::new();
-    let mut warned = false;
+    for field in fields {
+        let given = answer["content"].get(&field.name).filter(|value| !value.is_null());
+        match given.or(field.default.as_ref()) {
+            Some(value) if fits(&field.kind, value) => {
+                drop(content.insert(field.name.clone(), value.clone()))
+            }
+            None if !field.required => {}
+            Some(_) | None => return FormAnswer::without("decline"),
+        }
+    }
+    FormAnswer { action: "accept", content: Some(content), meta: None }
+}
+
+fn fits(kind: &FieldKind, value: &Value) -> bool {
+    let among = |values: &[(Value, String)], value: &Value| values.iter().any(|(known, _)| known == value);
+    match kind {
+        FieldKind::Text => value.is_string(),
+        FieldKind::Number { whole: true } => {
+            value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
+        }
+        FieldKind::Number { whole: false } => value.is_number(),
+        FieldKind::Flag => value.is_boolean(),
+        FieldKind::One(values) => among(values, value),
+        FieldKind::Several(values) => {
+            value.as_array().is_some_and(|several| several.iter().all(|one| among(values, one)))
+        }
+    }
+}
+
+/// Answers without a person: defaults, then configured answers, then what can only be one thing. Nothing is invented (MCP-70).
+/// Returns as well what is to be warned of.
+fn by_itself(server: &ServerConfig, fields: &[Field]) -> (FormAnswer, Vec<String>) {
+    let (mut content, mut warnings) = (Map::new(), Vec::new());
     for field in fields {
         let only = match &field.kind {
             FieldKind::Flag => Some(true.into()),
             FieldKind::One(values) if values.len() == 1 => Some(values[0].0.clone()),
             _ => None,
         };
-        let answer = server.answers.get(&field.name).cloned();
-        let vault = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("vault:"));
-        match field.default.clone().or(answer.filter(|value| !vault(value))).or(only) {
+        let answer = server.answers.get(&field.name).filter(|value| fits(&field.kind, value)).cloned();
+        match field.default.clone().or(answer).or(only) {
             Some(value) => {
-                warned |= field.sensitive;
+                warnings.extend(field.sensitive.then(|| warning(server, field)));
                 content.insert(field.name.clone(), value);
             }
-            None if field.required => return FormAnswer::without("decline"),
+            None if field.required => {
+                let name = text::one_line(&field.name);
+                let why = format!(
+                    "the form of the MCP server `{0}` is declined: `{name}` has no default and no answer (`[mcp.servers.{0}.answers]`)",
+                    server.name
+                );
+                return (FormAnswer::without("decline"), vec![why]);
+            }
             None => {}
         }
     }
-    let meta = warned.then(|| json!({"zori/warned": true}));
-    FormAnswer { action: "accept", content: Some(content), meta }
+    let meta = (!warnings.is_empty()).then(|| json!({"zori/warned": true}));
+    (FormAnswer { action: "accept", content: Some(content), meta }, warnings)
 }
 
 #[cfg(test)]
@@ -329,7 +413,7 @@ mod tests {
 
     fn yes(answers: Value, params: &Value) -> Value {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let answer = runtime.block_on(answer(&server(answers), Elicits::Yes, None, params));
+        let answer = runtime.block_on(answer(&server(answers), &Elicits::Yes, None, params));
         serde_json::to_value(answer).unwrap()
     }
 
@@ -352,7 +436,47 @@ mod tests {
             yes(json!({"api_key": "k"}), &secret),
             json!({"action": "accept", "content": {"api_key": "k"}, "_meta": {"zori/warned": true}})
         );
-        assert_eq!(yes(json!({"api_key": "vault:k"}), &secret), json!({"action": "decline"}));
+        let number = form(json!({"f": {"type": "integer"}}), json!(["f"]));
+        assert_eq!(yes(json!({"f": "seven"}), &number), json!({"action": "decline"}), "it does not fit");
+    }
+
+    /// A client that shows whole forms.
+    struct Shows(Value, std::sync::Mutex<String>);
+
+    impl Forms for Shows {
+        fn fill_in<'a>(&'a self, form: Form<'a>) -> BoxFuture<'a, Result<Value, String>> {
+            *self.1.lock().unwrap() = form.message.to_owned();
+            Box::pin(std::future::ready(Ok(self.0.clone())))
+        }
+    }
+
+    /// MCP-72, NFR-008: a client gets the form whole, with the warning, and its answer is checked.
+    #[test]
+    fn a_client_that_shows_forms() {
+        let schema = json!({"name": {"type": "string"}, "api_key": {"type": "string"}, "n": {"type": "integer", "default": 1}});
+        let params = form(schema, json!(["name"]));
+        let shown = |answer_with: Value| {
+            let shows = Arc::new(Shows(answer_with, Default::default()));
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let elicits = Elicits::Client(shows.clone());
+            let answer = runtime.block_on(answer(&server(json!({})), &elicits, None, &params));
+            let message = shows.1.lock().unwrap().clone();
+            (message, serde_json::to_value(answer).unwrap())
+        };
+        let (message, answer) =
+            shown(json!({"action": "accept", "content": {"name": "Ada", "api_key": "k", "other": 1}}));
+        assert_eq!(message, "WARNING: `api_key` looks like a secret, and goes to the MCP server `s`.\nm");
+        assert_eq!(answer, json!({"action": "accept", "content": {"name": "Ada", "api_key": "k", "n": 1}}));
+        for (given, wanted) in [
+            (json!({"action": "accept", "content": {"name": 7}}), "decline"),
+            (json!({"action": "accept", "content": {}}), "decline"),
+            (json!({"action": "accept"}), "decline"),
+            (json!({"action": "decline"}), "decline"),
+            (json!({"action": "cancel"}), "cancel"),
+            (json!("yes"), "decline"),
+        ] {
+            assert_eq!(shown(given.clone()).1, json!({ "action": wanted }), "{given}");
+        }
     }
 
     #[test]

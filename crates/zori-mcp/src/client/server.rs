@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use zori_core::BoxFuture;
 use zori_core::tool::AskUser;
 
 use super::config::{ServerConfig, Trust, Way};
@@ -152,6 +153,11 @@ impl Server {
         });
     }
 
+    /// Says that it will never be connected to.
+    pub(super) fn cannot_live(&self, why: String) {
+        self.set(Status::Failed, Some(why));
+    }
+
     /// Waits until it is connected, or known not to be. An error says why it is not.
     pub(super) async fn connected(&self) -> Result<Arc<Peer>, String> {
         let mut state = self.state.subscribe();
@@ -182,6 +188,9 @@ impl Connection {
         let _ = self.carried.await;
     }
 }
+
+/// The tools that a server listed again, and why some are left out; `None` where it did not.
+type Relisted = Option<CachedList>;
 
 /// What becomes of a server next.
 enum Next {
@@ -307,6 +316,7 @@ async fn one_life(
     keep(server, shared, list.clone(), facts, Some(&connection.peer));
     let mut changed = Changes::default();
     let (mut relist, connected): (Option<Instant>, _) = (None, Instant::now());
+    let mut listing: Option<BoxFuture<'static, Relisted>> = None;
     let next = loop {
         tokio::select! {
             biased;
@@ -326,15 +336,24 @@ async fn one_life(
                 Said::Log(line) => log.line(&line),
                 Said::Elicit { id, params } => elicit(server, shared, &connection.peer, id, params),
             },
-            () = tokio::time::sleep_until(relist.unwrap_or_else(Instant::now)), if relist.is_some() => {
+            () = tokio::time::sleep_until(relist.unwrap_or_else(Instant::now)), if relist.is_some() && listing.is_none() => {
                 relist = None;
                 let peer = connection.peer.clone();
-                let again = changed.listed(&peer, over_http, &mut list);
-                if let Ok(Ok(())) = tokio::time::timeout(limit, again).await {
+                let (noted, mut again) = (std::mem::take(&mut changed), list.clone());
+                // Beside everything else: a server that does not answer can still be stopped.
+                listing = Some(Box::pin(async move {
+                    let listed = noted.listed(&peer, over_http, &mut again);
+                    tokio::time::timeout(limit, listed).await.ok()?.ok()?;
+                    Some(again)
+                }));
+            }
+            listed = async { listing.as_mut().expect("it is looked at only if there is one").await }, if listing.is_some() => {
+                listing = None;
+                if let Some(again) = listed {
+                    list = again;
                     let facts = server.now().facts;
-                    keep(server, shared, list.clone(), facts, Some(&peer));
+                    keep(server, shared, list.clone(), facts, Some(&connection.peer));
                 }
-                changed = Changes::default();
             }
         }
     };
@@ -448,6 +467,6 @@ pub(super) async fn answer_form(server: &Server, shared: &Shared, params: &Value
     // One form at a time, over all servers.
     let _turn = shared.forms.lock().await;
     let asker = server.askers.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
-    let answer = elicitation::answer(&server.config, shared.parts.elicits, asker, params).await;
+    let answer = elicitation::answer(&server.config, &shared.parts.elicits, asker, params).await;
     serde_json::to_value(answer).unwrap_or_else(|_| json!({"action": "cancel"}))
 }

@@ -64,8 +64,17 @@ type Birth = (Arc<Server>, mpsc::UnboundedReceiver<Order>);
 pub struct McpServers {
     pub(super) shared: Arc<Shared>,
     servers: Mutex<Vec<Arc<Server>>>,
-    births: Mutex<Option<mpsc::UnboundedSender<Birth>>>,
-    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    thread: Mutex<ServerThread>,
+}
+
+/// The thread that servers live on.
+enum ServerThread {
+    /// There was no server yet.
+    Unborn,
+    /// It runs, and more may come.
+    Runs(mpsc::UnboundedSender<Birth>, std::thread::JoinHandle<()>),
+    /// There will be no more.
+    Over,
 }
 
 /// Why a run cannot begin: a server that it needs.
@@ -89,35 +98,30 @@ pub struct Changed {
 }
 
 impl McpServers {
-    /// Starts connecting to all of them, and returns at once.
-    pub fn start(configs: Vec<ServerConfig>, parts: McpParts) -> std::io::Result<Arc<Self>> {
+    /// Starts connecting to all of them, and returns at once. Without a server there is no thread either.
+    pub fn start(configs: Vec<ServerConfig>, parts: McpParts) -> Arc<Self> {
         let store = McpStore::new(parts.folder.clone());
         let files = PrivateFiles::new(parts.files.clone());
         let known = KnownServers::new(parts.folder.clone());
         let shared = Arc::new(Shared { parts, store, known, files, forms: tokio::sync::Mutex::new(()) });
-        let (births, born) = mpsc::unbounded_channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let of_thread = shared.clone();
-        let thread = std::thread::Builder::new().name("zori-mcp".into()).spawn(move || {
-            runtime.block_on(attend(born, &of_thread));
-            of_thread.parts.launch.shutdown();
-            runtime.shutdown_background();
-        })?;
-        let servers = Self {
-            shared,
-            servers: Mutex::default(),
-            births: Mutex::new(Some(births)),
-            thread: Mutex::new(Some(thread)),
-        };
+        let servers = Self { shared, servers: Mutex::default(), thread: Mutex::new(ServerThread::Unborn) };
         configs.into_iter().for_each(|config| servers.add(config));
-        Ok(Arc::new(servers))
+        Arc::new(servers)
     }
 
     fn add(&self, config: ServerConfig) {
         let (server, orders) = Server::new(config, &self.shared);
-        if let Some(births) = &*self.births.lock().unwrap_or_else(PoisonError::into_inner) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*thread, ServerThread::Unborn) {
+            match spawn(&self.shared) {
+                Ok((births, handle)) => *thread = ServerThread::Runs(births, handle),
+                Err(error) => server.cannot_live(format!("there is no thread for it: {error}")),
+            }
+        }
+        if let ServerThread::Runs(births, _) = &*thread {
             let _ = births.send((server.clone(), orders));
         }
+        drop(thread);
         let mut servers = self.lock();
         servers.push(server);
         servers.sort_by(|a, b| a.config.name.cmp(&b.config.name));
@@ -214,6 +218,20 @@ impl McpServers {
         let _ = tokio::time::timeout(limit, state.wait_for(|state| state.status != Status::Pending)).await;
     }
 
+    /// Waits for these servers, each up to its start limit, and returns those that cannot be used, with why.
+    pub async fn settle(&self, names: &[String]) -> Vec<(String, String)> {
+        let mut failed = Vec::new();
+        for server in names.iter().filter_map(|name| self.named(name)) {
+            self.settled(&server).await;
+            let now = server.now();
+            if matches!(now.status, Status::Failed | Status::NeedsAuth | Status::Pending) {
+                let why = now.reason.unwrap_or_else(|| format!("it is {}", now.status.as_str()));
+                failed.push((server.config.name.clone(), why));
+            }
+        }
+        failed
+    }
+
     /// Waits for the servers that a run needs. Blocks; without such a server it returns at once.
     pub fn require(&self) -> Result<(), RequiredFailure> {
         let needed: Vec<_> = self.all().into_iter().filter(|server| server.config.required).collect();
@@ -237,13 +255,16 @@ impl McpServers {
 
     /// Ends them all, and waits until the last process is gone: two seconds and a little at most.
     pub fn shutdown(&self) {
-        self.births.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = {
+            let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *thread, ServerThread::Over)
+        };
         for server in self.lock().drain(..) {
             let _ = server.orders.send(Order::Stop);
         }
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
+        if let ServerThread::Runs(births, handle) = thread {
+            drop(births);
+            let _ = handle.join();
         }
         self.shared.files.remove();
     }
@@ -257,6 +278,21 @@ impl Drop for McpServers {
     fn drop(&mut self) {
         self.shutdown();
     }
+}
+
+/// Starts the thread that servers live on.
+fn spawn(
+    shared: &Arc<Shared>,
+) -> std::io::Result<(mpsc::UnboundedSender<Birth>, std::thread::JoinHandle<()>)> {
+    let (births, born) = mpsc::unbounded_channel();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let shared = shared.clone();
+    let handle = std::thread::Builder::new().name("zori-mcp".into()).spawn(move || {
+        runtime.block_on(attend(born, &shared));
+        shared.parts.launch.shutdown();
+        runtime.shutdown_background();
+    })?;
+    Ok((births, handle))
 }
 
 /// Lets servers live until no more come and all were told to stop.

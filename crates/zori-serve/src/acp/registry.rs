@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use zori_acp::{
@@ -18,14 +17,14 @@ use zori_core::ids::SessionId;
 use zori_core::message::Role;
 use zori_core::text::{one_line, prefix};
 use zori_host::{Answers, SessionSettings, SlashEntry, Which};
-use zori_mcp::client::config::{merged, read};
-use zori_mcp::client::{ServerConfig, Source, Variables};
+use zori_mcp::client::config::merged;
 use zori_redact::Redactor;
 use zori_store::{RecordKind, SessionDir, StoreError};
 
 use super::LOGIN;
 use super::session_task::{SessionCommand, SessionTask};
 use super::slash;
+use crate::client_servers::DescribedServers;
 use crate::{Launcher, parse_session};
 
 /// The code of a program whose data directory cannot be used.
@@ -173,7 +172,8 @@ impl SessionRegistry {
         how: OpenMode,
         place: SessionSetup,
     ) -> Result<OpenedSession, RequestError> {
-        let (servers, missing) = servers(place.servers);
+        let DescribedServers { usable: servers, unusable, .. } = DescribedServers::read(place.servers);
+        let missing: Vec<_> = unusable.into_iter().map(|(name, why)| MissingServer { name, why }).collect();
         for MissingServer { name, why } in &missing {
             launcher.people().warn(format!("{why}; the session goes on without `{name}`"));
         }
@@ -250,43 +250,6 @@ impl Handle {
         let _ = self.commands.send(SessionCommand::Cancel);
         let _ = self.commands.send(SessionCommand::End);
         let _ = self.task.await;
-    }
-}
-
-/// Reads the MCP servers of a client: those that can be used, and those that cannot.
-fn servers(described: Vec<(String, Value)>) -> (Vec<ServerConfig>, Vec<MissingServer>) {
-    let (mut usable, mut missing) = (Vec::new(), Vec::new());
-    for (name, value) in described {
-        let one: Map<String, Value> = [(name.clone(), value)].into_iter().collect();
-        match read(&one, Source::Client, &NoVariables) {
-            Ok(read) => {
-                for server in read.servers {
-                    match server.broken.clone() {
-                        Some(why) => missing.push(MissingServer { name: name.clone(), why }),
-                        None => usable.push(server),
-                    }
-                }
-            }
-            Err(why) => missing.push(MissingServer { name, why }),
-        }
-    }
-    (usable, missing)
-}
-
-/// A client sends values, and refers to nothing.
-struct NoVariables;
-
-impl Variables for NoVariables {
-    fn variable(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn withheld(&self, _: &str) -> bool {
-        true
-    }
-
-    fn vault(&self, name: &str) -> Result<String, String> {
-        Err(format!("a client cannot name `vault:{name}`"))
     }
 }
 

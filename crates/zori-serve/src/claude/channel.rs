@@ -40,6 +40,8 @@ struct Open {
 pub enum Kind {
     /// Whether a call may run. An interrupt takes these back before it is answered.
     Permission,
+    /// A form of an MCP server, which an interrupt takes back as well.
+    Form,
     /// Anything else.
     Other,
 }
@@ -101,11 +103,11 @@ impl Channel {
         }
     }
 
-    /// Takes back what was asked about calls.
+    /// Takes back what was asked about calls, and for them.
     pub fn withdraw_permissions(&self) -> io::Result<()> {
         let taken: Vec<String> = {
             let mut open = self.lock();
-            let asked = open.waiting.iter().filter(|(_, (kind, _))| *kind == Kind::Permission);
+            let asked = open.waiting.iter().filter(|(_, (kind, _))| *kind != Kind::Other);
             let ids: Vec<String> = asked.map(|(id, _)| id.clone()).collect();
             ids.iter().for_each(|id| drop(open.waiting.remove(id)));
             ids

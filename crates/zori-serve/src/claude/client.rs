@@ -8,13 +8,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::PoisonError;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use zori_core::ids::{AgentId, CallId};
 use zori_core::input::{Approval, Input, PermissionUpdate};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Class;
 use zori_core::provider::Effort;
+use zori_core::secret::Secrets;
 use zori_frontends::claude::control::{
     self, CanUseTool, Initialize, Request, error_response, success_response,
 };
@@ -25,12 +26,14 @@ use zori_host::{AgentDescription, ModeError, ModeGate, ModelGate, Peer, PeerRequ
 use zori_mcp::client::McpServers;
 use zori_policy::ModeChoice;
 use zori_policy::policy::ShellPolicy;
+use zori_tools::toolset::ExternalTool;
 
 use super::agents;
 use super::channel::{Channel, Kind};
 use super::mcp::PromptTool;
 use super::mcp_control;
 use super::rewind_files::{self, Rewind};
+use super::set_servers::{self, ClientTools, SetServers};
 use super::view::SharedView;
 use crate::{Lines, NoticePrinter};
 
@@ -81,6 +84,14 @@ pub struct Client<L> {
     pub servers: Vec<McpServer>,
     /// The other MCP servers, once they are known.
     pub mcp: Option<Arc<McpServers>>,
+    /// The tools of the servers that live in the client.
+    pub tools: ClientTools,
+    /// What is taken out of whatever is printed.
+    pub secrets: Secrets,
+    /// Servers that it wants from now on, until the session takes them.
+    wanted: VecDeque<(String, Map<String, Value>)>,
+    /// Servers that are being connected to, each for a request.
+    setting: JoinSet<SetServers>,
     /// Who is asked about calls, if not the client itself.
     pub prompt_tool: Option<PromptTool>,
     /// What puts files back; `None` where nothing is captured.
@@ -98,6 +109,8 @@ pub enum Next {
     Change(Input),
     /// The client has said who it is.
     Initialize(Box<Initialize>),
+    /// It wants these MCP servers from now on, and awaits an answer.
+    SetServers(String, Map<String, Value>),
     /// There is nothing more.
     End,
 }
@@ -125,6 +138,10 @@ impl<L: Lines> Client<L> {
             initialize: None,
             servers: Vec::new(),
             mcp: None,
+            tools: ClientTools::default(),
+            secrets: Secrets::default(),
+            wanted: VecDeque::new(),
+            setting: JoinSet::new(),
             prompt_tool: None,
             rewind: None,
             confined: false,
@@ -147,14 +164,20 @@ impl<L: Lines> Client<L> {
             if let Some(change) = self.changes.pop_front() {
                 return Next::Change(change);
             }
+            if let Some((id, servers)) = self.wanted.pop_front() {
+                return Next::SetServers(id, servers);
+            }
             if let Some(prompt) = self.prompts.pop_front() {
                 return Next::Prompt(prompt);
             }
-            if self.ended {
+            if self.ended && self.setting.is_empty() {
                 return Next::End;
             }
-            let line = self.lines.next().await;
-            self.take(line);
+            tokio::select! {
+                biased;
+                Some(Ok(set)) = self.setting.join_next(), if !self.setting.is_empty() => self.servers_set(set),
+                line = self.lines.next(), if !self.ended => self.take(line),
+            }
         }
     }
 
@@ -188,6 +211,7 @@ impl<L: Lines> Client<L> {
                     self.ready.push_back(Input::Approve { call, answer });
                 }
             }
+            Some(Ok(set)) = self.setting.join_next(), if !self.setting.is_empty() => self.servers_set(set),
             line = self.lines.next(), if reading => {
                 self.take(line);
             }
@@ -312,6 +336,10 @@ impl<L: Lines> Client<L> {
                 let known = self.mcp.as_ref().is_some_and(|servers| servers.enable(&server, enabled));
                 self.changed_server(id, &server, known)
             }
+            Request::McpSetServers { servers } => {
+                self.set_servers(id, servers);
+                Ok(())
+            }
             Request::GetContextUsage => self.frames.write(&success_response(id, Some(self.usage()))),
             Request::RewindFiles { prompt, dry_run } => {
                 match rewind_files::answer(self.rewind.as_mut(), &prompt, dry_run) {
@@ -324,6 +352,37 @@ impl<L: Lines> Client<L> {
                 .write(&error_response(id, &format!("Unsupported control request subtype: {subtype}"))),
             Request::Bad { why } => self.frames.write(&error_response(id, &why)),
         };
+    }
+
+    /// Has these servers of the client's own from now on. Before the session they wait for it.
+    pub fn set_servers(&mut self, id: &str, described: Map<String, Value>) {
+        let Some(servers) = self.mcp.clone() else {
+            self.wanted.push_back((id.to_owned(), described));
+            return;
+        };
+        let (channel, own) = (self.channel.clone(), &mut self.servers);
+        let set = set_servers::replace(id, described, servers, channel, own, &mut self.tools, &self.secrets);
+        self.setting.spawn(set);
+    }
+
+    /// Takes what came of a change of the servers, and answers for it.
+    fn servers_set(&mut self, set: SetServers) {
+        let answer = set.answer();
+        let SetServers { id, connected, .. } = set;
+        self.servers.extend(connected.servers);
+        self.tools.add(connected.tools);
+        // Whether the reader is gone is found out when the next line is due.
+        let _ = self.frames.write(&success_response(&id, Some(answer)));
+    }
+
+    /// Answers a request for servers that the session was not there for.
+    pub fn answer_servers(&mut self, id: &str, answer: Value) {
+        let _ = self.frames.write(&success_response(id, Some(answer)));
+    }
+
+    /// Returns what has changed of the client's tools since the last prompt: those that came, and the names of those that are gone.
+    pub fn changed_tools(&mut self) -> Option<(Vec<ExternalTool>, Vec<String>)> {
+        self.tools.take_change(&self.channel)
     }
 
     fn changed_server(&mut self, id: &str, server: &str, known: bool) -> std::io::Result<()> {

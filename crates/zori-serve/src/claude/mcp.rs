@@ -71,13 +71,28 @@ impl ClientServers {
 }
 
 /// What came of asking the servers.
+#[derive(Default)]
 pub struct Connected {
     /// How each fares.
     pub servers: Vec<McpServer>,
     /// What they offer.
     pub tools: Vec<Offer>,
-    /// What the user should know, a sentence each.
-    pub remarks: Vec<String>,
+    /// Those that failed, with why.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Connected {
+    /// Returns what the user should know, a sentence each.
+    pub fn remarks(&self) -> impl Iterator<Item = String> {
+        self.failed.iter().map(|(name, why)| format!("the MCP server `{name}` failed: {why}"))
+    }
+
+    /// Adds what came of asking others.
+    pub fn add(&mut self, more: Self) {
+        self.servers.extend(more.servers);
+        self.tools.extend(more.tools);
+        self.failed.extend(more.failed);
+    }
 }
 
 /// A tool of a server.
@@ -99,7 +114,7 @@ struct McpMessage<'a> {
 
 /// Asks every server what it has. One that does not answer is `failed`, and the session goes on without it.
 pub async fn connect(channel: &Arc<Channel>, named: &ClientServers) -> Connected {
-    let mut connected = Connected { servers: Vec::new(), tools: Vec::new(), remarks: Vec::new() };
+    let mut connected = Connected::default();
     for name in &named.sdk {
         let found = tokio::time::timeout(HANDSHAKE, handshake(channel, name)).await;
         let found =
@@ -110,7 +125,7 @@ pub async fn connect(channel: &Arc<Channel>, named: &ClientServers) -> Connected
                 "connected"
             }
             Err(why) => {
-                connected.remarks.push(format!("the MCP server `{name}` failed: {why}"));
+                connected.failed.push((name.clone(), why));
                 "failed"
             }
         };
@@ -204,6 +219,11 @@ impl Offer {
         RawValue::from_string(text)
             .map(Some)
             .map_err(|error| format!("the answer of `{}` is no JSON: {error}", self.name()))
+    }
+
+    /// Returns the name of its server.
+    pub fn server(&self) -> &str {
+        &self.server
     }
 
     /// Returns the name models and rules know it by.

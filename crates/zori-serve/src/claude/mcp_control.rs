@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use zori_frontends::claude::wire::McpServer;
-use zori_mcp::client::{McpServers, Server, Way};
+use zori_mcp::client::{ListedTool, McpServers, Server, Source, Way};
 
 /// Returns a row for each server: those that live in the client, then the others.
 pub(super) fn rows(own: &[McpServer], servers: Option<&McpServers>) -> Vec<Value> {
@@ -31,11 +31,21 @@ fn row(server: &Server) -> Value {
         Way::Http { url, .. } => drop(reached.insert("url".to_owned(), url.as_str().into())),
     }
     row["config"] = reached.into();
-    row["scope"] = config.source.as_str().into();
-    row["source"] = config.source.as_str().into();
+    // The protocol's word for what the command line and the client bring.
+    let source = match config.source {
+        Source::Flag | Source::Client => "dynamic",
+        other => other.as_str(),
+    };
+    row["scope"] = source.into();
+    row["source"] = source.into();
     if now.listed {
-        let tool =
-            |tool: &zori_mcp::client::ListedTool| json!({"name": tool.name, "description": tool.description});
+        let tool = |tool: &ListedTool| {
+            let mut listed = json!({"name": tool.name, "description": tool.description});
+            if tool.reads_only {
+                listed["annotations"] = json!({"readOnly": true});
+            }
+            listed
+        };
         row["tools"] = now.tools.iter().map(tool).collect();
     }
     row

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use zori_core::event::{Event, EventKind, MessageEvent, ToolEvent};
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
+use zori_core::question::Preview;
 use zori_core::text::{one_line, prefix};
 use zori_core::tool::ToolOutput;
 use zori_frontends::jsonl::elicitation::Elicitation;
@@ -108,7 +109,10 @@ impl<G: Future<Output = ()>> Peer for CallPeer<'_, G> {
             let answer = match asker {
                 Some(asker) => {
                     let asked = Elicitation::about(&question, &decision, redactor);
-                    asker.ask(asked.prompt, &question.grants).await
+                    match &question.preview {
+                        Preview::Choices(choices) => asker.choose(asked.prompt, choices).await,
+                        _ => asker.ask(asked.prompt, &question.grants).await,
+                    }
                 }
                 None => Approval::Unavailable { why: "this client cannot ask anybody".to_owned() },
             };

@@ -11,7 +11,9 @@ use zori_core::input::{Input, Prompt};
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::provider::Provider;
 use zori_core::tool::ToolSpec;
-use zori_host::{Answers, FrontendParts, Host, ModeGate, Network, OpenedSession, Session, Upstream, Which};
+use zori_host::{
+    Answers, FormAnswers, FrontendParts, Host, ModeGate, Network, OpenedSession, Session, Upstream, Which,
+};
 use zori_mcp::{Elicitor, Progress, ToolAnswer, ToolCall};
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
@@ -51,7 +53,8 @@ pub struct McpHost<L: Launcher> {
 impl<L: Launcher> McpHost<L> {
     /// Prepares the sandbox and the network.
     pub fn new(launcher: &L, resolved: Resolved<L::Access>) -> Result<Self, Failure> {
-        let Resolved { session, access } = resolved;
+        let Resolved { mut session, access } = resolved;
+        session.mcp.forms = FormAnswers::PerCall;
         let host = launcher.host(session)?;
         let Upstream { network, provider } = launcher.upstream(&host, &access)?;
         let redactor = host.redactor();

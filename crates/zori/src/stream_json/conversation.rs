@@ -67,6 +67,10 @@ impl Conversation {
                 Next::Initialize(_) => {
                     self.client.warn("`initialize` came after the first prompt; it changes nothing")
                 }
+                Next::SetServers(id, servers) => {
+                    let Self { session, client, .. } = self;
+                    session.block_on(async { client.set_servers(&id, servers) });
+                }
                 Next::End => return,
             }
             if self.frames.is_closed() {
@@ -128,6 +132,9 @@ impl Conversation {
     /// interrupt does not.
     fn turn(&mut self, prompt: Prompt) -> (TurnEnd, bool) {
         let Self { session, client, signals, .. } = self;
+        if let Some((added, gone)) = client.changed_tools() {
+            session.session.change_tools(added, gone);
+        }
         client.turn_begins();
         let ended = signals.during(client, |peer| {
             let end = session.turn(prompt, peer);

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::hook::{HookObserver, Hooks};
@@ -16,8 +16,8 @@ use zori_frontends::claude::wire::McpServer;
 use zori_frontends::claude::{FrameWriter, ModelFacts, Tally};
 use zori_frontends::jsonl::NoticeRenderer;
 use zori_host::{
-    Answers, FrontendParts, Host, ModeGate, ModelGate, OpenedSession, PartialReply, SessionSettings,
-    SystemClock, SystemIds,
+    Answers, FormAnswers, FrontendParts, Host, ModeGate, ModelGate, OpenedSession, PartialReply,
+    SessionSettings, SystemClock, SystemIds,
 };
 use zori_mcp::client::Server;
 use zori_policy::Mode;
@@ -29,6 +29,7 @@ use zori_serve::claude::channel::Channel;
 use zori_serve::claude::client::{Facts, Next};
 use zori_serve::claude::hook_events::HookEvents;
 use zori_serve::claude::mcp::{self, ClientServers, Connected, Offer, PromptTool};
+use zori_serve::claude::set_servers::{ClientTools, before_the_session};
 use zori_serve::claude::structured::Structured;
 use zori_serve::claude::view::{SharedView, ViewRenderer};
 use zori_store::SessionDir;
@@ -86,8 +87,9 @@ pub fn begin(settings: Settings, args: &LowArgs, ui: &mut Ui) -> Result<Start, F
     if args.permission.prompt_tool.is_some() && settings.permission.answers == Answers::Nobody {
         settings.permission.answers = Answers::Client;
     }
-    // Its clients are asked about calls alone.
-    settings.mcp.forms = false;
+    // Whoever does not read lines is asked nothing.
+    settings.mcp.forms = FormAnswers::Nobody;
+    settings.mcp.grows = args.protocol.stream_input;
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
     let named = ClientServers::read(&args.protocol.mcp_config).map_err(invalid)?;
     let schema = args.protocol.json_schema.as_deref().map(serde_json::from_str::<Value>).transpose();
@@ -164,6 +166,7 @@ pub fn introduced(
                     start.connect(client, channel).await;
                 }
                 Next::Change(change) => start.change(change, client),
+                Next::SetServers(id, servers) => start.set_servers(&id, servers, client, channel).await,
                 Next::Prompt(user) => {
                     start.connect(client, channel).await;
                     return Some(user);
@@ -214,9 +217,30 @@ impl Start {
             connected = mcp::connect(channel, &self.introduction.named) => connected,
             never = client.serve() => match never {},
         };
-        connected.remarks.iter().for_each(|why| client.warn(why));
+        connected.remarks().for_each(|why| client.warn(&why));
         client.servers = connected.servers.clone();
         self.introduction.connected = Some(connected);
+    }
+
+    /// Takes the servers that the client wants before the session is there.
+    async fn set_servers(
+        &mut self,
+        id: &str,
+        servers: Map<String, Value>,
+        client: &mut Client,
+        channel: &Arc<Channel>,
+    ) {
+        self.connect(client, channel).await;
+        let Introduction { named, connected, .. } = &mut self.introduction;
+        let connected = connected.get_or_insert_default();
+        let (external, secrets) = (&mut self.settings.mcp.servers, self.settings.model.secrets.clone());
+        let answer = tokio::select! {
+            biased;
+            answer = before_the_session(servers, external, named, connected, channel, &secrets) => answer,
+            never = client.serve() => match never {},
+        };
+        client.servers = connected.servers.clone();
+        client.answer_servers(id, answer);
     }
 
     /// Changes what the session will begin with.
@@ -249,8 +273,12 @@ impl Introduction {
             name: server.config.name.clone(),
             status: server.now().status.as_str(),
         });
-        let none = || Connected { servers: Vec::new(), tools: Vec::new(), remarks: Vec::new() };
-        self.connected.get_or_insert_with(none).servers.extend(rows);
+        self.connected.get_or_insert_default().servers.extend(rows);
+    }
+
+    /// Returns the tools of the client's servers that the session begins with.
+    pub fn client_tools(&self) -> ClientTools {
+        ClientTools::new(self.connected.as_ref().map(|connected| connected.tools.clone()).unwrap_or_default())
     }
 
     /// Takes the tool that is asked about calls out of those the model is offered; an error where there is none of that name.
@@ -324,11 +352,7 @@ pub fn frontend_parts(
     let ClientWiring { frames, channel, modes, view } = wires;
     let model = settings.model.clone();
     let redactor = Redactor::new(model.secrets.clone());
-    let Connected { servers, tools, .. } = start.connected.take().unwrap_or(Connected {
-        servers: Vec::new(),
-        tools: Vec::new(),
-        remarks: Vec::new(),
-    });
+    let Connected { servers, tools, .. } = start.connected.take().unwrap_or_default();
     let sdk = SdkFacts {
         mcp_servers: servers,
         mode: start.mode.clone(),

@@ -35,6 +35,7 @@ mod jsonl;
 mod limits;
 mod loop_and_recap;
 mod mcp_client;
+mod mcp_forms;
 mod mcp_http;
 mod mcp_login;
 mod mcp_serve;

@@ -10,6 +10,7 @@ mod errors;
 mod options;
 mod results;
 mod rewinding;
+mod servers;
 mod sessions;
 mod structured;
 mod traps;

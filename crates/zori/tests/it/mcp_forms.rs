@@ -1,0 +1,175 @@
+//! Forms of MCP servers in every front end: who fills them in, and the warning before a field that looks like a secret (MCP-70, NFR-008).
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::mcp::{asking_server, scripted_server};
+use zori_testkit::running::{Running, Stdin, Stdout};
+use zori_testkit::server::ModelServer;
+
+use crate::acp::Editor;
+use crate::stream_json;
+use crate::world::with_model;
+
+/// What is said of the field `api_key`.
+const WARNING: &str = "WARNING: `api_key` looks like a secret, and goes to the MCP server `s`.";
+/// Lets the tool run without a question.
+const ALLOWED: &[&str] = &["--allow", "mcp__s", "--permission-mode", "default", "--sandbox", "off"];
+
+fn secret_form() -> Value {
+    json!({"type": "object", "properties": {"api_key": {"type": "string"}}, "required": ["api_key"]})
+}
+
+/// A world whose model calls the tool that asks.
+fn asking(form: &Value, more: &str) -> (TestEnv, ModelServer) {
+    let (world, model) =
+        with_model([anthropic::tool_use("t1", "mcp__s__ask", json!({})), anthropic::text("Done.")]);
+    let server = asking_server(&scripted_server(&world), form);
+    world.write(world.base().join("config.toml"), format!("{server}{more}"));
+    (world, model)
+}
+
+/// What the server was answered.
+fn answered(model: &ModelServer) -> String {
+    let content = model.request(1).messages().pop().expect("messages")["content"][0]["content"].clone();
+    content.as_str().unwrap_or_default().to_owned()
+}
+
+fn start(world: &TestEnv, args: &[&str]) -> Running {
+    world.start(world.cmd(&[args, ALLOWED].concat()), Stdin::Open, Stdout::Captured)
+}
+
+/// With `-y` a configured secret goes out, and a warning is said; what is missing declines, and that is said as well.
+#[test]
+fn nfr_008_with_yes() {
+    let (world, model) = asking(&secret_form(), "[mcp.servers.s.answers]\napi_key = \"abc-123\"\n");
+    let output = world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+    assert_eq!(
+        answered(&model),
+        r#"{"action":"accept","content":{"api_key":"abc-123"},"_meta":{"zori/warned":true}}"#
+    );
+    assert_eq!(output.stderr().lines().filter(|line| line.contains(WARNING)).count(), 1, "{output}");
+    let (world, model) = asking(&secret_form(), "");
+    let output = world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+    assert_eq!(answered(&model), r#"{"action":"decline"}"#);
+    let said = "the form of the MCP server `s` is declined: `api_key` has no default and no answer";
+    assert!(output.stderr().contains(said), "{output}");
+}
+
+/// An answer may be an entry of the vault, and its value is in no output.
+#[test]
+fn an_answer_of_the_vault() {
+    let (world, model) = asking(&secret_form(), "[mcp.servers.s.answers]\napi_key = \"vault:FORM_KEY\"\n");
+    world.run(&["vault", "init"]).success();
+    world.run_with_stdin(&["vault", "set", "FORM_KEY"], "value-of-the-vault\n").success();
+    let output = world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+    assert!(answered(&model).contains("value-of-the-vault"), "{}", answered(&model));
+    assert!(!output.to_string().contains("value-of-the-vault"), "{output}");
+    // Without the entry the server cannot be used, and that is said.
+    world.run(&["vault", "rm", "FORM_KEY", "--yes"]).success();
+    let output = world.run(&["mcp", "list"]);
+    assert!(output.stdout().contains("FORM_KEY"), "{output}");
+}
+
+#[test]
+fn nfr_008_json_events() {
+    let (world, model) = asking(&secret_form(), "");
+    let mut run = start(&world, &["--json", "--no-save"]);
+    run.write_stdin("go\n").wait_for_stdout("elicitation");
+    run.wait_for_stdout(WARNING);
+    let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"answer": "k"}});
+    run.write_stdin(format!("{answer}\n")).wait_for_stdout("\"cost\"").close_stdin();
+    run.finish();
+    assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"k"}}"#);
+}
+
+#[test]
+fn nfr_008_claude_protocol() {
+    let (world, model) = asking(&secret_form(), "");
+    let mut run = stream_json::start(&world, &["--allowedTools", "mcp__s", "--sandbox", "off"]);
+    run.write_stdin(stream_json::user("go"));
+    let (id, question) = stream_json::asked(&mut run, "elicitation", 0);
+    assert_eq!(question["message"], format!("{WARNING}\nWho are you?"));
+    let answer = json!({"action": "accept", "content": {"api_key": "k"}});
+    run.write_stdin(stream_json::answer(&id, answer)).wait_for_stdout("Done.").close_stdin();
+    run.finish();
+    assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"k"}}"#);
+}
+
+/// `mcp serve` passes the form on to its own client.
+#[test]
+fn nfr_008_mcp_serve() {
+    let (world, model) = asking(&secret_form(), "");
+    let mut run = start(&world, &["mcp", "serve"]);
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}}});
+    let prompt = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "prompt", "arguments": {"prompt": "go"}}});
+    run.write_stdin(format!("{hello}\n")).wait_for_stdout("\"id\":1");
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    run.write_stdin(format!("{initialized}\n{prompt}\n"));
+    let asked = |run: &Running| -> Option<Value> {
+        let stdout = run.stdout();
+        let whole = stdout.rfind('\n').map_or("", |at| &stdout[..at]);
+        let all = whole.lines().map(|line| serde_json::from_str::<Value>(line).expect("lines of JSON"));
+        all.into_iter().find(|message| message["method"] == "elicitation/create")
+    };
+    run.wait_until("the form", |run| asked(run).is_some());
+    let form = asked(&run).expect("it was waited for");
+    let about = &form["params"]["requestedSchema"]["properties"]["answer_1"]["description"];
+    assert!(about.as_str().is_some_and(|about| about.contains(WARNING)), "{form}");
+    let result = json!({"action": "accept", "content": {"answer_1": "k"}});
+    let answer = json!({"jsonrpc": "2.0", "id": form["id"], "result": result});
+    run.write_stdin(format!("{answer}\n")).wait_for_stdout("\"id\":2").close_stdin();
+    run.finish();
+    assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"k"}}"#);
+}
+
+/// Editors have choices and no text: a field to choose from is asked, with the warning; text that is required declines.
+#[test]
+fn nfr_008_editors() {
+    let form = json!({"type": "object", "properties": {"api_key": {"type": "string", "enum": ["old", "new"]}},
+        "required": ["api_key"]});
+    let (world, model) = asking(&form, "");
+    let mut editor = Editor::with_session(&world, ALLOWED);
+    let id = editor.prompt("go");
+    let asked = editor.next("session/request_permission").pop().expect("it was waited for");
+    let shown = &asked["params"]["toolCall"]["content"][0]["content"]["text"];
+    assert!(shown.as_str().is_some_and(|text| text.contains(WARNING)), "{asked}");
+    editor.answer(&asked["id"], json!({"outcome": {"outcome": "selected", "optionId": "2"}}));
+    editor.until(id);
+    assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"new"}}"#);
+    let (world, model) = asking(&secret_form(), "");
+    Editor::with_session(&world, ALLOWED).turn("go");
+    assert_eq!(answered(&model), r#"{"action":"decline"}"#);
+}
+
+/// MCP-70: with `-y` each kind of field by itself.
+#[test]
+fn fields_with_yes() {
+    for (field, required, answers, wanted) in [
+        (json!({"type": "string", "default": "d"}), true, "", r#"{"f":"d"}"#),
+        (json!({"type": "string", "default": "d"}), true, "f = \"a\"", r#"{"f":"d"}"#),
+        (json!({"type": "string"}), true, "f = \"a\"", r#"{"f":"a"}"#),
+        (json!({"type": "integer"}), true, "f = 7", r#"{"f":7}"#),
+        (json!({"type": "integer"}), true, "f = \"seven\"", ""),
+        (json!({"type": "boolean"}), true, "", r#"{"f":true}"#),
+        (json!({"type": "string", "enum": ["only"]}), true, "", r#"{"f":"only"}"#),
+        (json!({"type": "string", "enum": ["a", "b"]}), true, "", ""),
+        (json!({"type": "string", "enum": ["a", "b"]}), true, "f = \"b\"", r#"{"f":"b"}"#),
+        (json!({"type": "string"}), false, "", "{}"),
+        (json!({"type": "object"}), false, "", ""),
+    ] {
+        let required = if required { vec!["f"] } else { Vec::new() };
+        let form = json!({"type": "object", "properties": {"f": field}, "required": required});
+        let answers =
+            if answers.is_empty() { String::new() } else { format!("[mcp.servers.s.answers]\n{answers}\n") };
+        let (world, model) = asking(&form, &answers);
+        world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+        let expected = match wanted {
+            "" => r#"{"action":"decline"}"#.to_owned(),
+            content => format!(r#"{{"action":"accept","content":{content}}}"#),
+        };
+        assert_eq!(answered(&model), expected, "{form} {answers}");
+    }
+}
