@@ -151,7 +151,7 @@ const ROWS: &[Row] = &[
         "20 runs",
         Part(it!["reliability::crowd::few_descriptors"], "descriptors; no limit on processes"),
     ),
-    row("CH-9", "60 modes", Nothing("no MCP server is started yet")),
+    row("CH-9", "60 modes", Tests(it!["reliability::servers"])),
     row("CH-10", "500 runs", Tests(it!["reliability::crowd::many_calls"])),
     row("CH-11", "1,000 calls, difference 0", Tests(it!["reliability::children::nothing"])),
     row(

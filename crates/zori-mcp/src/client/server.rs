@@ -189,7 +189,7 @@ impl Connection {
     }
 }
 
-/// The tools that a server listed again, and why some are left out; `None` where it did not.
+/// What a server listed again; `None` where it did not.
 type Relisted = Option<CachedList>;
 
 /// What becomes of a server next.

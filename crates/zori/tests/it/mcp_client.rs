@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
-use zori_testkit::mcp::{config, scripted_server};
+use zori_testkit::mcp::{config, processes_of, scripted_server};
 use zori_testkit::reply::Reply;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
@@ -321,17 +321,6 @@ fn no_server_is_left_behind() {
     assert_eq!(processes_of(&script).len(), 1);
     run.kill();
     wait::until("the server is gone", || processes_of(&script).is_empty());
-}
-
-/// The command lines of processes that run a script.
-fn processes_of(script: &std::path::Path) -> Vec<String> {
-    let script = script.to_str().expect("its name is text");
-    let lines =
-        std::fs::read_dir("/proc").expect("the system shows processes").flatten().filter_map(|entry| {
-            let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-            Some(String::from_utf8_lossy(&line).replace('\0', " "))
-        });
-    lines.filter(|line| line.starts_with("sh ") && line.contains(script)).collect()
 }
 
 /// MCP-33: the second run sends last time's bytes and does not wait for the server.

@@ -18,6 +18,7 @@ mod left_over;
 mod line_client;
 mod matrix;
 mod oracle;
+mod servers;
 
 pub(crate) use self::large::resident;
 
