@@ -20,13 +20,13 @@ pub trait Transport: Send + Sync {
 /// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
-    /// What is asked of the server.
+    /// What is asked for.
     pub method: Method,
     /// The absolute URL.
     pub url: String,
     /// Names and values. Values may be secret: `Debug` does not show them.
     pub headers: Vec<(&'static str, String)>,
-    /// The body; empty but for `POST`.
+    /// The body; empty for `GET` and `DELETE`.
     pub body: Bytes,
     /// How long each phase may take.
     pub limits: Timeouts,
@@ -54,16 +54,19 @@ pub enum Method {
     Get,
     /// `POST`.
     Post,
+    /// `PUT`.
+    Put,
     /// `DELETE`.
     Delete,
 }
 
 impl Method {
-    /// Returns its name.
+    /// Returns the word of the protocol.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
             Self::Delete => "DELETE",
         }
     }

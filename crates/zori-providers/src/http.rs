@@ -209,13 +209,15 @@ impl Hop {
         let (builder, asked) = match self.method {
             Method::Get => (client.get(self.url.clone()), None),
             Method::Delete => (client.delete(self.url.clone()), None),
-            Method::Post => {
+            Method::Post | Method::Put => {
                 let (body, asked) = AnnouncedBody::new(self.body.clone());
                 // The length is said here because a streamed body does not know it; chunks would puzzle servers.
-                let builder = client
-                    .post(self.url.clone())
-                    .header("content-length", self.body.len())
-                    .body(reqwest::Body::wrap_stream(body));
+                let begun = match self.method {
+                    Method::Put => client.put(self.url.clone()),
+                    _ => client.post(self.url.clone()),
+                };
+                let builder =
+                    begun.header("content-length", self.body.len()).body(reqwest::Body::wrap_stream(body));
                 (builder, Some(asked))
             }
         };

@@ -109,17 +109,18 @@ impl Player {
         let url = harmless_url(&request.url);
         let mut state = self.lock();
         let next = match request.method {
-            method @ (Method::Get | Method::Delete) => {
-                state.next(|recorded| recorded.method == method && same_page(&recorded.url, &url))
+            Method::Get | Method::Delete => {
+                state.next(|recorded| recorded.method == request.method && same_page(&recorded.url, &url))
             }
-            Method::Post => state.next(|recorded| recorded.method == Method::Post),
+            Method::Post | Method::Put => state.next(|recorded| recorded.method == request.method),
         };
         let Some(at) = next else {
             return Err(match request.method {
-                method @ (Method::Get | Method::Delete) => {
-                    replay(format!("the recording has no answer to {} {url}", method.as_str()))
+                Method::Get | Method::Delete => {
+                    let method = request.method.as_str();
+                    replay(format!("the recording has no answer to {method} {url}"))
                 }
-                Method::Post => {
+                Method::Post | Method::Put => {
                     let all = state.counted();
                     let why = format!("the run asks once more, but the recording has only {all}");
                     state.leave(Departure::Beyond, why)

@@ -112,6 +112,7 @@ fn take(
             let method = match method.as_str() {
                 "GET" => Method::Get,
                 "POST" => Method::Post,
+                "PUT" => Method::Put,
                 "DELETE" => Method::Delete,
                 other => return Err(format!("unknown method `{other}`")),
             };
