@@ -36,7 +36,7 @@ use crate::audit::{self, AuditKeeping};
 use crate::error::HostError;
 use crate::frontend::{ClientIo, FrontendParts};
 use crate::mcp;
-use crate::memory::{self, AutoRecall};
+use crate::memory::{self, AutoRecall, Vectors};
 use crate::model::ModelGate;
 use crate::network::Network;
 use crate::notice::Notice;
@@ -163,7 +163,8 @@ impl Host {
             client_io,
         } = frontend;
         let env = Arc::new(self.tool_env(&upstream.network, client_io));
-        let mut others = self.with_memory(others, &opened);
+        let vectors = self.vectors(&upstream.network);
+        let mut others = self.with_memory(others, vectors.as_ref(), &opened);
         others.extend(settings.extensions.skills.iter().map(|skills| skills.tool()));
         // An agent on a server has names of its own for the tools, and may not leave the workspace.
         let remote_agent = settings.model.facts.api == Api::AgentZero;
@@ -287,7 +288,7 @@ impl Host {
         }
         undo_warning.into_iter().for_each(|why| engine.notice(NoticeLevel::Warning, "undo_off", why));
         let answers = settings.permission.answers;
-        let recall = AutoRecall::new(settings.memory.as_ref(), &id, &self.machine.clock);
+        let recall = AutoRecall::new(settings.memory.as_ref(), vectors, &id, &self.machine.clock);
         let left_behind = self.left_behind.clone();
         Ok(Session::new(
             id,
@@ -307,9 +308,20 @@ impl Host {
     }
 
     /// Adds the tools of the project's memory, where it is in use.
-    fn with_memory(&self, mut tools: Vec<ExternalTool>, opened: &OpenedSession) -> Vec<ExternalTool> {
-        tools.extend(memory::tools(self.settings.memory.as_ref(), &opened.id, &self.machine.clock));
+    fn with_memory(
+        &self,
+        mut tools: Vec<ExternalTool>,
+        vectors: Option<&Arc<Vectors>>,
+        opened: &OpenedSession,
+    ) -> Vec<ExternalTool> {
+        tools.extend(memory::tools(self.settings.memory.as_ref(), vectors, &opened.id, &self.machine.clock));
         tools
+    }
+
+    /// Returns what makes vectors for the project's memory, where that is not this process alone. A replay has no answers for it.
+    fn vectors(&self, network: &Network) -> Option<Arc<Vectors>> {
+        let memory = self.settings.memory.as_ref().filter(|_| !network.is_replayed())?;
+        Vectors::new(&memory.vectors, &memory.place, &network.private, self.machine.clock.clone())
     }
 
     /// Finishes undos that were cut off in the project. What cannot be finished is told by the next undo.

@@ -67,7 +67,9 @@ pub use mcp::{
     Environment, FormAnswers, McpSettings, TOOLS_BUDGET, TransportMaker, failures as mcp_failures,
     start_servers as start_mcp_servers,
 };
-pub use memory::{MemoryPlace, MemorySettings, Recall};
+pub use memory::{
+    AskedBy, EmbedderSettings, MemoryPlace, MemorySettings, QdrantSettings, Recall, VectorSettings, Vectors,
+};
 pub use mode::{ModeError, ModeGate, Modes};
 pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback};
 pub use network::{Network, Replay, Track};

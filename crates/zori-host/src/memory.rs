@@ -6,6 +6,7 @@
 mod copy;
 mod recall;
 mod tools;
+mod vectors;
 
 use std::fs;
 use std::io;
@@ -14,11 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use zori_core::ids::SessionId;
-use zori_index::{Database, IndexError, ProjectStore, SessionFile, Synced};
+use zori_index::{Database, IndexError, ProjectStore, Recalled, SessionFile, Synced};
 use zori_store::{RecordKind, SessionDir, project_root};
 
-pub(crate) use recall::AutoRecall;
+pub(crate) use recall::{AutoRecall, Recollection};
 pub(crate) use tools::tools;
+pub use vectors::{AskedBy, EmbedderSettings, QdrantSettings, VectorSettings, Vectors};
 
 /// How the memory of a project is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub struct MemorySettings {
     pub place: MemoryPlace,
     /// How it is used.
     pub recall: Recall,
+    /// What likeness is by.
+    pub vectors: VectorSettings,
 }
 
 /// Where the memory of a project is, and what it is made from.
@@ -75,6 +79,21 @@ impl MemoryPlace {
     /// Opens it for writing; what is missing is made.
     pub fn open(&self) -> Result<ProjectStore, IndexError> {
         ProjectStore::new(Database::open(&self.database)?, &self.project)
+    }
+
+    /// Returns what an error means for whoever goes on without memory. A damaged database is put aside, so that the next use begins anew (DB-4).
+    pub fn explain(&self, error: &IndexError, now: i64) -> String {
+        let aside = match error {
+            IndexError::Damaged { .. } => Database::set_aside(&self.database, now).ok().flatten(),
+            _ => None,
+        };
+        match aside {
+            Some(aside) => format!(
+                "{error}; it was put aside as {}, and the next search makes a new one from the session files; scheduled jobs have to be added again",
+                aside.display()
+            ),
+            None => format!("{error}; {}", error.way_on()),
+        }
     }
 
     /// Opens it for reading, without a trace; `None` where there is nothing yet.
@@ -128,4 +147,9 @@ impl MemoryPlace {
         let sessions = SessionDir::new(self.sessions.clone());
         store.sync(&self.files(), anew, now, |name| copy::of(&sessions, &SessionId::parse(name).ok()?))
     }
+}
+
+/// Returns the numbers of messages that were recalled.
+fn numbers(found: &[Recalled]) -> Vec<i64> {
+    found.iter().map(|recalled| recalled.message.id).collect()
 }

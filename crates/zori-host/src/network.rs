@@ -80,6 +80,11 @@ impl Network {
         Self { transport: player.clone(), private: player.clone(), end: End::Replayed(player) }
     }
 
+    /// Returns whether a recording answers.
+    pub(crate) fn is_replayed(&self) -> bool {
+        matches!(self.end, End::Replayed(_))
+    }
+
     /// Records what the user said and showed.
     pub(crate) fn prompt(&self, prompt: &Prompt) {
         if let End::Recorded(recorder, _) = &self.end {

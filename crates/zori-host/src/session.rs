@@ -27,7 +27,7 @@ use zori_tools::toolset::{ExternalTool, ToolSet};
 use crate::background::{Background, OpenSession};
 use crate::extensions::Extensions;
 use crate::mcp;
-use crate::memory::AutoRecall;
+use crate::memory::{AutoRecall, Recollection};
 use crate::network::{Network, Track};
 use crate::notice::Notice;
 use crate::peer::{Answers, Peer, PeerRequest};
@@ -150,10 +150,9 @@ impl Session {
     /// Puts what fits a prompt behind it. A memory that cannot be used is told once.
     async fn recall(&mut self, prompt: &str) {
         let Some(recall) = &mut self.recall else { return };
-        match recall.note(prompt).await {
-            Ok(note) => note.into_iter().for_each(|note| self.engine.attach(note)),
-            Err(why) => self.engine.notice(NoticeLevel::Warning, "memory_off", why),
-        }
+        let Recollection { note, warning } = recall.recall(prompt).await;
+        note.into_iter().for_each(|note| self.engine.attach(note));
+        warning.into_iter().for_each(|why| self.engine.notice(NoticeLevel::Warning, "memory_off", why));
     }
 
     /// Runs a turn, and waits meanwhile for what the peer says.

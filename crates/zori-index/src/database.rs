@@ -11,7 +11,7 @@ use crate::error::IndexError;
 /// What marks a database as ours: `zori` in ASCII.
 const APPLICATION_ID: i64 = 0x7a6f_7269;
 /// The statements of each version, in order: the database's `user_version` says how many it has.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("memory.sql")];
 /// How long a process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -75,6 +75,10 @@ impl Database {
             Ok(facts) if facts.len() > 0 => Some(Copy::make(path, &wal, scratch)?),
             _ => None,
         };
+        Self::read_at(path, copy, scratch)
+    }
+
+    fn read_at(path: &Path, copy: Option<Copy>, scratch: &Path) -> Result<Self, IndexError> {
         let (at, immutable) = match &copy {
             Some(copy) => (copy.database(), ""),
             None => (path.canonicalize().map_err(IndexError::io(path))?, "&immutable=1"),
@@ -89,11 +93,65 @@ impl Database {
         check(&connection, path)?;
         let version: i64 =
             connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(&failed)?;
-        if version < MIGRATIONS.len() as i64 {
-            // An older one is brought up to date by the next write; there is nothing in it yet that could be read.
+        if version == 0 {
             return Err(IndexError::Missing(path.to_owned()));
         }
-        Ok(Self { connection, path: path.to_owned(), _copy: copy })
+        if version < MIGRATIONS.len() as i64 && copy.is_none() {
+            drop(connection);
+            let copy = Copy::make(path, &beside(path, "-wal"), scratch)?;
+            return Self::read_at(path, Some(copy), scratch);
+        }
+        let mut database = Self { connection, path: path.to_owned(), _copy: copy };
+        // An older one is brought up to date in its copy; the file itself by the next write.
+        database.migrate()?;
+        Ok(database)
+    }
+
+    /// Puts a damaged database aside, so that the next one to write makes a new one; returns where it is. `None` where it is whole after all:
+    /// another process may have been quicker (DB-4). `now`: seconds since 1970, which become part of the name.
+    pub fn set_aside(path: &Path, now: i64) -> Result<Option<PathBuf>, IndexError> {
+        let failed = IndexError::io(path);
+        let folder = path.parent().unwrap_or(Path::new("."));
+        // Without the lock, two that saw the damage could put aside what one of them has begun anew.
+        let lock = fs::File::open(folder).map_err(&failed)?;
+        lock.lock().map_err(&failed)?;
+        match whole(path) {
+            Err(IndexError::Damaged { .. }) => {}
+            Ok(()) | Err(IndexError::Missing(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let mut aside = beside(path, &format!(".damaged-{now}"));
+        for number in 2.. {
+            match fs::symlink_metadata(&aside) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
+                _ => aside = beside(path, &format!(".damaged-{now}-{number}")),
+            }
+        }
+        fs::rename(path, &aside).map_err(&failed)?;
+        for suffix in ["-wal", "-shm"] {
+            match fs::rename(beside(path, suffix), beside(&aside, suffix)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+        Ok(Some(aside))
+    }
+
+    /// Returns the damaged databases that were put aside.
+    pub fn damaged(path: &Path) -> Vec<PathBuf> {
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Vec::new() };
+        let prefix = format!("{}.damaged-", name.to_string_lossy());
+        let is_one =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix));
+        let mut found: Vec<_> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(is_one)
+            .collect();
+        found.sort();
+        found
     }
 
     /// Returns the database, or `None` where there is none yet.
@@ -120,14 +178,37 @@ impl Database {
             .connection
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
             .map_err(&failed)?;
-        // Another process may have been quicker.
+        // Another process may have been quicker, and a later version than this.
         let done = version(&change).map_err(&failed)?;
+        let known = MIGRATIONS.len() as i64;
+        if done > known {
+            return Err(IndexError::Newer { path: self.path.clone(), found: done, known });
+        }
         for statements in &MIGRATIONS[usize::try_from(done).unwrap_or(0)..] {
             change.execute_batch(statements).map_err(&failed)?;
         }
         change.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
         change.pragma_update(None, "user_version", MIGRATIONS.len() as i64).map_err(&failed)?;
         change.commit().map_err(&failed)
+    }
+}
+
+/// Fails if the file is damaged, looking at all of it.
+fn whole(path: &Path) -> Result<(), IndexError> {
+    let facts = fs::metadata(path).map_err(IndexError::io(path))?;
+    if !facts.is_file() {
+        return Err(IndexError::Failed { path: path.to_owned(), why: "it is not a file".into() });
+    }
+    let failed = IndexError::at(path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(&failed)?;
+    connection.busy_timeout(PATIENCE).map_err(&failed)?;
+    check(&connection, path)?;
+    let said: String =
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(&failed)?;
+    match said.as_str() {
+        "ok" => Ok(()),
+        why => Err(IndexError::Damaged { path: path.to_owned(), why: why.to_owned() }),
     }
 }
 

@@ -3,7 +3,7 @@
 
 /// What vectors of it are marked with. Vectors of different models are never compared.
 pub(crate) const MODEL: &str = "hashed-1";
-const DIMENSIONS: usize = 256;
+pub(crate) const DIMENSIONS: usize = 256;
 /// How long the parts of words are.
 const PART: usize = 3;
 /// How much a part counts beside its word.
@@ -32,6 +32,34 @@ pub(crate) fn embed(text: &str) -> Option<Vector> {
 /// Returns how alike two directions are; larger is more.
 pub(crate) fn likeness(a: &[i8], b: &[u8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b as i8)).sum()
+}
+
+/// Returns a model's vector as small numbers: the largest becomes 127, and the direction stays.
+pub(crate) fn small(vector: &[f32]) -> Vector {
+    let largest = vector.iter().fold(0f32, |largest, value| largest.max(value.abs()));
+    let scale = if largest > 0.0 && largest.is_finite() { 127.0 / largest } else { 0.0 };
+    vector.iter().map(|value| (value * scale).round() as i8).collect()
+}
+
+/// Returns the cosine of the angle between two directions; 0 where they have different lengths or one has none.
+pub(crate) fn cosine(a: &[i8], b: &[i8]) -> f64 {
+    if a.len() != b.len() {
+        return 0.0;
+    }
+    let (mut product, mut of_a, mut of_b) = (0i32, 0i32, 0i32);
+    for (a, b) in a.iter().zip(b) {
+        let (a, b) = (i32::from(*a), i32::from(*b));
+        product += a * b;
+        of_a += a * a;
+        of_b += b * b;
+    }
+    let lengths = f64::from(of_a).sqrt() * f64::from(of_b).sqrt();
+    if lengths > 0.0 { f64::from(product) / lengths } else { 0.0 }
+}
+
+/// Returns a stored vector as small numbers.
+pub(crate) fn stored(bytes: &[u8]) -> Vector {
+    bytes.iter().map(|byte| *byte as i8).collect()
 }
 
 /// Returns a vector as it is stored.

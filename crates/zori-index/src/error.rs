@@ -10,7 +10,7 @@ pub enum IndexError {
     /// There is none yet.
     #[error("there is no database {} yet", .0.display())]
     Missing(PathBuf),
-    /// Another program made it, or it is no database.
+    /// Another program made it.
     #[error("{} is not a database of this program", .0.display())]
     Foreign(PathBuf),
     /// A later version made it.
@@ -40,7 +40,7 @@ impl IndexError {
             }
             Self::Newer { .. } => "use the newer version; this one goes on without memory",
             Self::Damaged { .. } => {
-                "move that file away; `zori memory rebuild` makes a new one from the session files, scheduled jobs have to be added again"
+                "`zori memory rebuild` puts it aside and makes a new one from the session files; scheduled jobs have to be added again"
             }
             Self::Locked(_) => "try again when the other process is done",
             Self::ReadOnly(_) => "make the file and its folder writable",
@@ -53,8 +53,9 @@ impl IndexError {
         move |error| {
             let path = path.to_owned();
             match error.sqlite_error_code() {
-                Some(ErrorCode::NotADatabase) => Self::Foreign(path),
-                Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, why: error.to_string() },
+                Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                    Self::Damaged { path, why: error.to_string() }
+                }
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(path),
                 Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(path),
                 _ => Self::Failed { path, why: error.to_string() },

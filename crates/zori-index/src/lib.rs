@@ -7,8 +7,11 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod database;
+mod dream;
 mod embed;
 mod error;
+mod evict;
+mod graph;
 mod jobs;
 mod memory;
 mod project_store;
@@ -17,12 +20,17 @@ mod recall;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod vectors;
 
 pub use database::{Database, database_path};
+pub use dream::{DreamGates, Dreamt};
 pub use error::IndexError;
+pub use evict::retention;
+pub use graph::{Entity, Fact, NewEntity, NewFact, SessionSummary};
 pub use jobs::{Claim, Job, JobRun, NewJob};
 pub use memory::{Message, SessionCopy, SessionFile, Synced};
 pub use project_store::{ProjectRow, ProjectStore, project_key, projects};
 pub use purge::{Counts, Kept};
 pub use recall::{Recalled, fitting, wrapped};
 pub use slots::{When, WhenError, next_slot, zone_known};
+pub use vectors::{Likeness, Unembedded, VectorKind, built_in_vector, point_id};

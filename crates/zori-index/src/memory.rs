@@ -100,7 +100,7 @@ impl ProjectStore {
                 continue;
             };
             // One transaction a session: whoever else writes waits for one file, not for all.
-            self.write(now, |change, project| replace(change, project, file, facts, copy))?;
+            self.write(now, |change, project| replace(change, project, file, facts, copy, anew))?;
             synced.read += 1;
         }
         for name in known.keys().filter(|name| !files.iter().any(|file| file.name == **name)) {
@@ -111,6 +111,12 @@ impl ProjectStore {
                 )
             })?;
             synced.gone += 1;
+        }
+        if anew {
+            // An index whose words are not those of the messages says so nowhere.
+            self.write(now, |change, _| {
+                change.execute_batch("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
+            })?;
         }
         synced.messages = self.count()?;
         Ok(synced)
@@ -141,7 +147,8 @@ impl ProjectStore {
         self.write(now, |change, project| {
             let same = change
                 .query_row(
-                    "SELECT id FROM messages WHERE project_id = ?1 AND session_id IS NULL AND content = ?2",
+                    "SELECT id FROM messages WHERE project_id = ?1 AND session_id IS NULL AND content = ?2
+                         AND evicted_at IS NULL",
                     params![project, text],
                     |row| row.get(0),
                 )
@@ -157,26 +164,39 @@ impl ProjectStore {
     pub fn count(&self) -> Result<u64, IndexError> {
         self.database
             .connection
-            .query_row("SELECT count(*) FROM messages WHERE project_id = ?1", [self.id], |row| row.get(0))
+            .query_row(
+                "SELECT count(*) FROM messages WHERE project_id = ?1 AND evicted_at IS NULL",
+                [self.id],
+                |row| row.get(0),
+            )
             .map_err(self.failed())
     }
 
-    /// Returns all messages, newest first.
+    /// Returns all messages that can be recalled, newest first.
     pub fn messages(&self) -> Result<Vec<Message>, IndexError> {
         let failed = self.failed();
         let query = format!(
             "SELECT {FIELDS} FROM messages m LEFT JOIN sessions s ON s.id = m.session_id
-             WHERE m.project_id = ?1 ORDER BY m.said_at DESC, m.id DESC"
+             WHERE m.project_id = ?1 AND m.evicted_at IS NULL ORDER BY m.said_at DESC, m.id DESC"
         );
         let mut rows = self.database.connection.prepare(&query).map_err(&failed)?;
         rows.query_map([self.id], Message::of).map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
     }
 
-    /// Returns a message by its number.
+    /// Returns a message by its number, also one that was evicted.
     pub fn message(&self, id: i64) -> Result<Option<Message>, IndexError> {
+        self.message_that(id, "")
+    }
+
+    /// Returns a message by its number, if it can be recalled.
+    pub(crate) fn recallable(&self, id: i64) -> Result<Option<Message>, IndexError> {
+        self.message_that(id, " AND m.evicted_at IS NULL")
+    }
+
+    fn message_that(&self, id: i64, condition: &str) -> Result<Option<Message>, IndexError> {
         let query = format!(
             "SELECT {FIELDS} FROM messages m LEFT JOIN sessions s ON s.id = m.session_id
-             WHERE m.project_id = ?1 AND m.id = ?2"
+             WHERE m.project_id = ?1 AND m.id = ?2{condition}"
         );
         let connection = &self.database.connection;
         connection.query_row(&query, params![self.id, id], Message::of).optional().map_err(self.failed())
@@ -226,30 +246,56 @@ impl ProjectStore {
     }
 }
 
-/// Takes the place of what was known of a session.
+/// Takes the place of what was known of a session. Messages that are as they were stay: their numbers, vectors and what else is known of them
+/// hold. With `anew`, evicted ones come back.
 fn replace(
     change: &Transaction<'_>,
     project: i64,
     file: &SessionFile,
     (len, time): (i64, i64),
     copy: SessionCopy,
+    anew: bool,
 ) -> rusqlite::Result<()> {
-    change
-        .execute("DELETE FROM sessions WHERE project_id = ?1 AND name = ?2", params![project, file.name])?;
     let turns = copy.messages.iter().map(|(turn, ..)| *turn).max().unwrap_or(0);
-    change.execute(
-        "INSERT INTO sessions (project_id, name, file_len, file_time, title, turns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    let session: i64 = change.query_row(
+        "INSERT INTO sessions (project_id, name, file_len, file_time, title, turns) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (project_id, name) DO UPDATE SET file_len = excluded.file_len, file_time = excluded.file_time,
+             title = excluded.title, turns = excluded.turns
+         RETURNING id",
         params![project, file.name, len, time, copy.title, turns],
+        |row| row.get(0),
     )?;
-    let session = change.last_insert_rowid();
+    if anew {
+        change.execute(
+            "DELETE FROM messages WHERE project_id = ?1 AND session_id = ?2 AND evicted_at IS NOT NULL",
+            params![project, session],
+        )?;
+    }
     let mut forgotten =
         change.prepare_cached("SELECT 1 FROM forgotten WHERE project_id = ?1 AND digest = ?2")?;
+    let mut wanted = Vec::new();
     for (turn, role, text, said_at) in copy.messages {
         let text = kept(&text);
-        if text.is_empty() || forgotten.exists(params![project, digest(&file.name, turn, role, &text)])? {
-            continue;
+        if !text.is_empty() && !forgotten.exists(params![project, digest(&file.name, turn, role, &text)])? {
+            wanted.push((turn, role, text, said_at));
         }
-        insert(change, project, Some(session), turn, role, &text, &said_at)?;
+    }
+    let mut known = change.prepare_cached(
+        "SELECT id, turn, role, content FROM messages WHERE project_id = ?1 AND session_id = ?2 ORDER BY id",
+    )?;
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let known: Vec<(i64, u32, String, String)> =
+        known.query_map(params![project, session], row)?.collect::<Result<_, _>>()?;
+    let same =
+        |((_, turn, role, text), new): &(&(i64, u32, String, String), &(u32, &str, String, String))| {
+            (*turn, role.as_str(), text) == (new.0, new.1, &new.2)
+        };
+    let same = known.iter().zip(&wanted).take_while(same).count();
+    for (id, ..) in &known[same..] {
+        change.execute("DELETE FROM messages WHERE project_id = ?1 AND id = ?2", params![project, id])?;
+    }
+    for (turn, role, text, said_at) in &wanted[same..] {
+        insert(change, project, Some(session), *turn, role, text, said_at)?;
     }
     Ok(())
 }
@@ -265,8 +311,8 @@ fn insert(
 ) -> rusqlite::Result<i64> {
     change
         .prepare_cached(
-            "INSERT INTO messages (project_id, session_id, turn, role, content, said_at, tokens)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO messages (project_id, session_id, turn, role, content, said_at, tokens, saved_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce(unixepoch(?6), 0))",
         )?
         .execute(params![project, session, turn, role, text, said_at, tokens(text) as i64])?;
     let id = change.last_insert_rowid();

@@ -11,6 +11,7 @@ use crate::embed;
 use crate::error::IndexError;
 use crate::memory::{Message, tokens};
 use crate::project_store::ProjectStore;
+use crate::vectors::Likeness;
 
 /// The constant of reciprocal rank fusion, as its authors have it.
 const RANK_CONSTANT: f64 = 60.0;
@@ -41,8 +42,29 @@ impl ProjectStore {
         most: usize,
         except: Option<&str>,
     ) -> Result<Vec<Recalled>, IndexError> {
+        self.search_by(question, Likeness::BuiltIn, most, except)
+    }
+
+    /// Does the same with another likeness than the built-in one.
+    pub fn search_by(
+        &self,
+        question: &str,
+        likeness: Likeness<'_>,
+        most: usize,
+        except: Option<&str>,
+    ) -> Result<Vec<Recalled>, IndexError> {
+        let alike = match likeness {
+            Likeness::BuiltIn => self.by_likeness(question)?,
+            Likeness::Vector(kind, vector) => self.by_vector(kind, vector)?,
+            Likeness::Points(points) => self.by_points(points)?,
+        };
+        // A model that has made no vectors yet has nothing to say.
+        let alike = match (alike.is_empty(), likeness) {
+            (true, Likeness::Vector(..) | Likeness::Points(_)) => self.by_likeness(question)?,
+            _ => alike,
+        };
         let mut scores: HashMap<i64, f64> = HashMap::new();
-        for ranking in [self.by_words(question)?, self.by_likeness(question)?] {
+        for ranking in [self.by_words(question)?, alike, self.by_graph(question)?] {
             for (rank, id) in ranking.into_iter().enumerate() {
                 *scores.entry(id).or_default() += 1.0 / (RANK_CONSTANT + rank as f64 + 1.0);
             }
@@ -55,7 +77,7 @@ impl ProjectStore {
             if found.len() == most {
                 break;
             }
-            let Some(message) = self.message(id)? else { continue };
+            let Some(message) = self.recallable(id)? else { continue };
             if except.is_none() || message.session.as_deref() != except {
                 found.push(Recalled { message, score });
             }
@@ -76,7 +98,8 @@ impl ProjectStore {
             .connection
             .prepare(
                 "SELECT m.id FROM messages_fts f JOIN messages m ON m.id = f.rowid
-                 WHERE messages_fts MATCH ?1 AND m.project_id = ?2 ORDER BY bm25(messages_fts), m.id DESC LIMIT ?3",
+                 WHERE messages_fts MATCH ?1 AND m.project_id = ?2 AND m.evicted_at IS NULL
+                 ORDER BY bm25(messages_fts), m.id DESC LIMIT ?3",
             )
             .map_err(&failed)?;
         let found = rows.query_map(params![words.join(" OR "), self.id, RANKED as i64], |row| row.get(0));

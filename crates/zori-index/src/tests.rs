@@ -1,7 +1,12 @@
+mod background;
+mod crowd;
+mod damage;
 mod files;
+mod graph;
 mod jobs;
 mod memory;
 mod purge;
+mod vectors;
 
 use std::path::Path;
 

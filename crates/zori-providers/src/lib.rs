@@ -13,6 +13,7 @@ mod borrowed_json;
 pub mod catalog;
 pub mod custom;
 mod drain_body;
+pub mod embeddings;
 mod encoded;
 pub mod endpoint;
 pub mod failure;
@@ -26,6 +27,7 @@ pub mod oauth;
 pub mod openai;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod qdrant;
 pub mod quirks;
 pub mod reachability;
 #[cfg(feature = "http")]

@@ -27,6 +27,7 @@ pub mod output;
 pub mod process;
 pub mod proxy;
 pub mod pty;
+pub mod qdrant;
 pub mod random;
 pub mod reply;
 pub mod rewrite;

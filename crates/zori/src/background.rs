@@ -4,6 +4,10 @@
 //!
 //! To add one: a file with a [`Task`], and its line in [`TASKS`].
 
+mod dream;
+mod embed;
+mod evict;
+mod graph;
 pub mod pace;
 
 use std::path::PathBuf;
@@ -17,12 +21,14 @@ use zori_host::{Background, MemoryPlace, SystemClock};
 
 use crate::config::Config;
 use crate::data_dir::DataDir;
+use crate::environment::Environment;
 use crate::memory;
+use crate::network::NetworkOptions;
 use crate::workers::{Worker, Workers};
 use pace::Pace;
 
 /// Every worker of a project.
-const TASKS: &[Task] = &[];
+const TASKS: &[Task] = &[evict::TASK, dream::TASK, embed::TASK, graph::TASK];
 
 /// How long the end of the last session waits for workers.
 const GRACE: Duration = Duration::from_millis(250);
@@ -85,6 +91,17 @@ pub struct Project {
     pub one_prompt: bool,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// What the user's config says; nothing where it cannot be read.
+    pub config: Config,
+    /// The environment and the way to the network.
+    pub outside: Option<Outside>,
+}
+
+/// What workers need that ask somebody.
+#[derive(Clone)]
+pub struct Outside {
+    pub env: Environment,
+    pub network: NetworkOptions,
 }
 
 /// The workers of a project.
@@ -111,12 +128,14 @@ pub fn of_project(
     workers: Workers,
     data_dir: DataDir,
     root: PathBuf,
-    scratch: PathBuf,
+    outside: Outside,
 ) -> Arc<ProjectWorkers> {
     let find = move || Project {
-        place: memory::place(&data_dir, &root, &scratch),
+        place: memory::place(&data_dir, &root, outside.env.temp_dir()),
         one_prompt: false,
         clock: Arc::new(SystemClock::new()),
+        config: data_dir.read_config().unwrap_or_default(),
+        outside: Some(outside.clone()),
     };
     Arc::new(ProjectWorkers::new(workers, TASKS, find))
 }

@@ -157,6 +157,7 @@ pub const COMMANDS: &[Command<App>] = &[
     memory::FORGET,
     memory::EXPORT,
     memory::REBUILD,
+    memory::GRAPH,
     project::LIST,
     project::SHOW,
     project::purge::COMMAND,

@@ -44,6 +44,9 @@ const TABLES: &[&str] = &[
     "observer",
 ];
 
+/// Tables in these whose keys are settings, too.
+const INNER_TABLES: &[&str] = &["memory.qdrant", "memory.dream"];
+
 /// A parsed file. A missing value was not set.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -156,10 +159,16 @@ impl Config {
             let start = value.span().start;
             match value.into_inner() {
                 Value::Table(inner) if TABLES.contains(&name.as_str()) => {
-                    flat.extend(inner.into_iter().map(|(key, value)| {
+                    for (key, value) in inner {
                         let start = starts(spans.get_ref(), &[&name, &key]).first().copied().unwrap_or(start);
-                        (format!("{name}.{key}"), start, value)
-                    }));
+                        let full = format!("{name}.{key}");
+                        match value {
+                            Value::Table(inner) if INNER_TABLES.contains(&full.as_str()) => flat.extend(
+                                inner.into_iter().map(|(key, value)| (format!("{full}.{key}"), start, value)),
+                            ),
+                            value => flat.push((full, start, value)),
+                        }
+                    }
                 }
                 value => flat.push((name, start, value)),
             }

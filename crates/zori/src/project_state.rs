@@ -7,11 +7,21 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use zori_core::ids::SessionId;
 use zori_host::{MemoryPlace, Purged, UndoError, count_undo};
-use zori_index::{Counts, IndexError, Kept};
+use zori_index::{Counts, Database, IndexError, Kept};
 use zori_store::{SessionDir, project_dir};
 
 use crate::data_dir::DataDir;
 use crate::memory;
+
+/// Further tables of the database, and what their rows are called. Tables that are not named are deleted all the same.
+const OTHER_ROWS: &[(&str, &str)] = &[
+    ("entities", "entities"),
+    ("edges", "facts"),
+    ("summaries", "summaries"),
+    ("plans", "plans"),
+    ("channel_preferences", "preferences"),
+    ("code_files", "indexed_files"),
+];
 
 /// What is kept of a project.
 pub struct ProjectState {
@@ -99,24 +109,31 @@ impl ProjectState {
     /// Returns how much there is of each kind.
     pub fn counts(&self, include_debug: bool) -> Vec<(&'static str, u64)> {
         let len = |paths: &[PathBuf]| paths.len() as u64;
-        vec![
+        let mut counts = vec![
             ("sessions", self.sessions.len() as u64),
             ("trashed_sessions", len(&self.trashed)),
             ("transcripts", len(&self.transcripts)),
             ("drafts", len(&self.drafts)),
-            ("recallable_messages", self.rows.messages),
-            ("embeddings", self.rows.embeddings),
+            ("recallable_messages", self.rows.of("messages")),
+            ("embeddings", self.rows.of("vectors") + self.rows.of("embeddings")),
             ("checkpoint_files", self.undo.files),
             ("project_files", len(&self.files)),
             ("audit_files", len(&self.audit)),
             ("debug_dumps", if include_debug { len(&self.debug) } else { 0 }),
-        ]
+        ];
+        // What most projects have nothing of is named where there is something.
+        let others = OTHER_ROWS.iter().map(|(table, kind)| (*kind, self.rows.of(table)));
+        counts.extend(others.filter(|(_, count)| *count > 0));
+        counts
     }
 
     /// Returns what a purge leaves, which belongs to the project or might.
     pub fn left(&self, data_dir: &DataDir, include_debug: bool) -> Value {
         json!({
             "jobs": self.kept.jobs,
+            "cost_entries": self.kept.usage,
+            // They may hold words of any project.
+            "damaged_databases": Database::damaged(&self.place.database).len(),
             "debug_dumps": if include_debug { 0 } else { self.debug.len() },
             // These belong to no project.
             "line_chat_history": data_dir.chat_history().exists(),
@@ -134,8 +151,9 @@ pub fn words(counts: &[(&str, u64)]) -> String {
 /// Returns each count as words, without what there is nothing of.
 pub fn each(counts: &[(&str, u64)]) -> Vec<String> {
     let some = counts.iter().filter(|(_, count)| *count > 0);
-    let kind = |kind: &str, count| match count {
-        1 => kind.trim_end_matches('s').replace('_', " "),
+    let kind = |kind: &str, count| match (count, kind.strip_suffix("ies")) {
+        (1, Some(stem)) => format!("{}y", stem.replace('_', " ")),
+        (1, None) => kind.trim_end_matches('s').replace('_', " "),
         _ => kind.replace('_', " "),
     };
     some.map(|(name, count)| format!("{count} {}", kind(name, *count))).collect()

@@ -40,7 +40,7 @@ use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
 use crate::args::LowArgs;
 use crate::audit;
-use crate::background::{self, ProjectWorkers};
+use crate::background::{self, Outside, ProjectWorkers};
 use crate::child_env::ChildEnv;
 use crate::commands::AgentCx;
 use crate::config::Config;
@@ -256,7 +256,8 @@ impl Settings {
         let background =
             data_dir.clone().filter(|_| writable && cx.profile.built_in_prompt).map(|data_dir| {
                 let workers = Workers::new(bare, &cx.app, cx.ui);
-                background::of_project(workers, data_dir, root.clone(), cx.app.env.temp_dir().to_owned())
+                let outside = Outside { env: cx.app.env.clone(), network: cx.app.network.clone() };
+                background::of_project(workers, data_dir, root.clone(), outside)
             });
         let session = SessionSettings {
             model: ModelSettings {
@@ -298,10 +299,11 @@ impl Settings {
             audit: audit::settings(&config, data_dir.as_ref().filter(|_| writable), &root),
             memory: memory::settings(
                 &config,
+                &cx.app.env,
                 data_dir.as_ref().filter(|_| writable && cx.profile.built_in_prompt),
                 &root,
                 cx.app.env.temp_dir(),
-            ),
+            )?,
             undo: undo::settings(
                 &config,
                 data_dir.as_ref().filter(|_| writable),

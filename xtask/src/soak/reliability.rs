@@ -227,7 +227,34 @@ const ROWS: &[Row] = &[
         Part(it!["config::"], "the cases of config.rs; mutations are in the fuzz target `config`"),
     ),
     row("FS-9", "all versions", Tests(&[&["--package", "zori-store", "--test", "it", "fixtures"]])),
-    row("DB-1 to DB-8", "32 processes, 1,000 kills", Nothing("there is no memory store yet")),
+    row(
+        "DB-1",
+        "inspection",
+        Part(unit!["zori-index", "tests::files"], "not `synchronous=FULL` with `durability`"),
+    ),
+    row(
+        "DB-2",
+        "32 processes x 1,000 writes, 10,000 reads",
+        Tests(unit!["zori-index", "writers_and_readers_at_once"]),
+    ),
+    row("DB-3", "1,000 kills, 0 lost", Tests(unit!["zori-index", "killed_at_any_time"])),
+    row(
+        "DB-4",
+        "each page header, 2,000 bytes",
+        Tests(&[
+            &["--package", "zori-index", "--lib", "tests::damage::damage_anywhere"],
+            &["--package", "zori-index", "--lib", "tests::damage::cut_off_anywhere"],
+            &["--package", "zori", "--test", "it", "reliability::database::damaged_anywhere"],
+        ]),
+    ),
+    row(
+        "DB-5",
+        "20 mounts",
+        Part(it!["reliability::database"], "full disks and a read-only file; no network file system"),
+    ),
+    row("DB-6", "every statement", Tests(unit!["zori-index", "a_migration_is_all_or_nothing"])),
+    row("DB-7", "16 processes, 200 rounds", Tests(unit!["zori-index", "migrating_at_once"])),
+    row("DB-8", "10,000 strings", Tests(unit!["zori-index", "any_text_can_be_asked_for"])),
     row("HOME-1", "20 cases", Part(unit!["zori-store", "lock::"], "locks of sessions")),
     row(
         "CLK-1",

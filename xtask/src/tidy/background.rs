@@ -26,6 +26,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori-undo/src/capture.rs", "the first look at a folder, which `--bare` has within a call"),
     ("crates/zori-host/src/memory/recall.rs", "one look into the memory, which the turn waits for"),
     ("crates/zori-host/src/memory/tools.rs", "the work of one call, which waits for it"),
+    (
+        "crates/zori-host/src/memory/vectors.rs",
+        "one look into the memory, which a call or a worker waits for",
+    ),
     ("crates/zori-host/src/session.rs", "the end of one session, which waits for it"),
     ("crates/zori/src/screen/outside.rs", "the folder of one `/feedback`, which the chat waits for"),
     ("crates/zori-providers/src/http/read_ahead.rs", "reads one answer ahead, and ends with it"),

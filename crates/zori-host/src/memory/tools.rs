@@ -11,25 +11,33 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, Tool
 use zori_index::{IndexError, fitting, wrapped};
 use zori_tools::toolset::ExternalTool;
 
-use super::{MemoryPlace, MemorySettings, Recall};
+use super::{AskedBy, MemoryPlace, MemorySettings, Recall, Vectors, numbers};
 
 /// How many messages a search finds, unless it asks for another number, and at most.
 const USUAL: u64 = 8;
 const MOST: u64 = 50;
 /// How many tokens the answer of a search may have.
 const BUDGET: u64 = 4_000;
+/// How many messages get their vectors before a search; the others get them in the background, or by `memory rebuild`.
+const AT_ONCE: usize = 64;
 /// The longest text that is saved, in bytes.
 const LONGEST_NOTE: usize = 8_000;
 
 /// Returns the tools of a session whose project has used its memory; none otherwise.
 pub(crate) fn tools(
     settings: Option<&MemorySettings>,
+    vectors: Option<&Arc<Vectors>>,
     session: &SessionId,
     clock: &Arc<dyn Clock>,
 ) -> Vec<ExternalTool> {
     let used = |settings: &&MemorySettings| settings.recall != Recall::Off && settings.place.is_used();
     let Some(settings) = settings.filter(used) else { return Vec::new() };
-    let memory = || Memory { place: settings.place.clone(), session: session.clone(), clock: clock.clone() };
+    let memory = || Memory {
+        place: settings.place.clone(),
+        vectors: vectors.cloned(),
+        session: session.clone(),
+        clock: clock.clone(),
+    };
     let spec = |name: &str, description: &str, schema: &Value| ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -59,6 +67,7 @@ pub(crate) fn tools(
 #[derive(Clone)]
 struct Memory {
     place: MemoryPlace,
+    vectors: Option<Arc<Vectors>>,
     /// The session that asks; it knows what it said itself.
     session: SessionId,
     clock: Arc<dyn Clock>,
@@ -88,7 +97,13 @@ impl Tool for Search {
                 );
             };
             let most = args["limit"].as_u64().unwrap_or(USUAL).clamp(1, MOST) as usize;
-            done(tokio::task::spawn_blocking(move || memory.search(&query, most)).await)
+            let (asked_by, warning) = memory.ask(&query).await;
+            let work = move || memory.explained(|memory| memory.search(&query, &asked_by, most));
+            let mut output = done(tokio::task::spawn_blocking(work).await);
+            if let (Some(warning), Some(text)) = (warning, &output.text) {
+                output.text = Some(format!("{text}\n{warning}").into());
+            }
+            output
         })
     }
 }
@@ -111,16 +126,41 @@ impl Tool for Save {
                 let message = format!("`text` must have 1 to {LONGEST_NOTE} bytes");
                 return ToolOutput::failure(ToolCode::InvalidInput, message);
             }
-            done(tokio::task::spawn_blocking(move || memory.save(&text)).await)
+            done(tokio::task::spawn_blocking(move || memory.explained(|memory| memory.save(&text))).await)
         })
     }
 }
 
 impl Memory {
-    fn search(&self, query: &str, most: usize) -> Result<ToolOutput, IndexError> {
-        let mut store = self.place.open()?;
-        self.place.sync(&mut store, false, self.clock.now().0)?;
-        let found = fitting(store.search(query, most, Some(self.session.as_str()))?, BUDGET);
+    /// Does something, or says why it cannot be done.
+    fn explained(
+        &self,
+        work: impl FnOnce(&Self) -> Result<ToolOutput, IndexError>,
+    ) -> Result<ToolOutput, String> {
+        work(self).map_err(|error| self.place.explain(&error, self.clock.now().0))
+    }
+
+    /// Returns what a question is compared by. What the newest messages lack for it is made before.
+    async fn ask(&self, query: &str) -> (AskedBy, Option<String>) {
+        let Some(vectors) = &self.vectors else { return (AskedBy::BuiltIn, None) };
+        let now = self.clock.now().0;
+        let place = self.place.clone();
+        // A database that cannot be used is told by the search.
+        let synced = tokio::task::spawn_blocking(move || place.sync(&mut place.open()?, false, now)).await;
+        let behind = match synced {
+            Ok(Ok(_)) => vectors.catch_up(&self.place, now, AT_ONCE).await.err(),
+            _ => None,
+        };
+        let (asked_by, warning) = vectors.ask(query).await;
+        (asked_by, warning.or_else(|| vectors.say_once(&behind?)))
+    }
+
+    fn search(&self, query: &str, asked_by: &AskedBy, most: usize) -> Result<ToolOutput, IndexError> {
+        let (mut store, now) = (self.place.open()?, self.clock.now().0);
+        self.place.sync(&mut store, false, now)?;
+        let found = store.search_by(query, asked_by.likeness(), most, Some(self.session.as_str()))?;
+        let found = fitting(found, BUDGET);
+        store.touch(&numbers(&found), now)?;
         let rows: Vec<Value> = found
             .iter()
             .map(|recalled| {
@@ -145,13 +185,10 @@ impl Memory {
     }
 }
 
-fn done(ended: Result<Result<ToolOutput, IndexError>, tokio::task::JoinError>) -> ToolOutput {
+fn done(ended: Result<Result<ToolOutput, String>, tokio::task::JoinError>) -> ToolOutput {
     match ended {
         Ok(Ok(output)) => output,
-        Ok(Err(error)) => {
-            let message = format!("the memory cannot be used: {error}; {}", error.way_on());
-            ToolOutput::failure(ToolCode::ReadError, message)
-        }
+        Ok(Err(why)) => ToolOutput::failure(ToolCode::ReadError, format!("the memory cannot be used: {why}")),
         Err(_) => ToolOutput::failure(ToolCode::Panic, "the memory broke off because of a defect"),
     }
 }

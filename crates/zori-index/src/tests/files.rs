@@ -62,7 +62,7 @@ fn what_cannot_be_used_says_why() {
     let base = tempfile::tempdir().unwrap();
     let path = base.path().join("text.db");
     fs::write(&path, "SQLite is not what this is, although it is long enough to have a header of one hundred bytes, I think so.").unwrap();
-    assert_eq!(opened(&path), "DB is not a database of this program");
+    assert_eq!(opened(&path), "DB is damaged: file is not a database");
     let path = base.path().join("other.db");
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
     let before = fs::read(&path).unwrap();
@@ -71,7 +71,13 @@ fn what_cannot_be_used_says_why() {
     let path = base.path().join("newer.db");
     drop(Database::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert_eq!(opened(&path), "DB was made by a newer version (schema 99; this one knows 1)");
+    assert_eq!(
+        opened(&path),
+        format!(
+            "DB was made by a newer version (schema 99; this one knows {})",
+            crate::database::MIGRATIONS.len()
+        )
+    );
     let path = base.path().join("damaged.db");
     drop(Database::open(&path).unwrap());
     let mut bytes = fs::read(&path).unwrap();

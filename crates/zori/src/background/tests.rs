@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zori_testkit::wait;
@@ -19,7 +19,25 @@ fn project() -> Project {
         },
         one_prompt: false,
         clock: Arc::new(SystemClock::new()),
+        config: Config::default(),
+        outside: None,
     }
+}
+
+/// A project in a folder, with this config.
+pub(super) fn memory_project(folder: &Path, config: &str) -> Project {
+    let folder = folder.canonicalize().unwrap();
+    let place = MemoryPlace {
+        database: folder.join("base/zori.db"),
+        sessions: folder.join("base/sessions"),
+        project: folder.clone(),
+        home: None,
+        scratch: folder.clone(),
+        marker: folder.join("base/projects/key/memory"),
+    };
+    let config =
+        Config::parse(config.as_bytes(), Path::new("config.toml"), "").map_err(|error| error.message);
+    Project { place, config: config.unwrap(), ..project() }
 }
 
 const fn task(name: &'static str, moment: Moment, run: fn(&Project, &Pace)) -> Task {

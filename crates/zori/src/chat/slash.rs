@@ -419,6 +419,13 @@ pub const COMMANDS: &[Slash] = &[
         run: |chat, rest| report::next(chat, "/memory", rest),
     },
     Slash {
+        names: &["/graph"],
+        args: "[NAME]",
+        about: "Show what is known of things in this project, and what sessions were about",
+        category: "Memory",
+        run: |chat, rest| report::next(chat, "/graph", rest),
+    },
+    Slash {
         names: &["/log"],
         args: "[N]",
         about: "Show what was decided and what ran, from the audit log",

@@ -1,6 +1,10 @@
 //! `memory search|list|show|forget|export|rebuild`: what can be recalled of the sessions of this project
 //! (`docs/contracts/memory.md`).
 
+mod graph;
+
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
@@ -15,13 +19,16 @@ use zori_contract::path::AbsPath;
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
 use zori_core::text::one_line;
-use zori_host::MemoryPlace;
-use zori_index::{IndexError, Message, ProjectStore};
+use zori_host::{AskedBy, MemoryPlace, SystemClock, Vectors};
+use zori_index::{Database, IndexError, Message, ProjectStore};
 
 use super::{Context, example};
 use crate::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
-use crate::memory::{place, unusable};
+use crate::memory::{place, unusable, vectors};
 use crate::program::App;
+use crate::wire_up;
+
+pub use self::graph::GRAPH;
 
 const TEXT: Positional = Positional::required("TEXT", Kind::Text, "What to look for, in a few words");
 const NUMBER: Kind = Kind::Int { min: 1, max: i64::MAX };
@@ -124,7 +131,7 @@ pub const REBUILD: Command<App> = Command {
     }),
     output_schema: r#"{"type":"object","required":["effect","sessions","messages"],"properties":{
         "effect":{"enum":["updated"]},"sessions":{"type":"integer"},"messages":{"type":"integer"},
-        "gone":{"type":"integer"}}}"#,
+        "gone":{"type":"integer"},"embedded":{"type":"integer"}}}"#,
     ..Command::new(
         &["memory", "rebuild"],
         "Make the memory of this project anew from its session files, and use it from now on",
@@ -140,12 +147,30 @@ pub(super) fn place_of(cx: &Context<'_>) -> Result<MemoryPlace, Failure> {
     Ok(place(&cx.app.data_dir()?, &folder, cx.app.env.temp_dir()))
 }
 
+/// Returns what makes vectors for the project's memory, if the config names a model or a server.
+pub(super) fn vectors_of(cx: &Context<'_>, place: &MemoryPlace) -> Result<Option<Arc<Vectors>>, Failure> {
+    let settings = vectors(&cx.app.data_dir()?.read_config()?, &cx.app.env)?;
+    if !settings.ask_others() {
+        return Ok(None);
+    }
+    Ok(Vectors::new(&settings, place, &cx.app.network.http()?, Arc::new(SystemClock::new())))
+}
+
 fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (place, question) = (place_of(cx)?, args.text(&TEXT).unwrap_or_default());
+    let (asked_by, warning) = match vectors_of(cx, &place)?.filter(|_| place.is_used()) {
+        Some(vectors) => wire_up::runtime()?.block_on(vectors.ask(question)),
+        None => (AskedBy::BuiltIn, None),
+    };
     let found = |store: &ProjectStore| -> Result<Vec<Message>, IndexError> {
-        let found = store.search(args.text(&TEXT).unwrap_or_default(), MOST, None)?;
+        let found = store.search_by(question, asked_by.likeness(), MOST, None)?;
         Ok(found.into_iter().map(|recalled| recalled.message).collect())
     };
-    rows(cx, found, "Nothing fits.")
+    let reply = rows(cx, found, "Nothing fits.")?;
+    Ok(match warning {
+        Some(why) => reply.warn(Warning::new("MEMORY_WITHOUT_VECTORS", why)),
+        None => reply,
+    })
 }
 
 fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
@@ -231,16 +256,50 @@ fn export(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
 }
 
 fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let place = place_of(cx)?;
-    let mut store = place.open().map_err(|error| unusable(&error))?;
-    let synced = place.sync(&mut store, true, now(cx)).map_err(|error| unusable(&error))?;
+    let (place, now) = (place_of(cx)?, now(cx));
+    // Settings that cannot be used are refused before anything is written.
+    let vectors = vectors_of(cx, &place)?;
+    let made = || place.sync(&mut place.open()?, true, now);
+    let (synced, aside) = match made() {
+        // Whoever makes it anew wants a new one in place of a damaged one, too (DB-4).
+        Err(IndexError::Damaged { .. }) => {
+            let aside = Database::set_aside(&place.database, now).map_err(|error| unusable(&error))?;
+            (made().map_err(|error| unusable(&error))?, aside)
+        }
+        made => (made.map_err(|error| unusable(&error))?, None),
+    };
     place.mark_used().map_err(|error| {
         Failure::new(&BASE_UNUSABLE, format!("cannot write {}: {error}", place.marker.display()))
     })?;
-    let data = json!({"sessions": synced.read, "messages": synced.messages, "gone": synced.gone});
+    let embedded = match vectors {
+        Some(vectors) => Some(wire_up::runtime()?.block_on(vectors.catch_up(&place, now, usize::MAX))),
+        None => None,
+    };
+    let mut data = json!({"sessions": synced.read, "messages": synced.messages, "gone": synced.gone});
     let sessions = if synced.read == 1 { "session" } else { "sessions" };
-    let text = format!("{} messages of {} {sessions} can be recalled", synced.messages, synced.read);
-    Ok(Reply::changed(Effect::Updated, data).text(text))
+    let mut text = format!("{} messages of {} {sessions} can be recalled", synced.messages, synced.read);
+    if let Some(Ok(count)) = &embedded {
+        data["embedded"] = json!(count);
+        text.push_str(&format!("; {count} got vectors"));
+    }
+    let reply = Reply::changed(Effect::Updated, data).text(text);
+    let reply = match embedded {
+        Some(Err(why)) => {
+            let message = format!("vectors are missing, and the built-in likeness stands in: {why}");
+            reply.warn(Warning::new("MEMORY_WITHOUT_VECTORS", message))
+        }
+        _ => reply,
+    };
+    Ok(match aside {
+        Some(aside) => {
+            let message = format!(
+                "the database was damaged and is now {}; scheduled jobs have to be added again",
+                aside.display()
+            );
+            reply.warn(Warning::new("DATABASE_DAMAGED", message))
+        }
+        None => reply,
+    })
 }
 
 /// Returns the time in seconds since 1970.

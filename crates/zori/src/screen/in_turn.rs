@@ -49,6 +49,7 @@ pub const COMMANDS: &[&str] = &[
     "/hooks",
     "/feedback",
     "/login",
+    "/graph",
 ];
 
 /// Those that show something of the session that a turn changes, and something that it does not.

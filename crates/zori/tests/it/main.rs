@@ -40,6 +40,7 @@ mod mcp_http;
 mod mcp_login;
 mod mcp_serve;
 mod memory;
+mod memory_vectors;
 mod model_lists;
 mod one_write;
 mod output;

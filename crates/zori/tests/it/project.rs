@@ -16,7 +16,7 @@ use zori_testkit::running::{Stdin, Stdout};
 use crate::memory::said_in;
 use crate::world::{with_model, world};
 
-const CANARY: &str = "zanzibarcanary";
+pub const CANARY: &str = "zanzibarcanary";
 
 /// Returns the folder of the project below the base directory.
 fn own(world: &TestEnv, root: &Path) -> PathBuf {
@@ -32,7 +32,7 @@ fn blake3_key(world: &TestEnv, root: &Path) -> String {
 }
 
 /// A project whose every trace has the canary, beside another one that has the heron.
-fn two_projects() -> (TestEnv, PathBuf, PathBuf) {
+pub fn two_projects() -> (TestEnv, PathBuf, PathBuf) {
     let world = world();
     let work = world.work().canonicalize().expect("it is there");
     let (mine, other) = (work.join("mine"), work.join("other"));
@@ -55,6 +55,7 @@ fn two_projects() -> (TestEnv, PathBuf, PathBuf) {
         let own = own(&world, root);
         world.write(own.join("history.jsonl"), format!("\"{word}\"\n"));
         world.write(own.join("preferences.json"), format!("{{\"model\":\"{word}\"}}"));
+        world.write(own.join("undo/contents/0a"), word);
         world.write(own.join("audit.jsonl.1"), format!("{{\"summary\":\"{word}\"}}\n"));
         world.write(root.join(".local/debug/s1/0000-request.json"), word);
         let rebuilt = world.cmd(&["memory", "rebuild"]).current_dir(root).output().expect("it starts");
@@ -97,7 +98,7 @@ fn listing(folder: &Path) -> Listing {
 }
 
 /// Returns the files that have a word, below the base directory and in the project.
-fn files_with(world: &TestEnv, folder: &Path, word: &str) -> Vec<String> {
+pub fn files_with(world: &TestEnv, folder: &Path, word: &str) -> Vec<String> {
     let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
     let mut found: Vec<_> = [world.base(), folder]
         .into_iter()
@@ -109,7 +110,7 @@ fn files_with(world: &TestEnv, folder: &Path, word: &str) -> Vec<String> {
     found
 }
 
-fn purge(world: &TestEnv, root: &Path, args: &[&str], stdin: &str) -> CommandOutput {
+pub fn purge(world: &TestEnv, root: &Path, args: &[&str], stdin: &str) -> CommandOutput {
     let mut command = world.cmd(&[&["project", "purge"], args].concat());
     command.current_dir(root);
     world.start(command, Stdin::Bytes(stdin.into()), Stdout::Captured).finish()
@@ -129,7 +130,7 @@ fn a_dry_run_changes_no_byte_and_says_what_a_purge_deletes() {
     assert_eq!(
         announced,
         json!({"sessions": 1, "trashed_sessions": 1, "transcripts": 1, "drafts": 1, "recallable_messages": 2,
-            "embeddings": 2, "checkpoint_files": 0, "project_files": 3, "audit_files": 1, "debug_dumps": 1})
+            "embeddings": 2, "checkpoint_files": 1, "project_files": 3, "audit_files": 1, "debug_dumps": 1})
     );
 }
 
@@ -143,9 +144,9 @@ fn only_the_exact_name_goes_on() {
         assert_eq!(files_with(&world, &mine, CANARY), before, "{wrong:?}");
     }
     insta::assert_snapshot!(purge(&world, &mine, &[], "mine\n"), @"
-    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 3 project files, 1 audit file
+    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 checkpoint file, 3 project files, 1 audit file
     ------- stderr -------
-    WARNING: this deletes everything that zori keeps of the project $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 3 project files, 1 audit file. It cannot be undone.
+    WARNING: this deletes everything that zori keeps of the project $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 checkpoint file, 3 project files, 1 audit file. It cannot be undone.
     Type the project name to confirm: [no newline]
     [exit status: 0]
     ");
@@ -164,6 +165,7 @@ fn the_canary_is_gone_and_the_other_project_is_as_it_was() {
     $BASE/projects/KEY/audit.jsonl.1
     $BASE/projects/KEY/history.jsonl
     $BASE/projects/KEY/preferences.json
+    $BASE/projects/KEY/undo/contents/0a
     $BASE/sessions/anthropic/mine-1.json
     $BASE/sessions/index
     $BASE/sessions/mine-1.jsonl
@@ -180,7 +182,7 @@ fn the_canary_is_gone_and_the_other_project_is_as_it_was() {
     let kept = |name: &str| fs::read(world.base().join(name)).expect("it is there");
     let untouched = [kept("config.toml"), kept("skills/a/SKILL.md"), kept("vault.age")];
     insta::assert_snapshot!(purge(&world, &mine, &["--yes"], ""), @"
-    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 3 project files, 1 audit file
+    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 checkpoint file, 3 project files, 1 audit file
     [exit status: 0]
     ");
     insta::assert_snapshot!(files_with(&world, &mine, CANARY).join("\n"), @"$WORK/mine/.local/debug/s1/0000-request.json");

@@ -6,6 +6,7 @@ mod calls;
 mod children;
 mod clock;
 mod crowd;
+mod database;
 mod dialogues;
 mod editors;
 mod ends;

@@ -79,6 +79,8 @@ pub(crate) fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<R
             let words = rest.trim_start_matches('-');
             Ok(report(&["memory", "search", words, "--limit", REMEMBERED], None))
         }
+        "/graph" if rest.is_empty() => Ok(report(&["memory", "graph"], None)),
+        "/graph" => Ok(report(&["memory", "graph", rest.trim_start_matches('-')], None)),
         "/export" => export(rest, subject)
             .map(|(id, kind, file)| report(&["sessions", "export", &id, "--to", kind], Some(file))),
         // Between turns the session itself knows; in a turn the file does.
@@ -185,6 +187,8 @@ mod tests {
             ("/config", "", "config show"),
             ("/memory", "", "memory list --limit 20"),
             ("/memory", "why no regex", "memory search why no regex --limit 20"),
+            ("/graph", "", "memory graph"),
+            ("/graph", "parser", "memory graph parser"),
             ("/log", "", "audit-log --limit 20"),
             ("/log", "3", "audit-log --limit 3"),
             ("/log", "x", "`/log x`: how many is a number from 1"),

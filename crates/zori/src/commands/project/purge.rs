@@ -15,17 +15,18 @@ use zori_contract::warning::Warning;
 use zori_core::log::LogError;
 use zori_core::text::one_line;
 use zori_host::purge_undo;
-use zori_index::project_key;
+use zori_index::{Database, project_key};
 use zori_store::{AuditFile, Durability, ProjectPurge, SessionDir, audit_path};
 
 use super::state;
-use crate::commands::memory::now;
+use crate::commands::memory::{now, vectors_of};
 use crate::commands::{Context, example};
 use crate::data_dir::DataDir;
 use crate::error::{PURGE_CANCELLED, PURGE_FAILED};
 use crate::memory::unusable;
 use crate::program::App;
 use crate::project_state::{ProjectState, audit_files, each, remove, words};
+use crate::wire_up;
 
 const INCLUDE_DEBUG: Flag = Flag::switch("include-debug", "Delete the debug dumps in `.local/debug`, too");
 
@@ -80,6 +81,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         store = Some(opened);
     }
     let mut left = delete_files(&state, args);
+    left.extend(purge_outside(cx, &state));
     if let Some(mut store) = store
         && let Err(error) = store.reclaim()
     {
@@ -94,9 +96,28 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         text.push_str(&format!("\nKept: {jobs} (`schedule rm` removes what is scheduled)"));
     }
     let reply = Reply::changed(effect, data(&state, &counts, &data_dir, args)).text(text);
+    let reply = Database::damaged(&state.place.database).into_iter().fold(reply, |reply, damaged| {
+        let why =
+            "is a damaged database that was put aside, and may have words of any project: delete it by hand";
+        reply.warn(Warning::new("DAMAGED_DATABASE", format!("{} {why}", damaged.display())))
+    });
     Ok(left.into_iter().fold(reply, |reply, why| {
         reply.warn(Warning::new("PURGE_UNFINISHED", format!("{why}; the same command again finishes it")))
     }))
+}
+
+/// Deletes what a server outside keeps of the project, where the config names one. Best effort: what cannot be reached is told.
+fn purge_outside(cx: &Context<'_>, state: &ProjectState) -> Option<String> {
+    let vectors = match vectors_of(cx, &state.place) {
+        Ok(vectors) => vectors?,
+        Err(failure) => return Some(format!("vectors outside were not looked at: {}", failure.message)),
+    };
+    let purged = wire_up::runtime().map(|runtime| runtime.block_on(vectors.purge()));
+    match purged {
+        Ok(Ok(())) => None,
+        Ok(Err(why)) => Some(format!("vectors outside are left: {why}")),
+        Err(failure) => Some(format!("vectors outside are left: {}", failure.message)),
+    }
 }
 
 /// Returns what is kept of the project, if it can be purged now.

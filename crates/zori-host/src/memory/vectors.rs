@@ -1,0 +1,319 @@
+//! Likeness by the vectors of a model, kept in the database or in a Qdrant server. Both are asked through the session's transport; where one
+//! fails, the built-in embedder stands in, and what was missed is caught up with later.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use zori_core::secret::Secret;
+use zori_core::time::Clock;
+use zori_core::transport::Transport;
+use zori_index::{IndexError, Likeness, ProjectStore, Unembedded, VectorKind, built_in_vector, point_id};
+use zori_providers::catalog::ProviderFacts;
+use zori_providers::embeddings::{self, Embedder};
+use zori_providers::endpoint::Endpoint;
+use zori_providers::key::Credential;
+use zori_providers::qdrant::{Point, Qdrant};
+
+use super::MemoryPlace;
+
+/// How long a question may take on its way to likeness.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long nobody is asked after a failure.
+const PAUSE: Duration = Duration::from_secs(60);
+/// How much of a message is embedded, in characters: what small models take.
+const MOST_CHARS: usize = 6_000;
+/// How many points count, and how like they must be.
+const RANKED: usize = 50;
+const ALIKE: f64 = 0.2;
+/// How many points are deleted with one request.
+const DELETED: usize = 1_000;
+
+/// Where vectors come from and where they are kept.
+#[derive(Clone, Default)]
+pub struct VectorSettings {
+    /// The model; `None`: the built-in embedder.
+    pub embedder: Option<EmbedderSettings>,
+    /// The server; `None`: the database.
+    pub qdrant: Option<QdrantSettings>,
+}
+
+/// A model of a provider.
+#[derive(Clone)]
+pub struct EmbedderSettings {
+    /// The provider.
+    pub facts: &'static ProviderFacts,
+    /// Where its API is.
+    pub base_url: String,
+    /// Its key, where it needs one.
+    pub key: Option<Credential>,
+    /// The model's name there.
+    pub model: String,
+}
+
+/// A Qdrant server.
+#[derive(Clone)]
+pub struct QdrantSettings {
+    /// Where it is.
+    pub url: String,
+    /// Its key, where it has one.
+    pub key: Option<Secret>,
+}
+
+impl std::fmt::Debug for VectorSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VectorSettings").finish_non_exhaustive()
+    }
+}
+
+impl VectorSettings {
+    /// Returns whether anybody but this process is asked.
+    pub fn ask_others(&self) -> bool {
+        self.embedder.is_some() || self.qdrant.is_some()
+    }
+}
+
+/// Makes vectors and compares by them.
+pub struct Vectors {
+    embedder: Option<Embedder>,
+    qdrant: Option<Qdrant>,
+    clock: Arc<dyn Clock>,
+    /// Until when nobody is asked.
+    paused_until: Mutex<Option<Duration>>,
+    said: AtomicBool,
+}
+
+/// What a question is compared by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AskedBy {
+    /// The built-in embedder.
+    BuiltIn,
+    /// A vector of a model.
+    Vector(VectorKind, Vec<f32>),
+    /// The likest points of a server.
+    Points(Vec<i64>),
+}
+
+impl AskedBy {
+    /// Returns it for a search.
+    pub fn likeness(&self) -> Likeness<'_> {
+        match self {
+            Self::BuiltIn => Likeness::BuiltIn,
+            Self::Vector(kind, vector) => Likeness::Vector(kind, vector),
+            Self::Points(points) => Likeness::Points(points),
+        }
+    }
+}
+
+impl Vectors {
+    /// Returns what makes vectors for a project; `None` where the built-in embedder and the database are all there is.
+    pub fn new(
+        settings: &VectorSettings,
+        place: &MemoryPlace,
+        transport: &Arc<dyn Transport>,
+        clock: Arc<dyn Clock>,
+    ) -> Option<Arc<Self>> {
+        if !settings.ask_others() {
+            return None;
+        }
+        let embedder = settings.embedder.as_ref().map(|embedder| {
+            let endpoint = Endpoint {
+                base_url: embedder.base_url.clone(),
+                key: embedder.key.clone(),
+                transport: transport.clone(),
+                limits: embeddings::LIMITS,
+                clock: clock.clone(),
+            };
+            Embedder::new(embedder.facts, endpoint, embedder.model.clone())
+        });
+        let qdrant = settings.qdrant.as_ref().map(|qdrant| {
+            let collection = format!("zori_{}", zori_index::project_key(&place.project));
+            Qdrant::new(transport.clone(), &qdrant.url, qdrant.key.clone(), collection)
+        });
+        Some(Arc::new(Self {
+            embedder,
+            qdrant,
+            clock,
+            paused_until: Mutex::default(),
+            said: AtomicBool::new(false),
+        }))
+    }
+
+    /// Returns what a question is compared by. Where nobody answers it is the built-in likeness, with what is to be said about it, once.
+    pub async fn ask(&self, question: &str) -> (AskedBy, Option<String>) {
+        if self.is_paused() {
+            return (AskedBy::BuiltIn, None);
+        }
+        let asked = tokio::time::timeout(PATIENCE, self.asked(question)).await;
+        let late = || format!("no answer within {} s", PATIENCE.as_secs());
+        match asked.unwrap_or_else(|_| Err(late())) {
+            Ok(asked) => (asked, None),
+            Err(why) => {
+                self.pause();
+                (AskedBy::BuiltIn, self.say_once(&why))
+            }
+        }
+    }
+
+    /// Returns what is said about a failure, the first time.
+    pub fn say_once(&self, why: &str) -> Option<String> {
+        let first = !self.said.swap(true, Ordering::Relaxed);
+        first.then(|| format!("Searching memory without vectors of a model: {why}"))
+    }
+
+    async fn asked(&self, question: &str) -> Result<AskedBy, String> {
+        let (kind, mut vectors) = self.embed(&[question]).await?;
+        let vector = vectors.swap_remove(0);
+        Ok(match &self.qdrant {
+            Some(qdrant) => {
+                let found = qdrant.query(&kind.to_string(), &vector, RANKED, ALIKE).await;
+                AskedBy::Points(found.map_err(|error| error.to_string())?)
+            }
+            None => AskedBy::Vector(kind, vector),
+        })
+    }
+
+    /// Makes what vectors are missing, at most for so many messages, and deletes points of messages that are gone. Returns how many were made.
+    pub async fn catch_up(&self, place: &MemoryPlace, now: i64, most: usize) -> Result<u64, String> {
+        if self.is_paused() {
+            return Ok(0);
+        }
+        let caught_up = self.caught_up(place, now, most).await;
+        if caught_up.is_err() {
+            self.pause();
+        }
+        caught_up
+    }
+
+    async fn caught_up(&self, place: &MemoryPlace, now: i64, most: usize) -> Result<u64, String> {
+        // Which kind of vectors a model makes is known when it has made one.
+        let (kind, _) = self.embed(&["length"]).await?;
+        if let Some(qdrant) = &self.qdrant {
+            self.prepare(qdrant, &kind, place, now).await?;
+        }
+        let (mut made, in_qdrant) = (0, self.qdrant.is_some());
+        while made < most as u64 {
+            let wanted = kind.clone();
+            let batch = (most - made as usize).min(embeddings::BATCH);
+            let missing = with_store(place, move |store| match in_qdrant {
+                true => store.without_point(&wanted, batch),
+                false => store.without_vector(&wanted, batch),
+            })
+            .await?;
+            if missing.is_empty() {
+                let kept = kind.clone();
+                with_store(place, move |store| store.drop_other_vectors(&kept, now)).await?;
+                break;
+            }
+            made += missing.len() as u64;
+            self.make(&kind, missing, place, now).await?;
+        }
+        if let Some(qdrant) = &self.qdrant {
+            self.delete_gone(qdrant, place, now).await?;
+        }
+        Ok(made)
+    }
+
+    /// Makes the vectors of messages, and keeps them.
+    async fn make(
+        &self,
+        kind: &VectorKind,
+        missing: Vec<Unembedded>,
+        place: &MemoryPlace,
+        now: i64,
+    ) -> Result<(), String> {
+        let texts: Vec<&str> = missing.iter().map(|message| cut(&message.text)).collect();
+        let (made_kind, vectors) = self.embed(&texts).await?;
+        if made_kind != *kind {
+            return Err(format!("{} makes vectors of different lengths", kind.model));
+        }
+        let kind = kind.clone();
+        let Some(qdrant) = &self.qdrant else {
+            let vectors: Vec<_> = missing.iter().map(|message| message.message).zip(vectors).collect();
+            return with_store(place, move |store| store.put_vectors(&kind, &vectors, now)).await;
+        };
+        let ids: Vec<(i64, i64)> = missing
+            .iter()
+            .map(|message| (message.message, point_id(&kind, message.message, &message.text)))
+            .collect();
+        let points: Vec<Point> =
+            ids.iter().zip(vectors).map(|((_, id), vector)| Point { id: *id, vector }).collect();
+        qdrant.put(&kind.to_string(), &points).await.map_err(|error| error.to_string())?;
+        with_store(place, move |store| store.put_points(&kind, &ids, now)).await
+    }
+
+    /// Has the collection hold vectors of this kind and no other.
+    async fn prepare(
+        &self,
+        qdrant: &Qdrant,
+        kind: &VectorKind,
+        place: &MemoryPlace,
+        now: i64,
+    ) -> Result<(), String> {
+        let (dims, wanted) = (qdrant.dims().await.map_err(|error| error.to_string())?, kind.clone());
+        let mixed = with_store(place, move |store| store.has_other_points(&wanted)).await?;
+        if dims == Some(kind.dims) && !mixed {
+            return Ok(());
+        }
+        if dims.is_some() {
+            qdrant.drop_collection().await.map_err(|error| error.to_string())?;
+        }
+        qdrant.create(kind.dims).await.map_err(|error| error.to_string())?;
+        with_store(place, move |store| store.drop_points(now)).await
+    }
+
+    async fn delete_gone(&self, qdrant: &Qdrant, place: &MemoryPlace, now: i64) -> Result<(), String> {
+        loop {
+            let gone = with_store(place, |store| store.gone_points(DELETED)).await?;
+            if gone.is_empty() {
+                return Ok(());
+            }
+            qdrant.delete(&gone).await.map_err(|error| error.to_string())?;
+            with_store(place, move |store| store.points_deleted(&gone, now)).await?;
+        }
+    }
+
+    /// Deletes what a server outside keeps of the project.
+    pub async fn purge(&self) -> Result<(), String> {
+        match &self.qdrant {
+            Some(qdrant) => qdrant.drop_collection().await.map_err(|error| error.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<(VectorKind, Vec<Vec<f32>>), String> {
+        let Some(embedder) = &self.embedder else {
+            let vectors: Vec<_> = texts.iter().map(|text| built_in_vector(text)).collect();
+            return Ok((VectorKind::built_in(), vectors));
+        };
+        let vectors = embedder.embed(texts).await.map_err(|failure| failure.message)?;
+        let dims = vectors.first().map_or(0, Vec::len);
+        Ok((VectorKind { model: embedder.name(), dims }, vectors))
+    }
+
+    fn is_paused(&self) -> bool {
+        let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| self.clock.elapsed() < until)
+    }
+
+    fn pause(&self) {
+        let until = self.clock.elapsed() + PAUSE;
+        *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+}
+
+/// Does something with the database on a thread that may wait.
+async fn with_store<T: Send + 'static>(
+    place: &MemoryPlace,
+    work: impl FnOnce(&mut ProjectStore) -> Result<T, IndexError> + Send + 'static,
+) -> Result<T, String> {
+    let place = place.clone();
+    match tokio::task::spawn_blocking(move || work(&mut place.open()?)).await {
+        Ok(done) => done.map_err(|error: IndexError| error.to_string()),
+        Err(_) => Err("a defect".to_owned()),
+    }
+}
+
+fn cut(text: &str) -> &str {
+    text.char_indices().nth(MOST_CHARS).map_or(text, |(at, _)| &text[..at])
+}

@@ -1,0 +1,246 @@
+//! DB-4, DB-5: a session goes on without its memory, whatever is wrong with the database, and says so once. Its file stays as it is, unless it is
+//! damaged: then it is put aside.
+
+use std::fs;
+use std::process::Command;
+
+use zori_testkit::env::TestEnv;
+use zori_testkit::output::CommandOutput;
+use zori_testkit::random::{Random, cases};
+use zori_testkit::running::{Stdin, Stdout};
+use zori_testkit::server::ModelServer;
+use zori_testkit::{anthropic, needs};
+
+use super::interposer::{At, Fault, can_trace, strike};
+use super::row;
+use crate::memory::{said, timeless};
+use crate::project::{CANARY, files_with, purge, two_projects};
+use crate::world::{in_shell, world};
+
+/// A project that recalls by itself, with a database.
+fn recalling() -> (TestEnv, ModelServer) {
+    let server = ModelServer::answering(|_| anthropic::text("Here.").reply());
+    let mut world = world();
+    world.use_server(&server);
+    said(&world, "monday", "Which heron?", "The grey heron.");
+    world.write(world.base().join("config.toml"), "[memory]\nrecall = \"auto\"\n");
+    world.run(&["memory", "rebuild"]).success();
+    (world, server)
+}
+
+fn prompt(world: &TestEnv) -> CommandOutput {
+    world.run(&["exec", "--no-save", "-p", "tell me of the heron"])
+}
+
+/// Returns whether the last request had what was recalled.
+fn recalled(server: &ModelServer) -> bool {
+    server.request(server.count() - 1).conversation().contains("The grey heron.")
+}
+
+/// Puts bytes into the header of the database.
+fn patch(world: &TestEnv, at: usize, bytes: &[u8]) -> Vec<u8> {
+    let path = world.base().join("zori.db");
+    let mut file = fs::read(&path).expect("it is there");
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    fs::write(&path, &file).expect("it can be written");
+    file
+}
+
+#[test]
+fn deleted() {
+    let (world, server) = recalling();
+    fs::remove_file(world.base().join("zori.db")).expect("it is there");
+    insta::assert_snapshot!(prompt(&world), @"
+    Here.
+    [exit status: 0]
+    ");
+    assert!(recalled(&server), "it is made again from the session files");
+}
+
+#[test]
+fn of_a_newer_version_or_of_another_program() {
+    let (world, server) = recalling();
+    let path = world.base().join("zori.db");
+    // The user version of the header.
+    let newer = patch(&world, 60, &99u32.to_be_bytes());
+    let output = timeless(&prompt(&world));
+    let known =
+        output.split("this one knows ").nth(1).and_then(|rest| rest.split(')').next()).expect("it is said");
+    insta::assert_snapshot!(output.replace(&format!("knows {known}"), "knows N"), @"
+    Here.
+    ------- stderr -------
+    Warning: Going on without memory: $BASE/zori.db was made by a newer version (schema 99; this one knows N); use the newer version; this one goes on without memory
+    [exit status: 0]
+    ");
+    assert_eq!(fs::read(&path).expect("it is there"), newer, "nothing of it is changed");
+    // The application id.
+    patch(&world, 60, &1u32.to_be_bytes());
+    let theirs = patch(&world, 68, b"them");
+    insta::assert_snapshot!(prompt(&world), @"
+    Here.
+    ------- stderr -------
+    Warning: Going on without memory: $BASE/zori.db is not a database of this program; move that file away; `zori memory rebuild` makes a new one from the session files
+    [exit status: 0]
+    ");
+    assert_eq!(fs::read(&path).expect("it is there"), theirs);
+    assert!(!recalled(&server));
+}
+
+/// Another process holds it for longer than anybody waits.
+#[test]
+fn locked() {
+    let (world, server) = recalling();
+    let file =
+        fs::File::options().read(true).write(true).open(world.base().join("zori.db")).expect("it is there");
+    rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+        .expect("nobody has it");
+    insta::assert_snapshot!(prompt(&world), @"
+    Here.
+    ------- stderr -------
+    Warning: Going on without memory: $BASE/zori.db is in use by another process; try again when the other process is done
+    [exit status: 0]
+    ");
+    drop(file);
+    prompt(&world).success();
+    assert!(recalled(&server), "afterwards it is used again");
+}
+
+#[test]
+fn damaged_anywhere() {
+    let (world, server) = recalling();
+    let path = world.base().join("zori.db");
+    let whole = fs::read(&path).expect("it is there");
+    let (runs, mut dice, mut aside) = (cases(12, 200), Random::new(5), 0);
+    for run in 0..runs {
+        let mut bytes = whole.clone();
+        let at = dice.below(bytes.len() / 4096) * 4096 + dice.below(64);
+        let end = (at + 1 + dice.below(200)).min(bytes.len());
+        bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
+        fs::write(&path, &bytes).expect("it can be written");
+        let output = prompt(&world);
+        assert_eq!(
+            (output.code(), output.stdout().as_str()),
+            (Some(0), "Here.\n"),
+            "run {run}, byte {at}: {output}"
+        );
+        let said = output.stderr();
+        assert!(said.lines().count() <= 1, "run {run}, byte {at}: {said}");
+        if said.contains("it was put aside as ") {
+            aside += 1;
+            // The next run has a memory again.
+            prompt(&world).success();
+            assert!(recalled(&server), "run {run}");
+        }
+        for entry in fs::read_dir(world.base()).expect("it is there").flatten() {
+            if entry.file_name().to_string_lossy().starts_with("zori.db") {
+                fs::remove_file(entry.path()).expect("it can be removed");
+            }
+        }
+    }
+    assert!(aside > 0, "no damage was found");
+    row("DB-4", format_args!("{aside} sessions went on and put it aside, the others went on"), runs);
+}
+
+/// Runs a prompt where a script has changed the disk below. `None` where nobody may mount.
+fn mounted(world: &TestEnv, mounting: &str) -> Option<CommandOutput> {
+    let script = format!("{mounting}\nexec \"$0\" \"$@\"");
+    let inner = in_shell(world, &script, &["exec", "--no-save", "-p", "tell me of the heron"]);
+    let mut command = Command::new("unshare");
+    command.arg("--mount").arg(inner.get_program()).args(inner.get_args());
+    command.current_dir(world.work()).env_clear();
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = world.start(command, Stdin::Null, Stdout::Captured).finish();
+    match output.code() {
+        Some(99) => {
+            needs::part_of_the_system("the right to mount", false);
+            None
+        }
+        _ => Some(output),
+    }
+}
+
+#[test]
+fn read_only_as_root() {
+    if !needs::root() || needs::program("unshare").is_none() {
+        return;
+    }
+    let (world, _server) = recalling();
+    let path = world.base().join("zori.db").display().to_string();
+    let mounting = format!("mount --bind {path} {path} && mount -o remount,ro,bind {path} || exit 99");
+    let Some(output) = mounted(&world, &mounting) else { return };
+    insta::assert_snapshot!(output, @"
+    Here.
+    ------- stderr -------
+    Warning: Going on without memory: $BASE/zori.db cannot be written; make the file and its folder writable
+    [exit status: 0]
+    ");
+}
+
+/// A disk that is full, but for a few KiB.
+#[test]
+fn full_disks_as_root() {
+    if !needs::root() || needs::program("unshare").is_none() {
+        return;
+    }
+    let steps = cases(6, 20);
+    for step in 0..steps {
+        let (world, _server) = recalling();
+        said(&world, "tuesday", "And another?", &"A white heron. ".repeat(400));
+        let (base, free) = (world.base().display().to_string(), step * 8);
+        let kept = world.home().join("kept").display().to_string();
+        let mounting = format!(
+            "cp -r {base} {kept} && mount -t tmpfs -o size=2m,mode=700 none {base} || exit 99
+             cp -r {kept}/. {base}/
+             head -c 4M /dev/zero > {base}/filler 2>/dev/null
+             truncate -s -{free}k {base}/filler"
+        );
+        let Some(output) = mounted(&world, &mounting) else { return };
+        assert_eq!(
+            (output.code(), output.stdout().as_str()),
+            (Some(0), "Here.\n"),
+            "{free} KiB free: {output}"
+        );
+        let said = output.stderr();
+        assert!(said.lines().count() <= 1, "{free} KiB free: {said}");
+    }
+    row("DB-5", "the session goes on, one message", steps);
+}
+
+/// D-38: a purge that is killed at any call is finished by the same command, and the other project has all it had.
+#[test]
+fn a_killed_purge_is_finished_as_root() {
+    if !can_trace() {
+        return;
+    }
+    let mut struck = 0;
+    for call in ["unlink", "unlinkat", "rename", "ftruncate", "pwrite64", "fsync"] {
+        for nth in (1..).step_by(cases(if call == "pwrite64" { 40 } else { 7 }, 1)) {
+            let (world, mine, other) = two_projects();
+            let list = || {
+                let output = world.cmd(&["memory", "list"]).current_dir(&other).output().expect("it starts");
+                String::from_utf8(output.stdout).expect("it is text")
+            };
+            // What was on its way to its place when the process was killed is removed by a later one.
+            let others = || {
+                let mut files = files_with(&world, &other, "heron");
+                files.retain(|file| !file.ends_with(".tmp"));
+                files
+            };
+            let (listed, before) = (list(), others());
+            let root = mine.display().to_string();
+            let at = At { call, nth, fault: Fault::Kill };
+            let args = ["project", "purge", "--yes", "--include-debug", "--root", &root];
+            let traced = strike(&world, &args, at, &[]);
+            let again = purge(&world, &mine, &["--yes", "--include-debug"], "");
+            assert_eq!(again.code(), Some(0), "{at:?}: {again}");
+            assert_eq!(files_with(&world, &mine, CANARY), [""; 0], "{at:?}");
+            assert_eq!((list(), others()), (listed, before), "{at:?}");
+            if !traced.struck {
+                break;
+            }
+            struck += 1;
+        }
+    }
+    assert!(struck > 5, "{struck}");
+    row("DB-3", "a purge that was killed is finished by the next", struck);
+}
