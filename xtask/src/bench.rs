@@ -19,6 +19,7 @@ mod panel;
 mod permissions;
 mod programs;
 mod protocols;
+mod recall;
 mod relocations;
 mod replies;
 mod run;
@@ -62,6 +63,7 @@ const AREAS: &[Area] = &[
     Area { name: "protocols", measure: protocols::protocols },
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
+    Area { name: "recall", measure: recall::recall },
     Area { name: "search", measure: search::search },
     Area { name: "context", measure: context::context },
     Area { name: "panel", measure: panel::panel },

@@ -177,6 +177,12 @@ impl Bench {
         Ok(seen.map(|(zori, floor)| (median(&zori), median(&floor))))
     }
 
+    /// Starts zori once, and returns how long it takes to the first byte of its request, in milliseconds.
+    pub fn first_request(&self) -> Result<f64> {
+        let (run, exchanges) = self.play(Who::Zori, &[hello()])?;
+        Ok(ms_between(run.started, exchanges[0].began))
+    }
+
     /// Returns the median peak memory of zori and of the floor.
     fn memory_medians(&self, script: &[Arc<Reply>]) -> Result<(f64, f64)> {
         let note = self.note();

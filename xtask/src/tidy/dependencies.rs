@@ -309,6 +309,7 @@ const RULES: &[Rule] = &[
             "zori-contract",
             "zori-core",
             "zori-frontends",
+            "zori-index",
             "zori-policy",
             "zori-providers",
             "zori-redact",

@@ -1,0 +1,96 @@
+//! The memory of a project with 100,000 messages: what fits a question, a turn that is taken in, and a start beside such a database.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use zori_index::{Database, ProjectStore, SessionCopy, SessionFile, database_path};
+
+use super::area::{Bench, RUNS};
+use super::figure::{Bar, Figure, median, ms};
+use super::run::in_ms;
+
+const SESSIONS: usize = 500;
+const MESSAGES: usize = 200;
+const QUESTIONS: usize = 200;
+const NOW: i64 = 1_800_000_000;
+
+/// Measures recall over 100,000 messages, a turn taken in, and starts.
+pub fn recall(bench: &Bench) -> Result<Vec<Figure>> {
+    let before: Vec<f64> = (0..RUNS).map(|_| bench.first_request()).collect::<Result<_>>()?;
+    let base = base(bench)?;
+    let mut store = ProjectStore::new(Database::open(&database_path(&base))?, &bench.work().canonicalize()?)?;
+    let mut files: Vec<SessionFile> = (0..SESSIONS).map(|n| file(n, MESSAGES)).collect();
+    store.sync(&files, false, NOW, |name| Some(session(name.parse().ok()?, MESSAGES)))?;
+    ensure!(store.count()? == (SESSIONS * MESSAGES) as u64, "messages are missing");
+    let mut times = Vec::new();
+    for n in 0..QUESTIONS {
+        let question = format!("{} {} and {}", word(n), word(7 * n + 3), word(13 * n + 5));
+        let begun = Instant::now();
+        let found = store.search(&question, 5, None)?;
+        times.push(in_ms(begun.elapsed()));
+        ensure!(!found.is_empty(), "nothing fits `{question}`");
+    }
+    times.sort_by(f64::total_cmp);
+    let mut saved = Vec::new();
+    for turn in 1..=RUNS {
+        // One session went on by a prompt and an answer.
+        let messages = MESSAGES + 2 * turn;
+        files[SESSIONS - 1] = file(SESSIONS - 1, messages);
+        let begun = Instant::now();
+        store.sync(&files, false, NOW, |name| Some(session(name.parse().ok()?, messages)))?;
+        saved.push(in_ms(begun.elapsed()));
+    }
+    drop(store);
+    let after: Vec<f64> = (0..RUNS).map(|_| bench.first_request()).collect::<Result<_>>()?;
+    Ok(vec![
+        Figure {
+            name: "recall over 100,000 messages, slowest of twenty",
+            measured: ms(times[times.len() * 95 / 100]),
+            floor: None,
+            bar: Bar::Under(15.0),
+        },
+        Figure {
+            name: "recall: a turn taken in",
+            measured: ms(median(&saved)),
+            floor: None,
+            bar: Bar::Under(2.0),
+        },
+        Figure {
+            name: "start to first request byte, beside 100,000 messages",
+            measured: ms(median(&after)),
+            floor: Some(ms(median(&before))),
+            bar: Bar::Ratio(1.02),
+        },
+    ])
+}
+
+/// Returns where zori keeps things in this home.
+fn base(bench: &Bench) -> Result<PathBuf> {
+    let output = bench.zori(&["config", "path", "--output", "plain"]).output()?;
+    let path = String::from_utf8(output.stdout)?;
+    Path::new(path.trim()).parent().map(Path::to_owned).context("the config file has no folder")
+}
+
+fn file(number: usize, messages: usize) -> SessionFile {
+    SessionFile { name: number.to_string(), len: messages as u64, time: number as u64 }
+}
+
+/// Returns a session of so many messages, each of some 40 words.
+fn session(number: usize, messages: usize) -> SessionCopy {
+    let message = |n: usize| {
+        let at = number * MESSAGES + n;
+        let words: Vec<String> =
+            (0..40).map(|k| word(at.wrapping_mul(31).wrapping_add(k * k * 17))).collect();
+        let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
+        ((n / 2 + 1) as u32, role, words.join(" "), "2026-11-16T09:00:00Z".to_owned())
+    };
+    SessionCopy { title: format!("session {number}"), messages: (0..messages).map(message).collect() }
+}
+
+/// Returns one of 5,000 words.
+fn word(number: usize) -> String {
+    const PARTS: [&str; 10] = ["par", "ser", "to", "ken", "in", "dex", "ca", "che", "lo", "ck"];
+    let n = number.wrapping_mul(2_654_435_761) % 5_000;
+    format!("{}{}{}{}", PARTS[n % 10], PARTS[n / 10 % 10], PARTS[n / 100 % 10], n / 1_000)
+}
