@@ -59,12 +59,13 @@ impl ProjectStore {
                 }
                 change.execute(&format!("DELETE FROM {table} WHERE project_id = ?1"), params![project])?;
             }
-            if kept == Kept::default() {
+            // What was spent stays without the project (ON DELETE SET NULL).
+            if kept.jobs == 0 {
                 change.execute("DELETE FROM projects WHERE id = ?1", params![project])?;
             }
             Ok((counts, kept))
         })?;
-        if kept == Kept::default() {
+        if kept.jobs == 0 {
             self.id = None;
         }
         Ok(counts)

@@ -87,6 +87,13 @@ pub fn next_slot(when: &When, after: i64) -> Option<i64> {
     }
 }
 
+/// Returns when the day of a moment began in a time zone, or in UTC where the zone is not known.
+pub fn day_begins(now: i64, zone: &str) -> i64 {
+    let zone = zone_of(zone).unwrap_or(TimeZone::UTC);
+    let begin = Timestamp::from_second(now).ok().and_then(|now| now.to_zoned(zone).start_of_day().ok());
+    begin.map_or(now, |begin| begin.timestamp().as_second())
+}
+
 fn zone_of(name: &str) -> Result<TimeZone, WhenError> {
     TimeZone::get(name).map_err(|_| WhenError::Zone(name.to_owned()))
 }

@@ -5,6 +5,7 @@ mod files;
 mod graph;
 mod jobs;
 mod memory;
+mod plans;
 mod purge;
 mod vectors;
 

@@ -89,7 +89,11 @@ const RULES: &[Rule] = &[
     },
     // Owns SQLite (`rusqlite`, built from its one C file) and the calendar: `croner` reads cron lines, `jiff` has the time zones,
     // as one piece of bytes: which no machine has to have, and no start pays for. Nothing of ours: the callers bring values.
-    Rule { name: "zori-index", ours: &[], others: &["blake3", "croner", "jiff", "rusqlite", "thiserror"] },
+    Rule {
+        name: "zori-index",
+        ours: &[],
+        others: &["blake3", "croner", "jiff", "rusqlite", "serde_json", "thiserror"],
+    },
     // `lz4_flex` packs contents, `libc` takes a lease on a file before it is unlinked, `ignore` is the matcher alone.
     Rule {
         name: "zori-undo",
