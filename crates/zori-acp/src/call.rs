@@ -184,6 +184,7 @@ fn touched(effect: &Effect) -> Option<&Path> {
         | Effect::Mcp { .. }
         | Effect::Agent
         | Effect::Memory
+        | Effect::Schedule
         | Effect::Internal => None,
     }
 }

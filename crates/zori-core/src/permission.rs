@@ -120,6 +120,7 @@ classes! {
     WriteOutside "WX" "Creates or edits outside the workspace.",
     WriteProtected "WP" "Creates or edits what is protected: hooks, start-up files, settings.",
     Mcp "MX" "Any other MCP tool.",
+    Schedule "IS" "Has a prompt run later, when nobody watches.",
     Shell "X" "Any other shell command.",
     ShellUnknown "XU" "A shell command that is not known before it runs.",
 }
@@ -135,6 +136,7 @@ impl Class {
             | Self::Shell
             | Self::ShellUnknown
             | Self::Mcp
+            | Self::Schedule
             | Self::MemoryWrite => true,
             Self::Internal
             | Self::Read

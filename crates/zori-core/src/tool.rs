@@ -254,6 +254,8 @@ pub enum Effect {
     Agent,
     /// Writes to the memory store.
     Memory,
+    /// Has a prompt run later, when nobody watches, or takes that back.
+    Schedule,
     /// Changes nothing outside the session.
     Internal,
 }
@@ -274,7 +276,7 @@ impl Effect {
     /// Returns whether it may change something outside the session.
     pub fn mutates(&self) -> bool {
         match self {
-            Self::Write(_) | Self::Exec { .. } | Self::Memory => true,
+            Self::Write(_) | Self::Exec { .. } | Self::Memory | Self::Schedule => true,
             Self::Mcp { trusted_reader, .. } => !trusted_reader,
             Self::Read(_) | Self::Net { .. } | Self::Agent | Self::Internal => false,
         }

@@ -542,6 +542,7 @@ fn find_blockers(jobs: &mut [Job<'_>]) {
                 | Effect::Mcp { .. }
                 | Effect::Agent
                 | Effect::Memory
+                | Effect::Schedule
                 | Effect::Internal => continue,
             };
             let before = touched.entry(path).or_default();

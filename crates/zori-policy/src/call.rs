@@ -58,6 +58,8 @@ pub enum Part {
     Agent,
     /// Writes to the memory store.
     Memory,
+    /// Has a prompt run later.
+    Schedule,
     /// Changes nothing outside the session.
     Internal,
 }
@@ -117,6 +119,7 @@ impl Call {
             },
             Effect::Agent => Part::Agent,
             Effect::Memory => Part::Memory,
+            Effect::Schedule => Part::Schedule,
             Effect::Internal => Part::Internal,
         };
         let parts = effects.iter().map(part).collect();
@@ -159,7 +162,12 @@ impl Call {
                         TargetPath::Unknown => None,
                     }));
                 }
-                Part::Net { .. } | Part::Mcp { .. } | Part::Agent | Part::Memory | Part::Internal => {}
+                Part::Net { .. }
+                | Part::Mcp { .. }
+                | Part::Agent
+                | Part::Memory
+                | Part::Schedule
+                | Part::Internal => {}
             }
         }
         paths.sort();

@@ -135,6 +135,7 @@ pub(crate) fn class_of_part(part: &Part) -> Class {
         Part::Mcp { trusted_reader: false, .. } => Class::Mcp,
         Part::Agent => Class::Agent,
         Part::Memory => Class::MemoryWrite,
+        Part::Schedule => Class::Schedule,
         Part::Internal => Class::Internal,
     }
 }

@@ -51,7 +51,8 @@ pub fn grants(policy: &Policy, call: &Call, decision: &Decision) -> Vec<Grant> {
         Part::Mcp { .. } => Vec::new(),
         Part::Agent => vec![like("Task", "any sub-agent")],
         Part::Memory => vec![like("Memory", "any memory entry")],
-        Part::Internal => Vec::new(),
+        // Each job is looked at by itself.
+        Part::Schedule | Part::Internal => Vec::new(),
     };
     grants.retain(|grant| helps(policy, call, &grant.rules));
     grants.dedup_by(|later, earlier| later.rules == earlier.rules);

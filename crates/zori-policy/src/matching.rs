@@ -290,6 +290,7 @@ fn names(rule: &Rule, part: &Part) -> bool {
     match part {
         Part::Agent => rule.tool == ToolName::Agent,
         Part::Memory => rule.tool == ToolName::Memory,
+        Part::Schedule => rule.tool == ToolName::Schedule,
         Part::Mcp { server, tool, .. } => rule.tool.covers_mcp(server, tool),
         Part::File(..) | Part::Shell(_) | Part::Net { .. } | Part::Internal => false,
     }

@@ -53,10 +53,11 @@ mod tests {
         (Class::Agent, "aaa?aad"),
         (Class::Internal, "aaaaaad"),
         (Class::MemoryWrite, "aaa?ddd"),
+        (Class::Schedule, "a???ddd"),
     ];
 
     #[test]
-    fn all_112_cells() {
+    fn all_119_cells() {
         assert_eq!(WRITTEN.len(), Class::ALL.len());
         for (class, row) in WRITTEN {
             let read =

@@ -386,6 +386,7 @@ fn summary(effects: &[Effect]) -> String {
         Effect::Mcp { server, tool, .. } => Some(format!("{server}: {tool}")),
         Effect::Agent => Some("sub-agent".to_owned()),
         Effect::Memory => Some("memory".to_owned()),
+        Effect::Schedule => Some("schedule".to_owned()),
         Effect::Internal => None,
     };
     effects.iter().filter_map(one).collect::<Vec<_>>().join(", ")

@@ -62,7 +62,7 @@ fn about(request: &ToolRequested) -> String {
         Effect::Read(path) | Effect::Write(path) => Some(path.display().to_string()),
         Effect::Exec { command, .. } => Some(command.clone()),
         Effect::Net { url } => Some(url.clone()),
-        Effect::Mcp { .. } | Effect::Agent | Effect::Memory | Effect::Internal => None,
+        Effect::Mcp { .. } | Effect::Agent | Effect::Memory | Effect::Schedule | Effect::Internal => None,
     });
     match what {
         Some(what) => format!("{name} {}", shortened(&what)),

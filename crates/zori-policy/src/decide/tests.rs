@@ -62,6 +62,7 @@ fn example(class: Class) -> Option<(ToolKind, Effect)> {
         ),
         Class::Agent => (ToolKind::Todo, Effect::Agent),
         Class::MemoryWrite => (ToolKind::Todo, Effect::Memory),
+        Class::Schedule => (ToolKind::Todo, Effect::Schedule),
         Class::ShellRead | Class::ShellFile | Class::Shell | Class::ShellUnknown => return None,
     })
 }
@@ -97,7 +98,7 @@ fn every_cell_with_and_without_somebody_to_ask() {
             }
         }
     }
-    assert_eq!(cells, 7 * 2 * 12, "the shell's classes are tried with real commands");
+    assert_eq!(cells, 7 * 2 * 13, "the shell's classes are tried with real commands");
 }
 
 #[test]

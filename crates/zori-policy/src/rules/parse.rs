@@ -66,7 +66,11 @@ pub fn rule(text: &str, anchors: &Anchors<'_>) -> Result<(ToolName, Scope), Rule
         ToolName::BuiltIn(kinds) if kinds.iter().all(|kind| takes_paths(*kind)) => Scope::Path(
             PathPattern::parse(inside, anchors).map_err(|error: PatternError| bad(error.to_string()))?,
         ),
-        ToolName::BuiltIn(_) | ToolName::Agent | ToolName::Memory | ToolName::Mcp { .. } => {
+        ToolName::BuiltIn(_)
+        | ToolName::Agent
+        | ToolName::Memory
+        | ToolName::Schedule
+        | ToolName::Mcp { .. } => {
             return Err(bad("this tool takes no brackets".into()));
         }
     };

@@ -11,6 +11,8 @@ pub enum ToolName {
     Agent,
     /// Writing to the memory store.
     Memory,
+    /// Having prompts run later.
+    Schedule,
     /// Tools of an MCP server: all of them, or those whose name fits (`*` at the end or anywhere).
     Mcp {
         server: String,
@@ -61,6 +63,7 @@ impl ToolName {
         match folded(text).as_str() {
             "task" | "agent" => Some(Self::Agent),
             "memory" | "memorysave" => Some(Self::Memory),
+            "schedule" => Some(Self::Schedule),
             name => {
                 let (_, _, kinds) = NAMES.iter().find(|(names, _, _)| names.contains(&name))?;
                 Some(Self::BuiltIn(kinds))

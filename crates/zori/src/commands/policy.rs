@@ -341,6 +341,7 @@ impl PolicyHarness {
                 change: Default::default(),
             }]),
             None if matches!(tool, "task" | "Task" | "Agent") => Some(vec![Effect::Agent]),
+            None if tool == "schedule" => Some(vec![Effect::Schedule]),
             None => None,
         };
         if let Some(effects) = effects {
