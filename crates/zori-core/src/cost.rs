@@ -104,6 +104,15 @@ impl AddAssign for Spent {
     }
 }
 
+/// Counts what requests cost beyond this process. The engine asks it before each request and tells it of each reply; both are short.
+pub trait Ledger: Send + Sync {
+    /// Returns why no further request may be sent, in a sentence; `None` lets it go.
+    fn refuses(&self) -> Option<String>;
+
+    /// Adds a request that was answered by a model.
+    fn add(&self, model: &str, spent: Spent);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

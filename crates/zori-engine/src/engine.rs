@@ -91,6 +91,7 @@ impl<S: Sink + 'static> Engine<S> {
             modes: parts.modes,
             hooks: parts.hooks,
             checkpoints: parts.checkpoints,
+            ledger: parts.ledger,
             clock: parts.clock,
             ids: parts.ids,
             models: parts.models,
@@ -354,7 +355,15 @@ impl<S: Sink + 'static> Engine<S> {
     pub(crate) fn charge(&self, usage: Usage) -> Spent {
         let spent = Spent::request(usage, (self.shared.models.prices)(&self.shared.settings.model));
         self.shared.registry.add_spent(spent);
+        if let Some(ledger) = &self.shared.ledger {
+            ledger.add(&self.shared.settings.model, spent);
+        }
         spent
+    }
+
+    /// Returns why no further request may be sent, in a sentence: what was spent beyond this process is too much.
+    pub fn budget_refuses(&self) -> Option<String> {
+        self.shared.ledger.as_ref().and_then(|ledger| ledger.refuses())
     }
 
     /// Adds the usage of a request that belongs to no turn, at the price of the current model.

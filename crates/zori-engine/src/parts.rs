@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zori_core::checkpoint::Checkpoints;
 use zori_core::compaction::ReplacedView;
-use zori_core::cost::{Prices, Spent};
+use zori_core::cost::{Ledger, Prices, Spent};
 use zori_core::event::SessionFacts;
 use zori_core::hook::Hooks;
 use zori_core::ids::{IdSource, SessionId};
@@ -38,6 +38,8 @@ pub struct Parts {
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Captures what calls change; `None` captures nothing.
     pub checkpoints: Option<Arc<dyn Checkpoints>>,
+    /// Counts what requests cost beyond this process; `None` counts nothing.
+    pub ledger: Option<Arc<dyn Ledger>>,
     /// Stamps events and measures durations.
     pub clock: Arc<dyn Clock>,
     /// The source of random numbers for the jitter of retries.
@@ -68,6 +70,7 @@ impl Parts {
             modes: Arc::new(|name| Err(format!("the mode cannot be changed to `{name}` in this session"))),
             hooks: None,
             checkpoints: None,
+            ledger: None,
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(SystemIds::default()),
             models: ModelInfo::default(),

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use zori_core::checkpoint::Checkpoints;
+use zori_core::cost::Ledger;
 use zori_core::hook::Hooks;
 use zori_core::ids::{AgentId, CallId, IdSource};
 use zori_core::provider::Provider;
@@ -24,6 +25,7 @@ pub(crate) struct Shared<S> {
     pub(crate) modes: ModeLookup,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     pub(crate) checkpoints: Option<Arc<dyn Checkpoints>>,
+    pub(crate) ledger: Option<Arc<dyn Ledger>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) models: ModelInfo,
@@ -50,6 +52,7 @@ impl<S> Clone for Shared<S> {
             modes: self.modes.clone(),
             hooks: self.hooks.clone(),
             checkpoints: self.checkpoints.clone(),
+            ledger: self.ledger.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             models: self.models.clone(),

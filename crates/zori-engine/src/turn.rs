@@ -237,6 +237,9 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
 
     fn check_limits(&self) -> Result<(), TurnAbort> {
         let reached = self.engine.shared.settings.limits.reached(&self.engine.used());
+        let reached = reached.or_else(|| {
+            self.engine.budget_refuses().map(|text| LimitReached { kind: LimitKind::Budget, text })
+        });
         reached.map_or(Ok(()), |reached| Err(TurnAbort::Limit(reached)))
     }
 

@@ -35,6 +35,7 @@ use crate::agents;
 use crate::audit::{self, AuditKeeping};
 use crate::error::HostError;
 use crate::frontend::{ClientIo, FrontendParts};
+use crate::ledger;
 use crate::mcp;
 use crate::memory::{self, AutoRecall, Vectors};
 use crate::model::ModelGate;
@@ -42,6 +43,7 @@ use crate::network::Network;
 use crate::notice::Notice;
 use crate::peer::Answers;
 use crate::sandbox::confinement::Confinement;
+use crate::schedule;
 use crate::session::{LeftBehind, LeftRunning, Session};
 use crate::settings::SessionSettings;
 use crate::storage::{self, OpenedSession, Which};
@@ -165,6 +167,7 @@ impl Host {
         let env = Arc::new(self.tool_env(&upstream.network, client_io));
         let vectors = self.vectors(&upstream.network);
         let mut others = self.with_memory(others, vectors.as_ref(), &opened);
+        others.extend(schedule::tool(settings.schedule.as_ref(), &self.machine.clock));
         others.extend(settings.extensions.skills.iter().map(|skills| skills.tool()));
         // An agent on a server has names of its own for the tools, and may not leave the workspace.
         let remote_agent = settings.model.facts.api == Api::AgentZero;
@@ -231,6 +234,7 @@ impl Host {
             policy.workspace.commands_run_by_bash();
         }
         let parts = Parts {
+            ledger: ledger::of(settings, id.as_str(), is_saved, &self.machine.clock),
             checkpoints: undo.as_ref().map(|undo| undo.capture.clone() as Arc<dyn Checkpoints>),
             provider: upstream.provider.clone(),
             toolbox,

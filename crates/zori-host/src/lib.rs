@@ -37,6 +37,7 @@ mod error;
 mod extensions;
 mod frontend;
 mod host;
+mod ledger;
 mod mcp;
 mod memory;
 mod mode;
@@ -45,6 +46,7 @@ mod network;
 mod notice;
 mod peer;
 pub mod sandbox;
+mod schedule;
 mod session;
 pub mod settings;
 mod skills;
@@ -63,6 +65,7 @@ pub use error::HostError;
 pub use extensions::{Extensions, SlashEntry};
 pub use frontend::{ClientIo, FrontendParts};
 pub use host::{Host, Machine, Upstream};
+pub use ledger::DailyBudget;
 pub use mcp::{
     Environment, FormAnswers, McpSettings, TOOLS_BUDGET, TransportMaker, failures as mcp_failures,
     start_servers as start_mcp_servers,
@@ -75,6 +78,7 @@ pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback}
 pub use network::{Network, Replay, Track};
 pub use notice::Notice;
 pub use peer::{Answers, Peer, PeerRequest, Unattended, pending_or};
+pub use schedule::{ScheduleSettings, mark_scheduled};
 pub use session::{Session, TurnEnd};
 pub use settings::SessionSettings;
 pub use skills::{SkillSettings, Skills};

@@ -169,7 +169,7 @@ impl ModelError {
                 vec![format!("start another session with `--model {provider}:{name}`")]
             }
             Self::Unpriced(_) => [
-                "use another model, or leave `--max-budget-usd` (`max_budget_usd`) out",
+                "use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)",
                 "say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`",
                 "`--max-tokens-total N` limits tokens instead",
             ]
@@ -211,7 +211,10 @@ impl ModelGate {
         let model = &settings.model;
         Self {
             facts: model.facts,
-            limits: settings.limits.run,
+            limits: Limits {
+                budget: settings.limits.run.budget.or(settings.limits.daily.as_ref().map(|daily| daily.max)),
+                ..settings.limits.run
+            },
             prices: Box::new(model.pricing()),
             reply: Box::new(model.reply_limits(settings.request.max_tokens)),
             style: Box::new(model.tool_styles()),

@@ -293,6 +293,11 @@ impl Session {
         self.engine.add_usage(usage)
     }
 
+    /// Returns why no further request may be sent, in a sentence: the day's budget is spent.
+    pub fn budget_refuses(&self) -> Option<String> {
+        self.engine.budget_refuses()
+    }
+
     /// Adds a text that goes with the next prompt, such as a file that it names.
     pub fn attach(&mut self, text: String) {
         self.engine.attach(text);

@@ -27,12 +27,14 @@ use crate::audit::AuditSettings;
 use crate::background::Background;
 use crate::child_env::{ChildEnvironment, InheritEverything};
 use crate::extensions::Extensions;
+use crate::ledger::DailyBudget;
 use crate::mcp::McpSettings;
 use crate::memory::MemorySettings;
 use crate::mode::Modes;
 use crate::model::ModelSettings;
 use crate::peer::Answers;
 use crate::sandbox::SandboxSettings;
+use crate::schedule::ScheduleSettings;
 use crate::system_prompt::SystemParts;
 use crate::undo::UndoSettings;
 
@@ -64,6 +66,8 @@ pub struct SessionSettings {
     pub extensions: Extensions,
     /// What is known of earlier sessions of the project; `None`: nothing.
     pub memory: Option<MemorySettings>,
+    /// The schedule of the project; `None`: it has none, or it is not used.
+    pub schedule: Option<ScheduleSettings>,
     /// The MCP servers whose tools it has.
     pub mcp: McpSettings,
     /// What goes on beside its turns; `None`: nothing.
@@ -102,7 +106,7 @@ impl SessionSettings {
                 answers: Answers::Nobody,
             },
             sandbox: SandboxSettings::OFF,
-            limits: LimitSettings { run: Limits::NONE, compact_at: CompactAt::DEFAULT },
+            limits: LimitSettings { run: Limits::NONE, compact_at: CompactAt::DEFAULT, daily: None },
             agents: AgentSettings::DEFAULT,
             tools: ToolSettings {
                 timeout: None,
@@ -119,6 +123,7 @@ impl SessionSettings {
             undo: UndoSettings::off(),
             extensions: Extensions::default(),
             memory: None,
+            schedule: None,
             mcp: McpSettings::none(),
             background: None,
         }
@@ -205,12 +210,14 @@ pub struct PermissionSettings {
 }
 
 /// How much a session may use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LimitSettings {
     /// Turns, money, tokens.
     pub run: Limits,
     /// When the conversation is compacted.
     pub compact_at: CompactAt,
+    /// What all sessions of a day may cost together.
+    pub daily: Option<DailyBudget>,
 }
 
 /// The sub-agents of a session.

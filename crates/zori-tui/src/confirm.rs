@@ -1,5 +1,5 @@
 //! A question of the chat itself, answered by one key: whether the loop goes on, whether a line goes into AGENTS.md, whether files go
-//! back. The same guard holds as for
+//! back, whether steps are carried out. The same guard holds as for
 //! questions about calls (SAF-1 to SAF-3): no key that was meant for the draft answers it.
 
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub enum What {
     Guideline(String),
     /// Whether files go back to what they were (TRN-8).
     Undo,
+    /// Whether the steps of a plan are carried out.
+    Plan,
 }
 
 impl Confirm {
@@ -85,7 +87,7 @@ impl Confirm {
                 rows.push(wrap::truncate(&Row::empty().with("    ").with(added), wide));
                 "? "
             }
-            What::Undo => "? ",
+            What::Undo | What::Plan => "? ",
         };
         let row = Row::empty().with(Span::new(sign).role(Role::Warning)).with(self.text.as_str());
         rows.push(wrap::truncate(&row, wide));

@@ -8,6 +8,7 @@ mod editor;
 pub(crate) mod feedback;
 mod lines;
 pub(crate) mod permissions;
+pub(crate) mod plan;
 mod prompts;
 mod serve;
 pub mod slash;
@@ -38,12 +39,15 @@ use crate::frontend;
 use crate::model_choice;
 use crate::outcome;
 use crate::plain::{Advice, PlainSession};
+use crate::preferences::{self, Channel};
+use crate::scheduler::Scheduler;
 use crate::screen::{self, Left, Opening};
 use crate::settings::{RunSettings, Settings, missing_key};
 use crate::signals::Signals;
 use crate::trust::TrustDialog;
 use crate::which_session;
 use crate::wire_up::{self, Prepared};
+use crate::workers::Workers;
 
 /// A chat under way.
 pub(crate) struct Chat<'a, 'c> {
@@ -60,6 +64,12 @@ pub(crate) struct Chat<'a, 'c> {
     pub(crate) title: Option<String>,
     /// Whether each turn is followed by the question for another (`/loop`).
     pub(crate) supervised: bool,
+    /// Where it is with a plan (`/plan`).
+    pub(crate) plan: plan::PlanState,
+    /// What runs the jobs of the project meanwhile.
+    pub(crate) scheduler: Option<Scheduler>,
+    /// Where it is, for what is chosen in it.
+    pub(crate) channel: Channel,
 }
 
 /// Opens the chat with a new session, or with the one `--session` names.
@@ -83,6 +93,8 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
             .hint("give one prompt with `-p TEXT`"));
     }
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let preferred = preferences::applied(cx, args, Channel::Chat);
+    let args = preferred.as_ref().unwrap_or(args);
     // A question has to be seen and answered: standard error is where it is drawn.
     let attended = interactive && cx.terminal.stderr;
     let asks = if attended { TrustDialog::Person(&signals) } else { TrustDialog::Nobody };
@@ -98,13 +110,14 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     let which = if choosing { which } else { going_on(cx, args, &session, which)? };
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
+    let mut scheduler = scheduler(cx, &prepared, &run);
     if screen {
         let opening = match (&args.prompt.text, choosing) {
             (Some(text), _) => Opening::Prompt(text.clone()),
             (None, true) => Opening::Typed("/resume "),
             (None, false) => Opening::Empty,
         };
-        return on_screen(cx, args, signals, (prepared, run, attached), opening);
+        return on_screen(cx, args, signals, (prepared, run, attached), opening, &mut scheduler);
     }
     greet(cx, &prepared, &run);
     for image in &attached {
@@ -123,7 +136,11 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     };
     let plain = PlainSession::start(cx, prepared, run, None)?;
     let typed = Some(args.clone());
-    let mut chat = Chat { cx, signals, plain, args: None, typed, attached, title: None, supervised: false };
+    let plan = plan::PlanState::Idle;
+    let (args_again, title, supervised) = (None, None, false);
+    let channel = Channel::Chat;
+    let mut chat =
+        Chat { cx, signals, plain, args: args_again, typed, attached, title, supervised, plan, scheduler, channel };
     let exit = match &args.prompt.text {
         Some(text) => chat.begin(text, &mut lines),
         None => chat.converse(&mut lines),
@@ -136,6 +153,13 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     plain.close(cx.ui, Advice::default());
     signals.die_of_hangup();
     exit
+}
+
+/// Starts what runs the jobs of the project while the chat is open, where it has some.
+fn scheduler(cx: &mut AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Option<Scheduler> {
+    let schedule = prepared.host.settings.schedule.as_ref()?;
+    let workers = Workers::new(run.bare, &cx.app, cx.ui);
+    Scheduler::start(cx, &workers, Some(schedule))
 }
 
 /// Opens the panel.
@@ -153,6 +177,8 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
             .hint("give one prompt with `zori exec -p TEXT`"));
     }
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
+    let preferred = preferences::applied(cx, args, Channel::Panel);
+    let args = preferred.as_ref().unwrap_or(args);
     let asks = if cx.terminal.stderr { TrustDialog::Person(&signals) } else { TrustDialog::Nobody };
     let Settings { mut session, run } = Settings::resolve(cx, args, &asks)?;
     if session.permission.answers == Answers::Nobody {
@@ -163,7 +189,8 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let which = going_on(cx, args, &session, Which::BySettings)?;
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
-    screen::run_panel(cx, signals, prepared, run, args.clone(), attached)
+    let scheduler = scheduler(cx, &prepared, &run);
+    screen::run_panel(cx, signals, prepared, run, args.clone(), attached, scheduler)
 }
 
 /// Opens the chat on the screen, and again wherever it goes on.
@@ -173,11 +200,13 @@ fn on_screen(
     signals: Signals,
     (mut prepared, mut run, mut attached): (Prepared, RunSettings, Vec<Image>),
     mut opening: Opening,
+    scheduler: &mut Option<Scheduler>,
 ) -> Result<Exit, Failure> {
     let mut args = args.clone();
     loop {
         let begun = Some(args.clone());
-        let again = match screen::run(cx, signals.clone(), prepared, run, begun, attached, opening)? {
+        let seat = (prepared, run, begun, attached);
+        let again = match screen::run(cx, signals.clone(), seat, opening, scheduler)? {
             Left::Over(exit) => return Ok(exit),
             Left::Again(again) => again,
         };
@@ -267,6 +296,7 @@ impl Chat<'_, '_> {
 
     fn converse(&mut self, lines: &mut Lines) -> Result<Exit, Failure> {
         loop {
+            self.tell_scheduled();
             let text = match lines.next(&self.signals)? {
                 Line::Text(text) => text,
                 Line::End => return Ok(Exit::Success),
@@ -313,6 +343,7 @@ impl Chat<'_, '_> {
     /// Runs a turn, and asks for another in a loop.
     fn supervised_turn(&mut self, text: String, lines: &mut Lines) -> Result<(), Failure> {
         self.turn(text);
+        self.follow_plan(lines)?;
         // A signal that ends the program answers for the person.
         if self.signals.ending().is_none() {
             self.ask_to_continue(lines)?;
@@ -326,6 +357,7 @@ impl Chat<'_, '_> {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
         let end = self.plain.turn(prompt, &self.signals);
         self.keep_title();
+        self.plan_turn_over(&end);
         self.cx.ui.notices(&end.notices);
         if end.unasked {
             self.cx.ui.say(asking::WAYS_OUT);
@@ -337,6 +369,28 @@ impl Chat<'_, '_> {
             self.cx.ui.say(&format!("Hint: {advice}"));
         }
         outcome::exit(&end.summary.outcome, end.summary.effects)
+    }
+
+    /// Keeps the model for later chats of this project, or forgets it. One that cannot be kept is said, and is no reason to stop.
+    pub(crate) fn keep_model(&mut self, model: Option<&str>) {
+        let session = self.plain.session();
+        let base =
+            self.plain.run.base.as_ref().filter(|_| session.is_saved() && self.cx.profile.built_in_prompt);
+        // A program that drives a session names its model itself.
+        let (Some(base), None) = (base, self.cx.front.events()) else { return };
+        let (root, temp) = (&self.plain.host.settings.workspace.root, self.cx.app.env.temp_dir());
+        let kept = preferences::keep_model(base, root, temp, self.channel, model);
+        if let Err(why) = kept {
+            self.cx.ui.warn(&format!("the choice of the model is not kept: {why}"));
+        }
+    }
+
+    /// Says what became of scheduled jobs meanwhile.
+    fn tell_scheduled(&mut self) {
+        let told = self.scheduler.as_mut().and_then(|scheduler| scheduler.told.as_mut());
+        let words: Vec<String> =
+            told.map_or_else(Vec::new, |told| std::iter::from_fn(|| told.try_recv().ok()).collect());
+        words.iter().for_each(|text| self.cx.ui.say(text));
     }
 
     /// Gives a session that was begun with a title that title, once there is something to give it to.

@@ -31,6 +31,8 @@ use crate::profile::Profile;
 const TABLES: &[&str] = &[
     "mcp",
     "memory",
+    "scheduler",
+    "cost",
     "cli",
     "commands",
     "instructions",

@@ -21,7 +21,7 @@ use zori_host::settings::{
     ToolSettings, WorkspaceSettings,
 };
 use zori_host::{
-    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, ModelGate, ModelSettings, Retry,
+    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, Limits, ModelGate, ModelSettings, Retry,
     check_budget,
 };
 use zori_policy::Policy;
@@ -57,6 +57,7 @@ use crate::network::{self, RecordingMode};
 use crate::permissions::{self, PolicySources, ResolvedPolicy, folders};
 use crate::profile::Profile;
 use crate::program::App;
+use crate::schedule;
 use crate::signals::Signals;
 use crate::trust::project::Project;
 use crate::trust::store::TrustState;
@@ -183,6 +184,13 @@ impl Settings {
         let limits = limits::of_run(args, &config);
         let ModelChoice { model, key } = choice;
         check_budget(&limits, model.prices(&model.name), &model.name).map_err(of_model)?;
+        let daily = limits::of_a_day(&config, data_dir.as_ref(), &root, &cx.app.env)?;
+        if daily.is_some() {
+            // What cannot be counted cannot be kept within bounds.
+            let bounded =
+                Limits { budget: limits.budget.or(daily.as_ref().map(|daily| daily.max)), ..limits };
+            check_budget(&bounded, model.prices(&model.name), &model.name).map_err(of_model)?;
+        }
         let guidelines = match &recording {
             Some(_) => Instructions::default(),
             None => {
@@ -304,6 +312,12 @@ impl Settings {
                 &root,
                 cx.app.env.temp_dir(),
             )?,
+            schedule: schedule::settings(
+                &config,
+                data_dir.as_ref().filter(|_| writable && cx.profile.built_in_prompt),
+                &root,
+                &cx.app.env,
+            ),
             undo: undo::settings(
                 &config,
                 data_dir.as_ref().filter(|_| writable),
@@ -326,6 +340,7 @@ impl Settings {
             sandbox,
             limits: LimitSettings {
                 run: limits,
+                daily,
                 compact_at: match config.count("compact_at_percent") {
                     Some(0) => CompactAt { percent: None },
                     Some(percent) => CompactAt { percent: Some(percent) },

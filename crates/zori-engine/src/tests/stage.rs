@@ -412,6 +412,7 @@ impl Stage {
             }),
             hooks: setup.hooks,
             checkpoints: None,
+            ledger: None,
             clock: Arc::new(Still),
             ids: Arc::new(Still),
             models: ModelInfo {

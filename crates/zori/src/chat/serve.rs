@@ -11,6 +11,7 @@ use zori_frontends::jsonl::{Code, EventWriter};
 use zori_host::{Answers, SessionSettings, Which};
 
 use super::Chat;
+use super::plan::PlanState;
 use super::slash::{self, Found, Next};
 use crate::args::LowArgs;
 use crate::attachment::{self, Viewer};
@@ -18,6 +19,8 @@ use crate::commands::AgentCx;
 use crate::commands::exec::prompt_options::PromptOptions;
 use crate::frontend;
 use crate::plain::{Advice, PlainSession};
+use crate::preferences::Channel;
+use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::stdin::{Client, Lines};
@@ -49,14 +52,17 @@ pub fn serve(
     let prepared = wire_up::prepare(cx, session, &run, which)?;
     super::greet(cx, &prepared, &run);
     let workers = Workers::new(run.bare, &cx.app, cx.ui);
+    let scheduler = Scheduler::start(cx, &workers, prepared.host.settings.schedule.as_ref());
     let client =
         Client::new(events.clone(), Lines::new(workers), cx.app.redactor(), run.bare, cx.terminal.stdin);
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {
         frontend::plain_with(cx, settings, &wanted)
     });
     let plain = PlainSession::start_with(cx, prepared, run, Some(client), parts)?;
-    let mut chat =
-        Chat { cx, signals, plain, args: None, typed: None, attached, title: None, supervised: false };
+    let plan = PlanState::Idle;
+    let (args, typed, title, supervised) = (None, None, None, false);
+    let channel = Channel::Chat;
+    let mut chat = Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
     let exit = chat.follow(&events);
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();
@@ -79,6 +85,7 @@ impl Chat<'_, '_> {
     fn follow(&mut self, events: &EventWriter) -> Exit {
         let mut exit = Exit::Success;
         while let Some(command) = self.heard() {
+            self.tell_scheduled();
             let action = match command {
                 Command::Exit => LineAction::Quit,
                 Command::Line(line) if line.is_empty() => LineAction::Done,
@@ -105,6 +112,11 @@ impl Chat<'_, '_> {
                 LineAction::Ask(text) => {
                     let ended = self.turn(text);
                     exit = if ended == Exit::Success { exit } else { ended };
+                    let (left, steps) = self.run_steps(events);
+                    exit = if steps == Exit::Success { exit } else { steps };
+                    if left {
+                        break;
+                    }
                     let by_client = self.plain.peer.client().is_some_and(Client::take_interrupted);
                     // Whoever presses Ctrl-C does not mean the first of many lines; at a terminal there is the next one.
                     if ended == Exit::Interrupted && !by_client && !self.cx.terminal.stdin {
@@ -123,6 +135,29 @@ impl Chat<'_, '_> {
             }
         }
         exit
+    }
+
+    /// Asks about proposed steps, and runs those of a plan one after another. Returns whether the session is to end, and the exit code of a step
+    /// that failed.
+    fn run_steps(&mut self, events: &EventWriter) -> (bool, Exit) {
+        while self.signals.ending().is_none() && !events.is_closed() {
+            if self.ask_client_about_plan(events) {
+                return (true, Exit::Success);
+            }
+            match self.begin_step() {
+                Ok(None) => break,
+                Ok(Some(prompt)) => match self.turn(prompt) {
+                    Exit::Success => {}
+                    failed => return (false, failed),
+                },
+                Err(failure) => {
+                    self.cx.ui.report(&failure);
+                    self.refuse(events, Code::AgentError, &failure.message);
+                    break;
+                }
+            }
+        }
+        (false, Exit::Success)
     }
 
     /// Waits for the next command. A signal ends the program meanwhile.

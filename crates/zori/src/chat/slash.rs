@@ -230,6 +230,20 @@ pub const COMMANDS: &[Slash] = &[
         run: session::supervise,
     },
     Slash {
+        names: &["/plan"],
+        args: "[GOAL]",
+        about: "Have the model propose steps, and carry them out; also list, status, resume, cancel",
+        category: "Planning",
+        run: super::plan::plan,
+    },
+    Slash {
+        names: &["/schedule"],
+        args: "[ARGS]",
+        about: "List the scheduled jobs of this project; also add, show, rm",
+        category: "Planning",
+        run: |chat, rest| report::next(chat, "/schedule", rest),
+    },
+    Slash {
         names: &["/export"],
         args: "[FILE]",
         about: "Write this conversation to a file: .md, .json or .html",

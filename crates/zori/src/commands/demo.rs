@@ -58,7 +58,8 @@ pub(crate) fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Re
     if on_screen {
         let opening = Opening::Prompt(demo.prompt().to_owned());
         let prepared = Prepared { host, opened, upstream };
-        let left = screen::run(cx, signals, prepared, run, None, Vec::new(), opening)?;
+        let seat = (prepared, run, None, Vec::new());
+        let left = screen::run(cx, signals, seat, opening, &mut None)?;
         farewell(cx, args, demo);
         return Ok(match left {
             Left::Over(exit) => exit,

@@ -37,6 +37,7 @@ use crate::outcome::{self, Report};
 use crate::plain::{Advice, PlainSession};
 use crate::program::App;
 use crate::prompt::{self, Sources};
+use crate::scheduler::Scheduler;
 use crate::settings::{RunSettings, Settings};
 use crate::signals::Signals;
 use crate::stdin::{Client, Lines};
@@ -222,6 +223,11 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
     let which = which_session::choose_over(which, &args.session, &session, cx.profile)?;
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
+    let schedule = prepared.host.settings.schedule.as_ref().filter(|schedule| schedule.always);
+    let scheduler = schedule.and_then(|schedule| {
+        let workers = Workers::new(run.bare, &cx.app, cx.ui);
+        Scheduler::start(cx, &workers, Some(schedule))
+    });
     let parts = wanted.clone();
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {
         frontend::plain_with(cx, settings, &parts)
@@ -290,6 +296,7 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
     }
     let advice = refused
         .then(|| model_choice::key_hint(plain.host.settings.model.facts, &plain.run.key, cx.profile.name));
+    drop(scheduler);
     let [closed, replayed] = plain.close(cx.ui, Advice { unasked, key: advice });
     signals.die_of_hangup();
     // A reader that went away after the turn was over has got everything (DECISIONS 24).

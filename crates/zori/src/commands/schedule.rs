@@ -14,15 +14,15 @@ use zori_contract::kind::{Kind, Pattern};
 use zori_contract::reply::{Effect, Reply};
 use zori_core::text::one_line;
 use zori_core::time::Timestamp;
-use zori_index::{Job, JobRun, NewJob, ProjectStore, When, zone_known};
+use zori_index::{Job, JobRun, NewJob, ProjectStore, When};
 
 use super::memory::{now, place_of};
 use super::{Context, example};
 use crate::args::LowArgs;
-use crate::environment::Environment;
 use crate::error::JOB_NOT_FOUND;
 use crate::memory::unusable;
 use crate::program::App;
+use crate::schedule::{local_zone, mark};
 use crate::settings;
 
 const NAME_KIND: Kind = Kind::Name(Pattern::ALPHANUMERIC);
@@ -76,7 +76,11 @@ pub const ADD: Command<App> = Command {
         Ok(Preview { verb: "add", items, reversible: true })
     }),
     output_schema: JOB_SCHEMA,
-    ..Command::new(&["schedule", "add"], "Have a prompt run at set times; `schedule run` runs it then", add)
+    ..Command::new(
+        &["schedule", "add"],
+        "Have a prompt run at set times: by a chat in the project, or by `schedule run`",
+        add,
+    )
 };
 
 pub const LIST: Command<App> = Command {
@@ -152,16 +156,6 @@ fn wanted<'a>(cx: &Context<'_>, args: &'a Args) -> Result<NewJob<'a>, Failure> {
     Ok(NewJob { name: args.text(&NAME).unwrap_or_default(), when, prompt, created_by: "user", mode })
 }
 
-/// Returns this machine's time zone: what `TZ` says, else what `/etc/localtime` points to, else UTC.
-fn local_zone(env: &Environment) -> String {
-    let variable = env.text("TZ").map(|zone| zone.trim_start_matches(':').to_owned());
-    let linked = || {
-        let target = std::fs::canonicalize("/etc/localtime").ok()?;
-        Some(target.to_str()?.split_once("/zoneinfo/")?.1.to_owned())
-    };
-    variable.or_else(linked).filter(|zone| zone_known(zone)).unwrap_or_else(|| "UTC".to_owned())
-}
-
 fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let job = wanted(cx, args)?;
     let added = open(cx)?.add_job(&job, now(cx)).map_err(|error| unusable(&error))?;
@@ -171,9 +165,10 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             .field("conflict_id", job.name)
             .hint(format!("`{} schedule rm {}` removes it", cx.program.name, job.name)));
     };
+    mark(&cx.app.data_dir()?, &place_of(cx)?.project)?;
     let next = added.next_run.map(time).unwrap_or_default();
     let text = format!(
-        "Added `{}`: next at {next}, in the mode {}. `{} schedule run` runs it then.",
+        "Added `{}`: next at {next}, in the mode {}. A chat in this project runs it then, or `{} schedule run`.",
         added.name, added.mode, cx.program.name
     );
     Ok(Reply::changed(Effect::Created, row(&added)).text(text))

@@ -262,6 +262,12 @@ const GENERAL: &[Key] = &[
         "Use a model whose price is not known although there is a budget, which it does not count towards",
     ),
     key(
+        "cost.max_daily_usd",
+        Kind::Money,
+        "5.00",
+        "What all sessions of a day may cost together, in dollars, over all projects; unset: any amount",
+    ),
+    key(
         "max_tokens_total",
         Kind::Count(1, i64::MAX as u64),
         "1000000",
@@ -431,6 +437,12 @@ const GENERAL: &[Key] = &[
         Kind::Count(0, 87_600),
         "24",
         "How many hours must have passed before memory is put in order again",
+    ),
+    key(
+        "scheduler.enabled",
+        Kind::Switch,
+        "\"auto\"",
+        "Whether scheduled jobs run: \"auto\" in chats of a project that has some, true also beside one prompt, false only in `schedule run`",
     ),
     key(
         "ui.plain",

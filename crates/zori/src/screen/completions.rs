@@ -56,7 +56,8 @@ pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
 }
 
 /// The categories, in the order `/help` shows them.
-pub const CATEGORIES: &[&str] = &["Session", "Look", "Configuration", "Context", "Integration", "Debugging"];
+pub const CATEGORIES: &[&str] =
+    &["Session", "Look", "Configuration", "Context", "Planning", "Integration", "Debugging"];
 
 const fn own(
     name: &'static str,

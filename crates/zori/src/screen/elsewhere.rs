@@ -48,7 +48,9 @@ impl Screen<'_, '_> {
         again.args.model.provider = None;
         again.args.model.api_base = None;
         again.words = format!("Model: {name}");
-        self.leave_for(again)
+        self.leave_for(again)?;
+        self.chat.keep_model(Some(name));
+        Ok(())
     }
 
     /// Goes on in another folder.

@@ -50,6 +50,7 @@ pub const COMMANDS: &[&str] = &[
     "/feedback",
     "/login",
     "/graph",
+    "/schedule",
 ];
 
 /// Those that show something of the session that a turn changes, and something that it does not.
@@ -212,6 +213,7 @@ impl Outside {
                 Ok((model, max_tokens)) => {
                     say(NoticeLevel::Info, &format!("Model: {model}, from the next request on"));
                     snapshot.model.clone_from(&model);
+                    self.chosen_model = Some(format!("{}:{model}", snapshot.provider.name));
                     return Led::Input(Input::SetModel { model, max_tokens });
                 }
                 // One of another provider opens the chat anew, which a turn cannot.

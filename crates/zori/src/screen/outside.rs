@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
 use signal_hook::consts::SIGTSTP;
+use tokio::sync::mpsc::UnboundedReceiver;
 use zori_contract::exit::Exit;
 use zori_core::event::NoticeLevel;
 use zori_core::provider::Effort;
@@ -49,6 +50,8 @@ pub enum Came {
     Answered(Answered),
     Reported(Reported),
     Back(Back),
+    /// What became of a scheduled job.
+    Scheduled(String),
 }
 
 /// The outside of a chat.
@@ -86,6 +89,10 @@ pub struct Outside {
     pub errand: Option<Errand>,
     /// A key was stored while a turn ran.
     pub logged_in: Option<&'static ProviderFacts>,
+    /// The model that was chosen while a turn ran, to be kept.
+    pub chosen_model: Option<String>,
+    /// What is told of scheduled jobs.
+    pub scheduled: Option<UnboundedReceiver<String>>,
     /// The session as it was when the running turn began.
     pub snapshot: Option<Snapshot>,
     /// The effort that was chosen in a turn.
@@ -292,6 +299,7 @@ impl Outside {
                 self.errand = None;
                 Came::Back(back)
             }
+            told = told_of_jobs(&mut self.scheduled) => Came::Scheduled(told),
         }
     }
 
@@ -316,6 +324,10 @@ impl Outside {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
             Came::Back(back) => self.back(display, back),
+            Came::Scheduled(text) => {
+                display.state.transcript.notice(NoticeLevel::Info, &text);
+                display.touch();
+            }
             Came::Reported(Reported { diff, text }) => {
                 let transcript = &mut display.state.transcript;
                 match text {
@@ -504,6 +516,20 @@ fn base64(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// Waits for what is told of scheduled jobs; for ever where nothing is.
+async fn told_of_jobs(told: &mut Option<UnboundedReceiver<String>>) -> String {
+    match told {
+        Some(channel) => match channel.recv().await {
+            Some(text) => text,
+            None => {
+                *told = None;
+                std::future::pending().await
+            }
+        },
+        None => std::future::pending().await,
+    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ use super::{Begun, Screen, outside, peer};
 use crate::agent_zero::server_chat;
 use crate::args::LowArgs;
 use crate::commands::AgentCx;
+use crate::preferences::Channel;
+use crate::scheduler::Scheduler;
 use crate::settings::RunSettings;
 use crate::signals::Signals;
 use crate::wire_up::Prepared;
@@ -48,6 +50,7 @@ pub fn run(
     run: RunSettings,
     args: LowArgs,
     attached: Vec<Image>,
+    mut scheduler: Option<Scheduler>,
 ) -> Result<Exit, Failure> {
     let brand = cx.profile.name;
     let prompt = args.prompt.text.clone();
@@ -60,6 +63,8 @@ pub fn run(
     }
     seat::furnish(&mut seat, "Chat 1".to_owned());
     let (mut screen, listening) = on_terminal(cx, signals, seat)?;
+    screen.chat.channel = Channel::Panel;
+    screen.outside.scheduled = scheduler.as_mut().and_then(|scheduler| scheduler.told.take());
     let mut panel = Panel::new(brand, &screen.display.paint.theme.name);
     panel.themes = screen.outside.theme_names();
     panel.projects = seat::names(&config, "projects");

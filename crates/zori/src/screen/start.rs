@@ -34,6 +34,8 @@ use crate::commands::AgentCx;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::plain::PlainSession;
+use crate::preferences::Channel;
+use crate::scheduler::Scheduler;
 use crate::settings::{RunSettings, missing_key};
 use crate::signals::{ScreenGuard, Signals};
 use crate::ui::Ui;
@@ -58,16 +60,15 @@ pub enum Opening {
 pub fn run(
     cx: &mut AgentCx<'_>,
     signals: Signals,
-    prepared: Prepared,
-    run: RunSettings,
-    args: Option<LowArgs>,
-    attached: Vec<Image>,
+    (prepared, run, args, attached): (Prepared, RunSettings, Option<LowArgs>, Vec<Image>),
     opening: Opening,
+    scheduler: &mut Option<Scheduler>,
 ) -> Result<Left, Failure> {
     let again = matches!(opening, Opening::Again(_));
     let seat = Seat::open(cx, None, prepared, run, args, attached, again)?;
     let resumed = seat.resumed;
     let (mut screen, listening) = on_terminal(cx, signals, seat)?;
+    screen.outside.scheduled = scheduler.as_mut().and_then(|scheduler| scheduler.told.take());
     if let Opening::Again(again) = &opening {
         screen.carried = again.spent;
     }
@@ -93,6 +94,9 @@ pub fn run(
     }
     screen.converse();
     drop(listening);
+    if let Some(scheduler) = scheduler {
+        scheduler.told = screen.outside.scheduled.take();
+    }
     screen.end()
 }
 
@@ -115,7 +119,10 @@ pub(super) fn on_terminal<'a, 'c>(
     let mut display = Display::new(state, tty, terminal, paint, events, ending);
     display.titled = config.flag("ui.title").unwrap_or(true);
     display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
-    let chat = Chat { cx, signals, plain, args, typed: None, attached, title: None, supervised: false };
+    let plan = crate::chat::plan::PlanState::Idle;
+    let (typed, title, supervised, scheduler) = (None, None, false, None);
+    let channel = Channel::Chat;
+    let chat = Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
     let screen = Screen {
         chat,
         display,
@@ -228,6 +235,8 @@ impl Seat {
             report: None,
             errand: None,
             logged_in: None,
+            chosen_model: None,
+            scheduled: None,
             snapshot: None,
             effort: None,
             kept_branch: None,

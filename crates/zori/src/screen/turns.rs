@@ -20,6 +20,7 @@ use super::files::{self, Named};
 use super::peer::ScreenPeer;
 use super::{Begun, Screen};
 use crate::attachment::{self, Viewer};
+use crate::chat::plan::PlanState;
 use crate::chat::supervised;
 use crate::model_choice;
 use crate::plain::PlainSession;
@@ -46,6 +47,8 @@ impl Screen<'_, '_> {
         let title = &mut self.display.state.facts.title;
         title.get_or_insert_with(|| zori_store::title(&asked.text));
         let notes = self.attach_files(&mut prompt);
+        // A plan is made in a mode of its own.
+        self.display.state.facts.mode = self.chat.plain.session().policy().mode.shown().to_owned();
         self.outside.beside = Some(self.chat.plain.beside(&asked.text));
         self.outside.snapshot = Some(self.snapshot());
         self.display.take(Msg::TurnBegins(asked));
@@ -55,8 +58,11 @@ impl Screen<'_, '_> {
 
     /// Shows that a turn is over.
     pub(super) fn after_turn(&mut self, end: TurnEnd) {
+        self.chat.plan_turn_over(&end);
         self.turn_over(Some(end));
-        if self.chat.supervised {
+        if !matches!(self.chat.plan, PlanState::Idle) {
+            self.go_on_with_plan();
+        } else if self.chat.supervised {
             self.loop_turns += 1;
             self.ask_to_continue();
         }
@@ -127,6 +133,18 @@ impl Screen<'_, '_> {
         }
     }
 
+    /// Asks about the steps of a plan, or begins the one that is due as soon as nothing else runs.
+    fn go_on_with_plan(&mut self) {
+        if let Some((lines, question)) = self.chat.plan_question() {
+            return self.display.take(Msg::Confirm(Confirm::new(What::Plan, question).below(lines)));
+        }
+        self.tell();
+        if let PlanState::Due(plan) = &self.chat.plan {
+            let next = format!("/plan resume {}", plan.id);
+            self.outside.later.push_back(zori_tui::update::Effect::Command(next));
+        }
+    }
+
     /// Asks whether the loop goes on, in the status row (NFR-007).
     fn ask_to_continue(&mut self) {
         let text = format!("loop, turn {} · {}", self.loop_turns, supervised::QUESTION);
@@ -153,6 +171,12 @@ impl Screen<'_, '_> {
                 self.display.take(Msg::Next);
             }
             (What::Undo, yes) => self.undo_answered(yes),
+            (What::Plan, yes) => {
+                self.chat.answer_plan(yes);
+                self.tell();
+                self.go_on_with_plan();
+                self.display.take(Msg::Next);
+            }
             (What::Guideline(text), true) => self.add_guideline(&text),
             (What::Guideline(_), false) => self.say(NoticeLevel::Info, "AGENTS.md is as it was."),
         }
@@ -183,6 +207,9 @@ impl Screen<'_, '_> {
             }
         }
         self.keep_mode();
+        if let Some(model) = self.outside.chosen_model.take() {
+            self.chat.keep_model(Some(&model));
+        }
         self.display.drain_events();
         self.outside.keep_branch(&self.display);
         self.display.inputs.clear();

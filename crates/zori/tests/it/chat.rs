@@ -252,6 +252,8 @@ fn slash_commands() {
       /compact [FOCUS]  Summarise older messages; undo: take that back
       /recap            Sum this session up: decisions, facts, open questions
       /loop [PROMPT]    Ask after every turn whether to continue
+      /plan [GOAL]      Have the model propose steps, and carry them out; also list, status, resume, cancel
+      /schedule [ARGS]  List the scheduled jobs of this project; also add, show, rm
       /export [FILE]    Write this conversation to a file: .md, .json or .html
       /undo [N|#CELL]   Take the last turns back: files and conversation
       /redo             Take the last undo back

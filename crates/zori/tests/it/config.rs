@@ -205,6 +205,9 @@ fn init_writes_every_key_as_a_comment() {
     # Use a model whose price is not known although there is a budget, which it does not count towards.
     # allow_unpriced = false
 
+    # What all sessions of a day may cost together, in dollars, over all projects; unset: any amount.
+    # cost.max_daily_usd = 5.00
+
     # How many tokens a run may use, read and written; unset: any number.
     # max_tokens_total = 1000000
 
@@ -303,6 +306,9 @@ fn init_writes_every_key_as_a_comment() {
 
     # Earlier sessions of the project: not used, found by the model's tools once `memory rebuild` was run, or what fits goes with each prompt.
     # memory.recall = "manual"
+
+    # Whether scheduled jobs run: "auto" in chats of a project that has some, true also beside one prompt, false only in `schedule run`.
+    # scheduler.enabled = "auto"
 
     # Chat line by line, without a screen: for screen readers and simple terminals.
     # ui.plain = true

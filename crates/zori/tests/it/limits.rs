@@ -128,7 +128,7 @@ fn a_budget_with_a_model_of_unknown_price() {
     insta::assert_snapshot!(output, @"
     ------- stderr -------
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
-    Hint: use another model, or leave `--max-budget-usd` (`max_budget_usd`) out
+    Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
     Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     [exit status: 2]
@@ -186,7 +186,7 @@ fn in_the_chat() {
     you> /new
     you> /model claude-next
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
-    Hint: use another model, or leave `--max-budget-usd` (`max_budget_usd`) out
+    Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
     Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     you> hi again
@@ -205,4 +205,67 @@ fn in_the_demo() {
     let output = world().run(&["demo", "--max-turns", "1"]);
     assert_eq!(output.code(), Some(3), "{output}");
     assert!(output.stderr().contains("Error: Reached the limit of 1 turn (`--max-turns`)\n"), "{output}");
+}
+
+/// Agent modes 9.10: the budget of a day is over all processes and projects, and is said before a request is sent.
+#[test]
+fn a_budget_for_a_day_over_several_processes() {
+    let (world, model) = with_model(["One.", "Two."].map(anthropic::text));
+    world.write(world.base().join("config.toml"), "[cost]\nmax_daily_usd = 0.0001\n");
+    world.run(&["exec", "-p", "hi"]).success();
+    world.run(&["exec", "-p", "hi"]).success();
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: Reached the budget of $0.000100 for a day: $0.000140 spent today, in all projects (`cost.max_daily_usd`)
+    [exit status: 3]
+    ");
+    let other = world.write("other/.git/HEAD", "");
+    let root = other.parent().and_then(|git| git.parent()).expect("it is below").display().to_string();
+    let output = world.run(&["exec", "--json", "--root", &root, "-p", "hi"]);
+    let events: Vec<Value> =
+        output.stdout().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&events[0]["type"], &events[0]["code"], output.code()),
+        (&json!("error"), &json!("budget_exceeded"), Some(3))
+    );
+    assert_eq!(model.count(), 2, "nothing was sent");
+    // The sum of the events of a session is what the ledger has.
+    let paid: u64 = {
+        let database = zori_index::Database::open(&zori_index::database_path(world.base())).unwrap();
+        zori_index::ProjectStore::new(database, &world.work()).unwrap().spent_since(0).unwrap()
+    };
+    assert_eq!(paid, 140);
+}
+
+/// What cannot be counted is not paid for: a model without a price, a ledger that cannot be used. Without a budget nothing is opened.
+#[test]
+fn a_budget_for_a_day_that_cannot_be_kept() {
+    let (world, model) = with_model([anthropic::text("One.")]);
+    world.run(&["exec", "-p", "hi"]).success();
+    assert!(!world.base().join("zori.db").exists());
+    world.write(world.base().join("config.toml"), "[cost]\nmax_daily_usd = 5\n");
+    insta::assert_snapshot!(world.run(&["exec", "--model", "claude-next", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: the price of `claude-next` is not known, so that a budget cannot be kept
+    Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
+    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
+    Hint: `--max-tokens-total N` limits tokens instead
+    [exit status: 2]
+    ");
+    world.write(
+        world.base().join("zori.db"),
+        "this is no database, and it is long enough to be looked at as one, is it not? Yes.",
+    );
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: The budget for a day cannot be kept (`cost.max_daily_usd`), since the ledger cannot be used: $BASE/zori.db is not a database of this program; move that file away; `zori memory rebuild` makes a new one from the session files
+    [exit status: 3]
+    ");
+    world.write(world.base().join("config.toml"), "[cost]\nmax_daily_usd = -1\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: $BASE/config.toml:2:17: `cost.max_daily_usd` must be an amount of dollars from 0.000001 to 1000000, not -1
+    [exit status: 2]
+    ");
+    assert_eq!(model.count(), 1);
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use zori_index::{Database, NewJob, ProjectStore, When, database_path};
-use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
 use zori_testkit::running::{Stdin, Stdout};
+use zori_testkit::{anthropic, wait};
 
 use crate::world::{with_model, world};
 
@@ -19,7 +20,7 @@ fn made_listed_and_removed() {
         world.run(&[&["schedule", "add", name, "--prompt", "look around"], more].concat())
     };
     insta::assert_snapshot!(add("dawn", &["--at", "2999-01-31T09:30", "--tz", "Europe/Berlin"]), @"
-    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. `zori schedule run` runs it then.
+    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat in this project runs it then, or `zori schedule run`.
     [exit status: 0]
     ");
     insta::assert_snapshot!(add("dawn", &["--cron", "0 9 * * *", "--tz", "UTC"]), @"
@@ -108,4 +109,124 @@ fn a_slot_runs_once_over_two_runners() {
     );
     assert_eq!(model.count(), 2);
     assert!(!root.join("made.txt").exists(), "the mode of the job holds");
+}
+
+/// Makes a job that was due long ago, in a project that knows of its schedule.
+fn overdue(world: &TestEnv, mode: &str) {
+    world
+        .run(&["schedule", "add", "far", "--at", "2999-01-31T09:30", "--tz", "UTC", "-p", "later"])
+        .success();
+    let root = world.work().canonicalize().expect("it is there");
+    let database = Database::open(&database_path(world.base())).expect("it can be opened");
+    let mut store = ProjectStore::new(database, &root).expect("it can be used");
+    let when = When::once("2020-01-31T09:30:00Z", "UTC", 0).expect("it is a time");
+    let job = NewJob { name: "late", when, prompt: "look", created_by: "user", mode };
+    store.add_job(&job, 0).expect("it can be added").expect("the name is free");
+}
+
+fn status(world: &TestEnv) -> String {
+    let output = world.run(&["schedule", "list", "--output", "json"]);
+    let answer: Value = serde_json::from_str(&output.stdout()).expect("it is JSON");
+    let jobs = answer["data"].as_array().expect("it is a list");
+    let job = jobs.iter().find(|job| job["name"] == "late").expect("it is there");
+    job["last_status"].as_str().unwrap_or("-").to_owned()
+}
+
+/// SCH-6, SCH-7: two chats are open, one of them runs the job, once; its status is told and its worker leaves a span.
+#[test]
+fn a_chat_runs_what_is_due_once() {
+    let (mut world, model) = with_model([anthropic::text("Looked.")]);
+    overdue(&world, "plan");
+    let trace = world.tmp().join("trace");
+    world.set_var("ZORI_TRACE", &trace);
+    let open = || world.start(world.cmd(&["--json"]), Stdin::Open, Stdout::Captured);
+    let chats = [open(), open()];
+    wait::until("the job to be over", || status(&world) == "ok");
+    for mut chat in chats {
+        chat.close_stdin();
+        chat.finish().success();
+    }
+    assert_eq!(model.count(), 1);
+    let spans = std::fs::read_to_string(&trace).expect("it was written");
+    assert_eq!(spans.matches("\"span\":\"worker.scheduler\",\"event\":\"open\"").count(), 2, "{spans}");
+}
+
+/// FR-001, SCH-6: with `--bare`, and with the setting, nothing runs and the job is still due; a run of one prompt has none unless it is configured.
+#[test]
+fn where_nothing_is_run() {
+    for (config, flags, wanted) in [
+        ("", &["--json", "--bare"][..], "-"),
+        ("[scheduler]\nenabled = false\n", &["--json"], "-"),
+        ("", &["exec", "-p", "hi"], "-"),
+        ("[scheduler]\nenabled = true\n", &["exec", "--bare", "-p", "hi"], "-"),
+    ] {
+        let (world, _model) = with_model([anthropic::text("Hi."), anthropic::text("Looked.")]);
+        overdue(&world, "plan");
+        world.write(world.base().join("config.toml"), config);
+        world.run_with_stdin(flags, "hi\n").success();
+        assert_eq!(status(&world), wanted, "{config} {flags:?}");
+    }
+}
+
+/// `/schedule` as a person types it; a job has the mode of the chat (DECISIONS 67).
+#[test]
+fn from_the_chat() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let lines = "/schedule\n/mode plan\n/schedule add dawn --at 2999-01-31T09:30 --tz UTC --prompt \"look around\"\n/schedule show dawn\n/schedule rm dawn\n\
+                 /schedule fly\n/schedule add \"x\n";
+    let output = world.run_with_stdin(&["--json"], lines);
+    let said = |line: &str| {
+        let event: Value = serde_json::from_str(line).expect("it is an event");
+        event["text"].as_str().or(event["message"].as_str()).map(str::to_owned)
+    };
+    let said: Vec<_> =
+        output.stdout().lines().filter_map(said).filter(|text| !text.starts_with("Mode:")).collect();
+    assert_eq!(
+        said,
+        [
+            "No jobs are scheduled in this project.",
+            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat in this project runs it then, or `zori schedule run`.",
+            "dawn  once (UTC)  next 2999-01-31T09:30:00Z\n  mode plan, made by user\n  look around",
+            "Removed `dawn`",
+            "`/schedule fly`: it takes `add`, `list`, `show` or `rm`",
+            "`/schedule add \"x`: a quote is not closed",
+        ]
+    );
+}
+
+/// The tool: listed once the project has a schedule, asked about, and its jobs run in the mode `default` (DECISIONS 64, 67).
+#[test]
+fn a_job_that_a_model_makes() {
+    let add = |id: &str| {
+        let input = json!({"action": "add", "name": "nightly", "cron": "0 3 * * *", "tz": "UTC", "prompt": "Run the tests"});
+        anthropic::tool_use(id, "schedule", input)
+    };
+    let bad = anthropic::tool_use(
+        "t3",
+        "schedule",
+        json!({"action": "add", "name": "n", "cron": "0 0 30 2 *", "prompt": "x"}),
+    );
+    let (world, model) = with_model([
+        anthropic::text("Hi."),
+        add("t1"),
+        anthropic::text("Denied."),
+        add("t2"),
+        bad,
+        anthropic::tool_use("t4", "schedule", json!({"action": "remove", "name": "gone"})),
+        anthropic::text("Done."),
+    ]);
+    let tools = |at: usize| model.request(at).json()["tools"].to_string().contains("\"schedule\"");
+    world.run(&["exec", "-p", "hi"]).success();
+    assert!(!tools(0), "nobody has scheduled anything");
+    world
+        .run(&["schedule", "add", "far", "--at", "2999-01-31T09:30", "--tz", "UTC", "-p", "later"])
+        .success();
+    world.run(&["exec", "--permission-mode", "default", "-p", "hi"]);
+    assert!(tools(1));
+    assert!(!world.run(&["schedule", "list"]).stdout().contains("nightly"), "nobody said yes");
+    world.run(&["exec", "-p", "hi"]).success();
+    let list = world.run(&["schedule", "show", "nightly"]).stdout();
+    assert!(list.contains("  mode default, made by model\n  Run the tests\n"), "{list}");
+    let told = model.request(6).conversation();
+    assert!(told.contains("`0 0 30 2 *` never comes") && told.contains("there is no job `gone`"), "{told}");
 }

@@ -12,10 +12,19 @@ use crate::host_failure::of_model;
 use crate::model_choice::unknown_provider;
 
 pub(super) fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure> {
+    if name == "--forget" {
+        chat.keep_model(None);
+        chat.cx.ui.say("Later chats of this project begin with the model of the settings again.");
+        return Ok(Next::Done);
+    }
     if !name.is_empty() {
         let models = ModelGate::new(&chat.plain.host.settings);
         match models.check(chat.plain.session().model(), name) {
-            Ok((model, max_tokens)) => chat.plain.session_mut().set_model(model, max_tokens),
+            Ok((model, max_tokens)) => {
+                let provider = chat.plain.host.settings.model.facts.name;
+                chat.keep_model(Some(&format!("{provider}:{model}")));
+                chat.plain.session_mut().set_model(model, max_tokens);
+            }
             Err(error) if error.is_of_this_session() && chat.can_go_on() => {
                 return Ok(Next::Elsewhere(Elsewhere::Model(name.to_owned())));
             }

@@ -1,4 +1,4 @@
-//! Commands that the program answers by itself, run beside the chat: `/doctor`, `/config`, `/log`, `/export`. They need nothing of the session but its
+//! Commands that the program answers by itself, run beside the chat: `/doctor`, `/config`, `/log`, `/export`, `/schedule`. They need nothing of the session but its
 //! name, so they run while a turn does, too.
 
 use std::fs;
@@ -27,6 +27,8 @@ pub(crate) struct Subject {
     pub session: Option<String>,
     pub root: PathBuf,
     pub home: Option<PathBuf>,
+    /// The permission mode that holds.
+    pub mode: String,
 }
 
 impl Subject {
@@ -39,6 +41,7 @@ impl Subject {
             session: written.then(|| session.id().to_string()),
             root: workspace.root.clone(),
             home: workspace.home.clone(),
+            mode: session.policy().mode.shown().to_owned(),
         }
     }
 }
@@ -81,6 +84,8 @@ pub(crate) fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<R
         }
         "/graph" if rest.is_empty() => Ok(report(&["memory", "graph"], None)),
         "/graph" => Ok(report(&["memory", "graph", rest.trim_start_matches('-')], None)),
+        "/schedule" => schedule(rest, &subject.mode)
+            .map(|args| report(&args.iter().map(String::as_str).collect::<Vec<_>>(), None)),
         "/export" => export(rest, subject)
             .map(|(id, kind, file)| report(&["sessions", "export", &id, "--to", kind], Some(file))),
         // Between turns the session itself knows; in a turn the file does.
@@ -92,6 +97,50 @@ pub(crate) fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<R
 fn saved(subject: &Subject) -> Result<&str, Failure> {
     let none = || Failure::new(&VALIDATION_ERROR, "there is no saved conversation yet");
     subject.session.as_deref().ok_or_else(none)
+}
+
+/// Reads `/schedule [add|list|show|rm ...]`: words as a shell has them. A job has the mode that holds in the chat (DECISIONS 67), and whoever types
+/// that one goes has said so.
+fn schedule(rest: &str, mode: &str) -> Result<Vec<String>, Failure> {
+    let bad = |why: String| {
+        Failure::new(&VALIDATION_ERROR, why).hint("`/schedule add NAME --cron \"0 9 * * *\" --prompt \"TEXT\"`, `/schedule show NAME`, `/schedule rm NAME`")
+    };
+    let words = words(rest).ok_or_else(|| bad(format!("`/schedule {rest}`: a quote is not closed")))?;
+    let mut args = vec!["schedule".to_owned()];
+    match words.first().map(String::as_str) {
+        None => args.push("list".to_owned()),
+        Some("add") => {
+            args.extend(words);
+            args.extend(["--permission-mode".to_owned(), mode.to_owned()]);
+        }
+        Some("rm") => {
+            args.extend(words);
+            args.push("--yes".to_owned());
+        }
+        Some("list" | "show") => args.extend(words),
+        Some(word) => return Err(bad(format!("`/schedule {word}`: it takes `add`, `list`, `show` or `rm`"))),
+    }
+    Ok(args)
+}
+
+/// Returns the words of a line, with quotes and backslashes as a shell has them; `None` where a quote is not closed.
+fn words(line: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (Some(open), c) if c == open => quote = None,
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
 }
 
 /// Reads `/export [FILE]`: the file's ending says what it becomes.
@@ -172,6 +221,7 @@ mod tests {
             session: Some("s1".into()),
             root: root.clone(),
             home: Some("/home/me".into()),
+            mode: "plan".into(),
         };
         let asked = |name: &str, rest: &str, subject: &Subject| match find(name, rest, subject).unwrap() {
             Ok(report) => {
@@ -189,6 +239,15 @@ mod tests {
             ("/memory", "why no regex", "memory search why no regex --limit 20"),
             ("/graph", "", "memory graph"),
             ("/graph", "parser", "memory graph parser"),
+            ("/schedule", "", "schedule list"),
+            ("/schedule", "rm dawn", "schedule rm dawn --yes"),
+            (
+                "/schedule",
+                "add dawn --cron '0 9 * * *' -p \"look at \\\"x\\\"\"",
+                "schedule add dawn --cron 0 9 * * * -p look at \"x\" --permission-mode plan",
+            ),
+            ("/schedule", "add 'dawn", "`/schedule add 'dawn`: a quote is not closed"),
+            ("/schedule", "run", "`/schedule run`: it takes `add`, `list`, `show` or `rm`"),
             ("/log", "", "audit-log --limit 20"),
             ("/log", "3", "audit-log --limit 3"),
             ("/log", "x", "`/log x`: how many is a number from 1"),

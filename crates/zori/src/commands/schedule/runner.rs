@@ -1,27 +1,26 @@
 //! `schedule run`: takes the slots of this project's jobs as they come and runs each as `exec` in a process of its own, so that a run
 //! that fails takes nothing with it. Nobody is there to ask.
 
-use std::process::{Command as Process, Stdio};
-use std::sync::mpsc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use zori_contract::args::Args;
 use zori_contract::command::Command;
+use zori_contract::error::IO_ERROR;
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
 use zori_contract::gate::Preview;
 use zori_contract::mode::Verbosity;
 use zori_contract::reply::Reply;
-use zori_index::Claim;
 
 use super::{open, read, time};
 use crate::commands::memory::{now, place_of};
 use crate::commands::{Context, example};
 use crate::memory::unusable;
 use crate::program::App;
+use crate::scheduler::{Runner, Talk, Waited};
 
 const ONCE: Flag = Flag::switch("once", "Run what is due now, and end");
 
@@ -71,7 +70,17 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         };
         match claim {
             Some(claim) => {
-                let status = perform(cx, &claim)?;
+                let runner = Runner {
+                    program: executable(cx)?,
+                    profile: cx.app.profile.name,
+                    place: place_of(cx)?,
+                    talk: Talk::Stderr,
+                    patience: LAST_WORDS,
+                };
+                let status = runner.perform(&claim, || match cx.cancel.wait(TICK) {
+                    Ok(()) => Waited::GoOn,
+                    Err(_) => Waited::Stop,
+                });
                 open(cx)?.finish(&claim, &status, now(cx)).map_err(|error| unusable(&error))?;
                 cx.say(
                     Verbosity::Errors,
@@ -96,49 +105,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     Ok(Reply::one(json!({"effect": effect, "runs": runs})).text(text))
 }
 
-/// Runs a job and waits for it; returns how it ended. When this process is asked to end, so is the run.
-fn perform(cx: &Context<'_>, claim: &Claim) -> Result<String, Failure> {
-    let place = place_of(cx)?;
-    let job = &claim.job;
-    let child = cx.app.env.executable().and_then(|program| {
-        Process::new(program)
-            .args(["--as", cx.app.profile.name, "exec", "--non-interactive", "--permission-mode", &job.mode])
-            .args(["--prompt", &job.prompt])
-            .current_dir(&place.project)
-            .stdin(Stdio::null())
-            .stdout(Stdio::from(std::io::stderr()))
-            .spawn()
-    });
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) => return Ok(format!("not started: {error}")),
-    };
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let (sender, ended) = mpsc::channel();
-    let waiting = std::thread::Builder::new().name("scheduled run".into()).spawn(move || {
-        let _ = sender.send(child.wait());
-    });
-    if let Err(error) = waiting {
-        return Ok(format!("not watched: {error}"));
-    }
-    loop {
-        match ended.recv_timeout(TICK) {
-            Ok(Ok(status)) if status.success() => return Ok("ok".to_owned()),
-            Ok(Ok(status)) => {
-                return Ok(status.code().map_or_else(|| status.to_string(), |code| format!("exit {code}")));
-            }
-            Ok(Err(error)) => return Ok(format!("not watched: {error}")),
-            Err(mpsc::RecvTimeoutError::Disconnected) => return Ok("not watched".to_owned()),
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-        }
-        if cx.cancel.cause().is_some() {
-            for signal in [Signal::TERM, Signal::KILL] {
-                let _ = pid.map(|pid| kill_process(pid, signal));
-                if ended.recv_timeout(LAST_WORDS).is_ok() {
-                    break;
-                }
-            }
-            return Ok("ended with the runner".to_owned());
-        }
-    }
+fn executable(cx: &Context<'_>) -> Result<PathBuf, Failure> {
+    let missing = |error| Failure::new(&IO_ERROR, format!("this program cannot be found again: {error}"));
+    cx.app.env.executable().map_err(missing)
 }

@@ -22,6 +22,7 @@ use super::super::start::Seat;
 use super::Screen;
 use crate::agent_zero::project::{self, ActiveNames};
 use crate::args::LowArgs;
+use crate::chat::plan::PlanState;
 use crate::chat::undo::UndoPlan;
 use crate::config::Config;
 use crate::plain::PlainSession;
@@ -33,6 +34,7 @@ pub(super) struct Parked {
     attached: Vec<Image>,
     title: Option<String>,
     supervised: bool,
+    plan: PlanState,
     pub(super) state: State,
     pub(super) events: UnboundedReceiver<Event>,
     pub(super) inputs: VecDeque<Input>,
@@ -54,6 +56,7 @@ impl From<Seat> for Parked {
             attached,
             title: None,
             supervised: false,
+            plan: PlanState::Idle,
             state,
             events,
             inputs: VecDeque::new(),
@@ -77,6 +80,7 @@ impl Parked {
         swap(&mut self.attached, &mut chat.attached);
         swap(&mut self.title, &mut chat.title);
         swap(&mut self.supervised, &mut chat.supervised);
+        swap(&mut self.plan, &mut chat.plan);
         swap(&mut self.state, &mut display.state);
         swap(&mut self.events, &mut display.events);
         swap(&mut self.inputs, &mut display.inputs);

@@ -1,0 +1,182 @@
+//! The tool `schedule`: prompts that the model has run later. It is listed once the project has scheduled something (DECISIONS 64), and making or
+//! removing a job is asked about. A job that a model made runs in the mode `default`, whatever mode holds now (DECISIONS 67).
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use zori_core::BoxFuture;
+use zori_core::time::{Clock, Timestamp};
+use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
+use zori_index::{IndexError, Job, NewJob, When};
+use zori_tools::toolset::ExternalTool;
+
+use crate::memory::MemoryPlace;
+
+/// The longest prompt of a job, in bytes.
+const LONGEST_PROMPT: usize = 8_000;
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+/// How many jobs a project can have that a model adds one to.
+const MOST_JOBS: usize = 100;
+/// The mode of jobs that a model makes (DECISIONS 67).
+const MODE: &str = "default";
+
+/// The schedule of a session's project, which is in use.
+#[derive(Clone, Debug)]
+pub struct ScheduleSettings {
+    /// Where the database is.
+    pub place: MemoryPlace,
+    /// The time zone of times that name none.
+    pub zone: String,
+    /// Whether its jobs run beside a single prompt, too, and not only in chats.
+    pub always: bool,
+}
+
+/// Notes that a project has scheduled something, by a file of its own that a purge leaves: it keeps the jobs, too (D-31).
+pub fn mark_scheduled(marker: &Path) -> io::Result<()> {
+    if let Some(folder) = marker.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(marker).map(drop)
+}
+
+/// Returns the tool of a session whose project has scheduled something.
+pub(crate) fn tool(settings: Option<&ScheduleSettings>, clock: &Arc<dyn Clock>) -> Option<ExternalTool> {
+    let settings = settings?.clone();
+    let schema = json!({"type": "object", "properties": {
+        "action": {"type": "string", "enum": ["add", "list", "remove"]},
+        "name": {"type": "string", "description": "The job: letters, digits, `-`, `_`"},
+        "cron": {"type": "string", "description": "Again and again: minute, hour, day, month, weekday"},
+        "at": {"type": "string", "description": "Once, such as 2027-01-31T09:30"},
+        "tz": {"type": "string", "description": "The time zone, such as Europe/Berlin; the user's unless given"},
+        "prompt": {"type": "string", "description": "What is asked then, understood on its own"}
+    }, "required": ["action"], "additionalProperties": false});
+    let spec = ToolSpec {
+        name: "schedule".to_owned(),
+        description: "Have a prompt run at set times in this project, list such jobs, or remove one. The user is asked before a job is made.".to_owned(),
+        schema: RawValue::from_string(schema.to_string()).expect("a value is JSON"),
+    };
+    Some(ExternalTool { spec, tool: Arc::new(Schedule { settings, clock: clock.clone() }) })
+}
+
+#[derive(Clone)]
+struct Schedule {
+    settings: ScheduleSettings,
+    clock: Arc<dyn Clock>,
+}
+
+impl Tool for Schedule {
+    fn kind(&self) -> Option<ToolKind> {
+        None
+    }
+
+    fn effects(&self, args: &RawValue) -> Vec<Effect> {
+        let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
+        match args["action"].as_str() {
+            Some("list") => vec![Effect::Internal],
+            _ => vec![Effect::Schedule],
+        }
+    }
+
+    fn run<'a>(&'a self, _: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+        let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
+        let schedule = self.clone();
+        Box::pin(async move {
+            let done = tokio::task::spawn_blocking(move || match args["action"].as_str() {
+                Some("add") => schedule.add(&args),
+                Some("list") => schedule.list(),
+                Some("remove") => schedule.remove(&args),
+                _ => Ok(invalid("`action` is `add`, `list` or `remove`")),
+            });
+            match done.await {
+                Ok(Ok(output)) => output,
+                Ok(Err(error)) => {
+                    let message = format!("the schedule cannot be used: {error}; {}", error.way_on());
+                    ToolOutput::failure(ToolCode::ReadError, message)
+                }
+                Err(_) => ToolOutput::failure(ToolCode::Panic, "the schedule broke off because of a defect"),
+            }
+        })
+    }
+}
+
+impl Schedule {
+    fn now(&self) -> i64 {
+        self.clock.now().0
+    }
+
+    fn add(&self, args: &Value) -> Result<ToolOutput, IndexError> {
+        let name = args["name"].as_str().unwrap_or_default();
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(good) {
+            return Ok(invalid(&format!("`name` must have 1 to {LONGEST_NAME} letters, digits, `-` or `_`")));
+        }
+        let prompt = args["prompt"].as_str().unwrap_or_default().trim();
+        if prompt.is_empty() || prompt.len() > LONGEST_PROMPT {
+            return Ok(invalid(&format!("`prompt` must have 1 to {LONGEST_PROMPT} bytes")));
+        }
+        let zone = args["tz"].as_str().unwrap_or(&self.settings.zone);
+        let when = match (args["cron"].as_str(), args["at"].as_str()) {
+            (Some(line), None) => When::cron(line, zone, self.now()),
+            (None, Some(at)) => When::once(at, zone, self.now()),
+            _ => return Ok(invalid("a job needs one of `cron` and `at`")),
+        };
+        let when = match when {
+            Ok(when) => when,
+            Err(error) => return Ok(invalid(&error.to_string())),
+        };
+        let mut store = self.settings.place.open()?;
+        if store.jobs()?.len() >= MOST_JOBS {
+            return Ok(invalid(&format!("the project has {MOST_JOBS} jobs; remove one first")));
+        }
+        let job = NewJob { name, when, prompt, created_by: "model", mode: MODE };
+        Ok(match store.add_job(&job, self.now())? {
+            Some(job) => said(row(&job), format!("Added `{name}`: next at {}.", next(&job))),
+            None => invalid(&format!("there is a job `{name}` already")),
+        })
+    }
+
+    fn list(&self) -> Result<ToolOutput, IndexError> {
+        let jobs = self.settings.place.read()?.map(|store| store.jobs()).transpose()?.unwrap_or_default();
+        let lines: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                format!("{} (next: {}, made by {}): {}", job.name, next(job), job.created_by, job.prompt)
+            })
+            .collect();
+        let text = if lines.is_empty() { "No jobs are scheduled.".to_owned() } else { lines.join("\n") };
+        Ok(said(json!({"jobs": jobs.iter().map(row).collect::<Vec<_>>()}), text))
+    }
+
+    fn remove(&self, args: &Value) -> Result<ToolOutput, IndexError> {
+        let name = args["name"].as_str().unwrap_or_default();
+        match self.settings.place.open()?.remove_job(name, self.now())? {
+            true => Ok(said(json!({"name": name}), format!("Removed `{name}`."))),
+            false => Ok(invalid(&format!("there is no job `{name}`"))),
+        }
+    }
+}
+
+fn invalid(why: &str) -> ToolOutput {
+    ToolOutput::failure(ToolCode::InvalidInput, why.to_owned())
+}
+
+fn said(data: Value, text: String) -> ToolOutput {
+    let mut output = ToolOutput::success(&data.to_string());
+    output.text = Some(text.into());
+    output
+}
+
+fn next(job: &Job) -> String {
+    job.next_run.map_or_else(|| "never again".to_owned(), |next| Timestamp(next).rfc3339())
+}
+
+fn row(job: &Job) -> Value {
+    let next = job.next_run.map(|next| Timestamp(next).rfc3339());
+    json!({"name": job.name, "next_run": next, "created_by": job.created_by, "mode": job.mode, "prompt": job.prompt})
+}

@@ -1,0 +1,54 @@
+//! The schedule of a project, as far as a run has to know of it: whether there is one, and in which time zone people mean their times.
+
+use std::path::{Path, PathBuf};
+
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
+use zori_host::{ScheduleSettings, mark_scheduled};
+use zori_index::{project_key, zone_known};
+
+use crate::background::Switch;
+use crate::config::Config;
+use crate::data_dir::DataDir;
+use crate::environment::Environment;
+use crate::memory;
+
+/// Where jobs run: `"auto"` in chats, true beside a single prompt, too, false only in `schedule run`.
+const ENABLED: &str = "scheduler.enabled";
+
+/// Returns the file that says that a project has scheduled something. It is not in the project's folder, since a purge keeps jobs (D-31).
+pub fn marker(data_dir: &DataDir, project: &Path) -> PathBuf {
+    data_dir.dir().join("schedules").join(project_key(project))
+}
+
+/// Notes that a project has scheduled something.
+pub fn mark(data_dir: &DataDir, project: &Path) -> Result<(), Failure> {
+    let marker = marker(data_dir, project);
+    mark_scheduled(&marker)
+        .map_err(|error| Failure::new(&IO_ERROR, format!("{} cannot be made: {error}", marker.display())))
+}
+
+/// Returns what a session knows of the schedule of its project; `None` where it has none. Looking is one system call.
+pub fn settings(
+    config: &Config,
+    data_dir: Option<&DataDir>,
+    root: &Path,
+    env: &Environment,
+) -> Option<ScheduleSettings> {
+    let data_dir = data_dir.filter(|_| Switch::of(config, ENABLED) != Switch::Off)?;
+    let place = memory::place(data_dir, root, env.temp_dir());
+    marker(data_dir, &place.project).exists().then(|| {
+        let always = Switch::of(config, ENABLED) == Switch::On;
+        ScheduleSettings { place, zone: local_zone(env), always }
+    })
+}
+
+/// Returns this machine's time zone: what `TZ` says, else what `/etc/localtime` points to, else UTC.
+pub fn local_zone(env: &Environment) -> String {
+    let variable = env.text("TZ").map(|zone| zone.trim_start_matches(':').to_owned());
+    let linked = || {
+        let target = std::fs::canonicalize("/etc/localtime").ok()?;
+        Some(target.to_str()?.split_once("/zoneinfo/")?.1.to_owned())
+    };
+    variable.or_else(linked).filter(|zone| zone_known(zone)).unwrap_or_else(|| "UTC".to_owned())
+}

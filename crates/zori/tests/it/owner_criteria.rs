@@ -1,0 +1,157 @@
+//! The acceptance criteria of the agent modes, end to end, each by its name. Which test holds which of them is in `docs/contracts/owner-criteria.md`;
+//! here are those that no other file is about.
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic;
+use zori_testkit::reply::Disconnect;
+
+use crate::screen_chat::{see, start};
+use crate::world::with_model;
+
+/// Every line of standard output, each an event of schema 1 (NFR-006).
+#[track_caller]
+fn events(stdout: &str) -> Vec<Value> {
+    let event = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(event["schema"], 1, "{line}");
+        event
+    };
+    stdout.split_terminator('\n').map(event).collect()
+}
+
+/// The kinds of the events; what is said is one, in however many chunks it comes.
+fn kinds(events: &[Value]) -> Vec<&str> {
+    let mut kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap_or_default()).collect();
+    kinds.dedup_by(|later, earlier| later == earlier && *later == "response_chunk");
+    kinds
+}
+
+/// A1: `--json --bare -y`, one prompt, one call.
+#[test]
+fn a1_one_prompt_with_a_call_for_a_program() {
+    let (mut world, _model) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "echo from-the-shell"})),
+        anthropic::text("It said so."),
+    ]);
+    let trace = world.tmp().join("trace");
+    world.set_var("ZORI_TRACE", &trace);
+    let output = world.run(&["--json", "--bare", "-y", "-p", "run it"]);
+    let events = events(&output.stdout());
+    assert_eq!(kinds(&events), ["tool_call", "tool_result", "response_chunk", "response_end", "cost"]);
+    assert_eq!((&events[1]["output"], &events[1]["exit_code"]), (&json!("from-the-shell\n"), &json!(0)));
+    assert_eq!(output.code(), Some(0));
+    let spans = std::fs::read_to_string(&trace).unwrap_or_default();
+    for worker in ["scheduler", "index", "evict", "dream"] {
+        assert!(!spans.contains(&format!("worker.{worker}")), "{spans}");
+    }
+}
+
+/// A3: five turns, then a recap of an answer that is far too long: what was said reached the model, and the bound holds.
+#[test]
+fn a3_a_recap_of_five_turns() {
+    let long = |word: &str| format!("{word} {}", "and much more of the same ".repeat(40));
+    let lists = json!({"decisions": vec![long("use a trie"); 40], "facts": vec![long("it is slow"); 40], "open_questions": vec![long("who calls it"); 40]});
+    let mut replies: Vec<_> = (1..=5).map(|turn| anthropic::text(&format!("Answer {turn}."))).collect();
+    replies.push(anthropic::text(&lists.to_string()));
+    let (world, model) = with_model(replies);
+    let output = world.run_with_stdin(
+        &["--json", "--no-save"],
+        "we decide on a trie\nthe parser is slow\nwho calls add()?\nfour\nfive\n/recap\n",
+    );
+    let events = events(&output.stdout());
+    let recap = events.iter().rev().find(|event| event["type"] == "response_chunk").expect("there is one");
+    let recap = recap["text"].as_str().expect("it is a text");
+    // A token of English is three letters and more.
+    assert!(recap.len() <= 512 * 4 && recap.starts_with("Decisions:\n- use a trie"), "{recap}");
+    let read = model.request(5).conversation();
+    for planted in ["we decide on a trie", "the parser is slow", "who calls add()?"] {
+        assert!(read.contains(planted), "{read}");
+    }
+}
+
+/// FR-003: whatever a model and a tool say, each line is one event.
+#[test]
+fn fr_003_nothing_but_events() {
+    let hostile = "a\r\nb\u{2028}c\u{0}d\n{\"type\":\"response_end\",\"schema\":1}\n";
+    let (world, _model) = with_model([
+        anthropic::tool_use(
+            "t1",
+            "bash",
+            json!({"command": "printf 'x\\377\\000\\r\\n{\"type\":\"response_end\"}\\n'"}),
+        ),
+        anthropic::text(hostile),
+    ]);
+    let output = world.run(&["--json", "-p", "go"]);
+    let events = events(&output.stdout());
+    assert_eq!(kinds(&events), ["tool_call", "tool_result", "response_chunk", "response_end", "cost"]);
+    let said: String = events.iter().filter_map(|event| event["text"].as_str()).collect();
+    assert!(said.contains("{\"type\":\"response_end\""), "{said}");
+}
+
+/// FR-005: each call is told once, with an id of its own, and so is its result.
+#[test]
+fn fr_005_one_event_for_each_call() {
+    let two = anthropic::Message::new().tool_use("t1", "bash", json!({"command": "echo one"})).tool_use(
+        "t2",
+        "bash",
+        json!({"command": "echo two"}),
+    );
+    let (world, _model) = with_model([two, anthropic::text("Both.")]);
+    let output = world.run(&["--json", "-p", "go"]);
+    let events = events(&output.stdout());
+    let ids = |kind: &str| {
+        let of = events.iter().filter(|event| event["type"] == kind);
+        let mut ids: Vec<_> = of.map(|event| event["id"].as_str().unwrap_or_default().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    let calls = ids("tool_call");
+    assert_eq!(calls.len(), 2);
+    assert_ne!(calls[0], calls[1]);
+    assert_eq!(calls, ids("tool_result"));
+}
+
+/// FR-010: the command is offered as soon as its beginning is typed.
+#[test]
+fn fr_010_a_recap_is_offered() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let mut pty = start(&world, &["--no-save"]);
+    pty.send("/rec");
+    see(&mut pty, "/recap");
+}
+
+/// FR-012: standard input is a stream of commands, and nobody is asked.
+#[test]
+fn fr_012_commands_and_no_questions() {
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "touch made"})),
+        anthropic::text("I may not."),
+    ]);
+    let lines = "{\"type\":\n{\"type\":\"prompt\",\"text\":\"go\"}\n{\"type\":\"exit\"}\nnever\n";
+    let output = world.run_with_stdin(&["--json", "--bare", "--permission-mode", "default"], lines);
+    let events = events(&output.stdout());
+    assert_eq!(
+        kinds(&events),
+        ["error", "tool_call", "tool_result", "response_chunk", "response_end", "cost"]
+    );
+    assert_eq!((&events[0]["code"], &events[2]["exit_code"]), (&json!("bad_command"), &json!(126)));
+    assert_eq!(model.count(), 2);
+}
+
+/// NFR-004: whatever goes wrong with a turn, the loop asks and the process lives.
+#[test]
+fn nfr_004_no_error_ends_a_loop() {
+    let (world, model) = with_model([
+        anthropic::http_error(429, "rate_limit_error", "slow down"),
+        anthropic::http_error(500, "api_error", "broken"),
+        anthropic::text("cut").reply().cut_after_events(1, Disconnect::Rst),
+        anthropic::http_error(529, "overloaded_error", "full"),
+        anthropic::text("At last.").reply(),
+    ]);
+    let lines = "/loop a\ny\nb\ny\nc\ny\nd\ny\ne\nn\n";
+    let output = world.run_with_stdin(&["--json", "--no-save", "--retries", "0"], lines);
+    let events = events(&output.stdout());
+    let asked = events.iter().filter(|event| event["type"] == "elicitation").count();
+    let failed = events.iter().filter(|event| event["type"] == "error").count();
+    assert_eq!((asked, failed, model.count()), (5, 4, 5), "{output}");
+}
