@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use zori_core::secret::Secret;
 use zori_core::transport::{Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport};
 
-use self::events::Place;
+use self::events::{Place, whole};
 use super::config::{ServerConfig, Way};
 use super::handshake::META_VERSION;
 use super::oauth::bearer::Bearer;
