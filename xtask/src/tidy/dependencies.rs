@@ -94,6 +94,26 @@ const RULES: &[Rule] = &[
         ours: &[],
         others: &["blake3", "croner", "jiff", "rusqlite", "serde_json", "thiserror"],
     },
+    // Owns `tree-sitter` and the grammars. Pure: a text in, its symbols and chunks out.
+    Rule {
+        name: "zori-syntax",
+        ours: &[],
+        others: &[
+            "tree-sitter",
+            "tree-sitter-bash",
+            "tree-sitter-c",
+            "tree-sitter-cpp",
+            "tree-sitter-go",
+            "tree-sitter-java",
+            "tree-sitter-javascript",
+            "tree-sitter-json",
+            "tree-sitter-md",
+            "tree-sitter-python",
+            "tree-sitter-rust",
+            "tree-sitter-toml-ng",
+            "tree-sitter-typescript",
+        ],
+    },
     // `lz4_flex` packs contents, `libc` takes a lease on a file before it is unlinked, `ignore` is the matcher alone.
     Rule {
         name: "zori-undo",
@@ -202,10 +222,12 @@ const RULES: &[Rule] = &[
             "zori-redact",
             "zori-sandbox",
             "zori-store",
+            "zori-syntax",
             "zori-tools",
             "zori-undo",
         ],
-        others: &["futures-core", "serde_json", "thiserror", "tokio"],
+        // `blake3` says whether a source file is another one than the index knows.
+        others: &["blake3", "futures-core", "rustix", "serde_json", "thiserror", "tokio"],
     },
     // The input halves of the machine protocols; exit codes and failures are the contract's.
     Rule {
