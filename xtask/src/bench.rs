@@ -14,6 +14,7 @@ mod decode;
 mod events;
 mod figure;
 mod forgiveness;
+mod index;
 mod long_answer;
 mod panel;
 mod permissions;
@@ -68,6 +69,7 @@ const AREAS: &[Area] = &[
     Area { name: "context", measure: context::context },
     Area { name: "panel", measure: panel::panel },
     Area { name: "utilities", measure: utilities::utilities },
+    Area { name: "index", measure: index::index },
     Area { name: "permissions", measure: permissions::permissions },
     #[cfg(target_os = "linux")]
     Area { name: "screen", measure: screen::screen },
@@ -77,8 +79,19 @@ const AREAS: &[Area] = &[
 ];
 
 /// Areas in which another process is measured.
-const OUTSIDE: &[&str] =
-    &["start", "memory", "tools", "stream", "protocols", "output", "request", "utilities", "screen", "size"];
+const OUTSIDE: &[&str] = &[
+    "start",
+    "memory",
+    "tools",
+    "stream",
+    "protocols",
+    "output",
+    "request",
+    "utilities",
+    "index",
+    "screen",
+    "size",
+];
 
 /// Measures and prints; exit code 1 when a bar is missed.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
