@@ -292,8 +292,8 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 let Some(ready) = startable(jobs, index) else { continue };
                 let job = &mut jobs[index];
                 let snapshot = match job.kind {
-                    // It opens files that the call does not name.
-                    Some(ToolKind::Grep) => {
+                    // It opens files that the call does not name, as one that is not built in may.
+                    Some(ToolKind::Grep) | None => {
                         let approved = job.consent == Consent::Person;
                         job.snapshot.clone().withholding(withheld(self.policy, approved))
                     }

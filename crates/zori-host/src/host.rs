@@ -33,6 +33,7 @@ use zori_undo::error::UndoError;
 
 use crate::agents;
 use crate::audit::{self, AuditKeeping};
+use crate::code_index;
 use crate::error::HostError;
 use crate::frontend::{ClientIo, FrontendParts};
 use crate::ledger;
@@ -311,14 +312,16 @@ impl Host {
         .beside(settings.background.clone()))
     }
 
-    /// Adds the tools of the project's memory, where it is in use.
+    /// Adds the tools of the project's memory and code index, where they are in use.
     fn with_memory(
         &self,
         mut tools: Vec<ExternalTool>,
         vectors: Option<&Arc<Vectors>>,
         opened: &OpenedSession,
     ) -> Vec<ExternalTool> {
-        tools.extend(memory::tools(self.settings.memory.as_ref(), vectors, &opened.id, &self.machine.clock));
+        let SessionSettings { memory, code_index, workspace, .. } = &self.settings;
+        tools.extend(memory::tools(memory.as_ref(), vectors, &opened.id, &self.machine.clock));
+        tools.extend(code_index::tools(code_index.as_ref(), &workspace.root, &self.machine.clock));
         tools
     }
 

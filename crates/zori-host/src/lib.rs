@@ -33,6 +33,7 @@ mod audit;
 mod background;
 mod blocking;
 mod child_env;
+mod code_index;
 mod error;
 mod extensions;
 mod frontend;
@@ -61,6 +62,9 @@ pub use audit::{AuditKeeping, AuditSettings};
 pub use background::Background;
 pub use blocking::{BlockingSession, runtime};
 pub use child_env::{ChildEnvironment, InheritEverything};
+pub use code_index::{
+    CodeIndexPlace, CodeQuery, GRAMMARS, IsSensitive, Pass, Progress, indexed_so_far, search_code,
+};
 pub use error::HostError;
 pub use extensions::{Extensions, SlashEntry};
 pub use frontend::{ClientIo, FrontendParts};

@@ -26,6 +26,7 @@ use crate::agents::AgentDescription;
 use crate::audit::AuditSettings;
 use crate::background::Background;
 use crate::child_env::{ChildEnvironment, InheritEverything};
+use crate::code_index::CodeIndexPlace;
 use crate::extensions::Extensions;
 use crate::ledger::DailyBudget;
 use crate::mcp::McpSettings;
@@ -68,6 +69,8 @@ pub struct SessionSettings {
     pub memory: Option<MemorySettings>,
     /// The schedule of the project; `None`: it has none, or it is not used.
     pub schedule: Option<ScheduleSettings>,
+    /// The code index of the project, where it is in use.
+    pub code_index: Option<CodeIndexPlace>,
     /// The MCP servers whose tools it has.
     pub mcp: McpSettings,
     /// What goes on beside its turns; `None`: nothing.
@@ -124,6 +127,7 @@ impl SessionSettings {
             extensions: Extensions::default(),
             memory: None,
             schedule: None,
+            code_index: None,
             mcp: McpSettings::none(),
             background: None,
         }

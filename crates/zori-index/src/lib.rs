@@ -6,6 +6,8 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod code;
+mod code_search;
 mod database;
 mod dream;
 mod embed;
@@ -26,6 +28,8 @@ mod slots;
 mod tests;
 mod vectors;
 
+pub use code::{CodeChange, CodeChunk, CodeContent, CodeFile, CodeStatus, CodeSymbol, KnownFile};
+pub use code_search::{CodeHit, CodeQuestion, MappedFile};
 pub use database::{Database, database_path};
 pub use dream::{DreamGates, Dreamt};
 pub use error::IndexError;

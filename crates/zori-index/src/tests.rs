@@ -1,4 +1,5 @@
 mod background;
+mod code;
 mod crowd;
 mod damage;
 mod files;

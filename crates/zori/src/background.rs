@@ -8,6 +8,7 @@ mod dream;
 mod embed;
 mod evict;
 mod graph;
+mod index;
 pub mod pace;
 
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use zori_core::time::Clock;
-use zori_host::{Background, MemoryPlace, SystemClock};
+use zori_host::{Background, IsSensitive, MemoryPlace, SystemClock};
 
 use crate::config::Config;
 use crate::data_dir::DataDir;
@@ -28,7 +29,7 @@ use crate::workers::{Worker, Workers};
 use pace::Pace;
 
 /// Every worker of a project.
-const TASKS: &[Task] = &[evict::TASK, dream::TASK, embed::TASK, graph::TASK];
+const TASKS: &[Task] = &[index::TASK, evict::TASK, dream::TASK, embed::TASK, graph::TASK];
 
 /// How long the end of the last session waits for workers.
 const GRACE: Duration = Duration::from_millis(250);
@@ -87,6 +88,10 @@ impl Switch {
 pub struct Project {
     /// Where its database, marker and sessions are.
     pub place: MemoryPlace,
+    /// Which files may hold secrets.
+    pub sensitive: IsSensitive,
+    /// Whether the code index is kept up to date.
+    pub index_switch: Switch,
     /// Whether the run has one prompt, so that only what was configured starts (DECISIONS 64).
     pub one_prompt: bool,
     /// The time.
@@ -129,9 +134,13 @@ pub fn of_project(
     data_dir: DataDir,
     root: PathBuf,
     outside: Outside,
+    index_switch: Switch,
+    sensitive: IsSensitive,
 ) -> Arc<ProjectWorkers> {
     let find = move || Project {
         place: memory::place(&data_dir, &root, outside.env.temp_dir()),
+        sensitive: sensitive.clone(),
+        index_switch,
         one_prompt: false,
         clock: Arc::new(SystemClock::new()),
         config: data_dir.read_config().unwrap_or_default(),

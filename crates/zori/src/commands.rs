@@ -16,6 +16,7 @@ mod doctor;
 pub mod exec;
 mod handoff;
 mod import;
+mod index;
 mod mcp;
 mod memory;
 mod models;
@@ -107,6 +108,7 @@ impl Front {
 /// The groups of two-word commands.
 pub const GROUPS: &[(&str, &str)] = &[
     ("sessions", "List, show, search, export, fork, rewind, remove and resume saved sessions"),
+    ("index", "Build, show, search and clear the code index of a project"),
     ("memory", "Find, list, show, forget and export what was said in earlier sessions of a project"),
     ("project", "List and show the folders that something is kept of, and delete all of it"),
     ("schedule", "Have prompts run at set times"),
@@ -151,6 +153,10 @@ pub const COMMANDS: &[Command<App>] = &[
     undo::REWIND,
     undo::DIFF,
     handoff::COMMAND,
+    index::BUILD,
+    index::STATUS,
+    index::SEARCH,
+    index::CLEAR,
     memory::SEARCH,
     memory::LIST,
     memory::SHOW,

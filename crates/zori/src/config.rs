@@ -33,6 +33,7 @@ const TABLES: &[&str] = &[
     "memory",
     "scheduler",
     "cost",
+    "index",
     "cli",
     "commands",
     "instructions",

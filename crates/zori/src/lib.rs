@@ -14,6 +14,7 @@ mod background;
 pub mod chat;
 mod child_env;
 mod claude_settings;
+mod code_index;
 pub mod commands;
 pub mod config;
 mod credentials;

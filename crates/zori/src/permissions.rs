@@ -258,7 +258,7 @@ impl RuleSource<'_> {
 }
 
 /// What a file adds to the list of what may hold secrets. Nothing takes away from it, so a project may add too.
-fn sensitive_paths(
+pub fn sensitive_paths(
     file: &Path,
     config: &Config,
     root: &Path,

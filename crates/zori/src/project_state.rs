@@ -116,6 +116,7 @@ impl ProjectState {
             ("drafts", len(&self.drafts)),
             ("recallable_messages", self.rows.of("messages")),
             ("embeddings", self.rows.of("vectors") + self.rows.of("embeddings")),
+            ("indexed_code_files", self.rows.of("code_files")),
             ("checkpoint_files", self.undo.files),
             ("project_files", len(&self.files)),
             ("audit_files", len(&self.audit)),

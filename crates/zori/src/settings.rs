@@ -21,8 +21,8 @@ use zori_host::settings::{
     ToolSettings, WorkspaceSettings,
 };
 use zori_host::{
-    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, Limits, ModelGate, ModelSettings, Retry,
-    check_budget,
+    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, IsSensitive, Limits, ModelGate,
+    ModelSettings, Retry, check_budget,
 };
 use zori_policy::Policy;
 use zori_providers::catalog;
@@ -40,8 +40,9 @@ use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
 use crate::args::LowArgs;
 use crate::audit;
-use crate::background::{self, Outside, ProjectWorkers};
+use crate::background::{self, Outside, ProjectWorkers, Switch};
 use crate::child_env::ChildEnv;
+use crate::code_index;
 use crate::commands::AgentCx;
 use crate::config::Config;
 use crate::data_dir::DataDir;
@@ -62,6 +63,7 @@ use crate::signals::Signals;
 use crate::trust::project::Project;
 use crate::trust::store::TrustState;
 use crate::trust::{self, TrustDialog};
+use crate::ui::Ui;
 use crate::undo;
 use crate::which_session;
 use crate::workers::Workers;
@@ -261,12 +263,33 @@ impl Settings {
         let usual = timeouts::http_limits(args, &config);
         let limits_of_request = agent_zero.as_ref().map_or(usual, |setup| setup.limits(usual));
         let bare = args.bare || config.flag("cli.bare").unwrap_or(false);
-        let background =
-            data_dir.clone().filter(|_| writable && cx.profile.built_in_prompt).map(|data_dir| {
-                let workers = Workers::new(bare, &cx.app, cx.ui);
-                let outside = Outside { env: cx.app.env.clone(), network: cx.app.network.clone() };
-                background::of_project(workers, data_dir, root.clone(), outside)
-            });
+        let index_switch = Switch::of(&config, code_index::KEY);
+        let workspace = policy.workspace.clone();
+        let sensitive: IsSensitive = Arc::new(move |path: &Path| workspace.is_sensitive(path));
+        let own = data_dir.as_ref().filter(|_| writable && cx.profile.built_in_prompt);
+        let scratch = cx.app.env.temp_dir();
+        let background = own.map(|data_dir| {
+            // Whoever reads standard input says that there is no trace.
+            let workers = Workers::new(bare, &cx.app, &mut Ui::silent());
+            let outside = Outside { env: cx.app.env.clone(), network: cx.app.network.clone() };
+            background::of_project(
+                workers,
+                data_dir.clone(),
+                root.clone(),
+                outside,
+                index_switch,
+                sensitive.clone(),
+            )
+        });
+        let memory = memory::settings(&config, &cx.app.env, own, &root, scratch)?;
+        // What `--bare` does without is not offered.
+        let code_index = own.filter(|_| !bare).and_then(|data_dir| {
+            code_index::of_session(index_switch, || {
+                let known = memory.as_ref().map(|memory| memory.place.project.clone());
+                let project = known.unwrap_or_else(|| data_dir.project_root(&root));
+                code_index::place(data_dir, project, scratch, sensitive)
+            })
+        });
         let session = SessionSettings {
             model: ModelSettings {
                 context_window: config.count("context_window"),
@@ -305,19 +328,9 @@ impl Settings {
                 required: config.flag("session_required").unwrap_or(false),
             },
             audit: audit::settings(&config, data_dir.as_ref().filter(|_| writable), &root),
-            memory: memory::settings(
-                &config,
-                &cx.app.env,
-                data_dir.as_ref().filter(|_| writable && cx.profile.built_in_prompt),
-                &root,
-                cx.app.env.temp_dir(),
-            )?,
-            schedule: schedule::settings(
-                &config,
-                data_dir.as_ref().filter(|_| writable && cx.profile.built_in_prompt),
-                &root,
-                &cx.app.env,
-            ),
+            memory,
+            code_index,
+            schedule: schedule::settings(&config, own, &root, &cx.app.env),
             undo: undo::settings(
                 &config,
                 data_dir.as_ref().filter(|_| writable),

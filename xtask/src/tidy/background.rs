@@ -24,6 +24,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori-contract/examples/notes/main.rs", "an example, without workers"),
     ("crates/zori-engine/src/dispatch/capture.rs", "the checkpoint of a group of calls, which waits for it"),
     ("crates/zori-undo/src/capture.rs", "the first look at a folder, which `--bare` has within a call"),
+    ("crates/zori-host/src/code_index/tools.rs", "the work of one call, which waits for it"),
     ("crates/zori-host/src/memory/recall.rs", "one look into the memory, which the turn waits for"),
     ("crates/zori-host/src/memory/tools.rs", "the work of one call, which waits for it"),
     (

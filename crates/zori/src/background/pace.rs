@@ -39,15 +39,11 @@ impl Pace {
         self.go_on()
     }
 
-    /// Returns whether work has to be put down now, for what looks now and then during a long step: a turn runs, or all is over.
+    /// Returns whether a turn runs, or all is over.
+    #[cfg(test)]
     pub fn is_interrupted(&self) -> bool {
         let state = self.lock();
         state.over || state.turns > 0
-    }
-
-    /// Returns whether no session is left.
-    pub fn is_over(&self) -> bool {
-        self.lock().over
     }
 
     pub(super) fn turn_began(&self) {

@@ -17,6 +17,8 @@ fn project() -> Project {
             scratch: path.clone(),
             marker: path.join("memory"),
         },
+        sensitive: Arc::new(|_: &std::path::Path| false),
+        index_switch: Switch::Auto,
         one_prompt: false,
         clock: Arc::new(SystemClock::new()),
         config: Config::default(),
@@ -56,6 +58,7 @@ fn until(counter: &AtomicUsize, wanted: usize) {
 #[test]
 fn between_turns_alone() {
     static STEPS: AtomicUsize = AtomicUsize::new(0);
+    static PAUSES: AtomicUsize = AtomicUsize::new(0);
     static ENDED: AtomicUsize = AtomicUsize::new(0);
     const TASKS: &[Task] = &[task("steps", Moment::AfterTurn, |_, pace| {
         while pace.go_on() {
@@ -64,6 +67,7 @@ fn between_turns_alone() {
             while !pace.is_interrupted() {
                 std::thread::yield_now();
             }
+            PAUSES.fetch_add(1, Ordering::SeqCst);
         }
         ENDED.fetch_add(1, Ordering::SeqCst);
     })];
@@ -74,6 +78,8 @@ fn between_turns_alone() {
     workers.turn_ended();
     until(&STEPS, 1);
     workers.turn_began();
+    until(&PAUSES, 1);
+    assert_eq!(STEPS.load(Ordering::SeqCst), 1, "it waits for the turn");
     workers.turn_ended();
     until(&STEPS, 2);
     workers.session_began();

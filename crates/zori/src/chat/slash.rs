@@ -440,6 +440,13 @@ pub const COMMANDS: &[Slash] = &[
         run: |chat, rest| report::next(chat, "/graph", rest),
     },
     Slash {
+        names: &["/index"],
+        args: "[build|clear|WORDS]",
+        about: "Find code in the project's index, build or clear it; without words: how much is indexed",
+        category: "Memory",
+        run: |chat, rest| report::next(chat, "/index", rest),
+    },
+    Slash {
         names: &["/log"],
         args: "[N]",
         about: "Show what was decided and what ran, from the audit log",

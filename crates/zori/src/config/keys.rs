@@ -445,6 +445,12 @@ const GENERAL: &[Key] = &[
         "Whether scheduled jobs run: \"auto\" in chats of a project that has some, true also beside one prompt, false only in `schedule run`",
     ),
     key(
+        "index.enabled",
+        Kind::Switch,
+        "\"auto\"",
+        "The code index of a project: used once `index build` was run there, always, or never",
+    ),
+    key(
         "ui.plain",
         Kind::Flag,
         "true",

@@ -51,6 +51,7 @@ pub const COMMANDS: &[&str] = &[
     "/login",
     "/graph",
     "/schedule",
+    "/index",
 ];
 
 /// Those that show something of the session that a turn changes, and something that it does not.

@@ -310,6 +310,9 @@ fn init_writes_every_key_as_a_comment() {
     # Whether scheduled jobs run: "auto" in chats of a project that has some, true also beside one prompt, false only in `schedule run`.
     # scheduler.enabled = "auto"
 
+    # The code index of a project: used once `index build` was run there, always, or never.
+    # index.enabled = "auto"
+
     # Chat line by line, without a screen: for screen readers and simple terminals.
     # ui.plain = true
 

@@ -15,6 +15,7 @@ mod bad_input;
 mod chat;
 mod child_env;
 mod cli;
+mod code_index;
 mod config;
 mod context;
 mod demo;

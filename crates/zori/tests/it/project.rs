@@ -58,6 +58,11 @@ pub fn two_projects() -> (TestEnv, PathBuf, PathBuf) {
         world.write(own.join("undo/contents/0a"), word);
         world.write(own.join("audit.jsonl.1"), format!("{{\"summary\":\"{word}\"}}\n"));
         world.write(root.join(".local/debug/s1/0000-request.json"), word);
+        world.write(root.join("song.rs"), format!("fn {word}_sings() {{}}\n"));
+        let built = world.cmd(&["index", "build"]).current_dir(root).output().expect("it starts");
+        assert!(built.status.success(), "{built:?}");
+        // What is left of it is in the database alone.
+        fs::remove_file(root.join("song.rs")).expect("it is there");
         let rebuilt = world.cmd(&["memory", "rebuild"]).current_dir(root).output().expect("it starts");
         assert!(rebuilt.status.success(), "{rebuilt:?}");
     }
@@ -130,7 +135,7 @@ fn a_dry_run_changes_no_byte_and_says_what_a_purge_deletes() {
     assert_eq!(
         announced,
         json!({"sessions": 1, "trashed_sessions": 1, "transcripts": 1, "drafts": 1, "recallable_messages": 2,
-            "embeddings": 2, "checkpoint_files": 1, "project_files": 3, "audit_files": 1, "debug_dumps": 1})
+            "embeddings": 2, "indexed_code_files": 1, "checkpoint_files": 1, "project_files": 4, "audit_files": 1, "debug_dumps": 1})
     );
 }
 
@@ -144,9 +149,9 @@ fn only_the_exact_name_goes_on() {
         assert_eq!(files_with(&world, &mine, CANARY), before, "{wrong:?}");
     }
     insta::assert_snapshot!(purge(&world, &mine, &[], "mine\n"), @"
-    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 checkpoint file, 3 project files, 1 audit file
+    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 indexed code file, 1 checkpoint file, 4 project files, 1 audit file
     ------- stderr -------
-    WARNING: this deletes everything that zori keeps of the project $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 checkpoint file, 3 project files, 1 audit file. It cannot be undone.
+    WARNING: this deletes everything that zori keeps of the project $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 indexed code file, 1 checkpoint file, 4 project files, 1 audit file. It cannot be undone.
     Type the project name to confirm: [no newline]
     [exit status: 0]
     ");
@@ -182,7 +187,7 @@ fn the_canary_is_gone_and_the_other_project_is_as_it_was() {
     let kept = |name: &str| fs::read(world.base().join(name)).expect("it is there");
     let untouched = [kept("config.toml"), kept("skills/a/SKILL.md"), kept("vault.age")];
     insta::assert_snapshot!(purge(&world, &mine, &["--yes"], ""), @"
-    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 checkpoint file, 3 project files, 1 audit file
+    Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 indexed code file, 1 checkpoint file, 4 project files, 1 audit file
     [exit status: 0]
     ");
     insta::assert_snapshot!(files_with(&world, &mine, CANARY).join("\n"), @"$WORK/mine/.local/debug/s1/0000-request.json");

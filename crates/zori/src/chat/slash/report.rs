@@ -86,6 +86,13 @@ pub(crate) fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<R
         "/graph" => Ok(report(&["memory", "graph", rest.trim_start_matches('-')], None)),
         "/schedule" => schedule(rest, &subject.mode)
             .map(|args| report(&args.iter().map(String::as_str).collect::<Vec<_>>(), None)),
+        "/index" if matches!(rest, "" | "status") => Ok(report(&["index", "status"], None)),
+        "/index" if rest == "build" => Ok(report(&["index", "build"], None)),
+        "/index" if rest == "clear" => Ok(report(&["index", "clear", "--yes"], None)),
+        "/index" => {
+            let words = rest.trim_start_matches('-');
+            Ok(report(&["index", "search", words, "--limit", REMEMBERED], None))
+        }
         "/export" => export(rest, subject)
             .map(|(id, kind, file)| report(&["sessions", "export", &id, "--to", kind], Some(file))),
         // Between turns the session itself knows; in a turn the file does.
@@ -235,6 +242,10 @@ mod tests {
         for (name, rest, wanted) in [
             ("/doctor", "", "doctor --provider anthropic"),
             ("/config", "", "config show"),
+            ("/index", "", "index status"),
+            ("/index", "build", "index build"),
+            ("/index", "clear", "index clear --yes"),
+            ("/index", "--parse config", "index search parse config --limit 20"),
             ("/memory", "", "memory list --limit 20"),
             ("/memory", "why no regex", "memory search why no regex --limit 20"),
             ("/graph", "", "memory graph"),

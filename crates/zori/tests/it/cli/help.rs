@@ -24,6 +24,7 @@ fn help() {
       sessions           List, show, search, export, fork, rewind, remove and resume saved sessions
       undo               Put back the files that the last turn in this project changed
       handoff            Print what another session needs to go on
+      index              Build, show, search and clear the code index of a project
       memory             Find, list, show, forget and export what was said in earlier sessions of a project
       project            List and show the folders that something is kept of, and delete all of it
       schedule           Have prompts run at set times
@@ -103,6 +104,7 @@ fn all_of_the_help() {
       sessions           List, show, search, export, fork, rewind, remove and resume saved sessions
       undo               Put back the files that the last turn in this project changed
       handoff            Print what another session needs to go on
+      index              Build, show, search and clear the code index of a project
       memory             Find, list, show, forget and export what was said in earlier sessions of a project
       project            List and show the folders that something is kept of, and delete all of it
       schedule           Have prompts run at set times

@@ -1,0 +1,93 @@
+//! The code index of a project: where it is, and how it follows the files. A file whose size and time are as they were is not opened; one that
+//! has other contents is read, and nothing else.
+//!
+//! Nothing is looked at before somebody asks: a project that never used its index pays one look for a marker.
+
+mod pass;
+mod places;
+mod tools;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zori_core::time::Clock;
+use zori_index::{Database, IndexError, ProjectStore};
+
+pub use pass::{Pass, Progress};
+pub use places::{CodeQuery, indexed_so_far, search as search_code};
+pub(crate) use tools::tools;
+
+/// Says of a file whether it may hold secrets.
+pub type IsSensitive = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+
+/// Whether the grammars of the languages are built in.
+pub const GRAMMARS: bool = zori_syntax::GRAMMARS;
+
+/// Where the code index of a project is, and what it is made from.
+#[derive(Clone)]
+pub struct CodeIndexPlace {
+    /// The database.
+    pub database: PathBuf,
+    /// The root of the project, canonical.
+    pub project: PathBuf,
+    /// Where temporary files go.
+    pub scratch: PathBuf,
+    /// The file that says that the project uses its index.
+    pub marker: PathBuf,
+    /// Which files are not indexed because of what they may hold.
+    pub sensitive: IsSensitive,
+}
+
+impl std::fmt::Debug for CodeIndexPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CodeIndexPlace").field("project", &self.project).finish_non_exhaustive()
+    }
+}
+
+impl CodeIndexPlace {
+    /// Returns whether the project has used its index.
+    pub fn is_used(&self) -> bool {
+        self.marker.exists()
+    }
+
+    /// Notes that the project uses its index.
+    pub fn mark_used(&self) -> io::Result<()> {
+        if let Some(folder) = self.marker.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&self.marker).map(drop)
+    }
+
+    /// Notes that the project does not use it any more.
+    pub fn mark_unused(&self) -> io::Result<()> {
+        match fs::remove_file(&self.marker) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens it for writing; what is missing is made.
+    pub fn open(&self) -> Result<ProjectStore, IndexError> {
+        ProjectStore::new(Database::open(&self.database)?, &self.project)
+    }
+
+    /// Opens it for reading, without a trace; `None` where there is nothing yet.
+    pub fn read(&self) -> Result<Option<ProjectStore>, IndexError> {
+        let database = Database::read_existing(&self.database, &self.scratch)?;
+        database.map(|database| ProjectStore::new(database, &self.project)).transpose()
+    }
+
+    /// Brings the index up to date. `go_on` is asked before every file, and may wait; with `false` the pass ends there, and the next one
+    /// goes on where it ended.
+    pub fn sync(
+        &self,
+        store: &mut ProjectStore,
+        clock: &dyn Clock,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Pass, IndexError> {
+        pass::run(self, store, clock, go_on)
+    }
+}

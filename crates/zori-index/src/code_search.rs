@@ -1,0 +1,312 @@
+//! Finding code: by the names of symbols and by the words of chunks (FTS5, BM25), both rankings fused by reciprocal rank. A ranking of vectors
+//! can be handed in as a third one.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, ToSql, params};
+
+use crate::code::CodeSymbol;
+use crate::error::IndexError;
+use crate::project_store::ProjectStore;
+
+/// The constant of reciprocal rank fusion, as its authors have it.
+const RANK_CONSTANT: f64 = 60.0;
+/// How many of each ranking count.
+const RANKED: usize = 60;
+/// How many of the best rows of all projects are looked through for this one's before all are.
+const FIRST_LOOK: usize = 400;
+/// How many words of a question are looked for.
+const MOST_WORDS: usize = 16;
+
+/// A question about code.
+#[derive(Clone, Debug, Default)]
+pub struct CodeQuestion<'a> {
+    /// Its words, in small letters.
+    pub words: &'a [String],
+    /// Names as they were written, any of which may be a symbol's.
+    pub names: &'a [&'a str],
+    /// Only symbols of this kind.
+    pub kind: Option<&'a str>,
+    /// Only files in this folder, or this file, below the root.
+    pub path: Option<&'a str>,
+    /// Chunks that are alike by another measure, best first.
+    pub alike: &'a [i64],
+    /// How many places are wanted.
+    pub limit: usize,
+}
+
+/// A place in the code that fits a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodeHit {
+    /// The chunk, by its number.
+    pub chunk: i64,
+    pub path: String,
+    pub lang: String,
+    /// Lines of the place, from 1: those of the symbol where one fits, else of the chunk.
+    pub start: u32,
+    pub end: u32,
+    /// The symbol that fits.
+    pub symbol: Option<CodeSymbol>,
+    /// The chunk's first line and text.
+    pub chunk_start: u32,
+    pub text: String,
+    /// How well it fits; only comparable within one search.
+    pub score: f64,
+}
+
+/// A file of the map, with its symbols in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappedFile {
+    pub path: String,
+    pub symbols: Vec<CodeSymbol>,
+}
+
+/// A symbol that fits, and where.
+struct SymbolHit {
+    file: i64,
+    symbol: CodeSymbol,
+}
+
+impl ProjectStore {
+    /// Returns the places that fit best, best first.
+    pub fn search_code(&self, question: &CodeQuestion<'_>) -> Result<Vec<CodeHit>, IndexError> {
+        let mut scores: HashMap<i64, f64> = HashMap::new();
+        let mut found: HashMap<i64, SymbolHit> = HashMap::new();
+        let score = |rank: usize| 1.0 / (RANK_CONSTANT + rank as f64 + 1.0);
+        for (rank, hit) in self.symbols_that_fit(question)?.into_iter().enumerate() {
+            let Some(chunk) = self.chunk_at(hit.file, hit.symbol.start)? else { continue };
+            // The name of a thing says more than the words around it, and more still where nothing else was asked for.
+            let exact = matches!(question.names, [name] if name.eq_ignore_ascii_case(&hit.symbol.name));
+            let entry = scores.entry(chunk).or_default();
+            *entry = entry.max(score(rank) * if exact { 4.0 } else { 2.0 });
+            found.entry(chunk).or_insert(hit);
+        }
+        if question.kind.is_none() {
+            for ranking in [&self.chunks_that_fit(question)?[..], question.alike] {
+                for (rank, chunk) in ranking.iter().enumerate() {
+                    *scores.entry(*chunk).or_default() += score(rank);
+                }
+            }
+        }
+        let mut ranked: Vec<(i64, f64)> = scores.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut hits = Vec::new();
+        for (chunk, score) in ranked {
+            if hits.len() == question.limit {
+                break;
+            }
+            let symbol = found.remove(&chunk).map(|hit| hit.symbol);
+            hits.extend(self.hit(chunk, symbol, score, question.path)?);
+        }
+        Ok(hits)
+    }
+
+    /// Returns the files of the project, or of a folder of it, with their symbols.
+    pub fn code_map(&self, path: Option<&str>) -> Result<Vec<MappedFile>, IndexError> {
+        let failed = self.failed();
+        let connection = &self.database.connection;
+        let mut files = connection
+            .prepare_cached(
+                "SELECT id, path FROM code_files WHERE project_id = ?1 AND skipped IS NULL
+                 AND (?2 IS NULL OR path = ?2 OR substr(path, 1, length(?2) + 1) = ?2 || '/') ORDER BY path",
+            )
+            .map_err(&failed)?;
+        let mut symbols = connection
+            .prepare_cached(
+                "SELECT name, parts, kind, signature, start_line, end_line, parent FROM code_symbols
+                 WHERE file_id = ?1 AND project_id = ?2 ORDER BY id",
+            )
+            .map_err(&failed)?;
+        let rows = files
+            .query_map(params![self.id, path], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))
+            .map_err(&failed)?;
+        let mut map = Vec::new();
+        for row in rows {
+            let (file, path) = row.map_err(&failed)?;
+            let listed = symbols.query_map(params![file, self.id], |row| symbol(row, 0)).map_err(&failed)?;
+            map.push(MappedFile { path, symbols: listed.collect::<Result<_, _>>().map_err(&failed)? });
+        }
+        Ok(map)
+    }
+
+    fn symbols_that_fit(&self, question: &CodeQuestion<'_>) -> Result<Vec<SymbolHit>, IndexError> {
+        const COLUMNS: &str =
+            "s.file_id, s.name, s.parts, s.kind, s.signature, s.start_line, s.end_line, s.parent";
+        let failed = self.failed();
+        let connection = &self.database.connection;
+        let mut hits: Vec<SymbolHit> = Vec::new();
+        let mut take = |query: &str, params: &[&dyn ToSql]| -> Result<(), IndexError> {
+            let mut rows = connection.prepare_cached(query).map_err(&failed)?;
+            let row = |row: &rusqlite::Row<'_>| Ok(SymbolHit { file: row.get(0)?, symbol: symbol(row, 1)? });
+            for hit in rows.query_map(params, row).map_err(&failed)? {
+                let hit = hit.map_err(&failed)?;
+                let known = |known: &SymbolHit| known.file == hit.file && known.symbol == hit.symbol;
+                if hits.len() < RANKED && !hits.iter().any(known) {
+                    hits.push(hit);
+                }
+            }
+            Ok(())
+        };
+        let exact = format!(
+            "SELECT {COLUMNS} FROM code_symbols s JOIN code_files f ON f.id = s.file_id
+             WHERE s.project_id = ?1 AND s.name = ?2 COLLATE NOCASE AND {IN_PATH} AND (?4 IS NULL OR s.kind = ?4)
+             ORDER BY s.name <> ?2, f.path, s.start_line LIMIT {RANKED}"
+        );
+        for name in question.names.iter().take(MOST_WORDS) {
+            take(&exact, &[&self.id, name, &question.path, &question.kind])?;
+        }
+        let words = format!(
+            "SELECT {COLUMNS} FROM code_symbols_fts t JOIN code_symbols s ON s.id = t.rowid
+             JOIN code_files f ON f.id = s.file_id
+             WHERE code_symbols_fts MATCH ?2 AND s.project_id = ?1 AND {IN_PATH} AND (?4 IS NULL OR s.kind = ?4)
+             ORDER BY bm25(code_symbols_fts), length(s.name), f.path, s.start_line LIMIT {RANKED}"
+        );
+        if let Some(query) = all_of(question.words) {
+            take(&words, &[&self.id, &query, &question.path, &question.kind])?;
+        }
+        Ok(hits)
+    }
+
+    /// Returns chunks with all the words, then those with any.
+    fn chunks_that_fit(&self, question: &CodeQuestion<'_>) -> Result<Vec<i64>, IndexError> {
+        let mut chunks = Vec::new();
+        for query in [all_of(question.words), any_of(question.words)].into_iter().flatten() {
+            if chunks.len() < question.limit.min(RANKED) {
+                for chunk in self.chunks_matching(&query, question)? {
+                    if !chunks.contains(&chunk) {
+                        chunks.push(chunk);
+                    }
+                }
+            }
+        }
+        chunks.truncate(RANKED);
+        Ok(chunks)
+    }
+
+    fn chunks_matching(&self, query: &str, question: &CodeQuestion<'_>) -> Result<Vec<i64>, IndexError> {
+        let failed = self.failed();
+        let connection = &self.database.connection;
+        let rows = |query_text: &str, params: &[&dyn ToSql]| -> Result<Vec<i64>, IndexError> {
+            let mut rows = connection.prepare_cached(query_text).map_err(&failed)?;
+            let rows = rows.query_map(params, |row| row.get(0)).map_err(&failed)?;
+            rows.collect::<Result<_, _>>().map_err(&failed)
+        };
+        if question.path.is_none() {
+            let best = rows(
+                &format!(
+                    "SELECT rowid FROM code_chunks_fts WHERE code_chunks_fts MATCH ?1 ORDER BY rank LIMIT {FIRST_LOOK}"
+                ),
+                &[&query],
+            )?;
+            let all = best.len();
+            let mut own = Vec::new();
+            for chunk in best {
+                if own.len() < RANKED && self.is_own(chunk)? {
+                    own.push(chunk);
+                }
+            }
+            if all < FIRST_LOOK || own.len() >= question.limit.min(RANKED) {
+                return Ok(own);
+            }
+        }
+        rows(
+            &format!(
+                "SELECT c.id FROM code_chunks_fts t JOIN code_chunks c ON c.id = t.rowid JOIN code_files f ON f.id = c.file_id
+                 WHERE code_chunks_fts MATCH ?2 AND c.project_id = ?1 AND {IN_PATH}
+                 ORDER BY bm25(code_chunks_fts), c.id LIMIT {RANKED}"
+            ),
+            &[&self.id, &query, &question.path],
+        )
+    }
+
+    fn is_own(&self, chunk: i64) -> Result<bool, IndexError> {
+        let mut row = self
+            .database
+            .connection
+            .prepare_cached("SELECT 1 FROM code_chunks WHERE id = ?1 AND project_id = ?2")
+            .map_err(self.failed())?;
+        row.exists(params![chunk, self.id]).map_err(self.failed())
+    }
+
+    /// Returns the chunk of a file that a line is in.
+    fn chunk_at(&self, file: i64, line: u32) -> Result<Option<i64>, IndexError> {
+        let mut row = self
+            .database
+            .connection
+            .prepare_cached(
+                "SELECT id FROM code_chunks WHERE file_id = ?1 AND project_id = ?2 AND start_line <= ?3
+                 ORDER BY start_line DESC LIMIT 1",
+            )
+            .map_err(self.failed())?;
+        row.query_row(params![file, self.id, line], |row| row.get(0)).optional().map_err(self.failed())
+    }
+
+    fn hit(
+        &self,
+        chunk: i64,
+        symbol: Option<CodeSymbol>,
+        score: f64,
+        path: Option<&str>,
+    ) -> Result<Option<CodeHit>, IndexError> {
+        let mut row = self
+            .database
+            .connection
+            .prepare_cached(&format!(
+                "SELECT f.path, f.lang, c.start_line, c.end_line, c.text FROM code_chunks c
+                 JOIN code_files f ON f.id = c.file_id
+                 WHERE c.id = ?2 AND c.project_id = ?1 AND {IN_PATH}"
+            ))
+            .map_err(self.failed())?;
+        let hit = row
+            .query_row(params![self.id, chunk, path], |row| {
+                Ok(CodeHit {
+                    chunk,
+                    path: row.get(0)?,
+                    lang: row.get(1)?,
+                    start: row.get(2)?,
+                    end: row.get(3)?,
+                    chunk_start: row.get(2)?,
+                    text: row.get(4)?,
+                    symbol: None,
+                    score,
+                })
+            })
+            .optional()
+            .map_err(self.failed())?;
+        Ok(hit.map(|hit| match symbol {
+            Some(symbol) => CodeHit { start: symbol.start, end: symbol.end, symbol: Some(symbol), ..hit },
+            None => hit,
+        }))
+    }
+}
+
+/// That a file is in the folder of a question, or it.
+const IN_PATH: &str = "(?3 IS NULL OR f.path = ?3 OR substr(f.path, 1, length(?3) + 1) = ?3 || '/')";
+
+fn symbol(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<CodeSymbol> {
+    Ok(CodeSymbol {
+        name: row.get(first)?,
+        parts: row.get(first + 1)?,
+        kind: row.get(first + 2)?,
+        signature: row.get(first + 3)?,
+        start: row.get(first + 4)?,
+        end: row.get(first + 5)?,
+        parent: row.get::<_, Option<i64>>(first + 6)?.and_then(|parent| usize::try_from(parent).ok()),
+    })
+}
+
+/// Returns words as a query, each in quotes, so that none is taken for an operator.
+fn joined(words: &[String], with: &str) -> Option<String> {
+    let letters = |word: &&String| word.chars().all(char::is_alphanumeric);
+    let quoted: Vec<_> =
+        words.iter().filter(letters).take(MOST_WORDS).map(|word| format!("\"{word}\"")).collect();
+    (!quoted.is_empty()).then(|| quoted.join(with))
+}
+
+fn all_of(words: &[String]) -> Option<String> {
+    joined(words, " AND ")
+}
+
+fn any_of(words: &[String]) -> Option<String> {
+    joined(words, " OR ").filter(|_| words.len() > 1)
+}

@@ -1,0 +1,197 @@
+//! The code of a project is found by names and words, where that was asked for, and followed between turns.
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+use zori_testkit::running::{Stdin, Stdout};
+
+use crate::world::{with_model, world};
+
+/// A small project in the working directory.
+fn project(world: &TestEnv) {
+    for (path, text) in [
+        (
+            "src/config.rs",
+            "/// Reads the settings.\npub fn load_config(path: &str) -> Config {\n    parse(path)\n}\n",
+        ),
+        ("src/http.ts", "export class HttpClient {\n  retryAfter(seconds: number) { return seconds }\n}\n"),
+        ("README.md", "# Herons\n\nA text about herons.\n"),
+        (".env", "HERON_TOKEN=canary\n"),
+        ("huge.json", &format!("{{\"x\": \"{}\"}}", "y".repeat(6_000))),
+    ] {
+        world.write(world.work().join(path), text);
+    }
+}
+
+#[test]
+fn from_files_to_what_is_found() {
+    let world = world();
+    project(&world);
+    insta::assert_snapshot!(world.run(&["index", "search", "load_config"]), @"
+    The code of this project is not indexed; `zori index build` does that.
+    ------- stderr -------
+    Warning: The code of this project is not indexed; `zori index build` does that.
+    [exit status: 0]
+    ");
+    assert!(!world.base().join("zori.db").exists(), "looking makes nothing");
+    insta::assert_snapshot!(world.run(&["index", "build"]), @"
+    3 files indexed, 4 symbols (4 changed, 0 gone)
+    Skipped: 1 long lines
+    [exit status: 0]
+    ");
+    // Nothing changed, so nothing is done.
+    insta::assert_snapshot!(world.run(&["index", "build"]), @"
+    3 files indexed, 4 symbols (0 changed, 0 gone)
+    Skipped: 1 long lines
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "search", "loadConfig"]), @"
+    src/config.rs:2-4  function pub fn load_config(path: &str) -> Config
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "search", "retry after"]), @"
+    src/http.ts:2-2  method retryAfter(seconds: number)
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "search", "herons", "--below", "src"]), @"
+    Nothing fits.
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "status"]), @"
+    3 files indexed, 4 symbols
+    Languages: 1 markdown, 1 rust, 1 typescript
+    Skipped: 1 long lines
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "clear", "--yes"]), @"
+    Deleted the index of 4 files
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "status"]), @"
+    The code of this project is not indexed; `zori index build` does that.
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn bad_input_and_a_database_that_cannot_be_used() {
+    let world = world();
+    let empty = world.run(&["index", "search", " "]);
+    assert!(empty.to_string().contains("`TEXT` is empty: say what to look for"), "{empty}");
+    world.write(
+        world.base().join("zori.db"),
+        "this is no database at all, and long enough to be looked at as if it were one, or is it",
+    );
+    let unusable = world.run(&["index", "build"]);
+    insta::assert_snapshot!(unusable, @"
+    ------- stderr -------
+    Error: $BASE/zori.db is not a database of this program
+    Hint: move that file away; `zori memory rebuild` makes a new one from the session files
+    [exit status: 4]
+    ");
+    for command in ["status", "clear"] {
+        assert_eq!(world.run(&["index", command, "--yes"]).to_string(), unusable.to_string(), "{command}");
+    }
+}
+
+/// IDX-7: the tools are there once the project uses its index, and keep back what the policy does.
+#[test]
+fn the_model_searches_and_maps() {
+    let (world, model) = with_model([
+        anthropic::text("First."),
+        anthropic::tool_use("toolu_1", "code_search", json!({"query": "load config"})),
+        anthropic::tool_use("toolu_2", "repo_map", json!({})),
+        anthropic::tool_use("toolu_3", "code_search", json!({"query": "herons", "path": "/etc"})),
+        anthropic::text("Done."),
+        anthropic::text("Bare."),
+        anthropic::text("Off."),
+    ]);
+    project(&world);
+    world.run(&["exec", "-p", "hi"]).success();
+    let offers = |at: usize| model.request(at).json()["tools"].to_string().contains("code_search");
+    assert!(!offers(0), "not used, not listed");
+    world.run(&["index", "build"]).success();
+    // What changed since is seen by the call itself.
+    world.write(world.work().join("src/new.py"), "def load_config_again():\n    pass\n");
+    world.write(world.base().join("config.toml"), "[permissions]\ndeny = [\"Read(src/config.rs)\"]\n");
+    world.run(&["exec", "-p", "where is the config loaded"]).success();
+    assert!(offers(1));
+    let result = |at: usize| {
+        let body = model.request(at).json();
+        let last = body["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or(Value::Null);
+        last["content"][0]["content"].to_string()
+    };
+    let found = result(2);
+    assert!(found.contains("src/new.py:1-2 function load_config_again"), "{found}");
+    assert!(!found.contains("config.rs"), "a file that is denied is kept back: {found}");
+    let map = result(3);
+    assert!(map.contains("src/http.ts") && map.contains("class HttpClient"), "{map}");
+    assert!(!map.contains("config.rs"), "{map}");
+    let outside = result(4);
+    assert!(outside.contains("is not in the project"), "{outside}");
+    world.run(&["--bare", "exec", "-p", "again"]).success();
+    assert!(!offers(5), "`--bare` has none of it");
+    world.write(world.base().join("config.toml"), "[index]\nenabled = false\n");
+    world.run(&["exec", "-p", "again"]).success();
+    assert!(!offers(6), "switched off");
+}
+
+/// FR-001: the workers of a project that has work for them run without `--bare`, and none does with it, from the start of the process to
+/// its end. The reader of standard input is not one of them.
+#[test]
+fn fr_001_bare_starts_no_worker() {
+    let both = |name: &str| [format!("{name} close"), format!("{name} open")];
+    let all: Vec<String> = ["worker.index"].into_iter().flat_map(both).collect();
+    for (args, wanted) in [(&["--json"][..], &all[..]), (&["--json", "--bare"], &[])] {
+        let (mut world, _model) = with_model([anthropic::text("Done.")]);
+        project(&world);
+        world.run(&["index", "build"]).success();
+        let trace = world.tmp().join("trace");
+        world.set_var("ZORI_TRACE", &trace);
+        world.run_with_stdin(args, "hi\n").success();
+        let lines = std::fs::read_to_string(&trace).expect("there is a reader in any case");
+        let line = |line: &str| {
+            let line: Value = serde_json::from_str(line).expect("a line is JSON");
+            format!("{} {}", line["span"].as_str().unwrap_or("?"), line["event"].as_str().unwrap_or("?"))
+        };
+        let mut spans: Vec<String> = lines.lines().map(line).collect();
+        spans.retain(|span| !span.starts_with("worker.stdin"));
+        spans.sort();
+        assert_eq!(spans, wanted, "{args:?}");
+    }
+}
+
+/// IDX-5: what changes between turns is in the index without a call, and `exec` starts nothing by itself.
+#[test]
+fn the_worker_follows_the_files() {
+    let (mut world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    project(&world);
+    world.run(&["index", "build"]).success();
+    let trace = world.tmp().join("trace");
+    world.set_var("ZORI_TRACE", &trace);
+    world.run(&["exec", "-p", "hi"]).success();
+    assert_eq!(std::fs::read_to_string(&trace).unwrap_or_default(), "", "a run of one prompt has no worker");
+    world.write(world.work().join("late.go"), "package a\n\nfunc Later() {}\n");
+    let mut chat = world.start(world.cmd(&["--json"]), Stdin::Open, Stdout::Captured);
+    chat.write_stdin("hi\n");
+    let found = zori_testkit::wait::poll(zori_testkit::wait::BOUND, || {
+        let found = world.run(&["index", "search", "Later", "--output", "json"]);
+        found.stdout().contains("late.go").then_some(())
+    });
+    chat.close_stdin();
+    chat.finish().success();
+    assert!(found.is_some(), "the worker has seen the new file");
+}
+
+#[test]
+fn a_switch_takes_three_values() {
+    let world = world();
+    world.write(world.base().join("config.toml"), "[index]\nenabled = \"sometimes\"\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @r#"
+    ------- stderr -------
+    Error: $BASE/config.toml:2:11: `index.enabled` must be "auto", true or false, not the string "sometimes"
+    [exit status: 2]
+    "#);
+    world.write(world.base().join("config.toml"), "[index]\nenabled = \"auto\"\n");
+    world.run(&["config", "show"]).success();
+}
