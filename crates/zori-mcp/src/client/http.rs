@@ -278,7 +278,7 @@ impl Carrier {
         if events {
             return self.follow(response, peer, id.is_some(), seen).await;
         }
-        let body = events::whole(response.body).await?;
+        let body = whole(response.body).await?;
         if body.trim_ascii().is_empty() {
             return Ok(());
         }
@@ -413,7 +413,7 @@ fn bearer_header(token: &Secret) -> String {
 
 /// Returns what a server said with a status that is none of success.
 async fn refused(status: u16, response: HttpResponse, message: &Value) -> RpcFailure {
-    let body = events::whole(response.body).await.unwrap_or_default();
+    let body = whole(response.body).await.unwrap_or_default();
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     if let (Some(code), words) = (said["error"]["code"].as_i64(), said["error"]["message"].as_str()) {
         let message = words.unwrap_or("it gave no reason").to_owned();

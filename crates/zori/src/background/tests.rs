@@ -17,7 +17,7 @@ fn project() -> Project {
             scratch: path.clone(),
             marker: path.join("memory"),
         },
-        sensitive: Arc::new(|_: &std::path::Path| false),
+        sensitive: Arc::new(|_: &Path| false),
         index_switch: Switch::Auto,
         one_prompt: false,
         clock: Arc::new(SystemClock::new()),
