@@ -20,8 +20,10 @@ async function pass(world, scenario, version) {
   const args = ["client", "--command", process.env.CONFORMANCE_MCP_CLIENT, "--scenario", scenario];
   try {
     const { stdout, stderr } = await execute(process.execPath, [SUITE, ...args, "--spec-version", version, "--force"], { cwd: world.work });
-    const said = stdout.replaceAll(/\x1b\[\d+m/g, "");
-    if (/ \] ?(FAILURE|WARNING) /.test(said)) throw Object.assign(new Error("a check did not pass"), { stdout, stderr });
+    const said = `${stdout}\n${stderr}`.replaceAll(/\x1b\[\d+m/g, "");
+    if (/\] (FAILURE|WARNING)\b/.test(said)) throw Object.assign(new Error("a check did not pass"), { stdout, stderr });
+    // A scenario to which nobody came has no checks, and nothing against that.
+    if (!/\] SUCCESS\b/.test(said)) throw Object.assign(new Error("no check passed"), { stdout, stderr });
     console.error(said);
   } catch (error) {
     throw new Error(`${error.message}\n${error.stdout ?? ""}\n${error.stderr ?? ""}`.replaceAll(/\x1b\[\d+m/g, "").trim());
