@@ -1,13 +1,15 @@
-//! Random tools, commands, users, undos and redos: what a user wrote last is there, everything else is as it was before the
+//! Random tools, commands, users, undos, redos and collections of garbage: what a user wrote last is there, everything else is as it was before the
 //! turn, an undo and a redo are as if nothing had been, and a second plan is empty (P1 to P7 of the contract).
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use zori_core::checkpoint::Checkpoints;
 use zori_core::tool::Effect;
 use zori_testkit::random::{Random, cases};
 use zori_undo::capture::Capture;
+use zori_undo::gc::{Retention, collect};
 use zori_undo::plan::Force;
 use zori_undo::rewind::Goal;
 
@@ -60,6 +62,24 @@ fn user(project: &Project, random: &mut Random, written: &mut Written, count: u6
     }
 }
 
+/// Another process drops everything of sessions that do not run, among them one that is over.
+fn collect_garbage(project: &Project) {
+    let projects = project.base().join("projects");
+    if !projects.exists() {
+        fs::create_dir_all(projects.join("key")).unwrap();
+        std::os::unix::fs::symlink(project.base().join("store"), projects.join("key/undo")).unwrap();
+    }
+    let over = project.base().join("store/seg/over-0.zus");
+    fs::create_dir_all(over.parent().unwrap()).unwrap();
+    fs::write(&over, "content").unwrap();
+    let nothing = Retention { keep: Duration::ZERO, keep_sensitive: Duration::ZERO, max_total: 0 };
+    let later = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(100_000);
+    let runs = |session: &str| session == "s" || session == "other";
+    let marker = project.base().join("collected");
+    collect(&projects, &marker, nothing, later, &runs, &|| later).expect("it is a day later each time");
+    assert!(!over.exists(), "a session that is over loses its contents");
+}
+
 fn check_user(project: &Project, written: &Written, what: &str) {
     for (name, text) in written {
         let beside = || (1..9).any(|n| project.read(&format!("{name}.zori-kept-{n}")) == *text);
@@ -102,6 +122,10 @@ fn run(seed: u64, watch: bool) {
             count += 1;
             other.start_turn();
             call(&other, exec(&project), || act(&project, &mut random, "other", count));
+        }
+        // Sessions that run lose nothing by it, however little may be kept.
+        if random.below(4) == 0 {
+            collect_garbage(&project);
         }
         // What the user wrote before the turn, the turn may have overwritten; undo brings that back.
         written.clear();

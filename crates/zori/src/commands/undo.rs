@@ -247,10 +247,12 @@ fn run(cx: &mut Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> 
     let text = recovered.into_iter().chain(lines).collect::<Vec<_>>().join("\n");
     let (restored, kept) =
         done.files.as_ref().map_or((0, 0), |report| (report.restored.len(), report.kept.len()));
+    let stopped = done.files.as_ref().is_some_and(|report| report.stopped.is_some());
     match (restored, kept) {
         (0, 0) if !done.chat => Ok(Reply::changed(Effect::Noop, data).text(text)),
         (_, 0) => Ok(Reply::changed(Effect::Updated, data).text(text)),
-        (0, _) if !done.chat => {
+        // A disk without space is nobody's change: the same call goes on when there is some again.
+        (0, _) if !done.chat && !stopped => {
             let message = "no file was put back: each was changed since, or cannot be put back";
             Err(Failure::new(&UNDO_CONFLICT, message).with_data(data).text(text))
         }

@@ -83,6 +83,7 @@ mod tools;
 mod trouble;
 mod trust;
 mod undo;
+mod undo_faults;
 mod vault;
 mod web_search;
 mod world;
