@@ -177,8 +177,6 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
             buffer.insert("\n");
             edited(state, effects);
         }
-        // In what comes as fast as a paste it is a character.
-        Action::Tab if pasted => change(state, effects, |buffer| buffer.insert("\t")),
         Action::Tab => {
             if state.completion.is_some() {
                 complete::accept(state, effects);
@@ -186,6 +184,9 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
                 asked.entered = true;
             } else if let Some(confirm) = state.confirm.as_mut().filter(|confirm| confirm.drawn.is_some()) {
                 confirm.entered = true;
+            } else if pasted {
+                // Where nothing waits for the key, it is a character of what comes as fast as a paste.
+                change(state, effects, |buffer| buffer.insert("\t"));
             } else if state.turn.is_some() {
                 queue::steer(state, effects);
             }
