@@ -11,7 +11,12 @@ use crate::error::IndexError;
 /// What marks a database as ours: `zori` in ASCII.
 const APPLICATION_ID: i64 = 0x7a6f_7269;
 /// The statements of each version, in order: the database's `user_version` says how many it has.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("memory.sql"), include_str!("plans_and_usage.sql"), include_str!("code_schema.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("memory.sql"),
+    include_str!("plans_and_usage.sql"),
+    include_str!("code_schema.sql"),
+];
 /// How long a process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -286,11 +286,10 @@ fn replace(
     let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
     let known: Vec<(i64, u32, String, String)> =
         known.query_map(params![project, session], row)?.collect::<Result<_, _>>()?;
-    let same =
-        |((_, turn, role, text), new): &(&(i64, u32, String, String), &(u32, &str, String, String))| {
-            (*turn, role.as_str(), text) == (new.0, new.1, &new.2)
-        };
-    let same = known.iter().zip(&wanted).take_while(same).count();
+    let pairs = known.iter().zip(&wanted);
+    let same = pairs
+        .take_while(|((_, turn, role, text), new)| (*turn, role.as_str(), text) == (new.0, new.1, &new.2))
+        .count();
     for (id, ..) in &known[same..] {
         change.execute("DELETE FROM messages WHERE project_id = ?1 AND id = ?2", params![project, id])?;
     }

@@ -4,6 +4,7 @@
 //! logs in where the server wants that, lists everything and calls every tool; what it must not do is decided by the same code as in zori.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("{why}");
+            let _ = writeln!(std::io::stderr(), "{why}");
             ExitCode::FAILURE
         }
     }
@@ -85,7 +86,7 @@ fn start(url: &str, context: &Value, folder: PathBuf) -> Result<Arc<McpServers>,
         budget: 8192,
         first_wait: Duration::from_secs(10),
     };
-    McpServers::start(servers, parts).map_err(|error| error.to_string())
+    Ok(McpServers::start(servers, parts))
 }
 
 fn transport() -> Arc<dyn Transport> {

@@ -139,8 +139,19 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     let plan = plan::PlanState::Idle;
     let (args_again, title, supervised) = (None, None, false);
     let channel = Channel::Chat;
-    let mut chat =
-        Chat { cx, signals, plain, args: args_again, typed, attached, title, supervised, plan, scheduler, channel };
+    let mut chat = Chat {
+        cx,
+        signals,
+        plain,
+        args: args_again,
+        typed,
+        attached,
+        title,
+        supervised,
+        plan,
+        scheduler,
+        channel,
+    };
     let exit = match &args.prompt.text {
         Some(text) => chat.begin(text, &mut lines),
         None => chat.converse(&mut lines),

@@ -20,7 +20,6 @@ const OTHER_ROWS: &[(&str, &str)] = &[
     ("summaries", "summaries"),
     ("plans", "plans"),
     ("channel_preferences", "preferences"),
-    ("code_files", "indexed_files"),
 ];
 
 /// What is kept of a project.

@@ -294,7 +294,10 @@ fn what_is_no_recording() {
     assert_eq!(why(&first.replace(":null", ":\"deep\"")), "line 1: `thinking` cannot be `deep`");
     assert_eq!(behind("{"), "line 2: EOF while parsing an object at line 1 column 1");
     assert_eq!(behind(r#"{"type":"end","n":1,"how":"complete"}"#), "line 2: there is no request 1 before it");
-    assert_eq!(behind(r#"{"type":"request","n":1,"method":"PUT","url":""}"#), "line 2: unknown method `PUT`");
+    assert_eq!(
+        behind(r#"{"type":"request","n":1,"method":"PATCH","url":""}"#),
+        "line 2: unknown method `PATCH`"
+    );
     assert_eq!(behind(first), "line 2: a second beginning");
     let newer = format!("{first}\n\n{{\"type\":\"later\",\"x\":1}}\n");
     assert_eq!(Recording::parse(&newer).unwrap().traffic.len(), 0);

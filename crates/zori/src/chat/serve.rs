@@ -62,7 +62,8 @@ pub fn serve(
     let plan = PlanState::Idle;
     let (args, typed, title, supervised) = (None, None, None, false);
     let channel = Channel::Chat;
-    let mut chat = Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
+    let mut chat =
+        Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
     let exit = chat.follow(&events);
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();

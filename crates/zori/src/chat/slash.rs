@@ -441,8 +441,8 @@ pub const COMMANDS: &[Slash] = &[
     },
     Slash {
         names: &["/index"],
-        args: "[build|clear|WORDS]",
-        about: "Find code in the project's index, build or clear it; without words: how much is indexed",
+        args: "[WORDS]",
+        about: "Find code in the project's index, `build` or `clear` it; without words: how much is indexed",
         category: "Memory",
         run: |chat, rest| report::next(chat, "/index", rest),
     },

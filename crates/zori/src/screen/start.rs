@@ -122,7 +122,8 @@ pub(super) fn on_terminal<'a, 'c>(
     let plan = crate::chat::plan::PlanState::Idle;
     let (typed, title, supervised, scheduler) = (None, None, false, None);
     let channel = Channel::Chat;
-    let chat = Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
+    let chat =
+        Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
     let screen = Screen {
         chat,
         display,

@@ -122,7 +122,7 @@ fn workspaces_that_are_odd() {
         assert!(said.contains("Context: 1 files or folders cannot be read and are left out"), "{output}");
     }
     let message = server.request(0).json()["message"].as_str().expect("a text").to_owned();
-    assert!(message.contains("--- notes.txt ---\n***REDACTED***a"), "{message}");
+    assert!(message.contains("--- notes.txt ---\n***REDACTED***\n"), "{message}");
     assert!(!message.contains("loop/") && !message.contains("KEY=1"), "{message}");
     assert!(message.ends_with("\n\nUSER: go"), "{message}");
 }

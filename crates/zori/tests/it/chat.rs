@@ -281,6 +281,8 @@ fn slash_commands() {
       /context          Show how much of the model's window is used, and by what
       /doctor           Check that everything is there that a run needs
       /memory [WORDS]   Find what was said in earlier sessions of this project; without words: list it
+      /graph [NAME]     Show what is known of things in this project, and what sessions were about
+      /index [WORDS]    Find code in the project's index, `build` or `clear` it; without words: how much is indexed
       /log [N]          Show what was decided and what ran, from the audit log
       /feedback         Put together a folder that helps to understand a problem; nothing is sent
       /demo             Watch a scripted model at work; needs no key

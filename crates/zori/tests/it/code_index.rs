@@ -85,8 +85,8 @@ fn bad_input_and_a_database_that_cannot_be_used() {
     let unusable = world.run(&["index", "build"]);
     insta::assert_snapshot!(unusable, @"
     ------- stderr -------
-    Error: $BASE/zori.db is not a database of this program
-    Hint: move that file away; `zori memory rebuild` makes a new one from the session files
+    Error: $BASE/zori.db is damaged: file is not a database
+    Hint: `zori memory rebuild` puts it aside and makes a new one from the session files; scheduled jobs have to be added again
     [exit status: 4]
     ");
     for command in ["status", "clear"] {

@@ -307,6 +307,30 @@ fn init_writes_every_key_as_a_comment() {
     # Earlier sessions of the project: not used, found by the model's tools once `memory rebuild` was run, or what fits goes with each prompt.
     # memory.recall = "manual"
 
+    # How many messages of a project can be recalled; of more, those that were not asked for in a long time leave recall.
+    # memory.max_entries = 100000
+
+    # The model that likeness is by, as PROVIDER:MODEL: messages of the project are sent to it; unset: words are compared on this machine.
+    # memory.embedder = "openai:text-embedding-3-small"
+
+    # Where vectors are kept: the database, or a Qdrant server.
+    # memory.vectors = "local"
+
+    # The Qdrant server; its key is in QDRANT_API_KEY, or `memory.qdrant.api_key` refers to it.
+    # memory.qdrant.url = "http://127.0.0.1:6333"
+
+    # The key of the Qdrant server, as a reference to the vault.
+    # memory.qdrant.api_key = "vault:QDRANT_API_KEY"
+
+    # The model that takes facts from messages of the project in the background of a chat, as PROVIDER:MODEL: messages are sent to it; unset: none does.
+    # memory.graph = "anthropic:claude-haiku-4-5"
+
+    # How many sessions there must have been before memory is put in order again, when a chat ends.
+    # memory.dream.min_sessions = 3
+
+    # How many hours must have passed before memory is put in order again.
+    # memory.dream.min_hours = 24
+
     # Whether scheduled jobs run: "auto" in chats of a project that has some, true also beside one prompt, false only in `schedule run`.
     # scheduler.enabled = "auto"
 
@@ -528,7 +552,8 @@ fn init_writes_every_key_as_a_comment() {
 
     # MCP servers, whose tools the model gets: a program that is started, or an address. Each may also have `env_pass` (variables it
     # inherits), `trust` (trusted, untrusted, sandboxed), `tools_allow`, `tools_deny`, `defer` (auto, never, always), `required`, `enabled`,
-    # `elicitation`, `answers`, `start_timeout_secs` and `tool_timeout_secs`.
+    # `elicitation`, `answers`, `oauth` (for `zori mcp login`: client_id, client_secret, client_metadata_url, scopes, callback_port),
+    # `start_timeout_secs` and `tool_timeout_secs`.
     # mcp.servers.time = { command = "uvx", args = ["mcp-server-time==2026.10.19"] }
     # mcp.servers.docs = { url = "https://mcp.example/mcp", headers = { Authorization = "vault:docs" } }
     "#);

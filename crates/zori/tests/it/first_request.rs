@@ -57,6 +57,8 @@ fn what_is_looked_at_as_root() {
     readlink $BASE
     statx $WORK/.zori
     statx $WORK/.git
+    statx $BASE/projects/$PROJECT/index
+    statx $BASE/schedules/$PROJECT
     openat $BASE/sessions/s.lock
     mkdir $BASE/sessions
     mkdir $BASE
@@ -84,12 +86,13 @@ fn look(world: &TestEnv, call: &Call) -> Option<String> {
     });
     let shown = found.or_else(|| path.starts_with("/etc/zori").then(|| path.to_owned()))?;
     // The name of a project's folder is the hash of its path.
-    let shown = match shown.split_once("/projects/") {
-        Some((before, after)) => {
-            let rest = after.split_once('/').map_or(String::new(), |(_, rest)| format!("/{rest}"));
-            format!("{before}/projects/$PROJECT{rest}")
-        }
-        None => shown,
-    };
+    let shown =
+        ["/projects/", "/schedules/"].iter().fold(shown, |shown, folder| match shown.split_once(folder) {
+            Some((before, after)) => {
+                let rest = after.split_once('/').map_or(String::new(), |(_, rest)| format!("/{rest}"));
+                format!("{before}{folder}$PROJECT{rest}")
+            }
+            None => shown,
+        });
     Some(format!("{} {shown}", call.name))
 }

@@ -258,7 +258,7 @@ fn a_budget_for_a_day_that_cannot_be_kept() {
     );
     insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
     ------- stderr -------
-    Error: The budget for a day cannot be kept (`cost.max_daily_usd`), since the ledger cannot be used: $BASE/zori.db is not a database of this program; move that file away; `zori memory rebuild` makes a new one from the session files
+    Error: The budget for a day cannot be kept (`cost.max_daily_usd`), since the ledger cannot be used: $BASE/zori.db is damaged: file is not a database; `zori memory rebuild` puts it aside and makes a new one from the session files; scheduled jobs have to be added again
     [exit status: 3]
     ");
     world.write(world.base().join("config.toml"), "[cost]\nmax_daily_usd = -1\n");

@@ -148,15 +148,19 @@ fn servers_that_cannot_be_trusted() {
         (
             McpAuthFault::OtherIssuer,
             8,
-            "the metadata of `ISSUER` is that of another issuer, `https://evil.example`",
+            "the metadata of `http://127.0.0.1:$PORT` is that of another issuer, `https://evil.example`",
         ),
-        (McpAuthFault::NoS256, 8, "`ISSUER` does not protect codes (PKCE with S256)"),
+        (McpAuthFault::NoS256, 8, "`http://127.0.0.1:$PORT` does not protect codes (PKCE with S256)"),
         (
             McpAuthFault::ScriptUrl,
             8,
             "the server names the address `javascript:alert(1)`, which is neither HTTPS nor on this machine",
         ),
-        (McpAuthFault::WrongAnswerer, 8, "`https://evil.example` answered in place of `ISSUER`"),
+        (
+            McpAuthFault::WrongAnswerer,
+            8,
+            "`https://evil.example` answered in place of `http://127.0.0.1:$PORT`",
+        ),
         (
             McpAuthFault::OtherResource,
             8,
@@ -165,7 +169,10 @@ fn servers_that_cannot_be_trusted() {
     ] {
         assert_eq!(said(fault), (Some(code), format!("Error: the login was refused: {wanted}")));
     }
-    let none = (Some(2), "Error: `ISSUER` knows only clients that were registered by hand".to_owned());
+    let none = (
+        Some(2),
+        "Error: `http://127.0.0.1:$PORT` knows only clients that were registered by hand".to_owned(),
+    );
     assert_eq!(said(McpAuthFault::NoRegistration), none);
 }
 

@@ -240,12 +240,12 @@ fn settings_that_cannot_be_used() {
     insta::assert_snapshot!(refused("vectors = \"qdrant\""), @r#"
     ------- stderr -------
     Error: `memory.vectors = "qdrant"` needs `memory.qdrant.url`
-    Hint: for example `url = "http://127.0.0.1:6333"` in `[memory.qdrant]`
+    Hint: for example `url = "http://127.0.0.1:$PORT"` in `[memory.qdrant]`
     [exit status: 2]
     "#);
     insta::assert_snapshot!(refused("vectors = \"qdrant\"\nqdrant.url = \"localhost:6333\""), @r#"
     ------- stderr -------
-    Error: `memory.qdrant.url = "localhost:6333"`: it is an address such as http://127.0.0.1:6333, without a key in it
+    Error: `memory.qdrant.url = "localhost:$PORT"`: it is an address such as http://127.0.0.1:$PORT, without a key in it
     [exit status: 2]
     "#);
     insta::assert_snapshot!(refused("vectors = \"qdrant\"\nqdrant.url = \"http://h\"\nqdrant.api_key = \"plain\""), @r#"

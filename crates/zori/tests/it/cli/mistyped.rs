@@ -70,7 +70,7 @@ fn suggestions_can_be_run() {
     let world = world();
     for (word, wanted) in [
         ("resume", "Hint: did you mean `sessions resume`?"),
-        ("login", "Hint: did you mean `auth login`?"),
+        ("login", "Hint: did you mean `mcp login` or `auth login`?"),
         ("init", "Hint: did you mean `vault init` or `config init`?"),
         ("modells", "Hint: did you mean `models list` or `models show`?"),
         (
