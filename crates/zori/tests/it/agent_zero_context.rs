@@ -104,7 +104,7 @@ fn workspaces_that_are_odd() {
     }
     fs::create_dir(world.work().join("closed")).unwrap();
     world.write("closed/inner", "x");
-    fs::set_permissions(world.work().join("closed"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(world.work().join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
     let output = world.run(&["exec", "--no-save", "--provider", "agent-zero", "-p", "go"]);
     fs::set_permissions(world.work().join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!((output.code(), &*output.stdout()), (Some(0), "answer 1\n"), "{output}");
