@@ -27,7 +27,6 @@ pub fn cases(usual: usize) -> usize {
 }
 
 /// Prints a row of the table of `cargo xtask soak reliability`.
-#[expect(clippy::print_stdout, reason = "`cargo xtask soak reliability` reads the rows there")]
 pub fn row(id: &str, figure: &str, cases: usize) {
     println!("{id}: {figure}: {cases} cases");
 }
@@ -123,7 +122,7 @@ fn cut_off_anywhere() {
             Err(IndexError::Damaged { .. }) => {
                 let aside = Database::set_aside(&path, NOW).unwrap().unwrap();
                 assert_eq!(fs::metadata(&aside).unwrap().len(), length as u64, "it is kept as it was");
-                assert_eq!(Database::damaged(&path), [aside.clone()]);
+                assert_eq!(Database::damaged(&path), std::slice::from_ref(&aside));
                 used(&path).unwrap();
                 fs::remove_file(aside).unwrap();
             }
@@ -178,7 +177,6 @@ fn a_migration_is_all_or_nothing() {
                     let _ = statement.raw_execute();
                 }
                 let over = batch.next().unwrap().is_none();
-                drop(batch);
                 // Dropped without a commit, as a kill would have it.
                 drop(change);
                 if over {
