@@ -160,10 +160,7 @@ fn build(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let effect = if pass.changed + pass.gone == 0 { Effect::Noop } else { Effect::Updated };
     let data = json!({"found": pass.found, "changed": pass.changed, "gone": pass.gone, "files": status.files,
         "symbols": status.symbols, "skipped": counts(&status.skipped)});
-    let mut text = format!(
-        "{} files indexed, {} symbols ({} changed, {} gone)",
-        status.files, status.symbols, pass.changed, pass.gone
-    );
+    let mut text = format!("{} ({} changed, {} gone)", amounts(&status), pass.changed, pass.gone);
     if let Some(skipped) = skipped(&status) {
         text.push_str(&format!("\nSkipped: {skipped}"));
     }
@@ -173,6 +170,14 @@ fn build(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         n => reply.warn(Warning::new("FOLDERS_UNREAD", format!("{n} folders could not be read"))),
     };
     Ok(with_grammars(reply))
+}
+
+fn amounts(status: &CodeStatus) -> String {
+    let counted = |count: u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    };
+    format!("{} indexed, {}", counted(status.files, "file"), counted(status.symbols, "symbol"))
 }
 
 fn status(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
@@ -186,7 +191,7 @@ fn status(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         "languages": counts(&status.languages), "skipped": counts(&status.skipped),
         "finished_at": finished, "grammars": GRAMMARS});
     let mut text = match used {
-        true => format!("{} files indexed, {} symbols", status.files, status.symbols),
+        true => amounts(&status),
         false => unused(cx),
     };
     if used {
